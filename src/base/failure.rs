@@ -1,0 +1,52 @@
+//! One object's failure: which object, which call, why. Every layer above `storage` speaks of errors with this.
+
+use std::fmt;
+
+use super::name::Shown;
+use super::{Proc, Status};
+
+/// Why one object failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A call on storage failed.
+    Call(Proc, Status),
+    /// parfs refused to do it, for this reason (an escape from the destination, a type that cannot be made).
+    Refused(String),
+}
+
+/// The failure of one object. Prints as `path: CREATE: No space left on device`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The object's path as its user knows it (the member's name, the path below the operand), as bytes.
+    pub path: Vec<u8>,
+    /// What went wrong.
+    pub cause: Cause,
+}
+
+impl Failure {
+    /// A failed call on `path`.
+    pub fn call(path: &[u8], proc: Proc, status: Status) -> Failure {
+        Failure { path: path.to_vec(), cause: Cause::Call(proc, status) }
+    }
+
+    /// A refusal of `path`.
+    pub fn refused(path: &[u8], reason: impl Into<String>) -> Failure {
+        Failure { path: path.to_vec(), cause: Cause::Refused(reason.into()) }
+    }
+
+    /// True for what could not be done only because the run was stopped.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self.cause, Cause::Call(_, Status::Cancelled))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.cause {
+            Cause::Call(proc, status) => write!(f, "{}: {proc}: {status}", Shown(&self.path)),
+            Cause::Refused(reason) => write!(f, "{}: {reason}", Shown(&self.path)),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}

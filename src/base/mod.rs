@@ -1,0 +1,16 @@
+//! Words that every other module uses: procedures, statuses, names, times, prices. Uses nothing of parfs.
+
+pub mod failure;
+pub mod name;
+pub mod price;
+pub mod proc;
+pub mod status;
+pub mod time;
+pub mod units;
+
+pub use failure::{Cause, Failure};
+pub use name::{BadName, Name};
+pub use price::PriceList;
+pub use proc::Proc;
+pub use status::Status;
+pub use time::Time;

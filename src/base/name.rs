@@ -1,0 +1,110 @@
+//! One path component, parsed once. A path that leaves its root cannot be written with these.
+
+use std::fmt;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+/// The longest component on Linux and in every NFSv3 server known, in bytes.
+pub const NAME_MAX: usize = 255;
+
+/// One path component: 1 to 255 bytes, no slash, no NUL, neither `.` nor `..`. Bytes, not UTF-8. Clones share.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Name(Arc<[u8]>);
+
+/// Why bytes are not a `Name`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[allow(missing_docs)] // the messages say it
+pub enum BadName {
+    #[error("empty name")]
+    Empty,
+    #[error("'..' would leave the destination")]
+    DotDot,
+    #[error("'.' is not a name")]
+    Dot,
+    #[error("name contains a slash")]
+    Slash,
+    #[error("name contains a NUL byte")]
+    Nul,
+    #[error("name is longer than 255 bytes")]
+    TooLong,
+}
+
+impl Name {
+    /// Parses one component.
+    pub fn new(bytes: &[u8]) -> Result<Name, BadName> {
+        match bytes {
+            b"" => Err(BadName::Empty),
+            b"." => Err(BadName::Dot),
+            b".." => Err(BadName::DotDot),
+            _ if bytes.len() > NAME_MAX => Err(BadName::TooLong),
+            _ if bytes.contains(&b'/') => Err(BadName::Slash),
+            _ if bytes.contains(&0) => Err(BadName::Nul),
+            _ => Ok(Name(Arc::from(bytes))),
+        }
+    }
+
+    /// The component's bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Bytes of a name or path as a terminal may show them: UTF-8 as it is, other and control bytes as `\ooo`,
+/// as GNU tar prints them.
+pub struct Shown<'a>(pub &'a [u8]);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for chunk in self.0.utf8_chunks() {
+            for c in chunk.valid().chars() {
+                if c.is_control() {
+                    let mut utf8 = [0; 4];
+                    for b in c.encode_utf8(&mut utf8).bytes() {
+                        write!(f, "\\{b:03o}")?;
+                    }
+                } else {
+                    write!(f, "{c}")?;
+                }
+            }
+            for b in chunk.invalid() {
+                write!(f, "\\{b:03o}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Shown(&self.0).fmt(f)
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{self}\"")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_single_components_are_names() {
+        for (bytes, error) in [
+            (&b""[..], BadName::Empty),
+            (b".", BadName::Dot),
+            (b"..", BadName::DotDot),
+            (b"a/b", BadName::Slash),
+            (b"a\0b", BadName::Nul),
+            (&[b'x'; 256], BadName::TooLong),
+        ] {
+            assert_eq!(Name::new(bytes).unwrap_err(), error);
+        }
+        assert!(Name::new(&[b'x'; 255]).is_ok());
+        assert!(Name::new(b"...").is_ok());
+        assert_eq!(Name::new(b"bad\xff\n\xc3\xa9").unwrap().to_string(), "bad\\377\\012\u{e9}");
+    }
+}

@@ -1,0 +1,122 @@
+//! The 22 procedures of NFSv3 (RFC 1813, section 3.3): the vocabulary of every count in parfs.
+
+use std::fmt;
+
+/// One of NFSv3's 22 procedures; the discriminant is its number on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+#[allow(missing_docs)] // the names are the RFC's
+pub enum Proc {
+    Null = 0,
+    GetAttr = 1,
+    SetAttr = 2,
+    Lookup = 3,
+    Access = 4,
+    ReadLink = 5,
+    Read = 6,
+    Write = 7,
+    Create = 8,
+    MkDir = 9,
+    Symlink = 10,
+    MkNod = 11,
+    Remove = 12,
+    RmDir = 13,
+    Rename = 14,
+    Link = 15,
+    ReadDir = 16,
+    ReadDirPlus = 17,
+    FsStat = 18,
+    FsInfo = 19,
+    PathConf = 20,
+    Commit = 21,
+}
+
+impl Proc {
+    /// How many procedures there are; the length of every table indexed by one.
+    pub const COUNT: usize = 22;
+
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Proc; Proc::COUNT] = [
+        Proc::Null,
+        Proc::GetAttr,
+        Proc::SetAttr,
+        Proc::Lookup,
+        Proc::Access,
+        Proc::ReadLink,
+        Proc::Read,
+        Proc::Write,
+        Proc::Create,
+        Proc::MkDir,
+        Proc::Symlink,
+        Proc::MkNod,
+        Proc::Remove,
+        Proc::RmDir,
+        Proc::Rename,
+        Proc::Link,
+        Proc::ReadDir,
+        Proc::ReadDirPlus,
+        Proc::FsStat,
+        Proc::FsInfo,
+        Proc::PathConf,
+        Proc::Commit,
+    ];
+
+    /// The procedure with this number on the wire.
+    pub fn from_number(number: u32) -> Option<Proc> {
+        Proc::ALL.get(usize::try_from(number).ok()?).copied()
+    }
+
+    /// The RFC's spelling, as `mountstats` and `nfsstat` print it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Proc::Null => "NULL",
+            Proc::GetAttr => "GETATTR",
+            Proc::SetAttr => "SETATTR",
+            Proc::Lookup => "LOOKUP",
+            Proc::Access => "ACCESS",
+            Proc::ReadLink => "READLINK",
+            Proc::Read => "READ",
+            Proc::Write => "WRITE",
+            Proc::Create => "CREATE",
+            Proc::MkDir => "MKDIR",
+            Proc::Symlink => "SYMLINK",
+            Proc::MkNod => "MKNOD",
+            Proc::Remove => "REMOVE",
+            Proc::RmDir => "RMDIR",
+            Proc::Rename => "RENAME",
+            Proc::Link => "LINK",
+            Proc::ReadDir => "READDIR",
+            Proc::ReadDirPlus => "READDIRPLUS",
+            Proc::FsStat => "FSSTAT",
+            Proc::FsInfo => "FSINFO",
+            Proc::PathConf => "PATHCONF",
+            Proc::Commit => "COMMIT",
+        }
+    }
+
+    /// The procedure of that name, in any case; for options such as a fault's `proc=`.
+    pub fn from_name(name: &str) -> Option<Proc> {
+        Proc::ALL.into_iter().find(|p| p.name().eq_ignore_ascii_case(name))
+    }
+}
+
+impl fmt::Display for Proc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_names_are_inverse() {
+        for (i, p) in Proc::ALL.into_iter().enumerate() {
+            assert_eq!(p as usize, i);
+            assert_eq!(Proc::from_number(i as u32), Some(p));
+            assert_eq!(Proc::from_name(&p.name().to_lowercase()), Some(p));
+        }
+        assert_eq!(Proc::from_number(22), None);
+    }
+}

@@ -1,0 +1,184 @@
+//! How a call ended when it did not end well: NFSv3's statuses (RFC 1813, section 2.6) and the few that only a
+//! client can have. Copied freely, so it carries no text; the text of what happened to a target is in the mount's log.
+
+use thiserror::Error;
+
+/// Why a call failed. The message is what `strerror` would say, so that users of tar and cp recognise it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+#[allow(missing_docs)] // the messages say it
+pub enum Status {
+    #[error("Operation not permitted")]
+    Perm,
+    #[error("No such file or directory")]
+    NoEnt,
+    #[error("Input/output error")]
+    Io,
+    #[error("No such device or address")]
+    NxIo,
+    #[error("Permission denied")]
+    Access,
+    #[error("File exists")]
+    Exist,
+    #[error("Invalid cross-device link")]
+    XDev,
+    #[error("No such device")]
+    NoDev,
+    #[error("Not a directory")]
+    NotDir,
+    #[error("Is a directory")]
+    IsDir,
+    #[error("Invalid argument")]
+    Inval,
+    #[error("File too large")]
+    FBig,
+    #[error("No space left on device")]
+    NoSpc,
+    #[error("Read-only file system")]
+    RoFs,
+    #[error("Too many links")]
+    MLink,
+    #[error("File name too long")]
+    NameTooLong,
+    #[error("Directory not empty")]
+    NotEmpty,
+    #[error("Disk quota exceeded")]
+    DQuot,
+    #[error("Stale file handle")]
+    Stale,
+    #[error("Object is remote")]
+    Remote,
+    #[error("Illegal file handle")]
+    BadHandle,
+    #[error("Attributes changed meanwhile (guard mismatch)")]
+    NotSync,
+    #[error("Directory cookie is stale")]
+    BadCookie,
+    #[error("Operation not supported")]
+    NotSupp,
+    #[error("Buffer or request too small")]
+    TooSmall,
+    #[error("Server fault")]
+    ServerFault,
+    #[error("File type not supported by the server")]
+    BadType,
+    #[error("Server is busy and asks to try again later (JUKEBOX), for longer than the limit")]
+    Jukebox,
+    #[error("Too many levels of symbolic links")]
+    Loop,
+    /// No mount has carried the call out yet.
+    #[error("Not carried out")]
+    Pending,
+    /// The target did not answer for longer than its limit; whether it carried the call out is not known.
+    #[error("The mount target does not answer")]
+    TargetGone,
+    /// The last target of the volume is gone.
+    #[error("No mount target is left that answers")]
+    NoTarget,
+    /// The server refused the credentials (AUTH_SYS flavour, uid, or an unprivileged source port).
+    #[error("The server refuses the credentials (a privileged source port, or another uid, may be needed)")]
+    Denied,
+    /// The server's reply is not what the RFC says.
+    #[error("The server's reply is not valid NFSv3")]
+    Protocol,
+    /// The run was stopped before this call.
+    #[error("Interrupted")]
+    Cancelled,
+    /// A local system call failed with an errno that NFSv3 has no word for.
+    #[error("System error {0}")]
+    Errno(i32),
+}
+
+/// The statuses that travel, with their numbers on the wire.
+const ON_THE_WIRE: [(Status, u32); 28] = [
+    (Status::Perm, 1),
+    (Status::NoEnt, 2),
+    (Status::Io, 5),
+    (Status::NxIo, 6),
+    (Status::Access, 13),
+    (Status::Exist, 17),
+    (Status::XDev, 18),
+    (Status::NoDev, 19),
+    (Status::NotDir, 20),
+    (Status::IsDir, 21),
+    (Status::Inval, 22),
+    (Status::FBig, 27),
+    (Status::NoSpc, 28),
+    (Status::RoFs, 30),
+    (Status::MLink, 31),
+    (Status::NameTooLong, 63),
+    (Status::NotEmpty, 66),
+    (Status::DQuot, 69),
+    (Status::Stale, 70),
+    (Status::Remote, 71),
+    (Status::BadHandle, 10001),
+    (Status::NotSync, 10002),
+    (Status::BadCookie, 10003),
+    (Status::NotSupp, 10004),
+    (Status::TooSmall, 10005),
+    (Status::ServerFault, 10006),
+    (Status::BadType, 10007),
+    (Status::Jukebox, 10008),
+];
+
+impl Status {
+    /// The status of this nfsstat3 number; a number the RFC does not know is a protocol error, 0 is none.
+    pub fn from_nfs(number: u32) -> Status {
+        ON_THE_WIRE.iter().find(|(_, n)| *n == number).map_or(Status::Protocol, |(s, _)| *s)
+    }
+
+    /// The nfsstat3 number; what NFSv3 has no word for is an I/O error (`Loop`: INVAL).
+    pub fn to_nfs(self) -> u32 {
+        match self {
+            Status::Loop => 22,
+            _ => ON_THE_WIRE.iter().find(|(s, _)| *s == self).map_or(5, |(_, n)| *n),
+        }
+    }
+
+    /// The status of a Linux errno.
+    pub fn from_errno(errno: i32) -> Status {
+        match errno {
+            1 => Status::Perm,
+            2 => Status::NoEnt,
+            5 => Status::Io,
+            6 => Status::NxIo,
+            13 => Status::Access,
+            17 => Status::Exist,
+            18 => Status::XDev,
+            19 => Status::NoDev,
+            20 => Status::NotDir,
+            21 => Status::IsDir,
+            22 => Status::Inval,
+            27 => Status::FBig,
+            28 => Status::NoSpc,
+            30 => Status::RoFs,
+            31 => Status::MLink,
+            36 => Status::NameTooLong,
+            39 => Status::NotEmpty,
+            40 => Status::Loop,
+            95 => Status::NotSupp,
+            116 => Status::Stale,
+            122 => Status::DQuot,
+            other => Status::Errno(other),
+        }
+    }
+
+    /// True when the call may have been carried out although it failed: its reply, not its work, was lost.
+    pub fn is_uncertain(self) -> bool {
+        matches!(self, Status::TargetGone | Status::NoTarget)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_on_the_wire_are_inverse() {
+        for (status, number) in ON_THE_WIRE {
+            assert_eq!(Status::from_nfs(number), status);
+            assert_eq!(status.to_nfs(), number);
+        }
+        assert_eq!(Status::from_nfs(12345), Status::Protocol);
+        assert_eq!(Status::TargetGone.to_nfs(), 5);
+    }
+}

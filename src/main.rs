@@ -1,0 +1,2 @@
+//! One binary under several names.
+fn main() {}

@@ -1,0 +1,25 @@
+//! The one idea: everything done to storage is a [`Call`], everything that carries out calls is a [`Mount`].
+//!
+//! Knows no back end and no wire format. What wraps a mount (count, slow down, fail, record) is a [`Tap`].
+
+pub mod attr;
+pub mod call;
+pub mod faults;
+pub mod ledger;
+pub mod mount;
+pub mod node;
+pub mod tap;
+pub mod throttle;
+pub mod trace;
+pub mod volume;
+
+pub use attr::{Attr, AttrChange, Kind, SetTime};
+pub use call::{Call, Cookie, Entry, Found, How, Op, Out, Page, Special, Stable, Verifier, Want, Written};
+pub use faults::Faults;
+pub use ledger::{Ledger, Tally};
+pub use mount::{Limits, Mount, Shape};
+pub use node::{Chain, Handle, Node};
+pub use tap::{Tap, Tapped};
+pub use throttle::Throttle;
+pub use trace::Trace;
+pub use volume::{Route, Spread, Volume};

@@ -1,0 +1,63 @@
+//! What carries out calls.
+
+use super::{Call, Node, Tally};
+
+/// What a mount takes and how it likes to be driven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The largest READ, in bytes.
+    pub read_max: u32,
+    /// The largest WRITE, in bytes.
+    pub write_max: u32,
+    /// The largest page of a listing, in bytes on the wire.
+    pub list_max: u32,
+    /// The longest name, in bytes.
+    pub name_max: u32,
+    /// The largest file, in bytes.
+    pub size_max: u64,
+    /// How parallel a job should drive it unless told otherwise.
+    pub shape: Shape,
+}
+
+/// How parallel: `lanes` threads with up to `window` independent calls each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Threads that carry calls.
+    pub lanes: usize,
+    /// Independent calls each has in flight.
+    pub window: usize,
+}
+
+impl Shape {
+    /// One call in flight: what tar and cp do.
+    pub const SERIAL: Shape = Shape { lanes: 1, window: 1 };
+
+    /// Calls in flight at most.
+    pub fn in_flight(self) -> usize {
+        self.lanes * self.window
+    }
+}
+
+/// One view of one export through one mount point or mount target.
+pub trait Mount: Send + Sync {
+    /// The directory that everything is beneath.
+    fn root(&self) -> Node;
+
+    /// Sizes and shape.
+    fn limits(&self) -> Limits;
+
+    /// Carries out a window of independent calls, in any order, possibly at once, and fills every outcome.
+    /// Returns when all have one. Never panics on what a server or file system answers.
+    fn perform(&self, calls: &mut [Call<'_>]);
+
+    /// The procedures this mount will issue for the call.
+    fn lower(&self, call: &Call<'_>) -> Tally {
+        Tally::of(call)
+    }
+
+    /// What it has issued so far; none when the mount does not count.
+    fn issued(&self) -> Option<Tally>;
+
+    /// The target's name for people: `10.0.0.5`, `/mnt/fss`, `memory`.
+    fn label(&self) -> String;
+}

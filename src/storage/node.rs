@@ -1,0 +1,113 @@
+//! What a call works on: a reference to an object, good on each mount of its volume.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use crate::base::Name;
+
+/// The most bytes a handle has (RFC 1813 2.4, NFS3_FHSIZE).
+pub const HANDLE_MAX: usize = 64;
+
+/// An opaque file handle: up to 64 bytes, kept inline. Equal bytes are the same object.
+#[derive(Clone, Copy)]
+pub struct Handle {
+    len: u8,
+    bytes: [u8; HANDLE_MAX],
+}
+
+impl Handle {
+    /// The handle of these bytes; none when they are more than 64.
+    pub fn new(bytes: &[u8]) -> Option<Handle> {
+        let mut handle = Handle { len: u8::try_from(bytes.len()).ok()?, bytes: [0; HANDLE_MAX] };
+        handle.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(handle)
+    }
+
+    /// The handle's bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+impl PartialEq for Handle {
+    fn eq(&self, other: &Handle) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for Handle {}
+
+impl Hash for Handle {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_bytes().hash(state);
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_bytes().iter().try_for_each(|b| write!(f, "{b:02x}"))
+    }
+}
+
+/// An object known by its way from the root: for mounts without handles (local directories, kernel mounts) and for
+/// targets whose handles differ. `handles` has one slot for each target, filled when that target is first asked.
+#[derive(Debug)]
+pub struct Chain {
+    /// Unique in this process; the key of descriptor caches.
+    pub id: u64,
+    /// The directory and the name in it; none at the root.
+    pub parent: Option<(Node, Name)>,
+    /// One slot for each target of the volume; empty for mounts without handles.
+    pub handles: Box<[OnceLock<Handle>]>,
+}
+
+/// A reference to an object, good on each mount of its volume. Cheap to clone.
+#[derive(Clone, Debug)]
+pub enum Node {
+    /// A handle that every mount of the volume understands.
+    Handle(Handle),
+    /// The way from the root.
+    Chain(Arc<Chain>),
+}
+
+impl Node {
+    /// The root of a volume of mounts without common handles, with slots for `targets` handles.
+    pub fn root_chain(targets: usize) -> Node {
+        Node::chain(None, targets)
+    }
+
+    /// The object `name` in `dir`, of the same sort as `dir`: a chain below a chain.
+    /// A handle has no children that could be named without asking, so `dir` must be a chain.
+    pub fn child(dir: &Arc<Chain>, name: Name) -> Node {
+        Node::chain(Some((Node::Chain(dir.clone()), name)), dir.handles.len())
+    }
+
+    fn chain(parent: Option<(Node, Name)>, targets: usize) -> Node {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let handles = (0..targets).map(|_| OnceLock::new()).collect();
+        Node::Chain(Arc::new(Chain { id: NEXT.fetch_add(1, Ordering::Relaxed), parent, handles }))
+    }
+}
+
+impl PartialEq for Node {
+    fn eq(&self, other: &Node) -> bool {
+        match (self, other) {
+            (Node::Handle(a), Node::Handle(b)) => a == b,
+            (Node::Chain(a), Node::Chain(b)) => a.id == b.id,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Node {}
+
+impl Hash for Node {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Node::Handle(handle) => handle.hash(state),
+            Node::Chain(chain) => chain.id.hash(state),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What watches, delays or fails the calls of a mount without the mount's knowing.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::base::Status;
+
+use super::{Call, Limits, Mount, Node, Tally};
+
+/// A wrapper's part in each window of calls.
+pub trait Tap: Send + Sync {
+    /// May refuse a call, which then fails with that status and is not performed.
+    fn admit(&self, _call: &Call<'_>) -> Result<(), Status> {
+        Ok(())
+    }
+
+    /// Sees the admitted calls before they are performed; may wait.
+    fn before(&self, _calls: &[Call<'_>]) {}
+
+    /// Sees the calls and their outcomes, refused ones too; `took` is the window's time.
+    fn after(&self, _calls: &[Call<'_>], _took: Duration) {}
+}
+
+/// A mount with taps; itself a mount. The first tap is the outermost.
+pub struct Tapped {
+    mount: Arc<dyn Mount>,
+    taps: Vec<Arc<dyn Tap>>,
+}
+
+impl Tapped {
+    /// Wraps `mount`.
+    pub fn new(mount: Arc<dyn Mount>, taps: Vec<Arc<dyn Tap>>) -> Tapped {
+        Tapped { mount, taps }
+    }
+
+    fn admit(&self, call: &mut Call<'_>) -> bool {
+        match self.taps.iter().try_for_each(|tap| tap.admit(call)) {
+            Ok(()) => true,
+            Err(status) => {
+                call.fail(status);
+                false
+            }
+        }
+    }
+}
+
+/// Performs the calls at `indexes` (rising) of `calls` as one window of their own.
+pub(super) fn perform_some(calls: &mut [Call<'_>], indexes: &[usize], perform: impl FnOnce(&mut [Call<'_>])) {
+    if indexes.len() == calls.len() {
+        return perform(calls);
+    }
+    if indexes.is_empty() {
+        return;
+    }
+    let mut some: Vec<Call<'_>> = indexes.iter().map(|&i| std::mem::take(&mut calls[i])).collect();
+    perform(&mut some);
+    for (&i, call) in indexes.iter().zip(some) {
+        calls[i] = call;
+    }
+}
+
+impl Mount for Tapped {
+    fn root(&self) -> Node {
+        self.mount.root()
+    }
+
+    fn limits(&self) -> Limits {
+        self.mount.limits()
+    }
+
+    fn perform(&self, calls: &mut [Call<'_>]) {
+        let start = Instant::now();
+        let admitted: Vec<usize> = (0..calls.len()).filter(|&i| self.admit(&mut calls[i])).collect();
+        perform_some(calls, &admitted, |some| {
+            self.taps.iter().for_each(|tap| tap.before(some));
+            self.mount.perform(some);
+        });
+        let took = start.elapsed();
+        self.taps.iter().rev().for_each(|tap| tap.after(calls, took));
+    }
+
+    fn lower(&self, call: &Call<'_>) -> Tally {
+        self.mount.lower(call)
+    }
+
+    fn issued(&self) -> Option<Tally> {
+        self.mount.issued()
+    }
+
+    fn label(&self) -> String {
+        self.mount.label()
+    }
+}

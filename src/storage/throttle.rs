@@ -1,0 +1,98 @@
+//! A ceiling for one target: priced IOPS and payload bytes a second. The same clock shapes the simulator's targets
+//! and holds a real run under a budget.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use crate::base::price::Ceiling;
+use crate::base::{PriceList, Proc};
+
+use super::{Call, Tap};
+
+/// A virtual clock for one ceiling pair: each procedure moves it on by its price and by its bytes.
+///
+/// A target serves procedures one after the other, each for `price / iops` seconds on the IOPS clock and
+/// `bytes / bytes_per_s` on the byte clock; it is ready when both are.
+#[derive(Debug)]
+pub struct Clock {
+    iops: f64,
+    bytes_per_s: f64,
+    price: PriceList,
+    free_at: Mutex<FreeAt>,
+}
+
+#[derive(Debug)]
+struct FreeAt {
+    iops: Instant,
+    bytes: Instant,
+}
+
+impl Clock {
+    /// A clock that starts now. A ceiling that is infinite or 0 does not bind.
+    pub fn new(ceiling: Ceiling, price: PriceList) -> Clock {
+        let now = Instant::now();
+        let free_at = Mutex::new(FreeAt { iops: now, bytes: now });
+        Clock { iops: ceiling.iops, bytes_per_s: ceiling.bytes_per_s, price, free_at }
+    }
+
+    /// Books a procedure that arrives at `now`; returns when the target has served it.
+    pub fn book(&self, now: Instant, proc: Proc, bytes: u64) -> Instant {
+        self.book_all(now, self.price.price(proc, bytes), bytes)
+    }
+
+    /// Books procedures of this price and payload together.
+    pub fn book_all(&self, now: Instant, price: u64, bytes: u64) -> Instant {
+        let mut free_at = self.free_at.lock().expect("the clock never panics");
+        free_at.iops = free_at.iops.max(now) + time_for(price, self.iops);
+        free_at.bytes = free_at.bytes.max(now) + time_for(bytes, self.bytes_per_s);
+        free_at.iops.max(free_at.bytes)
+    }
+}
+
+fn time_for(amount: u64, per_s: f64) -> Duration {
+    if per_s.is_finite() && per_s > 0.0 { Duration::from_secs_f64(amount as f64 / per_s) } else { Duration::ZERO }
+}
+
+/// Holds the calls of one mount under a ceiling, by waiting before they are performed.
+#[derive(Debug)]
+pub struct Throttle {
+    clock: Clock,
+    price: PriceList,
+}
+
+impl Throttle {
+    /// A throttle at `ceiling`, priced by `price`.
+    pub fn new(ceiling: Ceiling, price: PriceList) -> Throttle {
+        Throttle { clock: Clock::new(ceiling, price.clone()), price }
+    }
+}
+
+impl Tap for Throttle {
+    fn before(&self, calls: &[Call<'_>]) {
+        let price = calls.iter().map(|c| self.price.price(c.proc(), c.payload())).sum();
+        let bytes = calls.iter().map(Call::payload).sum();
+        let now = Instant::now();
+        let ready = self.clock.book_all(now, price, bytes);
+        std::thread::sleep(ready.saturating_duration_since(now));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_is_the_price_list() {
+        let ceiling = Ceiling { iops: 1000.0, bytes_per_s: 1e6, latency: Duration::ZERO };
+        let clock = Clock::new(ceiling, PriceList::oci());
+        let start = Instant::now() + Duration::from_secs(1);
+        let mut ready = start;
+        for _ in 0..100 {
+            ready = clock.book(start, Proc::Create, 0);
+        }
+        assert_eq!((ready - start).as_millis(), 400);
+        // 1 MB takes a second of the byte clock, which the IOPS clock's 4 + 2*30 = 64 ms + 400 ms do not reach.
+        let ready = clock.book(start, Proc::Write, 1_000_000);
+        assert_eq!((ready - start).as_millis(), 1000);
+    }
+}

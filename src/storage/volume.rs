@@ -1,0 +1,232 @@
+//! One export seen through several mounts or mount targets, used as one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use crate::base::{PriceList, Status};
+
+use super::tap::perform_some;
+use super::{Call, Limits, Mount, Node, Shape, Tally};
+
+/// How windows of calls are spread over the mounts of a volume.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spread {
+    /// To the mount with the least priced work outstanding; ties go round.
+    #[default]
+    LeastLoaded,
+    /// To each in turn.
+    RoundRobin,
+    /// All to the first; the others stand by.
+    First,
+}
+
+/// The mount that a job chose for calls that belong together (one file's CREATE, WRITE and SETATTR).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route(usize);
+
+struct Seat {
+    mount: Arc<dyn Mount>,
+    /// Priced IOPS handed to the mount and not yet answered.
+    load: AtomicU64,
+    gone: AtomicBool,
+}
+
+/// One export through several mounts; itself a mount. A window goes to one mount as a whole; when that mount's target
+/// does not answer, the mount is left out from then on and the calls go to the others, marked as repeated.
+pub struct Volume {
+    seats: Vec<Seat>,
+    spread: Spread,
+    turn: AtomicUsize,
+    price: PriceList,
+}
+
+impl Volume {
+    /// A volume of these mounts, which must show the same tree and share their nodes. Panics when there is none.
+    pub fn new(mounts: Vec<Arc<dyn Mount>>, spread: Spread) -> Volume {
+        assert!(!mounts.is_empty(), "a volume has at least one mount");
+        let seats = mounts
+            .into_iter()
+            .map(|mount| Seat { mount, load: AtomicU64::new(0), gone: AtomicBool::new(false) })
+            .collect();
+        Volume { seats, spread, turn: AtomicUsize::new(0), price: PriceList::oci() }
+    }
+
+    /// The mounts, for what is reported by target.
+    pub fn mounts(&self) -> impl ExactSizeIterator<Item = &Arc<dyn Mount>> {
+        self.seats.iter().map(|seat| &seat.mount)
+    }
+
+    /// The labels of targets that were left out because they did not answer.
+    pub fn gone(&self) -> Vec<String> {
+        self.seats.iter().filter(|s| s.gone.load(Ordering::Relaxed)).map(|s| s.mount.label()).collect()
+    }
+
+    /// Chooses a mount for a group of calls by the volume's spread.
+    pub fn route(&self) -> Route {
+        let n = self.seats.len();
+        let turn = match self.spread {
+            Spread::First => 0,
+            _ if n == 1 => 0,
+            _ => self.turn.fetch_add(1, Ordering::Relaxed),
+        };
+        let alive = (0..n).map(|i| (turn + i) % n).filter(|&i| !self.seats[i].gone.load(Ordering::Relaxed));
+        let best = match self.spread {
+            Spread::LeastLoaded => alive.min_by_key(|&i| self.seats[i].load.load(Ordering::Relaxed)),
+            Spread::RoundRobin | Spread::First => alive.into_iter().next(),
+        };
+        Route(best.unwrap_or(0))
+    }
+
+    /// Carries out a window through the mount of `route`, or through another when its target does not answer.
+    pub fn perform_on(&self, route: Route, calls: &mut [Call<'_>]) {
+        let mut route = route;
+        for _ in 0..=self.seats.len() {
+            let seat = &self.seats[route.0];
+            if !seat.gone.load(Ordering::Relaxed) {
+                self.perform_at(seat, calls);
+            }
+            let lost: Vec<usize> = (0..calls.len())
+                .filter(|&i| matches!(calls[i].status(), Err(Status::TargetGone | Status::Pending)))
+                .collect();
+            if lost.is_empty() {
+                return;
+            }
+            if calls.iter().any(|c| c.status() == Err(Status::TargetGone)) {
+                seat.gone.store(true, Ordering::Relaxed);
+            }
+            if self.seats.iter().all(|s| s.gone.load(Ordering::Relaxed)) {
+                lost.into_iter().for_each(|i| calls[i].fail(Status::NoTarget));
+                return;
+            }
+            for &i in &lost {
+                calls[i].repeated |= calls[i].status() == Err(Status::TargetGone);
+                calls[i].fail(Status::Pending);
+            }
+            route = self.route();
+            if lost.len() < calls.len() {
+                return perform_some(calls, &lost, |some| self.perform_on(route, some));
+            }
+        }
+    }
+
+    fn perform_at(&self, seat: &Seat, calls: &mut [Call<'_>]) {
+        let price = calls.iter().map(|c| self.price.price(c.proc(), c.payload())).sum();
+        seat.load.fetch_add(price, Ordering::Relaxed);
+        seat.mount.perform(calls);
+        seat.load.fetch_sub(price, Ordering::Relaxed);
+    }
+}
+
+impl Mount for Volume {
+    fn root(&self) -> Node {
+        self.seats[0].mount.root()
+    }
+
+    /// The smallest of each limit; lanes for all mounts together.
+    fn limits(&self) -> Limits {
+        let all = self.seats.iter().map(|s| s.mount.limits());
+        all.reduce(|a, b| Limits {
+            read_max: a.read_max.min(b.read_max),
+            write_max: a.write_max.min(b.write_max),
+            list_max: a.list_max.min(b.list_max),
+            name_max: a.name_max.min(b.name_max),
+            size_max: a.size_max.min(b.size_max),
+            shape: Shape { lanes: a.shape.lanes + b.shape.lanes, window: a.shape.window.max(b.shape.window) },
+        })
+        .expect("a volume has at least one mount")
+    }
+
+    fn perform(&self, calls: &mut [Call<'_>]) {
+        self.perform_on(self.route(), calls);
+    }
+
+    fn lower(&self, call: &Call<'_>) -> Tally {
+        self.seats[0].mount.lower(call)
+    }
+
+    fn issued(&self) -> Option<Tally> {
+        self.seats.iter().map(|s| s.mount.issued()).sum()
+    }
+
+    fn label(&self) -> String {
+        self.seats.iter().map(|s| s.mount.label()).collect::<Vec<_>>().join(",")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::Handle;
+
+    /// Answers NULL until it is told to be away.
+    struct Ping {
+        away: AtomicBool,
+        served: AtomicUsize,
+    }
+
+    impl Mount for Ping {
+        fn root(&self) -> Node {
+            Node::Handle(Handle::new(b"root").unwrap())
+        }
+        fn limits(&self) -> Limits {
+            let shape = Shape { lanes: 2, window: 4 };
+            Limits { read_max: 1, write_max: 1, list_max: 1, name_max: 255, size_max: 1, shape }
+        }
+        fn perform(&self, calls: &mut [Call<'_>]) {
+            for call in calls {
+                if self.away.load(Ordering::Relaxed) {
+                    call.fail(Status::TargetGone);
+                } else if let crate::storage::Op::Null { out } = &mut call.op {
+                    self.served.fetch_add(1, Ordering::Relaxed);
+                    *out = Ok(());
+                }
+            }
+        }
+        fn issued(&self) -> Option<Tally> {
+            None
+        }
+        fn label(&self) -> String {
+            "ping".into()
+        }
+    }
+
+    fn pings(n: usize) -> Vec<Arc<Ping>> {
+        (0..n).map(|_| Arc::new(Ping { away: AtomicBool::new(false), served: AtomicUsize::new(0) })).collect()
+    }
+
+    fn volume(pings: &[Arc<Ping>], spread: Spread) -> Volume {
+        Volume::new(pings.iter().map(|p| p.clone() as Arc<dyn Mount>).collect(), spread)
+    }
+
+    #[test]
+    fn windows_go_round_and_lanes_add_up() {
+        let mounts = pings(4);
+        let volume = volume(&mounts, Spread::RoundRobin);
+        for _ in 0..8 {
+            volume.perform(&mut [Call::default(), Call::default()]);
+        }
+        assert!(mounts.iter().all(|m| m.served.load(Ordering::Relaxed) == 4));
+        assert_eq!(volume.limits().shape.lanes, 8);
+    }
+
+    #[test]
+    fn calls_of_a_gone_target_go_to_the_others_and_end_clearly() {
+        for spread in [Spread::LeastLoaded, Spread::RoundRobin, Spread::First] {
+            let mounts = pings(3);
+            let volume = volume(&mounts, spread);
+            mounts[0].away.store(true, Ordering::Relaxed);
+            for _ in 0..6 {
+                let mut calls = [Call::default(), Call::default()];
+                volume.perform(&mut calls);
+                assert!(calls.iter().all(|c| c.status() == Ok(())), "{spread:?}");
+            }
+            assert_eq!(volume.gone().len(), 1);
+            mounts[1].away.store(true, Ordering::Relaxed);
+            mounts[2].away.store(true, Ordering::Relaxed);
+            let mut calls = [Call::default()];
+            volume.perform(&mut calls);
+            assert_eq!(calls[0].status(), Err(Status::NoTarget));
+            assert!(calls[0].repeated);
+        }
+    }
+}
