@@ -1,1 +1,2 @@
-//! (being built)
+//! What carries out calls.
+pub mod nfs;
