@@ -1,2 +1,7 @@
-//! What carries out calls.
+//! What carries out calls: a local directory or kernel mount, memory, and NFSv3 spoken directly.
+
+pub mod local;
+pub mod memory;
 pub mod nfs;
+
+pub use memory::MemoryMount;
