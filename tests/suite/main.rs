@@ -1,0 +1,3 @@
+//! The tests of parfs that need nothing but this machine: no root, loopback only.
+
+mod transport;
