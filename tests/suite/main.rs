@@ -1,3 +1,6 @@
-//! The tests of parfs that need nothing but this machine: no root, loopback only.
+//! The tests that see parfs from outside, in one binary: no root, loopback only.
 
+mod ask;
+mod conformance;
+mod model;
 mod transport;
