@@ -7,6 +7,7 @@
 
 mod attach;
 mod connection;
+mod lowat;
 mod reader;
 mod replay;
 mod retry;
