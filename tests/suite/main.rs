@@ -3,3 +3,5 @@
 mod ask;
 mod conformance;
 mod model;
+mod raw;
+mod sim;
