@@ -5,4 +5,6 @@
 mod ask;
 mod conformance;
 mod model;
+mod raw;
+mod sim;
 mod transport;
