@@ -1,1 +1,8 @@
-//! (being built)
+//! The back ends: each carries out calls for one kind of storage. What they promise in common is tested over all of
+//! them in tests/suite/conformance.rs.
+
+// The direct NFSv3 client (`pub mod nfs;`) stands here.
+pub mod local;
+pub mod memory;
+
+pub use memory::MemoryMount;
