@@ -4,5 +4,7 @@
 // The direct NFSv3 client (`pub mod nfs;`) stands here.
 pub mod local;
 pub mod memory;
+mod page;
 
+pub use local::LocalMount;
 pub use memory::MemoryMount;
