@@ -1,0 +1,5 @@
+//! The tests that see parfs from outside, in one binary.
+
+mod extract;
+mod tars;
+mod tree;
