@@ -1,5 +1,8 @@
 //! The tests that see parfs from outside, in one binary.
 
+mod books;
 mod extract;
+mod faults;
+mod hostile;
 mod tars;
 mod tree;
