@@ -3,8 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // tests: helpers may unwrap, failures show what led to them
 
 mod ask;
+mod books;
 mod conformance;
+mod extract;
+mod faults;
+mod hostile;
 mod model;
 mod raw;
 mod sim;
+mod tars;
 mod transport;
+mod tree;
