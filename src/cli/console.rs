@@ -66,9 +66,14 @@ impl Console {
         }
     }
 
-    /// From now on `bar` is drawn on stderr and steps aside for lines; none: no longer.
+    /// From now on `bar` is drawn on stderr and steps aside for lines.
     pub fn set_bar(&self, bar: Option<ProgressBar>) {
         *self.bar.lock().expect("a console never panics") = bar;
+    }
+
+    /// The bar that was drawn, which no longer is this console's.
+    pub fn take_bar(&self) -> Option<ProgressBar> {
+        self.bar.lock().expect("a console never panics").take()
     }
 
     /// A line on stderr as it is.

@@ -94,3 +94,13 @@ fn shown(console: &Console, text: &str) -> Exit {
     console.flush();
     Exit::Success
 }
+
+/// Prints clap's help or version on stdout, or its error on stderr.
+fn parse_ended(console: &Console, error: &clap::Error) -> Exit {
+    let text = error.to_string();
+    if error.use_stderr() {
+        console.line(text.trim_end());
+        return Exit::Failure;
+    }
+    shown(console, text.trim_end())
+}

@@ -74,9 +74,16 @@ impl std::fmt::Display for ArchiveName {
 }
 
 /// A regular file, read at any offset by any lane.
-struct Seekable {
-    file: File,
+pub struct Seekable {
+    file: Arc<File>,
     len: u64,
+}
+
+impl Seekable {
+    /// The first `len` bytes of `file`.
+    pub fn new(file: Arc<File>, len: u64) -> Seekable {
+        Seekable { file, len }
+    }
 }
 
 impl ReadAt for Seekable {
@@ -115,7 +122,7 @@ pub fn archive(name: &ArchiveName, stop: &Stop) -> Result<OpenedArchive, String>
             }
             if meta.is_file() {
                 let len = meta.len();
-                (Input::Seekable(Arc::new(Seekable { file, len })), Some(len))
+                (Input::Seekable(Arc::new(Seekable::new(Arc::new(file), len))), Some(len))
             } else {
                 (Input::Pipe(Box::new(ahead(Box::new(file), stop).map_err(|e| failed("read", &e))?)), None)
             }

@@ -21,8 +21,9 @@ impl Table {
     pub fn lines(&self) -> Vec<String> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let cell_width = |cell: &String| cell.chars().count();
-        let widths: Vec<usize> =
-            (0..columns).map(|i| self.rows.iter().filter_map(|r| r.get(i)).map(cell_width).max().unwrap_or(0)).collect();
+        let widths: Vec<usize> = (0..columns)
+            .map(|i| self.rows.iter().filter_map(|r| r.get(i)).map(cell_width).max().unwrap_or(0))
+            .collect();
         let line = |row: &Vec<String>| {
             let mut line = String::new();
             for (i, cell) in row.iter().enumerate() {

@@ -293,3 +293,60 @@ pub fn complaint(command: &Command, error: &clap::Error) -> String {
     let text = error.to_string();
     text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStringExt;
+
+    use super::*;
+
+    fn low(line: &str) -> Low {
+        parse(line.split_whitespace().map(OsString::from).collect()).unwrap()
+    }
+
+    #[test]
+    fn old_and_new_styles_mean_the_same() {
+        for line in ["pxf - -P 32", "-pxf - -P32", "-x -p --file=- --parallel 32", "xpfP - 32", "-P 32 -xpf -"] {
+            let low = low(line);
+            assert!(low.extract && low.attributes.preserve_permissions, "{line}");
+            assert_eq!((low.file, low.parallel.parallel), (vec![OsString::from("-")], Some(32)), "{line}");
+        }
+    }
+
+    #[test]
+    fn options_may_follow_operands_until_two_dashes() {
+        let low = low("-xf a.tar m1 --exclude *.log m2 -C /d -- -v --exclude");
+        assert_eq!(low.members, ["m1", "m2", "-v", "--exclude"]);
+        assert_eq!((low.choice.exclude, low.directory), (vec!["*.log".into()], vec!["/d".into()]));
+        assert_eq!(low.output.verbose, 0);
+    }
+
+    #[test]
+    fn the_last_of_contrary_options_counts() {
+        let a = low("-x --same-owner --no-same-owner").attributes;
+        assert!(a.no_same_owner && !a.same_owner);
+        let a = low("-x -o --same-owner").attributes;
+        assert!(!a.no_same_owner && a.same_owner);
+        let a = low("-x --no-same-permissions -p").attributes;
+        assert!(a.preserve_permissions && !a.no_same_permissions);
+        let e = low("-xk --skip-old-files --overwrite").existing;
+        assert!(e.overwrite && !e.keep_old_files && !e.skip_old_files);
+        let e = low("-x --overwrite -k").existing;
+        assert!(e.keep_old_files && !e.overwrite);
+        assert!(!low("-x --progress --no-progress").output.progress);
+    }
+
+    #[test]
+    fn unambiguous_abbreviations_are_taken() {
+        let low = low("--get --strip=2 --no-same-o --exclude=x --keep-old -f a");
+        assert_eq!((low.choice.strip_components, low.choice.exclude), (Some(2), vec!["x".into()]));
+        assert!(low.attributes.no_same_owner && low.existing.keep_old_files);
+    }
+
+    #[test]
+    fn names_need_not_be_text() {
+        let name = OsString::from_vec(b"a\xff.tar".to_vec());
+        let low = parse(vec!["xf".into(), name.clone(), name.clone()]).unwrap();
+        assert_eq!((low.file, low.members), (vec![name.clone()], vec![name]));
+    }
+}

@@ -29,8 +29,8 @@ const fn both(short: char, longs: &'static [&'static str], value: Value, instead
 }
 
 const CREATE: &str = "use GNU tar to create archives";
-const CREATING: &str = "it is about creating archives; leave it out when extracting";
-const DEFAULT: &str = "it is what partar does anyway: leave it out";
+const CREATING: &str = "leave it out: it is about creating archives";
+const DEFAULT: &str = "leave it out: partar does that anyway";
 const NO_TAPES: &str = "tapes and multi-volume archives are not read; give one file or a pipe";
 const PIPE: &str = "decompress in a pipe: PROGRAM -dc ARCHIVE | partar -xf -";
 const GNU_TAR: &str = "use GNU tar";
@@ -59,13 +59,17 @@ const REFUSED: &[Refused] = &[
     long(&["lzip", "lzma", "lzop"], No, PIPE),
     long(&["no-auto-compress"], No, "the codec is found by the archive's content"),
     long(&["keep-newer-files"], No, "use --skip-old-files to keep all existing files, or GNU tar"),
-    long(&["keep-directory-symlink"], No, "a symbolic link in a directory's place is replaced; use GNU tar to follow it"),
+    long(
+        &["keep-directory-symlink"],
+        No,
+        "a symbolic link in a directory's place is replaced; use GNU tar to follow it",
+    ),
     both('U', &["unlink-first"], No, DEFAULT),
     long(&["recursive-unlink"], No, "remove the directories first, or use GNU tar"),
     long(&["overwrite-dir", "no-overwrite-dir"], No, DIRECTORIES),
     long(&["one-top-level"], Optional, "make the directory and give it with -C"),
     long(&["transform", "xform"], Required, "use --strip-components, or GNU tar"),
-    both('P', &["absolute-names"], No, "a leading '/' is always taken off member names, and -P is the number of threads"),
+    long(&["absolute-names"], No, "a leading '/' is always taken off member names, and -P is the number of threads"),
     long(&["xattrs", "acls", "selinux"], No, ATTRIBUTES),
     long(&["xattrs-include", "xattrs-exclude"], Required, ATTRIBUTES),
     long(&["owner", "group", "mode", "mtime", "sort", "owner-map", "group-map"], Required, CREATING),
@@ -91,8 +95,8 @@ const REFUSED: &[Refused] = &[
     both('M', &["multi-volume"], No, NO_TAPES),
     both('F', &["info-script", "new-volume-script"], Required, NO_TAPES),
     long(&["volno-file", "rsh-command", "rmt-command"], Required, NO_TAPES),
-    both('b', &["blocking-factor"], Required, "any blocking is read: leave it out"),
-    long(&["record-size"], Required, "any blocking is read: leave it out"),
+    both('b', &["blocking-factor"], Required, "leave it out: any blocking is read"),
+    long(&["record-size"], Required, "leave it out: any blocking is read"),
     both('n', &["seek"], No, DEFAULT),
     long(&["no-seek"], No, "give the archive through a pipe: partar -xf - < ARCHIVE"),
     long(&["force-local"], No, DEFAULT),
@@ -133,8 +137,8 @@ struct Spelling {
 fn spellings() -> impl Iterator<Item = Spelling> {
     REFUSED.iter().flat_map(|refused| {
         refused.longs.iter().enumerate().map(|(i, &long)| {
-            // -P itself is carried; only the long form of it is not. The letter goes with the first spelling.
-            let short = refused.short.filter(|&c| i == 0 && c != 'P');
+            // The letter goes with the first spelling.
+            let short = refused.short.filter(|_| i == 0);
             Spelling { id: long, short, long, value: refused.value, instead: refused.instead }
         })
     })
@@ -150,7 +154,10 @@ pub fn add(command: Command) -> Command {
         };
         match spelling.value {
             No => arg.action(ArgAction::Count),
-            Required => arg.action(ArgAction::Append).allow_hyphen_values(true).value_parser(clap::value_parser!(std::ffi::OsString)),
+            Required => arg
+                .action(ArgAction::Append)
+                .allow_hyphen_values(true)
+                .value_parser(clap::value_parser!(std::ffi::OsString)),
             Optional => arg
                 .action(ArgAction::Append)
                 .num_args(0..=1)
@@ -169,4 +176,28 @@ pub fn check(matches: &ArgMatches) -> Result<(), String> {
         None => format!("--{}", spelling.long),
     };
     Err(format!("{name} is not in this version; {}", spelling.instead))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::low;
+    use super::*;
+
+    #[test]
+    fn every_refused_option_is_known_by_all_its_spellings_and_named() {
+        low::command().debug_assert();
+        for spelling in spellings() {
+            let value = if spelling.value == Required { "=v" } else { "" };
+            let long = format!("--{}{value}", spelling.long);
+            let message = low::parse(vec!["-x".into(), long.into()]).unwrap_err();
+            assert!(message.contains(&format!("--{}", spelling.long)), "{message}");
+            assert!(message.contains("is not in this version; "), "{message}");
+            if let Some(short) = spelling.short {
+                let cluster = format!("-x{short}");
+                let args = [cluster.as_str(), "v"].map(std::ffi::OsString::from);
+                let message = low::parse(args.into()).unwrap_err();
+                assert!(message.starts_with(&format!("-{short} (--{}) is not", spelling.long)), "{message}");
+            }
+        }
+    }
 }
