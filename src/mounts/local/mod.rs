@@ -1,0 +1,1 @@
+//! A local directory or kernel mount.
