@@ -4,4 +4,5 @@ pub mod local;
 pub mod memory;
 pub mod nfs;
 
+pub use local::LocalMount;
 pub use memory::MemoryMount;

@@ -9,18 +9,13 @@ use crate::storage::{
     Written,
 };
 
+use super::super::page::Room;
 use super::MemoryMount;
 use super::data::{self, Data, SIZE_MAX};
 use super::tree::{Body, Inode, State, Tree};
 
 /// A symlink's target is shorter than a path may be.
 const TARGET_MAX: usize = 4095;
-
-/// Bytes of a listing on the wire beside its entries: attributes, verifier, two flags (RFC 1813 3.3.16).
-const PAGE_BYTES: u64 = 104;
-/// Bytes of an entry beside its name, and what READDIRPLUS adds: attributes, handle, their flags.
-const ENTRY_BYTES: u64 = 24;
-const ENTRY_PLUS_BYTES: u64 = 88 + 68 + 8;
 
 impl MemoryMount {
     pub(super) fn serve(&self, op: &mut Op<'_>) {
@@ -340,14 +335,11 @@ impl MemoryMount {
         if from.position != 0 && from.verifier != self.instance {
             return Err(Status::BadCookie);
         }
-        let room = u64::from(bytes_max.min(self.limits().list_max));
+        let mut room = Room::new(want, bytes_max.min(self.limits().list_max));
         let plus = want == Want::Attributes;
         let mut page = Page { entries: Vec::new(), next: Cookie { verifier: self.instance, ..from }, end: true };
-        let mut bytes = PAGE_BYTES;
         for (position, name, fileid) in dir.after(from.position) {
-            let name_bytes = name.as_bytes().len().next_multiple_of(4) as u64;
-            bytes += ENTRY_BYTES + name_bytes + if plus { ENTRY_PLUS_BYTES } else { 0 };
-            if bytes > room {
+            if !room.take(name) {
                 page.end = false;
                 break;
             }
