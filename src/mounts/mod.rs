@@ -1,8 +1,10 @@
-//! What carries out calls: a local directory or kernel mount, memory, and NFSv3 spoken directly.
+//! The back ends: each carries out calls for one kind of storage. What they promise in common is tested over all of
+//! them in tests/suite/conformance.rs.
 
 pub mod local;
 pub mod memory;
 pub mod nfs;
+mod page;
 
 pub use local::LocalMount;
 pub use memory::MemoryMount;

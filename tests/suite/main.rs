@@ -1,4 +1,4 @@
-//! One integration binary: what parfs promises to those who run it.
+//! The tests of parfs that need nothing but this machine: no root, loopback only.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed, which is what is wanted
 
@@ -6,3 +6,4 @@ mod cli;
 mod cli_nfs;
 mod cli_support;
 mod golden;
+mod transport;
