@@ -1,9 +1,15 @@
-//! The tests of parfs that need nothing but this machine: no root, loopback only.
+//! The tests that see parfs from outside, in one binary: no root, loopback only.
 
-#![allow(clippy::unwrap_used)] // a test that panics has failed, which is what is wanted
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // tests: helpers may unwrap, failures show what led to them
 
+mod books;
 mod cli;
 mod cli_nfs;
 mod cli_support;
+mod extract;
+mod faults;
 mod golden;
+mod hostile;
+mod tars;
 mod transport;
+mod tree;
