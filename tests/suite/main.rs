@@ -2,14 +2,19 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // tests: helpers may unwrap, failures show what led to them
 
+mod ask;
 mod books;
 mod cli;
 mod cli_nfs;
 mod cli_support;
+mod conformance;
 mod extract;
 mod faults;
 mod golden;
 mod hostile;
+mod model;
+mod raw;
+mod sim;
 mod tars;
 mod transport;
 mod tree;
