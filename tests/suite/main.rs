@@ -4,9 +4,13 @@
 
 mod ask;
 mod books;
+mod cli;
+mod cli_nfs;
+mod cli_support;
 mod conformance;
 mod extract;
 mod faults;
+mod golden;
 mod hostile;
 mod model;
 mod raw;
