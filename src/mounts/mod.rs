@@ -1,1 +1,10 @@
-//! (being built)
+//! The back ends: each carries out calls for one kind of storage. What they promise in common is tested over all of
+//! them in tests/suite/conformance.rs.
+
+pub mod local;
+pub mod memory;
+pub mod nfs;
+mod page;
+
+pub use local::LocalMount;
+pub use memory::MemoryMount;

@@ -63,6 +63,16 @@ pub struct Chain {
     pub handles: Box<[OnceLock<Handle>]>,
 }
 
+/// A deep chain is taken apart link by link: the compiler's way would need stack for each directory of a path.
+impl Drop for Chain {
+    fn drop(&mut self) {
+        let mut parent = self.parent.take();
+        while let Some((Node::Chain(chain), _)) = parent {
+            parent = Arc::into_inner(chain).and_then(|mut chain| chain.parent.take());
+        }
+    }
+}
+
 /// A reference to an object, good on each mount of its volume. Cheap to clone.
 #[derive(Clone, Debug)]
 pub enum Node {
@@ -109,5 +119,20 @@ impl Hash for Node {
             Node::Handle(handle) => handle.hash(state),
             Node::Chain(chain) => chain.id.hash(state),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_of_a_million_links_needs_no_stack_to_go() {
+        let mut node = Node::root_chain(0);
+        for _ in 0..1_000_000 {
+            let Node::Chain(chain) = &node else { panic!("a chain") };
+            node = Node::child(chain, Name::new(b"d").unwrap());
+        }
+        drop(node);
     }
 }

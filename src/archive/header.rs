@@ -1,0 +1,129 @@
+//! One 512-byte header block: checksum, kind of magic, fields. Field places are those of the `tar` crate's header
+//! types; numbers are decoded here, because the crate's decoder passes over overflow and signs.
+//!
+//! Leaves out what spans blocks: long names, pax records, sparse maps.
+
+use tar::Header;
+
+use crate::base::Time;
+
+/// An archive is made of blocks of this many bytes.
+pub(super) const BLOCK_BYTES: usize = 512;
+/// One block.
+pub(super) type Block = [u8; BLOCK_BYTES];
+
+/// The owner number of one that does not fit in 32 bits, as GNU tar uses "nobody".
+pub(super) const NOBODY: u32 = 65534;
+
+/// The fields of a header as it stands, before any extension overrides them.
+#[derive(Debug, Default)]
+pub(super) struct Fields {
+    pub typeflag: u8,
+    pub name: Vec<u8>,
+    pub link: Vec<u8>,
+    pub mode: u32,
+    pub uid: u32,
+    pub gid: u32,
+    pub uname: Vec<u8>,
+    pub gname: Vec<u8>,
+    pub size: u64,
+    pub mtime: Time,
+    pub dev: (u32, u32),
+}
+
+/// True if the stored checksum is the block's: the sum of its bytes with the checksum field as blanks (POSIX, pax,
+/// ustar Interchange Format), or the sum of them as signed characters, which some old tars wrote.
+pub(super) fn checksum_matches(block: &Block) -> bool {
+    let Ok(Some(stored)) = number(&block[148..156]) else { return false };
+    let (mut unsigned, mut signed) = (0i128, 0i128);
+    for (i, &byte) in block.iter().enumerate() {
+        let byte = if (148..156).contains(&i) { b' ' } else { byte };
+        unsigned += i128::from(byte);
+        signed += i128::from(byte as i8);
+    }
+    stored == unsigned || stored == signed
+}
+
+/// Decodes a block whose checksum matches. The error says why the size is none: what follows is then unknown.
+/// Other bad fields become 0 with a warning.
+pub(super) fn decode(block: &Block, warnings: &mut Vec<String>) -> Result<Fields, String> {
+    let mut standard = *block;
+    if block[257..263] == *b"ustar\0" {
+        // GNU tar looks at the magic only; the crate wants version "00" as well, which some writers leave out.
+        standard[263..265].copy_from_slice(b"00");
+    }
+    let header = Header::from_byte_slice(&standard);
+    let old = header.as_old();
+    let typeflag = old.linkflag[0];
+    let mut fields = Fields { typeflag, name: text(&old.name), link: text(&old.linkname), ..Fields::default() };
+    let (mut major, mut minor) = (&[][..], &[][..]);
+    if let Some(ustar) = header.as_ustar() {
+        let prefix = text(&ustar.prefix);
+        if !prefix.is_empty() {
+            fields.name = [&prefix[..], b"/", &fields.name].concat();
+        }
+        (fields.uname, fields.gname) = (text(&ustar.uname), text(&ustar.gname));
+        (major, minor) = (&ustar.dev_major, &ustar.dev_minor);
+    } else if let Some(gnu) = header.as_gnu() {
+        (fields.uname, fields.gname) = (text(&gnu.uname), text(&gnu.gname));
+        (major, minor) = (&gnu.dev_major, &gnu.dev_minor);
+    }
+    // GNU tar 1.34: a hard link's size is 0 whatever its header says.
+    fields.size = if typeflag == b'1' { 0 } else { size(&old.size)? };
+    let mut field = |what: &str, bytes: &[u8]| {
+        number(bytes).ok().flatten().unwrap_or_else(|| {
+            warnings.push(format!("{}: no number in the {what} field", crate::base::name::Shown(&fields.name)));
+            0
+        })
+    };
+    fields.mode = (field("mode", &old.mode) & 0o7777) as u32;
+    fields.uid = u32::try_from(field("uid", &old.uid)).unwrap_or(NOBODY);
+    fields.gid = u32::try_from(field("gid", &old.gid)).unwrap_or(NOBODY);
+    fields.mtime = Time { secs: i64::try_from(field("mtime", &old.mtime)).unwrap_or(0), nanos: 0 };
+    if matches!(typeflag, b'3' | b'4') && !major.is_empty() {
+        fields.dev = (
+            u32::try_from(field("devmajor", major)).unwrap_or(0),
+            u32::try_from(field("devminor", minor)).unwrap_or(0),
+        );
+    }
+    Ok(fields)
+}
+
+fn size(bytes: &[u8]) -> Result<u64, String> {
+    let value = number(bytes).map_err(|()| "no number in the size field")?.ok_or("blanks in the size field")?;
+    // File offsets are signed 64-bit numbers everywhere.
+    i64::try_from(value).ok().and_then(|v| u64::try_from(v).ok()).ok_or(format!("size {value} out of range"))
+}
+
+/// A text field: up to its first NUL.
+pub(super) fn text(field: &[u8]) -> Vec<u8> {
+    field.split(|&b| b == 0).next().unwrap_or_default().to_vec()
+}
+
+/// A numeric field of at most 12 bytes: octal digits between blanks, up to a blank or NUL, or base-256 (first bit set,
+/// two's complement of the other bits). `None` if all blank. As GNU tar, takes one leading NUL for the tail of an
+/// overflowing field before, and an empty field for 0.
+pub(super) fn number(field: &[u8]) -> Result<Option<i128>, ()> {
+    debug_assert!(field.len() <= 12);
+    if field.first().is_some_and(|b| b & 0x80 != 0) {
+        let negative = field[0] & 0x40 != 0;
+        let mut value: i128 = if negative { -1 } else { 0 };
+        for (i, &byte) in field.iter().enumerate() {
+            let byte = if i == 0 && !negative { byte & 0x7f } else { byte };
+            value = (value << 8) | i128::from(byte);
+        }
+        return Ok(Some(value));
+    }
+    let rest = field.strip_prefix(b"\0").unwrap_or(field);
+    let Some(start) = rest.iter().position(|b| !b.is_ascii_whitespace()) else { return Ok(None) };
+    let mut value = 0;
+    for &byte in &rest[start..] {
+        match byte {
+            b'0'..=b'7' => value = value * 8 + i128::from(byte - b'0'),
+            b'\0' => break,
+            _ if byte.is_ascii_whitespace() => break,
+            _ => return Err(()),
+        }
+    }
+    Ok(Some(value))
+}

@@ -1,0 +1,465 @@
+//! `Archive`: an archive's members in order, with their data.
+//!
+//! Where formats leave a choice or an archive is damaged, it does what GNU tar 1.34 does when extracting:
+//! - links, directories, devices and FIFOs have no data, whatever size their headers give;
+//! - an unknown type is a regular file, with a warning; a volume label is passed over; a dump directory is a directory;
+//! - a regular file's name that ends in a slash makes it a directory (v7); its data is passed over;
+//! - two zero blocks end the archive, one ends it with a warning, the end of the input ends it in silence.
+//!
+//! It differs, to the safe side, in that an input that ends inside a header is an error, and that a member whose
+//! extended header is malformed is left out.
+
+use std::io;
+use std::mem;
+use std::sync::Arc;
+
+use super::header::{self, BLOCK_BYTES, Block, Fields};
+use super::input::{Input, ReadAt, Window};
+use super::member::{ArchiveError, Member, MemberKind, Segment};
+use super::pax::Overrides;
+use super::sparse::{self, NewMap, OldMap};
+use crate::base::name::Shown;
+
+/// Bytes of a GNU long name; Linux paths end at 4096.
+const LONG_NAME_BYTES_MAX: u64 = 1 << 20;
+/// Bytes of the records of one pax header: extended attributes, or a sparse map of format 0.1 with about 500,000 segments.
+const PAX_BYTES_MAX: u64 = 16 << 20;
+/// Warnings kept until they are taken.
+const WARNINGS_MAX: usize = 1000;
+
+/// How to read an archive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Pass over zero blocks and read on to the end of the input: concatenated archives (`tar -i`).
+    pub ignore_zeros: bool,
+}
+
+/// A tar archive, read from its start. Memory: one chunk of 512 KiB, and one member's extensions up to their limits.
+///
+/// `next` gives member after member until `None`. An error from it concerns one place or member; unless it
+/// `is_fatal`, calling `next` again goes on behind that.
+pub struct Archive {
+    window: Window,
+    options: Options,
+    warnings: Vec<String>,
+    globals: Overrides,
+    /// Of the current member's first block, extensions included.
+    offset: u64,
+    /// The current member's path.
+    name: Option<Vec<u8>>,
+    /// Its stored bytes that are not read yet.
+    left: u64,
+    /// Bytes behind them that nobody reads: padding, data that has no use.
+    slack: u64,
+    progress: Progress,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    /// Nothing but errors so far.
+    Fresh,
+    /// In step with the headers.
+    Sound,
+    /// Looking for a valid header after one that was not; this was reported.
+    Lost,
+    /// Nothing follows.
+    Done,
+}
+
+/// What the headers in front of a member's own said.
+#[derive(Default)]
+struct Extensions {
+    name: Option<Vec<u8>>,
+    link: Option<Vec<u8>>,
+    pax: Option<Vec<u8>>,
+    /// Why the member they belong to cannot be given.
+    bad: Option<String>,
+}
+
+impl Extensions {
+    fn is_empty(&self) -> bool {
+        self.name.is_none() && self.link.is_none() && self.pax.is_none() && self.bad.is_none()
+    }
+}
+
+impl Archive {
+    /// Reads `input`, which is not compressed (see `open`).
+    pub fn new(input: Input, options: Options) -> Archive {
+        Archive {
+            window: Window::new(input),
+            options,
+            warnings: Vec::new(),
+            globals: Overrides::default(),
+            offset: 0,
+            name: None,
+            left: 0,
+            slack: 0,
+            progress: Progress::Fresh,
+        }
+    }
+
+    /// The next member; `None` at the archive's end and after a fatal error. Passes over what is unread of the last
+    /// one, by seeking where the input can.
+    // Not an Iterator: one's `None` after an error would promise less than this one's.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<Option<Member>, ArchiveError> {
+        if self.progress == Progress::Done {
+            return Ok(None);
+        }
+        let result = self.advance().and_then(|member| {
+            if member.is_none() {
+                // A decompressor checks its sums at its end, and who writes into a pipe wants it read.
+                self.window.drain().map_err(|e| self.io(e))?;
+            }
+            Ok(member)
+        });
+        if matches!(&result, Ok(None)) || result.as_ref().is_err_and(ArchiveError::is_fatal) {
+            self.finish();
+        }
+        if self.warnings.len() > WARNINGS_MAX {
+            self.warnings.truncate(WARNINGS_MAX);
+            self.warnings.push("further warnings are not shown".into());
+        }
+        result
+    }
+
+    /// Reads stored data of the current member into `buf`, often less than fits; 0 at the member's end. An archive that
+    /// ends before is `Truncated`.
+    pub fn read(&mut self, buf: &mut [u8]) -> Result<usize, ArchiveError> {
+        let n = buf.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        if n == 0 {
+            return Ok(0);
+        }
+        let result = match self.window.read(&mut buf[..n]) {
+            Ok(0) => Err(self.truncated()),
+            Ok(n) => Ok(n),
+            Err(e) => Err(self.io(e)),
+        };
+        match result {
+            Ok(n) => self.left -= n as u64,
+            Err(_) => self.finish(),
+        }
+        result
+    }
+
+    /// Where in a seekable input the current member's next unread byte is.
+    pub fn stored_at(&self) -> Option<u64> {
+        (self.window.source().is_some() && self.name.is_some()).then(|| self.window.position())
+    }
+
+    /// The input, if it is seekable, for reading ranges of it beside this reader.
+    pub fn source(&self) -> Option<Arc<dyn ReadAt>> {
+        self.window.source().cloned()
+    }
+
+    /// Where in the uncompressed archive the current member begins, its extended headers included; bytes.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// How many bytes of the uncompressed archive have been passed.
+    pub fn position(&self) -> u64 {
+        self.window.position()
+    }
+
+    /// What was found odd since the last call, as lines for the user.
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        mem::take(&mut self.warnings)
+    }
+
+    fn finish(&mut self) {
+        self.progress = Progress::Done;
+        self.name = None;
+        (self.left, self.slack) = (0, 0);
+    }
+
+    fn truncated(&self) -> ArchiveError {
+        ArchiveError::Truncated { offset: self.window.position(), member: self.name.clone() }
+    }
+
+    fn io(&self, source: io::Error) -> ArchiveError {
+        ArchiveError::Io { offset: self.window.position(), member: self.name.clone(), source }
+    }
+
+    fn advance(&mut self) -> Result<Option<Member>, ArchiveError> {
+        self.pass_data()?;
+        self.name = None;
+        let mut extensions = Extensions::default();
+        while let Some((at, block)) = self.header_block(&extensions)? {
+            if extensions.is_empty() {
+                self.offset = at;
+            }
+            if !header::checksum_matches(&block) {
+                if self.progress != Progress::Lost {
+                    return Err(self.lose(at, "bad checksum".into()));
+                }
+                extensions = Extensions::default();
+                continue;
+            }
+            let fields = match header::decode(&block, &mut self.warnings) {
+                Ok(fields) => fields,
+                Err(_) if self.progress == Progress::Lost => continue,
+                Err(reason) => return Err(self.lose(at, reason)),
+            };
+            self.progress = Progress::Sound;
+            match fields.typeflag {
+                b'L' => extensions.name = self.long_name(&fields, &mut extensions.bad)?,
+                b'K' => extensions.link = self.long_name(&fields, &mut extensions.bad)?,
+                // 'X' is Solaris's spelling of 'x', which GNU tar reads too.
+                b'x' | b'X' => extensions.pax = self.pax(&fields, &mut extensions.bad)?,
+                b'g' => {
+                    if let Some(records) = self.pax(&fields, &mut extensions.bad)? {
+                        let applied = self.globals.apply(&records, &mut self.warnings);
+                        self.globals.sparse = Default::default();
+                        extensions.bad = extensions.bad.or(applied.err());
+                    }
+                }
+                b'V' => {
+                    self.warnings.push(format!("{}: volume label, passed over", Shown(&fields.name)));
+                    self.slack = padded(fields.size);
+                    self.pass_data()?;
+                }
+                _ => return self.member(&block, fields, extensions).map(Some),
+            }
+        }
+        Ok(None)
+    }
+
+    fn lose(&mut self, offset: u64, reason: String) -> ArchiveError {
+        match mem::replace(&mut self.progress, Progress::Lost) {
+            Progress::Fresh => ArchiveError::NotAnArchive,
+            _ => ArchiveError::BadHeader { offset, reason },
+        }
+    }
+
+    /// Passes over what is left of the current member.
+    fn pass_data(&mut self) -> Result<(), ArchiveError> {
+        let count = mem::take(&mut self.left).saturating_add(mem::take(&mut self.slack));
+        match self.window.skip(count) {
+            Ok(n) if n == count => Ok(()),
+            Ok(_) => Err(self.truncated()),
+            Err(e) => Err(self.io(e)),
+        }
+    }
+
+    /// The next block that is not part of an end mark, and its offset; `None` at the archive's end.
+    fn header_block(&mut self, extensions: &Extensions) -> Result<Option<(u64, Block)>, ArchiveError> {
+        let mut zeros = 0;
+        loop {
+            let at = self.window.position();
+            let mut block = [0; BLOCK_BYTES];
+            let got = self.window.read_full(&mut block).map_err(|e| self.io(e))?;
+            if got == BLOCK_BYTES && block != [0; BLOCK_BYTES] && zeros == 0 {
+                return Ok(Some((at, block)));
+            }
+            if got == BLOCK_BYTES && block == [0; BLOCK_BYTES] {
+                if self.options.ignore_zeros {
+                    self.progress = if self.progress == Progress::Fresh { Progress::Sound } else { self.progress };
+                    continue;
+                }
+                zeros += 1;
+                if zeros < 2 {
+                    continue;
+                }
+            } else if zeros == 1 {
+                // GNU tar numbers blocks from 1 here.
+                self.warnings.push(format!("A lone zero block at {}", at / BLOCK_BYTES as u64));
+            } else {
+                self.check_end(got, extensions)?;
+            }
+            if !extensions.is_empty() {
+                self.warnings.push("the archive ends with an extended header that has no member".into());
+            }
+            return Ok(None);
+        }
+    }
+
+    /// May the input end here, `got` bytes into a block, without an end mark?
+    fn check_end(&mut self, got: usize, extensions: &Extensions) -> Result<(), ArchiveError> {
+        match self.progress {
+            // The error that lost the way was reported.
+            Progress::Lost => Ok(()),
+            Progress::Fresh => Err(self.lose(0, String::new())),
+            _ if got > 0 || !extensions.is_empty() => Err(self.truncated()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The text of a long-name header.
+    fn long_name(&mut self, fields: &Fields, bad: &mut Option<String>) -> Result<Option<Vec<u8>>, ArchiveError> {
+        Ok(self.extension(fields, LONG_NAME_BYTES_MAX, bad)?.map(|name| header::text(&name)))
+    }
+
+    /// The records of a pax header.
+    fn pax(&mut self, fields: &Fields, bad: &mut Option<String>) -> Result<Option<Vec<u8>>, ArchiveError> {
+        self.extension(fields, PAX_BYTES_MAX, bad)
+    }
+
+    /// The data of an extended header. One larger than `bytes_max` is passed over and spoils its member.
+    fn extension(
+        &mut self,
+        fields: &Fields,
+        bytes_max: u64,
+        bad: &mut Option<String>,
+    ) -> Result<Option<Vec<u8>>, ArchiveError> {
+        self.slack = padded(fields.size);
+        if fields.size > bytes_max {
+            bad.get_or_insert(format!("extended header of {} bytes, more than {bytes_max}", fields.size));
+            self.pass_data()?;
+            return Ok(None);
+        }
+        let size = usize::try_from(fields.size).unwrap_or(usize::MAX);
+        let mut data = Vec::new();
+        while data.len() < size {
+            // Grows as the data arrives, not by the header's word.
+            let (from, to) = (data.len(), size.min(data.len() + (64 << 10)));
+            data.resize(to, 0);
+            let got = self.window.read_full(&mut data[from..]).map_err(|e| self.io(e))?;
+            self.slack -= got as u64;
+            if got < to - from {
+                return Err(self.truncated());
+            }
+        }
+        self.pass_data()?;
+        Ok(Some(data))
+    }
+
+    /// Makes the member of its header and what came before it.
+    fn member(&mut self, block: &Block, fields: Fields, extensions: Extensions) -> Result<Member, ArchiveError> {
+        let mut bad = extensions.bad;
+        let mut over = self.globals.clone();
+        if let Some(records) = extensions.pax
+            && let Err(reason) = over.apply(&records, &mut self.warnings)
+        {
+            bad.get_or_insert(reason);
+        }
+        let sparse_name = over.sparse.size.and(over.sparse.name.take());
+        let name = sparse_name.or(over.path.take()).or(extensions.name).unwrap_or(fields.name);
+        self.name = Some(name.clone());
+        let kind = self.kind(fields.typeflag, &name);
+        let data = over.size.unwrap_or(fields.size);
+        let has_data = kind == MemberKind::File;
+        // Dump directories and v7 directories: data that has no use. All other kinds have none.
+        if matches!(fields.typeflag, b'1'..=b'6') {
+            (self.left, self.slack) = (0, 0);
+        } else {
+            self.left = if has_data { data } else { 0 };
+            self.slack = padded(data) - self.left;
+        }
+        if fields.typeflag == b'M' {
+            bad.get_or_insert("file is continued from another volume, which is not supported".into());
+        }
+        let (size, segments) = if has_data && bad.is_none() {
+            self.shape(block, fields.typeflag, &mut over, &mut bad)?
+        } else {
+            (0, None)
+        };
+        if let Some(reason) = bad {
+            self.slack += mem::take(&mut self.left);
+            return Err(ArchiveError::BadMember { offset: self.offset, member: name, reason });
+        }
+        let links = matches!(kind, MemberKind::HardLink | MemberKind::Symlink);
+        Ok(Member {
+            path: name,
+            kind,
+            stored: self.left,
+            size,
+            mode: fields.mode,
+            uid: over.uid.unwrap_or(fields.uid),
+            gid: over.gid.unwrap_or(fields.gid),
+            uname: over.uname.unwrap_or(fields.uname),
+            gname: over.gname.unwrap_or(fields.gname),
+            mtime: over.mtime.unwrap_or(fields.mtime),
+            link: if links { over.link.or(extensions.link).unwrap_or(fields.link) } else { Vec::new() },
+            dev: fields.dev,
+            segments,
+        })
+    }
+
+    fn kind(&mut self, typeflag: u8, name: &[u8]) -> MemberKind {
+        match typeflag {
+            b'1' => MemberKind::HardLink,
+            b'2' => MemberKind::Symlink,
+            b'3' => MemberKind::Char,
+            b'4' => MemberKind::Block,
+            b'5' => MemberKind::Dir,
+            b'6' => MemberKind::Fifo,
+            b'\0' | b'0' | b'7' if name.ends_with(b"/") => MemberKind::Dir,
+            b'\0' | b'0' | b'7' | b'S' | b'M' => MemberKind::File,
+            b'D' => {
+                self.warnings.push(format!("{}: dump directory, taken as a directory", Shown(name)));
+                MemberKind::Dir
+            }
+            _ => {
+                let flag = Shown(&[typeflag]).to_string();
+                self.warnings.push(format!("{}: Unknown file type '{flag}', taken as a normal file", Shown(name)));
+                MemberKind::File
+            }
+        }
+    }
+
+    /// A file's size and, if it is sparse, where its data belongs; reads the map. What is wrong with it goes to `bad`.
+    fn shape(
+        &mut self,
+        block: &Block,
+        typeflag: u8,
+        over: &mut Overrides,
+        bad: &mut Option<String>,
+    ) -> Result<(u64, Option<Vec<Segment>>), ArchiveError> {
+        let (size, segments) = if typeflag == b'S' {
+            let Some(mut map) = OldMap::new(block) else {
+                *bad = Some("sparse file of a format that is not GNU's".into());
+                return Ok((0, None));
+            };
+            while map.more {
+                let mut block = [0; BLOCK_BYTES];
+                if self.window.read_full(&mut block).map_err(|e| self.io(e))? < BLOCK_BYTES {
+                    return Err(self.truncated());
+                }
+                map.extend(&block);
+            }
+            (map.size, map.segments)
+        } else if let Some(size) = over.sparse.size {
+            let segments = match (over.sparse.bad.take(), over.sparse.version) {
+                (Some(reason), _) => Err(reason),
+                (None, (0, _)) => Ok(mem::take(&mut over.sparse.map)),
+                (None, (1, 0)) => self.new_map()?,
+                (None, (major, minor)) => Err(format!("sparse format {major}.{minor} is not known")),
+            };
+            (size, segments)
+        } else {
+            return Ok((self.left, None));
+        };
+        match segments.and_then(|segments| sparse::check(segments, size, self.left)) {
+            Ok(segments) => Ok((size, Some(segments))),
+            Err(reason) => {
+                *bad = Some(reason);
+                Ok((0, None))
+            }
+        }
+    }
+
+    /// Reads the map in front of the data.
+    fn new_map(&mut self) -> Result<Result<Vec<Segment>, String>, ArchiveError> {
+        let mut map = NewMap::default();
+        while self.left >= BLOCK_BYTES as u64 {
+            let mut block = [0; BLOCK_BYTES];
+            if self.window.read_full(&mut block).map_err(|e| self.io(e))? < BLOCK_BYTES {
+                return Err(self.truncated());
+            }
+            self.left -= BLOCK_BYTES as u64;
+            match map.extend(&block) {
+                Ok(false) => {}
+                Ok(true) => return Ok(Ok(map.into_segments())),
+                Err(reason) => return Ok(Err(reason)),
+            }
+        }
+        Ok(Err("sparse map without end".into()))
+    }
+}
+
+/// Bytes up to the end of the last block.
+fn padded(bytes: u64) -> u64 {
+    // Sizes are below 2^63, so this does not overflow.
+    bytes.next_multiple_of(BLOCK_BYTES as u64)
+}

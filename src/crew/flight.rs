@@ -1,0 +1,101 @@
+//! How much is under way: a count that a producer raises, lanes lower, and barriers wait on.
+
+use std::sync::{Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+#[derive(Debug, Default)]
+struct State {
+    count: usize,
+    most: usize,
+    panicked: bool,
+    waited: Duration,
+}
+
+/// Counts what was begun and has not ended.
+#[derive(Debug, Default)]
+pub struct Flight {
+    state: Mutex<State>,
+    landed: Condvar,
+}
+
+/// A share of the count, given back when dropped, also by a panic.
+#[derive(Debug)]
+pub struct Ticket<'a> {
+    flight: &'a Flight,
+    count: usize,
+}
+
+impl Flight {
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().expect("nothing panics while it counts")
+    }
+
+    /// Adds `count` at once; `below` is what bounds it.
+    pub fn enter(&self, count: usize) -> Ticket<'_> {
+        let mut state = self.state();
+        state.count += count;
+        state.most = state.most.max(state.count);
+        Ticket { flight: self, count }
+    }
+
+    /// Waits until fewer than `limit` are under way; false when a lane has panicked, after which nothing should begin.
+    pub fn below(&self, limit: usize) -> bool {
+        let mut state = self.state();
+        if state.count >= limit {
+            let start = Instant::now();
+            while state.count >= limit {
+                state = self.landed.wait(state).expect("nothing panics while it counts");
+            }
+            state.waited += start.elapsed();
+        }
+        !state.panicked
+    }
+
+    /// Waits until nothing is under way; false when a lane has panicked.
+    pub fn drained(&self) -> bool {
+        self.below(1)
+    }
+
+    /// True when fewer than `limit` are under way now.
+    pub fn is_below(&self, limit: usize) -> bool {
+        self.state().count < limit
+    }
+
+    /// The most that were under way at once.
+    pub fn most(&self) -> usize {
+        self.state().most
+    }
+
+    /// How long `below` and `drained` have waited.
+    pub fn waited(&self) -> Duration {
+        self.state().waited
+    }
+}
+
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        if let Ok(mut state) = self.flight.state.lock() {
+            state.count -= self.count;
+            state.panicked |= std::thread::panicking();
+        }
+        self.flight.landed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn barriers_wait_for_the_last_ticket() {
+        let flight = Flight::default();
+        let (a, b) = (flight.enter(2), flight.enter(1));
+        assert!(flight.is_below(4) && !flight.is_below(3));
+        std::thread::scope(|s| {
+            let barrier = s.spawn(|| flight.drained());
+            drop((a, b));
+            assert!(barrier.join().unwrap());
+        });
+        assert_eq!(flight.most(), 3);
+    }
+}

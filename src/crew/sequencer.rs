@@ -1,0 +1,73 @@
+//! Completions come in any order; this tells them in the order of their numbers, and knows the point before which
+//! everything is complete. What is held back is bounded by how far its user lets numbers run ahead of that point.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+#[derive(Debug)]
+struct State<T> {
+    /// All numbers below are complete and told.
+    low: u64,
+    early: BTreeMap<u64, T>,
+}
+
+/// Restores the order of numbers 0, 1, 2, ...
+#[derive(Debug)]
+pub struct Sequencer<T>(Mutex<State<T>>);
+
+impl<T> Default for Sequencer<T> {
+    fn default() -> Self {
+        Sequencer(Mutex::new(State { low: 0, early: BTreeMap::new() }))
+    }
+}
+
+impl<T> Sequencer<T> {
+    /// Says that `number` is complete, once for each number; `tell` hears of it and of those that waited for it, in
+    /// order, by one thread at a time.
+    pub fn complete(&self, number: u64, what: T, mut tell: impl FnMut(T)) {
+        let mut state = self.0.lock().expect("a teller that panics ends the run");
+        if number != state.low {
+            assert!(number > state.low, "number {number} was complete before");
+            state.early.insert(number, what);
+            return;
+        }
+        state.low += 1;
+        tell(what);
+        loop {
+            let low = state.low;
+            let Some(next) = state.early.remove(&low) else { return };
+            state.low += 1;
+            tell(next);
+        }
+    }
+
+    /// The first number that is not complete: everything before it is.
+    pub fn low(&self) -> u64 {
+        self.0.lock().expect("a teller that panics ends the run").low
+    }
+
+    /// How many are complete but wait for an earlier one.
+    pub fn early(&self) -> usize {
+        self.0.lock().expect("a teller that panics ends the run").early.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_order_in_number_order_out() {
+        // 7 generates the numbers modulo 71, so that every number below 70 comes once, in a scattered order.
+        let sequencer = Sequencer::default();
+        let mut told = Vec::new();
+        let mut number = 1u64;
+        for _ in 0..70 {
+            number = number * 7 % 71;
+            sequencer.complete(number - 1, number - 1, |n| told.push(n));
+            assert!(sequencer.low() as usize == told.len());
+        }
+        assert_eq!(told, (0..70).collect::<Vec<_>>());
+        assert_eq!((sequencer.low(), sequencer.early()), (70, 0));
+    }
+}

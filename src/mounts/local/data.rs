@@ -1,0 +1,147 @@
+//! READ, WRITE and COMMIT: cached descriptors, opened on first use, closed where their error can be reported.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use rustix::buffer::spare_capacity;
+use rustix::fs::{Mode, OFlags, Stat, fstat};
+use rustix::io::{Errno, pread, pwrite, retry_on_intr};
+
+use crate::base::Status;
+use crate::storage::{Chain, Kind, Node, Out, Stable, Verifier, Written};
+
+use super::LocalMount;
+use super::convert::{kind, mode_bits, status};
+use super::descriptors::{Held, Use, close};
+
+/// Never waits for the other end of a FIFO, never takes a terminal.
+pub(super) const QUIET: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
+
+/// What RFC 1813 says of READ and WRITE on something that is not a regular file.
+fn only_files(stat: &Stat) -> Result<(), Status> {
+    match kind(stat) {
+        Kind::File => Ok(()),
+        Kind::Dir => Err(Status::IsDir),
+        _ => Err(Status::Inval),
+    }
+}
+
+impl LocalMount {
+    /// The descriptor of a regular file: cached, or opened.
+    pub(super) fn file(&self, chain: &Arc<Chain>, used: Use) -> Result<Arc<Held>, Status> {
+        if let Some(held) = self.descriptors.get(chain.id, used) {
+            return Ok(held);
+        }
+        let place = self.place(chain)?;
+        let flags = if used == Use::Write { OFlags::WRONLY } else { OFlags::RDONLY };
+        let fd = self.open_at(place.fd(), place.name(), flags | QUIET, Mode::empty()).map_err(|errno| match errno {
+            Errno::LOOP | Errno::NXIO | Errno::NODEV => Status::Inval, // a symlink; a FIFO, socket or device
+            errno => status(errno),
+        })?;
+        let stat = fstat(&fd).map_err(status)?;
+        only_files(&stat)?;
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        let held = if used == Use::Write { self.for_writing(fd, &stat) } else { Held::Read(fd, size) };
+        Ok(self.descriptors.keep(chain, used, held))
+    }
+
+    /// A descriptor for writing; a file whose mode keeps its owner from writing might not open a second time.
+    pub(super) fn for_writing(&self, fd: OwnedFd, stat: &Stat) -> Held {
+        Held::Write(fd, !self.superuser && mode_bits(stat) & 0o200 == 0)
+    }
+
+    pub(super) fn read(&self, node: &Node, offset: u64, count: u32, buf: &mut Vec<u8>) -> Out<bool> {
+        buf.clear();
+        let chain = self.chain(node)?;
+        let held = self.file(chain, Use::Read)?;
+        let count = count.min(self.limits.read_max) as usize;
+        let mut end = false;
+        buf.reserve_exact(count);
+        while buf.len() < count {
+            let at = offset.saturating_add(buf.len() as u64);
+            if at > self.limits.size_max {
+                end = true; // no file reaches so far, and the kernel takes no such offset
+                break;
+            }
+            let had = buf.len();
+            // The spare capacity may be more than was asked for: a reused buffer is cut below.
+            match retry_on_intr(|| pread(held.fd(), spare_capacity(buf), at)) {
+                Ok(0) => {
+                    end = true;
+                    break;
+                }
+                Ok(_) => {}
+                Err(errno) if had == 0 => return Err(status(errno)),
+                Err(_) => break, // what was read is good; the next READ will meet the error
+            }
+        }
+        buf.truncate(count);
+        if !end {
+            end = self.at_end(&held, offset.saturating_add(buf.len() as u64))?;
+        }
+        if end {
+            drop(held);
+            self.descriptors.take(chain.id, Use::Read); // read to its end: most files are read once
+        }
+        Ok(end)
+    }
+
+    /// True when the file ends at `at`. The size at opening tells for all but the last READ.
+    fn at_end(&self, held: &Held, at: u64) -> Result<bool, Status> {
+        match held {
+            Held::Read(_, size) if at < *size => Ok(false),
+            held => Ok(at >= u64::try_from(fstat(held.fd()).map_err(status)?.st_size).unwrap_or(0)),
+        }
+    }
+
+    pub(super) fn write(&self, node: &Node, offset: u64, data: &[u8], stable: Stable) -> Out<Written> {
+        let chain = self.chain(node)?;
+        let held = self.file(chain, Use::Write)?;
+        if offset.checked_add(data.len() as u64).is_none_or(|end| end > self.limits.size_max) {
+            return Err(Status::FBig);
+        }
+        let data = &data[..data.len().min(self.limits.write_max as usize)];
+        let mut count = 0;
+        while count < data.len() {
+            match retry_on_intr(|| pwrite(held.fd(), &data[count..], offset + count as u64)) {
+                Ok(0) => return Err(Status::Io),
+                Ok(n) => count += n,
+                Err(errno) if count == 0 => return Err(status(errno)),
+                Err(_) => break, // the rest will meet the error
+            }
+        }
+        let stable = match stable {
+            Stable::Unstable => stable,
+            Stable::DataSync | Stable::FileSync => {
+                self.send(chain, held, false)?;
+                Stable::FileSync
+            }
+        };
+        Ok(Written { count: count as u32, stable, verifier: self.verifier })
+    }
+
+    /// Closes a file that was written, or, when it is in use elsewhere or must stay open, a duplicate: the kernel's
+    /// part of closing (on NFS: sending the data, waiting, telling the error) is the same. `for_good`: no more is to be written.
+    pub(super) fn send(&self, chain: &Arc<Chain>, held: Arc<Held>, for_good: bool) -> Result<(), Status> {
+        let stays = matches!(&*held, Held::Write(_, true)) && !for_good;
+        let shared = if stays { Err(held) } else { self.descriptors.take_alone(chain.id, Use::Write, held) };
+        match shared {
+            Ok(Held::Write(fd, _)) => close(fd),
+            Ok(_) => Ok(()),
+            Err(held) => {
+                let twin = held.fd().try_clone_to_owned();
+                close(twin.map_err(|error| Status::from_errno(error.raw_os_error().unwrap_or(5)))?)
+            }
+        }
+    }
+
+    pub(super) fn commit(&self, node: &Node) -> Out<Verifier> {
+        let chain = self.chain(node)?;
+        self.descriptors.take_error(chain.id)?;
+        match self.descriptors.get(chain.id, Use::Write) {
+            Some(held) => self.send(chain, held, true)?,
+            None => only_files(&self.place(chain)?.stat()?)?,
+        }
+        Ok(self.verifier)
+    }
+}

@@ -1,0 +1,157 @@
+//! READDIR and READDIRPLUS: pages of getdents64, whose positions are the cookies.
+//!
+//! A listing that goes on where it stopped reads on without seeking: on file systems that count entries (tmpfs before
+//! Linux 6.6) a seek after entries were removed would skip others.
+
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::fs::{Mode, OFlags, RawDir, SeekFrom, statat};
+use rustix::io::Errno;
+
+use crate::base::{Name, Status};
+use crate::storage::{Chain, Cookie, Entry, Node, Out, Page, Want};
+
+use super::super::page::Room;
+use super::LocalMount;
+use super::convert::{ITSELF, attr, status};
+use super::descriptors::{Held, Use};
+
+/// Bytes asked of getdents64 at once: twice glibc's, so that a page of a kernel NFS mount is few calls.
+const GETDENTS_BYTES: usize = 64 << 10;
+
+/// A name read ahead: name, file id, position after it.
+type Ahead = (Name, u64, u64);
+
+/// A directory that is being listed.
+#[derive(Default)]
+pub(super) struct Listing {
+    /// Read from the kernel, not yet returned.
+    ahead: VecDeque<Ahead>,
+    /// The position after the last entry returned.
+    at: u64,
+    /// The kernel has no more.
+    end: bool,
+}
+
+impl Listing {
+    fn go(&mut self, fd: &OwnedFd, position: u64) -> Result<(), Status> {
+        // Position 0 is always read anew: what was read ahead may be old.
+        if position != self.at || position == 0 {
+            rustix::fs::seek(fd, SeekFrom::Start(position)).map_err(status)?;
+            self.ahead.clear();
+            (self.at, self.end) = (position, false);
+        }
+        Ok(())
+    }
+
+    /// The next entry, not taken yet; none at the end.
+    fn peek(&mut self, fd: &OwnedFd) -> Result<Option<&Ahead>, Status> {
+        while self.ahead.is_empty() && !self.end {
+            self.fill(fd)?;
+        }
+        Ok(self.ahead.front())
+    }
+
+    fn fill(&mut self, fd: &OwnedFd) -> Result<(), Status> {
+        let mut buf = Vec::with_capacity(GETDENTS_BYTES);
+        let mut dir = RawDir::new(fd, buf.spare_capacity_mut());
+        loop {
+            match dir.next() {
+                None => {
+                    self.end = true;
+                    return Ok(());
+                }
+                Some(Err(Errno::INTR)) => continue,
+                // Linux: a directory that was removed while it was open.
+                Some(Err(Errno::NOENT)) => {
+                    self.end = true;
+                    return Ok(());
+                }
+                Some(Err(errno)) => return Err(status(errno)),
+                Some(Ok(entry)) => match entry.file_name().to_bytes() {
+                    b"." | b".." => {}
+                    bytes => {
+                        // The kernel lets no such name through; a broken file system under FUSE might.
+                        let name = Name::new(bytes).map_err(|_| Status::Io)?;
+                        self.ahead.push_back((name, entry.ino(), entry.next_entry_cookie()));
+                    }
+                },
+            }
+            if dir.is_buffer_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn take(&mut self) -> Option<Ahead> {
+        let ahead = self.ahead.pop_front()?;
+        self.at = ahead.2;
+        Some(ahead)
+    }
+}
+
+impl LocalMount {
+    pub(super) fn read_dir(&self, dir: &Node, from: Cookie, want: Want, bytes_max: u32) -> Out<Page> {
+        let chain = self.chain(dir)?;
+        let listed = self.listing(chain)?;
+        let Held::List(fd, listing) = &*listed else { return Err(Status::ServerFault) };
+        let mut listing = listing.lock().unwrap_or_else(PoisonError::into_inner);
+        listing.go(fd, from.position)?;
+        let mut room = Room::new(want, bytes_max.min(self.limits.list_max));
+        let mut page = Page { entries: Vec::new(), next: from, end: false };
+        loop {
+            let Some((name, ..)) = listing.peek(fd)? else {
+                page.end = true;
+                break;
+            };
+            if !room.take(name) {
+                break;
+            }
+            let Some((name, fileid, position)) = listing.take() else { break };
+            page.next = Cookie { position, verifier: 0 };
+            if let Some(entry) = self.entry(chain, fd, name, fileid, position, want) {
+                page.entries.push(entry);
+            }
+        }
+        let ended = page.end;
+        let full = page.entries.is_empty() && !ended && page.next == from;
+        drop(listing);
+        if ended {
+            self.descriptors.take(chain.id, Use::List);
+        }
+        if full { Err(Status::TooSmall) } else { Ok(page) }
+    }
+
+    /// An entry, with attributes if they are wanted; none when the object is gone meanwhile.
+    fn entry(
+        &self,
+        dir: &Arc<Chain>,
+        fd: &OwnedFd,
+        name: Name,
+        fileid: u64,
+        position: u64,
+        want: Want,
+    ) -> Option<Entry> {
+        let attr = match want {
+            Want::Names => None,
+            Want::Attributes => match statat(fd, name.as_bytes(), ITSELF) {
+                Ok(stat) => Some(attr(&stat)),
+                Err(Errno::NOENT) => return None,
+                Err(_) => None, // its LOOKUP will say why
+            },
+        };
+        let node = Some(Node::child(dir, name.clone()));
+        Some(Entry { name, fileid, position, node, attr })
+    }
+
+    fn listing(&self, chain: &Arc<Chain>) -> Result<Arc<Held>, Status> {
+        if let Some(held) = self.descriptors.get(chain.id, Use::List) {
+            return Ok(held);
+        }
+        let dir = self.dir(chain)?;
+        let fd = self.open_at(dir.fd(), b".", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).map_err(status)?;
+        Ok(self.descriptors.keep(chain, Use::List, Held::List(fd, Mutex::default())))
+    }
+}

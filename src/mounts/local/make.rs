@@ -1,0 +1,176 @@
+//! CREATE, MKDIR, SYMLINK and MKNOD: new objects with exactly the attributes asked for.
+//!
+//! When an attribute cannot be set (an owner without the right to give files away), the call fails and the object
+//! stays, as it does on a server that stops half way.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{FileType, OFlags, Stat, Timespec, Timestamps, fstat, futimens, makedev, mkdirat, mknodat, symlinkat};
+use rustix::io::{Errno, retry_on_intr};
+
+use crate::base::{Name, Status};
+use crate::storage::{AttrChange, Found, How, Kind, Node, Out, SetTime, Special};
+
+use super::convert::{attr, kind, mode, mode_bits, owner, status};
+use super::data::QUIET;
+use super::descriptors::Use;
+use super::modify::On;
+use super::{LocalMount, Place};
+
+/// Modes of new objects when none is asked for. Not the process's umask: parfs sets that to 0.
+const FILE_MODE: u32 = 0o644;
+const DIR_MODE: u32 = 0o755;
+
+/// The times in which an exclusive CREATE keeps its verifier, as Linux's server does: 31 bits in each.
+fn verifier_times(verifier: u64) -> Timestamps {
+    let time = |bits: u64| Timespec { tv_sec: (bits & 0x7fff_ffff) as i64, tv_nsec: 0 };
+    Timestamps { last_access: time(verifier >> 32), last_modification: time(verifier) }
+}
+
+impl LocalMount {
+    pub(super) fn create(&self, dir: &Node, name: &Name, how: How, change: &AttrChange) -> Out<Found> {
+        let place = self.place_in(dir, name)?;
+        if change.size.is_some_and(|size| size > self.limits.size_max) {
+            return Err(Status::FBig);
+        }
+        match how {
+            How::Guarded => self.create_new(dir, &place, change),
+            How::Exclusive(verifier) => self.create_exclusive(dir, &place, verifier),
+            How::Unchecked => self.create_unchecked(dir, &place, change),
+        }
+    }
+
+    fn create_new(&self, dir: &Node, place: &Place, change: &AttrChange) -> Out<Found> {
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
+        let bits = mode(change.mode.unwrap_or(FILE_MODE));
+        let fd = self.open_at(place.fd(), place.name(), flags, bits).map_err(status)?;
+        let stat = self.settle(&On::Fd(fd.as_fd()), change)?;
+        self.keep_open(dir, place, fd, &stat)
+    }
+
+    /// Opens what is there, or makes it. One open does both, unless the attributes to be set would have to tell one from the other.
+    fn create_unchecked(&self, dir: &Node, place: &Place, change: &AttrChange) -> Out<Found> {
+        let bits = change.mode.unwrap_or(FILE_MODE);
+        let times = change.atime != SetTime::Keep || change.mtime != SetTime::Keep;
+        let apart = change.uid.or(change.gid).is_some() || times || bits & self.umask != 0;
+        let mut flags = OFlags::WRONLY | QUIET;
+        if apart {
+            match self.create_new(dir, place, change) {
+                Err(Status::Exist) => {}
+                made => return made,
+            }
+        } else {
+            flags |= OFlags::CREATE;
+        }
+        if change.size == Some(0) {
+            flags |= OFlags::TRUNC;
+        }
+        let fd = self.open_at(place.fd(), place.name(), flags, mode(bits)).map_err(|errno| match errno {
+            Errno::LOOP | Errno::ISDIR | Errno::NXIO | Errno::NODEV => Status::Exist, // not a regular file
+            errno => status(errno),
+        })?;
+        let mut stat = fstat(&fd).map_err(status)?;
+        if kind(&stat) != Kind::File {
+            return Err(Status::Exist);
+        }
+        if let Some(size) = change.size.filter(|&size| size != 0) {
+            On::Fd(fd.as_fd()).resize(size)?;
+            stat = fstat(&fd).map_err(status)?;
+        }
+        self.keep_open(dir, place, fd, &stat)
+    }
+
+    /// RFC 1813 3.3.8: EXIST, unless the same request made the file (its reply was lost).
+    fn create_exclusive(&self, dir: &Node, place: &Place, verifier: u64) -> Out<Found> {
+        let times = verifier_times(verifier);
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
+        match self.open_at(place.fd(), place.name(), flags, mode(FILE_MODE)) {
+            Ok(fd) => {
+                futimens(&fd, &times).map_err(status)?;
+                let stat = fstat(&fd).map_err(status)?;
+                self.keep_open(dir, place, fd, &stat)
+            }
+            Err(Errno::EXIST) => {
+                let stat = place.stat()?;
+                let is = attr(&stat);
+                let ours = (is.atime.secs, is.mtime.secs) == (times.last_access.tv_sec, times.last_modification.tv_sec);
+                if ours && is.kind == Kind::File && is.size == 0 {
+                    self.found(dir, place, &stat)
+                } else {
+                    Err(Status::Exist)
+                }
+            }
+            Err(errno) => Err(status(errno)),
+        }
+    }
+
+    fn found(&self, dir: &Node, place: &Place, stat: &Stat) -> Out<Found> {
+        let name = place.name.clone().ok_or(Status::Inval)?;
+        Ok(Found { node: Node::child(self.chain(dir)?, name), attr: Some(attr(stat)) })
+    }
+
+    /// A new file stays open for the WRITE that follows.
+    fn keep_open(&self, dir: &Node, place: &Place, fd: OwnedFd, stat: &Stat) -> Out<Found> {
+        let found = self.found(dir, place, stat)?;
+        self.descriptors.keep(self.chain(&found.node)?, Use::Write, self.for_writing(fd, stat));
+        Ok(found)
+    }
+
+    pub(super) fn mkdir(&self, dir: &Node, name: &Name, change: &AttrChange) -> Out<Found> {
+        let place = self.place_in(dir, name)?;
+        let bits = mode(change.mode.unwrap_or(DIR_MODE));
+        retry_on_intr(|| mkdirat(place.fd(), place.name(), bits)).map_err(status)?;
+        self.made(dir, &place, change)
+    }
+
+    pub(super) fn symlink(&self, dir: &Node, name: &Name, target: &[u8], change: &AttrChange) -> Out<Found> {
+        let place = self.place_in(dir, name)?;
+        retry_on_intr(|| symlinkat(target, place.fd(), place.name())).map_err(status)?;
+        self.made(dir, &place, &AttrChange { mode: None, ..*change }) // Linux: a symlink has no mode of its own
+    }
+
+    pub(super) fn mknod(&self, dir: &Node, name: &Name, special: Special, change: &AttrChange) -> Out<Found> {
+        let place = self.place_in(dir, name)?;
+        let (kind, rdev) = match special {
+            Special::Char(major, minor) => (FileType::CharacterDevice, makedev(major, minor)),
+            Special::Block(major, minor) => (FileType::BlockDevice, makedev(major, minor)),
+            Special::Socket => (FileType::Socket, 0),
+            Special::Fifo => (FileType::Fifo, 0),
+        };
+        let bits = mode(change.mode.unwrap_or(FILE_MODE));
+        retry_on_intr(|| mknodat(place.fd(), place.name(), kind, bits, rdev)).map_err(status)?;
+        self.made(dir, &place, change)
+    }
+
+    fn made(&self, dir: &Node, place: &Place, change: &AttrChange) -> Out<Found> {
+        let stat = self.settle(&On::Place(self, place), &AttrChange { size: None, ..*change })?;
+        self.found(dir, place, &stat)
+    }
+
+    /// Sets what making the object could not: its owner when another is asked for, its mode where the kernel took bits
+    /// off (umask, mkdir's set-id bits, chown), its size and times. Returns what it is then.
+    fn settle(&self, on: &On<'_>, change: &AttrChange) -> Result<Stat, Status> {
+        let stat = on.stat()?;
+        let mut touched = false;
+        let owner = owner(change, Some(&stat));
+        if let Some((uid, gid)) = owner {
+            on.chown(uid, gid)?;
+            touched = true;
+        }
+        if let Some(want) = change.mode {
+            // A new directory inherits the set-group-id bit of its parent, on servers as here.
+            let inherited = if kind(&stat) == Kind::Dir { mode_bits(&stat) & 0o2000 } else { 0 };
+            let want = (want & 0o7777) | inherited;
+            if want != mode_bits(&stat) || (owner.is_some() && want & 0o6000 != 0) {
+                on.chmod(want)?;
+                touched = true;
+            }
+        }
+        if let Some(size) = change.size.filter(|&size| size != 0) {
+            on.resize(size)?;
+            touched = true;
+        }
+        touched |= on.set_times(change)?;
+        if touched { on.stat() } else { Ok(stat) }
+    }
+}

@@ -1,0 +1,294 @@
+//! A directory of a local file system or of a kernel mount, as a mount.
+//!
+//! It promises: nothing outside its directory is reached. Objects are known by their way from the root ([`Chain`]), and each
+//! step of it is one openat of one name with `O_NOFOLLOW` from the parent's descriptor: never a path, never through a symlink,
+//! whatever is swapped in meanwhile, and however deep. (openat2's RESOLVE_BENEATH would save system calls on long ways and
+//! promise no more; this works on every kernel and under every seccomp filter.)
+//!
+//! Stability: FILE_SYNC means "written, closed, and the error of closing reported", which on an NFS mount sends the data
+//! (close-to-open) and on a local file system leaves durability to the kernel. UNSTABLE leaves the file open for the next WRITE;
+//! COMMIT closes it. The verifier is that of this instance; data is committed through the mount that wrote it.
+//!
+//! While its descriptor is cached a directory's node follows the object, afterwards its name.
+//! Left out: NFSv3's guard, extended attributes, and counting what the kernel sends to a server.
+
+mod convert;
+mod data;
+mod descriptors;
+mod list;
+mod make;
+mod modify;
+
+use std::hash::{BuildHasher, RandomState};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, fstatvfs, openat, readlinkat, statat};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::process::{Resource, getrlimit};
+
+use crate::base::{Name, Status, Time};
+use crate::storage::call::Space;
+use crate::storage::{Attr, Call, Chain, Found, Kind, Ledger, Limits, Mount, Node, Op, Out, Shape, Tally};
+
+use convert::{ITSELF, attr, kind, status};
+use descriptors::{Descriptors, Held, Use};
+
+/// Descriptors cached by one mount at most: enough for the open directories and files of some hundred lanes.
+const DESCRIPTORS_MAX: usize = 1024;
+/// And at least, so that a small limit of the process slows it down rather than stop it.
+const DESCRIPTORS_MIN: usize = 32;
+/// Descriptors of the process left to the rest of the program.
+const DESCRIPTORS_OTHER: u64 = 128;
+
+/// NFS_SUPER_MAGIC of statfs(2).
+const NFS_MAGIC: u64 = 0x6969;
+
+/// Mounts open in this process: they share its descriptors.
+static OPEN: AtomicUsize = AtomicUsize::new(0);
+
+/// A directory as a mount.
+pub struct LocalMount {
+    root: Arc<Held>,
+    root_node: Node,
+    descriptors: Descriptors,
+    limits: Limits,
+    verifier: u64,
+    /// Permission bits that the kernel takes off new objects; read once, for the command line sets it before.
+    umask: u32,
+    /// True when this process may open files whatever their mode.
+    superuser: bool,
+    label: String,
+    ledger: Ledger,
+}
+
+/// An object as system calls want it: a directory's descriptor and a name in it; the root is `.` in itself.
+struct Place {
+    dir: Arc<Held>,
+    name: Option<Name>,
+}
+
+impl Place {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.dir.fd()
+    }
+
+    fn name(&self) -> &[u8] {
+        self.name.as_ref().map_or(b".", |name| name.as_bytes())
+    }
+
+    fn stat(&self) -> Result<rustix::fs::Stat, Status> {
+        statat(self.fd(), self.name(), ITSELF).map_err(status)
+    }
+}
+
+impl LocalMount {
+    /// The directory `path` (through symlinks, for its user named it) and everything beneath it.
+    /// Errors: whatever opening it says; not a directory.
+    pub fn open(path: &Path) -> std::io::Result<LocalMount> {
+        let mounts = OPEN.load(Ordering::Relaxed) + 1;
+        let soft = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        let share = usize::try_from(soft.saturating_sub(DESCRIPTORS_OTHER)).unwrap_or(usize::MAX) / mounts;
+        LocalMount::open_with(path, share.clamp(DESCRIPTORS_MIN, DESCRIPTORS_MAX))
+    }
+
+    /// The same with a cache of at most `descriptors_max` descriptors, more only while more are in use at once.
+    pub fn open_with(path: &Path, descriptors_max: usize) -> std::io::Result<LocalMount> {
+        let root = rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let name_max = u32::try_from(fstatvfs(&root)?.f_namemax).unwrap_or(255).clamp(1, 255);
+        #[allow(clippy::unnecessary_cast)] // f_type's type differs by architecture
+        let nfs = rustix::fs::fstatfs(&root)?.f_type as u64 == NFS_MAGIC;
+        // Local: a few lanes keep a disk busy and do not fight for its locks. NFS: each lane is one round trip in flight.
+        let shape = Shape { lanes: if nfs { 32 } else { 8 }, window: 4 };
+        let size_max = i64::MAX as u64;
+        OPEN.fetch_add(1, Ordering::Relaxed);
+        Ok(LocalMount {
+            root: Arc::new(Held::Dir(root)),
+            root_node: Node::root_chain(0),
+            descriptors: Descriptors::new(descriptors_max),
+            limits: Limits { read_max: 1 << 20, write_max: 1 << 20, list_max: 1 << 20, name_max, size_max, shape },
+            verifier: RandomState::new().hash_one(Time::now()),
+            umask: umask(),
+            superuser: rustix::process::geteuid().is_root(),
+            label: path.to_string_lossy().into_owned(),
+            ledger: Ledger::default(),
+        })
+    }
+
+    fn chain<'a>(&self, node: &'a Node) -> Result<&'a Arc<Chain>, Status> {
+        match node {
+            Node::Chain(chain) => Ok(chain),
+            Node::Handle(_) => Err(Status::BadHandle),
+        }
+    }
+
+    /// Opens one name, itself, in a directory. When descriptors run out, idle ones are closed first.
+    fn open_at(&self, dir: BorrowedFd<'_>, name: &[u8], flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        loop {
+            match retry_on_intr(|| openat(dir, name, flags, mode)) {
+                Err(Errno::MFILE | Errno::NFILE) if self.descriptors.shrink() => {}
+                opened => return opened,
+            }
+        }
+    }
+
+    /// The descriptor of a directory: cached, or opened from the nearest ancestor that is.
+    fn dir(&self, chain: &Arc<Chain>) -> Result<Arc<Held>, Status> {
+        let mut way = Vec::new();
+        let mut at = chain;
+        let mut held = loop {
+            let Some((parent, name)) = &at.parent else { break self.root.clone() };
+            if let Some(held) = self.descriptors.get(at.id, Use::Dir) {
+                break held;
+            }
+            way.push((at, name));
+            at = self.chain(parent)?;
+        };
+        while let Some((chain, name)) = way.pop() {
+            let flags = OFlags::PATH | OFlags::DIRECTORY;
+            let fd = self.open_at(held.fd(), name.as_bytes(), flags, Mode::empty()).map_err(status)?;
+            held = self.descriptors.keep(chain, Use::Dir, Held::Dir(fd));
+        }
+        Ok(held)
+    }
+
+    /// Where an object is.
+    fn place(&self, chain: &Arc<Chain>) -> Result<Place, Status> {
+        match &chain.parent {
+            None => Ok(Place { dir: self.root.clone(), name: None }),
+            Some((parent, name)) => Ok(Place { dir: self.dir(self.chain(parent)?)?, name: Some(name.clone()) }),
+        }
+    }
+
+    fn place_of(&self, node: &Node) -> Result<Place, Status> {
+        self.place(self.chain(node)?)
+    }
+
+    /// The place of `name` in `dir`.
+    fn place_in(&self, dir: &Node, name: &Name) -> Result<Place, Status> {
+        Ok(Place { dir: self.dir(self.chain(dir)?)?, name: Some(name.clone()) })
+    }
+
+    fn serve(&self, op: &mut Op<'_>) {
+        match op {
+            Op::Null { out } => *out = Ok(()),
+            Op::GetAttr { node, out } => *out = self.get_attr(node),
+            Op::SetAttr { node, change, out } => *out = self.set_attr(node, change),
+            Op::Lookup { dir, name, out } => *out = self.lookup(dir, name),
+            Op::Access { node, want, out } => *out = self.access(node, *want),
+            Op::ReadLink { node, out } => *out = self.read_link(node),
+            Op::Read { node, offset, count, buf, out } => *out = self.read(node, *offset, *count, buf),
+            Op::Write { node, offset, data, stable, out } => *out = self.write(node, *offset, data, *stable),
+            Op::Create { dir, name, how, change, out } => *out = self.create(dir, name, *how, change),
+            Op::MkDir { dir, name, change, out } => *out = self.mkdir(dir, name, change),
+            Op::Symlink { dir, name, target, change, out } => *out = self.symlink(dir, name, target, change),
+            Op::MkNod { dir, name, special, change, out } => *out = self.mknod(dir, name, *special, change),
+            Op::Remove { dir, name, out } => *out = self.remove(dir, name, AtFlags::empty()),
+            Op::RmDir { dir, name, out } => *out = self.remove(dir, name, AtFlags::REMOVEDIR),
+            Op::Rename { from_dir, from, to_dir, to, out } => *out = self.rename(from_dir, from, to_dir, to),
+            Op::Link { node, dir, name, out } => *out = self.link(node, dir, name),
+            Op::ReadDir { dir, from, want, bytes_max, out } => *out = self.read_dir(dir, *from, *want, *bytes_max),
+            Op::FsStat { node, out } => *out = self.fs_stat(node),
+            Op::FsInfo { node, out } => *out = self.get_attr(node).map(|_| self.limits),
+            Op::PathConf { node, out } => *out = self.get_attr(node).map(|_| self.limits.name_max),
+            Op::Commit { node, out, .. } => *out = self.commit(node),
+        }
+    }
+
+    fn get_attr(&self, node: &Node) -> Out<Attr> {
+        Ok(attr(&self.place_of(node)?.stat()?))
+    }
+
+    fn lookup(&self, dir: &Node, name: &Name) -> Out<Found> {
+        let chain = self.chain(dir)?;
+        let stat = self.place_in(dir, name)?.stat()?;
+        Ok(Found { node: Node::child(chain, name.clone()), attr: Some(attr(&stat)) })
+    }
+
+    /// The bits of RFC 1813 3.3.4, asked of the kernel one by one.
+    fn access(&self, node: &Node, want: u32) -> Out<u32> {
+        let place = self.place_of(node)?;
+        let kind = kind(&place.stat()?);
+        let bits = [
+            (0x01, Access::READ_OK, true),
+            (0x02, Access::EXEC_OK, kind == Kind::Dir),
+            (0x04, Access::WRITE_OK, true),
+            (0x08, Access::WRITE_OK, true),
+            (0x10, Access::WRITE_OK, kind == Kind::Dir),
+            (0x20, Access::EXEC_OK, kind != Kind::Dir),
+        ];
+        // A symlink has no permissions; asking would follow it.
+        let allowed =
+            |access| kind == Kind::Symlink || accessat(place.fd(), place.name(), access, AtFlags::EACCESS).is_ok();
+        let granted = bits.into_iter().filter(|(bit, access, sense)| *sense && want & bit != 0 && allowed(*access));
+        Ok(granted.map(|(bit, ..)| bit).sum())
+    }
+
+    fn read_link(&self, node: &Node) -> Out<Vec<u8>> {
+        let place = self.place_of(node)?;
+        match readlinkat(place.fd(), place.name(), Vec::new()) {
+            Ok(target) => Ok(target.into_bytes()),
+            Err(Errno::NOENT) if place.name.is_none() => Err(Status::Inval),
+            Err(errno) => Err(status(errno)),
+        }
+    }
+
+    fn fs_stat(&self, node: &Node) -> Out<Space> {
+        let place = self.place_of(node)?;
+        place.stat()?;
+        let fs = fstatvfs(place.fd()).map_err(status)?;
+        let bytes = |blocks: u64| blocks.saturating_mul(fs.f_frsize);
+        Ok(Space {
+            total_bytes: bytes(fs.f_blocks),
+            free_bytes: bytes(fs.f_bfree),
+            available_bytes: bytes(fs.f_bavail),
+            total_files: fs.f_files,
+            free_files: fs.f_ffree,
+            available_files: fs.f_favail,
+        })
+    }
+}
+
+/// This process's umask, as the kernel shows it without changing it; the usual 022 where it does not.
+fn umask() -> u32 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    line.and_then(|octal| u32::from_str_radix(octal.trim(), 8).ok()).unwrap_or(0o022)
+}
+
+impl Drop for LocalMount {
+    fn drop(&mut self) {
+        OPEN.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Mount for LocalMount {
+    fn root(&self) -> Node {
+        self.root_node.clone()
+    }
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn perform(&self, calls: &mut [Call<'_>]) {
+        for call in calls {
+            let start = Instant::now();
+            self.serve(&mut call.op);
+            self.ledger.record(call.proc(), call.payload(), call.status().is_err(), start.elapsed());
+        }
+    }
+
+    /// What was asked of it; what the kernel makes of that on an NFS mount is not counted here.
+    fn issued(&self) -> Option<Tally> {
+        Some(self.ledger.tally())
+    }
+
+    fn label(&self) -> String {
+        self.label.clone()
+    }
+}
