@@ -1,10 +1,11 @@
-//! The tests of parfs that need nothing but this machine: no root, loopback only.
+//! The tests that see parfs from outside, in one binary.
 
-#![allow(clippy::unwrap_used)] // a test that panics has failed, which is what is wanted
-
+mod ask;
 mod cli;
 mod cli_nfs;
 mod cli_support;
+mod conformance;
 mod golden;
-mod transport;
+mod model;
 mod tidy;
+mod transport;

@@ -52,11 +52,11 @@ impl MemoryMount {
         let inode = self.inode(node)?;
         {
             let mut state = inode.write();
-            if state.kind() == Kind::Symlink && change.mode.is_some() {
-                return Err(Status::NotSupp); // Linux: a symlink's mode cannot be changed
-            }
             if let Some(size) = change.size {
                 self.resize(&mut state, size)?;
+            }
+            if state.kind() == Kind::Symlink && change.mode.is_some() {
+                return Err(Status::NotSupp); // Linux: a symlink's mode cannot be changed
             }
             state.apply(change, Time::now());
         }
