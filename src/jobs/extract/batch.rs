@@ -1,0 +1,185 @@
+//! A batch of small members in one lane: directories, then a window of CREATEs, of WRITEs, of SETATTRs.
+
+use std::sync::atomic::Ordering;
+
+use crate::base::{Failure, Proc, Status};
+use crate::crew::Ticket;
+use crate::storage::{Call, Node, Route, Stable};
+
+use super::ctx::{Ctx, Outcome};
+use super::dirs::{self, Why};
+use super::leaf::{self, Leaf, Made, MakeKind, Making, What};
+use super::write::{self, Put};
+
+/// A leaf in work: what it is in, then what it became.
+struct Work {
+    leaf: Leaf,
+    parent: Option<Node>,
+    made: Option<Made>,
+    outcome: Option<Outcome>,
+}
+
+impl Work {
+    fn fail(&mut self, proc: Proc, status: Status) {
+        self.outcome = Some(Outcome::Failed(Failure::call(&self.leaf.head.path, proc, status)));
+    }
+
+    /// How to make it, unless its outcome is known or it is a directory.
+    fn making(&self) -> Option<Making<'_>> {
+        let kind = match &self.leaf.what {
+            What::File { .. } => MakeKind::File,
+            What::Symlink(target) => MakeKind::Symlink(target),
+            What::Special(special) => MakeKind::Special(*special),
+            What::Dir(_) => return None,
+        };
+        let parent = self.parent.as_ref().filter(|_| self.outcome.is_none())?;
+        let (path, name, meta) = (&self.leaf.head.path[..], &self.leaf.name, self.leaf.meta);
+        Some(Making { path, parent, name, meta, kind })
+    }
+
+    fn chunks(&self, write_max: usize) -> Option<(&Node, Vec<write::Chunk<'_>>)> {
+        let made = self.made.as_ref().filter(|_| self.outcome.is_none())?;
+        let What::File { data, shape } = &self.leaf.what else { return None };
+        Some((&made.node, write::chunks(data, 0, shape.segments.as_deref(), write_max)))
+    }
+}
+
+/// Makes every leaf of the batch and says what became of it.
+pub(super) fn run(ctx: &Ctx<'_>, leaves: Vec<Leaf>, ticket: Ticket<'_>) {
+    let mut works: Vec<Work> =
+        leaves.into_iter().map(|leaf| Work { leaf, parent: None, made: None, outcome: None }).collect();
+    if ctx.stop().is_set() {
+        works.iter_mut().for_each(|w| w.outcome = Some(Outcome::Undone));
+    } else {
+        let route = ctx.volume.route();
+        enter_dirs(ctx, route, &mut works);
+        if ctx.options.resume {
+            skip_complete(ctx, route, &mut works);
+        }
+        make(ctx, route, &mut works);
+        write(ctx, route, &mut works);
+        finish(ctx, route, &mut works);
+    }
+    for work in works {
+        ctx.complete(work.leaf.head, work.outcome.unwrap_or(Outcome::Done));
+    }
+    drop(ticket);
+}
+
+fn enter_dirs(ctx: &Ctx<'_>, route: Route, works: &mut [Work]) {
+    let wanted: Vec<_> = works
+        .iter()
+        .map(|w| match &w.leaf.what {
+            What::Dir(dir) => dir,
+            _ => &w.leaf.dir,
+        })
+        .collect();
+    dirs::ensure(ctx, route, &wanted);
+    for work in works {
+        let path = &work.leaf.head.path;
+        if let What::Dir(dir) = &work.leaf.what {
+            work.outcome = Some(match dir.result() {
+                Ok(_) => Outcome::Done,
+                Err(Why::Failed { path: failed, cause }) if *failed == dir.path() => {
+                    Outcome::Failed(Failure { path: path.clone(), cause })
+                }
+                Err(Why::Skipped { path: skipped }) if *skipped == dir.path() => Outcome::Skipped,
+                Err(why) => Outcome::Failed(why.of_member(path)),
+            });
+            continue;
+        }
+        match work.leaf.dir.result() {
+            Ok(node) => work.parent = Some(node),
+            Err(why) => work.outcome = Some(Outcome::Failed(why.of_member(path))),
+        }
+    }
+}
+
+/// Leaves files that are there with the member's size and time.
+fn skip_complete(ctx: &Ctx<'_>, route: Route, works: &mut [Work]) {
+    let mut files: Vec<&mut Work> =
+        works.iter_mut().filter(|w| matches!(w.leaf.what, What::File { .. }) && w.outcome.is_none()).collect();
+    let mut calls: Vec<Call<'_>> =
+        files.iter().filter_map(|w| w.parent.as_ref().map(|parent| Call::lookup(parent, &w.leaf.name))).collect();
+    ctx.perform(route, &mut calls);
+    for (work, call) in files.iter_mut().zip(&calls) {
+        let What::File { shape, .. } = &work.leaf.what else { continue };
+        // What cannot be looked up is made; if that fails too, it is reported.
+        if let Ok((_, attr)) = ctx.found(route, call)
+            && leaf::is_complete(&attr, shape.size, work.leaf.meta.mtime)
+        {
+            work.outcome = Some(Outcome::Skipped);
+        }
+    }
+}
+
+fn make(ctx: &Ctx<'_>, route: Route, works: &mut [Work]) {
+    let results: Vec<(usize, Result<Made, Outcome>)> = {
+        let makings: Vec<(usize, Making<'_>)> =
+            works.iter().enumerate().filter_map(|(i, w)| Some((i, w.making()?))).collect();
+        let mut calls: Vec<Call<'_>> = makings.iter().map(|(_, m)| m.call()).collect();
+        ctx.perform(route, &mut calls);
+        makings.iter().zip(&calls).map(|((i, m), call)| (*i, m.settle(ctx, route, call))).collect()
+    };
+    for (i, result) in results {
+        match result {
+            Ok(made) => works[i].made = Some(made),
+            Err(outcome) => works[i].outcome = Some(outcome),
+        }
+    }
+}
+
+/// Files of one chunk in windows of stable writes; the others one after the other.
+fn write(ctx: &Ctx<'_>, route: Route, works: &mut [Work]) {
+    let mut failed = Vec::new();
+    {
+        let files: Vec<(usize, &Node, Vec<write::Chunk<'_>>)> = works
+            .iter()
+            .enumerate()
+            .filter_map(|(i, w)| w.chunks(ctx.write_max).map(|(node, chunks)| (i, node, chunks)))
+            .collect();
+        let single: Vec<_> = files.iter().filter(|(.., chunks)| chunks.len() == 1).collect();
+        let mut puts: Vec<Put<'_>> = single.iter().map(|(_, node, chunks)| Put::new(node, chunks[0])).collect();
+        write::put_all(ctx, route, &mut puts, Stable::FileSync);
+        let mut one_by_one: Vec<_> = files.iter().filter(|(.., chunks)| chunks.len() > 1).collect();
+        for (file, put) in single.into_iter().zip(&puts) {
+            match put.error {
+                Some(status) => failed.push((file.0, Proc::Write, status)),
+                None if put.is_unstable() => one_by_one.push(file),
+                None => {}
+            }
+        }
+        for (i, node, chunks) in one_by_one {
+            if let Err((proc, status)) = write::put_file(ctx, route, node, chunks) {
+                failed.push((*i, proc, status));
+            }
+        }
+    }
+    for (i, proc, status) in failed {
+        works[i].fail(proc, status);
+    }
+    let bytes = works.iter().filter(|w| w.outcome.is_none()).map(|w| w.leaf.head.bytes).sum();
+    ctx.live.bytes.fetch_add(bytes, Ordering::Relaxed);
+}
+
+fn finish(ctx: &Ctx<'_>, route: Route, works: &mut [Work]) {
+    let mut due = Vec::new();
+    let mut calls = Vec::new();
+    for (i, work) in works.iter().enumerate() {
+        let (Some(making), Some(made)) = (work.making(), &work.made) else { continue };
+        let shape = match &work.leaf.what {
+            What::File { shape, .. } => Some(shape),
+            _ => None,
+        };
+        if let Some(call) = making.finish(made, shape) {
+            due.push(i);
+            calls.push(call);
+        }
+    }
+    ctx.perform(route, &mut calls);
+    for (i, call) in due.into_iter().zip(&calls) {
+        if let Err(status) = call.status() {
+            works[i].fail(Proc::SetAttr, status);
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Files that several lanes write, each its ranges: whoever comes first makes the file, whoever ends last finishes it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+use crate::archive::ReadAt;
+use crate::base::{Failure, Name, Proc, Status};
+use crate::crew::{Permit, Ticket};
+use crate::storage::{Call, Node, Route};
+
+use super::ctx::{Ctx, Head, Meta, Outcome};
+use super::dirs::{self, Dir};
+use super::leaf::{self, Made, MakeKind, Making, Shape};
+use super::write;
+
+/// A file in ranges.
+pub(super) struct Big {
+    path: Vec<u8>,
+    dir: Arc<Dir>,
+    name: Name,
+    meta: Meta,
+    shape: Shape,
+    state: Mutex<State>,
+    settled: Condvar,
+    /// Ranges that are not written or given up.
+    left: AtomicU64,
+}
+
+struct State {
+    stage: Stage,
+    /// For the lane that completes it.
+    head: Option<Head>,
+    /// How it ended, once it cannot end well any more.
+    outcome: Option<Outcome>,
+}
+
+enum Stage {
+    Unmade,
+    Making,
+    Made(Made),
+    /// `outcome` says why.
+    Over,
+}
+
+/// Where a range's data comes from.
+pub(super) enum Source {
+    /// The producer read it.
+    Held(Vec<u8>),
+    /// The lane reads it: input, offset in it, bytes.
+    At(Arc<dyn ReadAt>, u64, usize),
+}
+
+/// Some of a big file's stored data.
+pub(super) struct Range {
+    pub big: Arc<Big>,
+    /// Where it begins in the stored data.
+    pub start: u64,
+    pub source: Source,
+    pub permit: Permit,
+}
+
+impl Big {
+    pub fn new(head: Head, dir: Arc<Dir>, name: Name, meta: Meta, shape: Shape, ranges: u64) -> Big {
+        let path = head.path.clone();
+        let state = State { stage: Stage::Unmade, head: Some(head), outcome: None };
+        let (state, settled, left) = (Mutex::new(state), Condvar::new(), AtomicU64::new(ranges));
+        Big { path, dir, name, meta, shape, state, settled, left }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("nothing panics while it holds a file's stage")
+    }
+
+    /// Ends it with `outcome`, unless it has ended before.
+    pub fn end(&self, outcome: Outcome) {
+        self.state().outcome.get_or_insert(outcome);
+    }
+
+    /// The run was stopped. A file that is there but incomplete is told by name.
+    pub fn stop(&self) {
+        let begun = matches!(self.state().stage, Stage::Made(_) | Stage::Making);
+        self.end(if begun {
+            Outcome::Failed(Failure::call(&self.path, Proc::Write, Status::Cancelled))
+        } else {
+            Outcome::Undone
+        });
+    }
+
+    /// The member's path.
+    pub fn path(&self) -> &[u8] {
+        &self.path
+    }
+
+    fn is_over(&self) -> bool {
+        self.state().outcome.is_some()
+    }
+
+    fn making<'a>(&'a self, parent: &'a Node) -> Making<'a> {
+        let kind = MakeKind::File;
+        Making { path: &self.path, parent, name: &self.name, meta: self.meta, kind }
+    }
+
+    /// The file's node; the first lane makes it, the others wait for that. None when it is over.
+    fn node(&self, ctx: &Ctx<'_>, route: Route) -> Option<Node> {
+        {
+            let mut state = self.state();
+            while matches!(state.stage, Stage::Making) {
+                state = self.settled.wait(state).expect("nothing panics while it holds a file's stage");
+            }
+            match &state.stage {
+                Stage::Made(made) => return Some(made.node.clone()).filter(|_| state.outcome.is_none()),
+                Stage::Over => return None,
+                Stage::Unmade | Stage::Making => state.stage = Stage::Making,
+            }
+        }
+        let mut settle = Settle { big: self, result: None };
+        settle.result = Some(self.make(ctx, route));
+        drop(settle);
+        self.node(ctx, route)
+    }
+
+    fn make(&self, ctx: &Ctx<'_>, route: Route) -> Result<Made, Outcome> {
+        dirs::ensure(ctx, route, &[&self.dir]);
+        let parent = self.dir.result().map_err(|why| Outcome::Failed(why.of_member(&self.path)))?;
+        if ctx.options.resume {
+            let lookup = ctx.one(route, Call::lookup(&parent, &self.name));
+            if let Ok((_, attr)) = ctx.found(route, &lookup)
+                && leaf::is_complete(&attr, self.shape.size, self.meta.mtime)
+            {
+                return Err(Outcome::Skipped);
+            }
+        }
+        let making = self.making(&parent);
+        let call = ctx.one(route, making.call());
+        making.settle(ctx, route, &call)
+    }
+
+    /// Counts off ranges; the last one completes the file.
+    pub fn landed(&self, ctx: &Ctx<'_>, route: Route, ranges: u64) {
+        if self.left.fetch_sub(ranges, Ordering::AcqRel) != ranges {
+            return;
+        }
+        let finish = {
+            let state = self.state();
+            match (&state.stage, &state.outcome, self.dir.made()) {
+                (Stage::Made(made), None, Some(parent)) => self.making(&parent).finish(made, Some(&self.shape)),
+                _ => None,
+            }
+        };
+        if let Some(call) = finish
+            && let Err(status) = ctx.one(route, call).status()
+        {
+            self.end(Outcome::Failed(Failure::call(&self.path, Proc::SetAttr, status)));
+        }
+        let (head, outcome) = {
+            let mut state = self.state();
+            (state.head.take(), state.outcome.take())
+        };
+        if let Some(head) = head {
+            ctx.complete(head, outcome.unwrap_or(Outcome::Done));
+        }
+    }
+}
+
+/// Says how making the file ended, also when it panicked, so that nobody waits for ever.
+struct Settle<'a> {
+    big: &'a Big,
+    result: Option<Result<Made, Outcome>>,
+}
+
+impl Drop for Settle<'_> {
+    fn drop(&mut self) {
+        let Ok(mut state) = self.big.state.lock() else { return };
+        state.stage = match self.result.take() {
+            Some(Ok(made)) => Stage::Made(made),
+            Some(Err(outcome)) => {
+                state.outcome.get_or_insert(outcome);
+                Stage::Over
+            }
+            None => Stage::Over,
+        };
+        self.big.settled.notify_all();
+    }
+}
+
+/// Writes one range.
+pub(super) fn run(ctx: &Ctx<'_>, range: Range, ticket: Ticket<'_>) {
+    let Range { big, start, source, permit } = range;
+    let route = ctx.volume.route();
+    if ctx.stop().is_set() {
+        big.stop();
+    } else if let Some(node) = big.node(ctx, route) {
+        match source.read() {
+            Err(reason) => big.end(Outcome::Failed(Failure::refused(&big.path, reason))),
+            Ok(data) => {
+                let chunks = write::chunks(&data, start, big.shape.segments.as_deref(), ctx.write_max);
+                if !big.is_over()
+                    && let Err((proc, status)) = write::put_file(ctx, route, &node, &chunks)
+                {
+                    big.end(Outcome::Failed(Failure::call(&big.path, proc, status)));
+                }
+                ctx.live.bytes.fetch_add(data.len() as u64, Ordering::Relaxed);
+            }
+        }
+    }
+    drop(permit);
+    big.landed(ctx, route, 1);
+    drop(ticket);
+}
+
+impl Source {
+    fn read(self) -> Result<Vec<u8>, String> {
+        let (input, offset, len) = match self {
+            Source::Held(data) => return Ok(data),
+            Source::At(input, offset, len) => (input, offset, len),
+        };
+        let mut data = vec![0; len];
+        let mut got = 0;
+        while got < len {
+            match input.read_at(offset + got as u64, &mut data[got..]) {
+                Ok(0) => return Err("Unexpected EOF in archive; the file is incomplete".into()),
+                Ok(n) => got += n,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(format!("cannot read the archive: {e}")),
+            }
+        }
+        Ok(data)
+    }
+}

@@ -1,0 +1,237 @@
+//! What the producer and the lanes of one extraction share: where calls go, and what becomes of members.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use crate::archive::MemberKind;
+use crate::base::{Failure, Proc, Status};
+use crate::crew::{Crew, Flight, Sequencer, Stop};
+use crate::storage::{Attr, Call, Mount, Node, Route, SetTime, Volume};
+
+use super::{Live, Options};
+
+/// What became of a member.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Done,
+    /// It was there, and options say to leave it.
+    Skipped,
+    Failed(Failure),
+    /// The run was stopped before it was begun.
+    Undone,
+}
+
+/// Attributes that a member asks for, by the options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Meta {
+    pub mode: u32,
+    pub uid: Option<u32>,
+    pub gid: Option<u32>,
+    pub mtime: SetTime,
+}
+
+/// What is known of a member until it is complete.
+#[derive(Debug)]
+pub(super) struct Head {
+    pub number: u64,
+    pub path: Vec<u8>,
+    pub kind: MemberKind,
+    /// Of its place, while it is registered as in flight.
+    pub hash: Option<u64>,
+    /// Data bytes it stands for when done.
+    pub bytes: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub members: AtomicU64,
+    pub files: AtomicU64,
+    pub dirs: AtomicU64,
+    pub links: AtomicU64,
+    pub bytes: AtomicU64,
+    pub skipped: AtomicU64,
+    pub undone: AtomicU64,
+    pub busy_ns: AtomicU64,
+}
+
+/// How far the archive is complete without a gap.
+#[derive(Debug, Default)]
+pub(super) struct Front {
+    pub path: Vec<u8>,
+    pub count: u64,
+    /// A member before was not begun, so that nothing after it counts.
+    pub gap: bool,
+}
+
+/// Told in archive order: path and outcome (done, undone).
+struct Told {
+    path: Vec<u8>,
+    done: bool,
+    undone: bool,
+}
+
+pub(super) struct Ctx<'a> {
+    pub volume: &'a Volume,
+    pub options: &'a Options,
+    pub crew: &'a Crew,
+    pub live: &'a Live,
+    pub done: &'a (dyn Fn(&[u8]) + Sync),
+    pub flight: Flight,
+    pub window: usize,
+    pub write_max: usize,
+    pub counts: Counts,
+    /// Places of members in flight that are no directories, and how many there are of each.
+    places: Mutex<HashMap<u64, u32>>,
+    sequencer: Sequencer<Told>,
+    front: Mutex<Front>,
+    /// Path bytes of members that are numbered and not yet told.
+    ahead_bytes: AtomicU64,
+}
+
+impl<'a> Ctx<'a> {
+    pub fn new(
+        volume: &'a Volume,
+        options: &'a Options,
+        crew: &'a Crew,
+        live: &'a Live,
+        done: &'a (dyn Fn(&[u8]) + Sync),
+    ) -> Ctx<'a> {
+        let write_max = usize::try_from(volume.limits().write_max).unwrap_or(usize::MAX).max(1);
+        Ctx {
+            volume,
+            options,
+            crew,
+            live,
+            done,
+            flight: Flight::default(),
+            window: crew.shape().window,
+            write_max,
+            counts: Counts::default(),
+            places: Mutex::default(),
+            sequencer: Sequencer::default(),
+            front: Mutex::default(),
+            ahead_bytes: AtomicU64::new(0),
+        }
+    }
+
+    pub fn stop(&self) -> &Stop {
+        self.crew.stop()
+    }
+
+    /// Carries out calls in windows through one mount.
+    pub fn perform(&self, route: Route, calls: &mut [Call<'_>]) {
+        for window in calls.chunks_mut(self.window) {
+            self.volume.perform_on(route, window);
+        }
+    }
+
+    /// Carries out one call.
+    pub fn one<'c>(&self, route: Route, call: Call<'c>) -> Call<'c> {
+        let mut calls = [call];
+        self.volume.perform_on(route, &mut calls);
+        let [call] = calls;
+        call
+    }
+
+    /// The object and attributes that a LOOKUP found; asks for the attributes where it gave none.
+    pub fn found(&self, route: Route, lookup: &Call<'_>) -> Result<(Node, Attr), (Proc, Status)> {
+        let found = lookup.found().map_err(|s| (lookup.proc(), s))?;
+        let attr = match found.attr {
+            Some(attr) => attr,
+            None => self.one(route, Call::get_attr(&found.node)).attr().map_err(|s| (Proc::GetAttr, s))?,
+        };
+        Ok((found.node, attr))
+    }
+
+    /// Runs a lane's task and adds the time it took to what lanes were busy.
+    pub fn busy<R>(&self, task: impl FnOnce() -> R) -> R {
+        let start = Instant::now();
+        let result = task();
+        let ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.counts.busy_ns.fetch_add(ns, Ordering::Relaxed);
+        result
+    }
+
+    /// Registers the place of a member that is about to be in flight.
+    pub fn occupy(&self, place: u64) {
+        *self.places.lock().expect("nothing panics while it counts").entry(place).or_insert(0) += 1;
+    }
+
+    pub fn is_occupied(&self, place: u64) -> bool {
+        self.places.lock().expect("nothing panics while it counts").contains_key(&place)
+    }
+
+    /// Notes that a member has its number.
+    pub fn begin(&self, head: &Head) {
+        self.ahead_bytes.fetch_add(head.path.len() as u64, Ordering::Relaxed);
+    }
+
+    /// How far numbers have run ahead of the point before which everything is complete: members and path bytes.
+    pub fn ahead(&self, next: u64) -> (u64, u64) {
+        (next - self.sequencer.low(), self.ahead_bytes.load(Ordering::Relaxed))
+    }
+
+    pub fn front(&self) -> std::sync::MutexGuard<'_, Front> {
+        self.front.lock().expect("a teller that panics ends the run")
+    }
+
+    /// Says what became of a member; once for each.
+    pub fn complete(&self, head: Head, outcome: Outcome) {
+        if let Some(hash) = head.hash {
+            let mut places = self.places.lock().expect("nothing panics while it counts");
+            if let Some(n) = places.get_mut(&hash) {
+                *n -= 1;
+                if *n == 0 {
+                    places.remove(&hash);
+                }
+            }
+        }
+        let told = Told {
+            path: head.path,
+            done: matches!(outcome, Outcome::Done),
+            undone: matches!(outcome, Outcome::Undone),
+        };
+        self.count(head.kind, head.bytes, outcome);
+        self.sequencer.complete(head.number, told, |told| self.tell(told));
+    }
+
+    fn count(&self, kind: MemberKind, bytes: u64, outcome: Outcome) {
+        let add = |counter: &AtomicU64, n| counter.fetch_add(n, Ordering::Relaxed);
+        match outcome {
+            Outcome::Done => {
+                match kind {
+                    MemberKind::File => add(&self.counts.files, 1),
+                    MemberKind::Dir => add(&self.counts.dirs, 1),
+                    MemberKind::HardLink | MemberKind::Symlink => add(&self.counts.links, 1),
+                    MemberKind::Fifo | MemberKind::Char | MemberKind::Block => 0,
+                };
+                add(&self.counts.bytes, bytes);
+            }
+            Outcome::Skipped => {
+                add(&self.counts.skipped, 1);
+            }
+            Outcome::Failed(failure) => self.crew.report().add(failure),
+            Outcome::Undone => {
+                add(&self.counts.undone, 1);
+                return;
+            }
+        }
+        add(&self.counts.members, 1);
+        add(&self.live.members, 1);
+    }
+
+    fn tell(&self, told: Told) {
+        self.ahead_bytes.fetch_sub(told.path.len() as u64, Ordering::Relaxed);
+        if told.done {
+            (self.done)(&told.path);
+        }
+        let mut front = self.front();
+        front.gap |= told.undone;
+        if !front.gap {
+            front.count += 1;
+            front.path = told.path;
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! Directories while members are put into them: made by whoever needs them first, finished last.
+//!
+//! A lane that needs a directory that another lane is making waits for that lane's call, never for a queued task;
+//! and no lane waits while it holds a directory that it has yet to make. So there is no deadlock.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+use crate::base::name::Shown;
+use crate::base::{Cause, Failure, Name, Proc, Status};
+use crate::crew::Ticket;
+use crate::storage::{Attr, AttrChange, Call, Kind, Node, Route, SetTime};
+
+use super::ctx::{Ctx, Meta};
+use super::{Existing, TRIES_MAX};
+
+/// A directory below the destination that members need or are.
+pub(super) struct Dir {
+    /// The directory it is in and its name; none at the destination itself.
+    pub place: Option<(Arc<Dir>, Name)>,
+    pub depth: usize,
+    pub hash: u64,
+    pub id: u64,
+    /// What MKDIR sets; fixed when the directory is first heard of, so that it does not depend on who is first.
+    make: AttrChange,
+    /// First heard of as a member of its own, rather than in a member's path.
+    explicit: bool,
+    /// Puts back the times and mode of a directory that was there: it may be one that was finished early.
+    restore: bool,
+    /// When the producer last needed it.
+    pub used: AtomicU64,
+    stage: Mutex<Stage>,
+    settled: Condvar,
+    /// What its last member asks for.
+    last: Mutex<Option<Meta>>,
+}
+
+#[derive(Clone)]
+enum Stage {
+    Unmade,
+    Making,
+    Made { node: Node, found: Option<Attr> },
+    Failed(Why),
+}
+
+/// Why there is no directory. `path` is the directory's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    Failed {
+        path: Arc<[u8]>,
+        cause: Cause,
+    },
+    /// Something else is there, and the options say to leave it.
+    Skipped {
+        path: Arc<[u8]>,
+    },
+}
+
+impl Why {
+    /// The failure of a member that needs the directory.
+    pub fn of_member(&self, member: &[u8]) -> Failure {
+        match self {
+            Why::Failed { cause: Cause::Refused(reason), .. } => Failure::refused(member, reason.clone()),
+            Why::Failed { path, cause: Cause::Call(proc, status) } => {
+                Failure::refused(member, format!("no directory '{}': {proc}: {status}", Shown(path)))
+            }
+            Why::Skipped { path } => {
+                Failure::refused(member, format!("'{}' exists and is not a directory", Shown(path)))
+            }
+        }
+    }
+}
+
+/// What stands between a directory and being there.
+enum Frontier {
+    Ready(Result<Node, Why>),
+    /// Unmade, in a directory that is there.
+    Claim(Arc<Dir>, Node),
+    /// Another lane makes it.
+    Wait(Arc<Dir>),
+}
+
+/// A directory that this lane makes. If it never says how that ended, the directory has failed.
+struct Claim {
+    dir: Arc<Dir>,
+    parent: Node,
+    name: Name,
+    published: bool,
+}
+
+impl Claim {
+    fn publish(mut self, result: Result<(Node, Option<Attr>), Cause>) {
+        self.published = true;
+        let stage = match result {
+            Ok((node, found)) => Stage::Made { node, found },
+            Err(cause) => Stage::Failed(Why::Failed { path: self.dir.path().into(), cause }),
+        };
+        self.dir.settle(stage);
+    }
+
+    fn skip(mut self) {
+        self.published = true;
+        self.dir.settle(Stage::Failed(Why::Skipped { path: self.dir.path().into() }));
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if !self.published {
+            let cause = Cause::Call(Proc::MkDir, Status::Cancelled);
+            self.dir.settle(Stage::Failed(Why::Failed { path: Arc::from(&b""[..]), cause }));
+        }
+    }
+}
+
+impl Dir {
+    /// The destination.
+    pub fn root(node: Node, hash: u64) -> Dir {
+        let stage = Stage::Made { node, found: None };
+        Dir {
+            place: None,
+            depth: 0,
+            hash,
+            id: 0,
+            make: AttrChange::default(),
+            explicit: false,
+            restore: false,
+            used: AtomicU64::new(0),
+            stage: Mutex::new(stage),
+            settled: Condvar::new(),
+            last: Mutex::default(),
+        }
+    }
+
+    /// A directory heard of for the first time: in a path, or as a member with `meta`.
+    pub fn new(
+        parent: &Arc<Dir>,
+        name: &Name,
+        ids: (u64, u64),
+        implied_mode: u32,
+        meta: Option<Meta>,
+        restore: bool,
+    ) -> Dir {
+        let make = match meta {
+            // While it is filled, its owner must be able to.
+            Some(meta) => {
+                AttrChange { mode: Some(meta.mode | 0o700), uid: meta.uid, gid: meta.gid, ..AttrChange::default() }
+            }
+            None => AttrChange { mode: Some(implied_mode), ..AttrChange::default() },
+        };
+        Dir {
+            place: Some((parent.clone(), name.clone())),
+            depth: parent.depth + 1,
+            hash: ids.1,
+            id: ids.0,
+            make,
+            explicit: meta.is_some(),
+            restore,
+            used: AtomicU64::new(0),
+            stage: Mutex::new(Stage::Unmade),
+            settled: Condvar::new(),
+            last: Mutex::new(meta),
+        }
+    }
+
+    fn stage(&self) -> MutexGuard<'_, Stage> {
+        self.stage.lock().expect("nothing panics while it holds a directory's stage")
+    }
+
+    fn settle(&self, stage: Stage) {
+        *self.stage() = stage;
+        self.settled.notify_all();
+    }
+
+    /// A later member of the same directory.
+    pub fn ask(&self, meta: Meta) {
+        *self.last.lock().expect("nothing panics while it sets this") = Some(meta);
+    }
+
+    /// The directory, if it is there.
+    pub fn made(&self) -> Option<Node> {
+        match &*self.stage() {
+            Stage::Made { node, .. } => Some(node.clone()),
+            _ => None,
+        }
+    }
+
+    /// Its path below the destination; `.` for the destination.
+    pub fn path(&self) -> Vec<u8> {
+        let mut names = Vec::new();
+        let mut place = &self.place;
+        while let Some((parent, name)) = place {
+            names.push(name.as_bytes());
+            place = &parent.place;
+        }
+        names.reverse();
+        if names.is_empty() { b".".to_vec() } else { names.join(&b'/') }
+    }
+
+    fn frontier(self: &Arc<Dir>) -> Frontier {
+        let mut here = self.clone();
+        let mut below: Option<Arc<Dir>> = None;
+        loop {
+            let stage = here.stage().clone();
+            match (stage, below) {
+                (Stage::Made { node, .. }, None) => return Frontier::Ready(Ok(node)),
+                (Stage::Made { node, .. }, Some(below)) => return Frontier::Claim(below, node),
+                (Stage::Failed(why), _) => return Frontier::Ready(Err(why)),
+                (Stage::Making, _) => return Frontier::Wait(here),
+                (Stage::Unmade, _) => {
+                    let parent = here.place.as_ref().expect("the destination is made from the start").0.clone();
+                    below = Some(std::mem::replace(&mut here, parent));
+                }
+            }
+        }
+    }
+
+    fn claim(self: Arc<Dir>, parent: Node) -> Option<Claim> {
+        let name = self.place.as_ref()?.1.clone();
+        {
+            let mut stage = self.stage();
+            if !matches!(*stage, Stage::Unmade) {
+                return None;
+            }
+            *stage = Stage::Making;
+        }
+        Some(Claim { dir: self, parent, name, published: false })
+    }
+
+    fn wait(&self) {
+        let mut stage = self.stage();
+        while matches!(*stage, Stage::Making) {
+            stage = self.settled.wait(stage).expect("nothing panics while it holds a directory's stage");
+        }
+    }
+
+    /// How the directory stands after `ensure`.
+    pub fn result(self: &Arc<Dir>) -> Result<Node, Why> {
+        match self.frontier() {
+            Frontier::Ready(result) => result,
+            Frontier::Claim(dir, _) | Frontier::Wait(dir) => {
+                Err(Why::Failed { path: dir.path().into(), cause: Cause::Call(Proc::MkDir, Status::Cancelled) })
+            }
+        }
+    }
+
+    /// The final SETATTR: what its last member asks for, or what it had before it was touched; none where nothing is due.
+    pub fn finish(&self, ctx: &Ctx<'_>) -> Option<(Node, AttrChange)> {
+        let Stage::Made { node, found } = self.stage().clone() else { return None };
+        let is_root = self.place.is_none();
+        let existed = found.is_some() || is_root;
+        let lowered = found.filter(|a| self.opens(a)).map(|a| a.mode);
+        let kept = existed && matches!(ctx.options.existing, Existing::Keep | Existing::Skip);
+        let last = self.last.lock().expect("nothing panics while it sets this").filter(|_| !kept);
+        let change = match last {
+            Some(meta) => AttrChange {
+                mode: (existed
+                    || meta.mtime != SetTime::Keep
+                    || self.make.mode != Some(meta.mode)
+                    || meta.mode > 0o777)
+                    .then_some(meta.mode),
+                uid: meta.uid.filter(|_| existed || self.make.uid != meta.uid),
+                gid: meta.gid.filter(|_| existed || self.make.gid != meta.gid),
+                mtime: meta.mtime,
+                ..AttrChange::default()
+            },
+            None => {
+                let mtime = found.filter(|_| self.restore).map_or(SetTime::Keep, |a| SetTime::At(a.mtime));
+                AttrChange { mode: lowered, mtime, ..AttrChange::default() }
+            }
+        };
+        (!change.is_empty()).then_some((node, change))
+    }
+
+    /// True for a directory that was there, is ours to fill, and does not let its owner in.
+    fn opens(&self, attr: &Attr) -> bool {
+        (self.explicit || self.restore) && attr.mode & 0o300 != 0o300
+    }
+}
+
+/// A hash of the object `name` in the directory of hash `parent`; the same for the same path in one extraction.
+pub(super) fn place_hash(state: &RandomState, parent: u64, name: &Name) -> u64 {
+    state.hash_one((parent, name.as_bytes()))
+}
+
+/// Makes the directories that are not there, in windows, parents first. Each then has a `result`.
+pub(super) fn ensure(ctx: &Ctx<'_>, route: Route, wanted: &[&Arc<Dir>]) {
+    let mut left: Vec<&Arc<Dir>> = wanted.to_vec();
+    while !left.is_empty() {
+        let (mut claims, mut wait) = (Vec::new(), None);
+        left.retain(|dir| match dir.frontier() {
+            Frontier::Ready(_) => false,
+            Frontier::Claim(dir, parent) => {
+                claims.extend(dir.claim(parent));
+                true
+            }
+            Frontier::Wait(dir) => {
+                wait = Some(dir);
+                true
+            }
+        });
+        if !claims.is_empty() {
+            make(ctx, route, claims);
+        } else if let Some(dir) = wait {
+            dir.wait();
+        }
+    }
+}
+
+fn make(ctx: &Ctx<'_>, route: Route, claims: Vec<Claim>) {
+    let mut claims = claims;
+    for attempt in 1..=TRIES_MAX {
+        let mut calls: Vec<Call<'_>> = claims.iter().map(|c| Call::mkdir(&c.parent, &c.name, c.dir.make)).collect();
+        ctx.perform(route, &mut calls);
+        let mut existing = Vec::new();
+        for (claim, call) in claims.into_iter().zip(calls) {
+            match call.found() {
+                Ok(found) => claim.publish(Ok((found.node, None))),
+                // A server may check its caller before the name: what is there can be used all the same.
+                Err(status @ (Status::Exist | Status::Access | Status::Perm | Status::RoFs)) => {
+                    existing.push((claim, status));
+                }
+                Err(status) => claim.publish(Err(Cause::Call(Proc::MkDir, status))),
+            }
+        }
+        claims = use_existing(ctx, route, existing, attempt == TRIES_MAX);
+        if claims.is_empty() {
+            return;
+        }
+    }
+}
+
+/// Uses directories that are there; returns those to be made once more.
+fn use_existing(ctx: &Ctx<'_>, route: Route, existing: Vec<(Claim, Status)>, last: bool) -> Vec<Claim> {
+    let mut calls: Vec<Call<'_>> = existing.iter().map(|(c, _)| Call::lookup(&c.parent, &c.name)).collect();
+    ctx.perform(route, &mut calls);
+    let mut again = Vec::new();
+    for ((claim, status), call) in existing.into_iter().zip(calls) {
+        match ctx.found(route, &call) {
+            Ok((node, attr)) if attr.kind == Kind::Dir => {
+                if claim.dir.opens(&attr) {
+                    // If this is refused, so is what follows, and that is reported.
+                    let change = AttrChange { mode: Some(attr.mode | 0o700), ..AttrChange::default() };
+                    ctx.one(route, Call::set_attr(&node, change));
+                }
+                claim.publish(Ok((node, Some(attr))));
+            }
+            _ if last || status != Status::Exist && call.status().is_err() => {
+                claim.publish(Err(Cause::Call(Proc::MkDir, status)));
+            }
+            Ok((_, attr)) => again.extend(replace(ctx, route, claim, attr.kind)),
+            Err((_, Status::NoEnt)) => again.push(claim),
+            Err((proc, status)) => claim.publish(Err(Cause::Call(proc, status))),
+        }
+    }
+    again
+}
+
+/// Something else has the directory's name. A member replaces it by the options; a path is never followed through it.
+fn replace(ctx: &Ctx<'_>, route: Route, claim: Claim, kind: Kind) -> Option<Claim> {
+    if !claim.dir.explicit {
+        let cause = match kind {
+            Kind::Symlink => {
+                let link = claim.dir.path();
+                Cause::Refused(format!("would be written through the symbolic link '{}'", Shown(&link)))
+            }
+            _ => Cause::Call(Proc::MkDir, Status::NotDir),
+        };
+        claim.publish(Err(cause));
+        return None;
+    }
+    match ctx.options.existing {
+        Existing::Keep => claim.publish(Err(Cause::Call(Proc::MkDir, Status::Exist))),
+        Existing::Skip => claim.skip(),
+        Existing::Replace | Existing::Overwrite => {
+            match ctx.one(route, Call::remove(&claim.parent, &claim.name)).status() {
+                Ok(()) | Err(Status::NoEnt) => return Some(claim),
+                Err(status) => claim.publish(Err(Cause::Call(Proc::Remove, status))),
+            }
+        }
+    }
+    None
+}
+
+/// Sets the last attributes of directories, one window of them.
+pub(super) fn finish(ctx: &Ctx<'_>, due: Vec<(Arc<Dir>, (Node, AttrChange))>, ticket: Ticket<'_>) {
+    let mut calls: Vec<Call<'_>> = due.iter().map(|(_, (node, change))| Call::set_attr(node, *change)).collect();
+    ctx.perform(ctx.volume.route(), &mut calls);
+    for ((dir, _), call) in due.iter().zip(&calls) {
+        if let Err(status) = call.status() {
+            ctx.crew.report().add(Failure::call(&dir.path(), Proc::SetAttr, status));
+        }
+    }
+    drop(ticket);
+}

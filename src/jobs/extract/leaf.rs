@@ -1,0 +1,194 @@
+//! Members that are no directories: making them, what to do where the name exists, and their final attributes.
+
+use std::sync::Arc;
+
+use crate::base::{Failure, Name, Proc, Status, Time};
+use crate::crew::Permit;
+use crate::storage::{Attr, AttrChange, Call, How, Kind, Node, Route, SetTime, Special};
+
+use super::ctx::{Ctx, Head, Meta, Outcome};
+use super::dirs::Dir;
+use super::{Existing, TRIES_MAX};
+
+/// What a leaf is.
+pub(super) enum What {
+    /// A file whose data is at hand.
+    File {
+        data: Vec<u8>,
+        shape: Shape,
+    },
+    Symlink(Vec<u8>),
+    Special(Special),
+    /// No leaf: a directory member, made with the batch.
+    Dir(Arc<Dir>),
+}
+
+/// A file's size and where its stored data belongs: (stored start, offset in the file, bytes).
+#[derive(Clone, Default)]
+pub(super) struct Shape {
+    pub size: u64,
+    pub segments: Option<Arc<[(u64, u64, u64)]>>,
+}
+
+impl Shape {
+    /// The size to set at the end: where a file ends in a hole.
+    fn size_due(&self) -> Option<u64> {
+        let segments = self.segments.as_ref()?;
+        let end = segments.last().map_or(0, |(_, offset, len)| offset + len);
+        (end != self.size).then_some(self.size)
+    }
+}
+
+/// A member to be made in a batch.
+pub(super) struct Leaf {
+    pub head: Head,
+    pub dir: Arc<Dir>,
+    pub name: Name,
+    pub what: What,
+    pub meta: Meta,
+    /// For the bytes it holds.
+    pub _permit: Option<Permit>,
+}
+
+/// What a call needs to make an object; shared by small and big files.
+pub(super) struct Making<'a> {
+    pub path: &'a [u8],
+    pub parent: &'a Node,
+    pub name: &'a Name,
+    pub meta: Meta,
+    pub kind: MakeKind<'a>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum MakeKind<'a> {
+    File,
+    Symlink(&'a [u8]),
+    Special(Special),
+}
+
+/// An object made, or an existing file to be written into, whose attributes are then to be set.
+pub(super) struct Made {
+    pub node: Node,
+    pub existed: bool,
+}
+
+impl<'a> Making<'a> {
+    pub fn call(&self) -> Call<'a> {
+        let Meta { mode, uid, gid, .. } = self.meta;
+        let change = AttrChange { mode: Some(mode), uid, gid, ..AttrChange::default() };
+        match self.kind {
+            MakeKind::File => Call::create(self.parent, self.name, How::Guarded, change),
+            MakeKind::Symlink(target) => {
+                Call::symlink(self.parent, self.name, target, AttrChange { mode: None, ..change })
+            }
+            MakeKind::Special(special) => Call::mknod(self.parent, self.name, special, change),
+        }
+    }
+
+    /// What the first call's answer means; goes on where the name exists.
+    pub fn settle(&self, ctx: &Ctx<'_>, route: Route, call: &Call<'_>) -> Result<Made, Outcome> {
+        let (mut result, mut repeated) = (call.found(), call.repeated);
+        for _ in 0..TRIES_MAX {
+            match result {
+                Ok(found) => return Ok(Made { node: found.node, existed: false }),
+                Err(Status::Exist) => {}
+                Err(status) => return Err(self.failed(call.proc(), status)),
+            }
+            if let Some(made) = self.make_way(ctx, route, call.proc(), repeated)? {
+                return Ok(made);
+            }
+            let again = ctx.one(route, self.call());
+            (result, repeated) = (again.found(), again.repeated);
+        }
+        // Another program makes this name as fast as it is removed.
+        result.map(|found| Made { node: found.node, existed: false }).map_err(|s| self.failed(call.proc(), s))
+    }
+
+    fn failed(&self, proc: Proc, status: Status) -> Outcome {
+        Outcome::Failed(Failure::call(self.path, proc, status))
+    }
+
+    /// The name exists: uses it, removes it (none: make it now), or leaves it.
+    fn make_way(&self, ctx: &Ctx<'_>, route: Route, proc: Proc, repeated: bool) -> Result<Option<Made>, Outcome> {
+        let existing = ctx.options.existing;
+        match existing {
+            Existing::Keep if !repeated => return Err(self.failed(proc, Status::Exist)),
+            Existing::Skip if !repeated => return Err(Outcome::Skipped),
+            _ => {}
+        }
+        let lookup = ctx.one(route, Call::lookup(self.parent, self.name));
+        let (node, attr) = match ctx.found(route, &lookup) {
+            Ok(found) => found,
+            Err((_, Status::NoEnt)) => return Ok(None),
+            Err((proc, status)) => return Err(self.failed(proc, status)),
+        };
+        let file_over_file = attr.kind == Kind::File && matches!(self.kind, MakeKind::File);
+        match existing {
+            // Its first try may have made it: an empty file has nothing that could be lost.
+            Existing::Keep | Existing::Skip if file_over_file && attr.size == 0 => {
+                Ok(Some(Made { node, existed: true }))
+            }
+            Existing::Keep => Err(self.failed(proc, Status::Exist)),
+            Existing::Skip => Err(Outcome::Skipped),
+            Existing::Overwrite if file_over_file => {
+                let empty = AttrChange { size: Some(0), ..AttrChange::default() };
+                let call = ctx.one(route, Call::set_attr(&node, empty));
+                call.status().map_err(|s| self.failed(Proc::SetAttr, s))?;
+                Ok(Some(Made { node, existed: true }))
+            }
+            Existing::Overwrite | Existing::Replace => {
+                remove(ctx, route, self.parent, self.name, attr.kind).map_err(|(p, s)| self.failed(p, s))?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// The SETATTR that completes the object, if any is due. The time comes with it: its data is safe by now.
+    pub fn finish(&self, made: &Made, shape: Option<&Shape>) -> Option<Call<'static>> {
+        let Meta { mode, uid, gid, mtime } = self.meta;
+        let has_mode = !matches!(self.kind, MakeKind::Symlink(_));
+        // Writing to a file and giving it away clear these bits.
+        let mode_due = has_mode && (made.existed || mode & 0o7000 != 0);
+        let change = AttrChange {
+            mode: mode_due.then_some(mode),
+            uid: uid.filter(|_| made.existed),
+            gid: gid.filter(|_| made.existed),
+            size: shape.and_then(Shape::size_due),
+            mtime,
+            ..AttrChange::default()
+        };
+        (!change.is_empty()).then(|| Call::set_attr(&made.node, change))
+    }
+}
+
+/// Removes what is in the way; a directory only when it is empty.
+pub(super) fn remove(
+    ctx: &Ctx<'_>,
+    route: Route,
+    parent: &Node,
+    name: &Name,
+    kind: Kind,
+) -> Result<(), (Proc, Status)> {
+    let call = match kind {
+        Kind::Dir => Call::rmdir(parent, name),
+        _ => Call::remove(parent, name),
+    };
+    let call = ctx.one(route, call);
+    match call.status() {
+        Ok(()) | Err(Status::NoEnt) => Ok(()),
+        // What GNU tar says of a directory that is not empty.
+        Err(Status::NotEmpty | Status::Exist) => Err((Proc::Create, Status::IsDir)),
+        Err(status) => Err((call.proc(), status)),
+    }
+}
+
+/// True when a file found is the member, complete: its size, and the time that is set last.
+pub(super) fn is_complete(attr: &Attr, size: u64, mtime: SetTime) -> bool {
+    let SetTime::At(mtime) = mtime else { return false };
+    // A server may keep times in coarser units: down to whole seconds (unfs3).
+    let equal = |t: Time| {
+        let units = [1, 100, 1_000, 1_000_000, 1_000_000_000];
+        attr.mtime.secs == t.secs && units.iter().any(|unit| attr.mtime.nanos == t.nanos / unit * unit)
+    };
+    attr.kind == Kind::File && attr.size == size && (equal(mtime) || equal(mtime.on_the_wire()))
+}

@@ -1,0 +1,153 @@
+//! Hard links, made in batches when everything before them is complete: the target is looked up by name, through
+//! directories only, and linked.
+
+use std::sync::Arc;
+
+use crate::base::name::Shown;
+use crate::base::{Cause, Failure, Name, Proc, Status};
+use crate::crew::Ticket;
+use crate::storage::{Call, Kind, Node, Route};
+
+use super::ctx::{Ctx, Head, Outcome};
+use super::dirs::{self, Dir};
+use super::{Existing, TRIES_MAX, leaf};
+
+/// A link to be made.
+pub(super) struct Link {
+    pub head: Head,
+    pub dir: Arc<Dir>,
+    pub name: Name,
+    /// The target's path; never empty.
+    pub target: Vec<Name>,
+}
+
+/// A link and the deepest directory on its target's way that is known, with how many names that covers.
+pub(super) struct Ready {
+    pub link: Link,
+    pub base: Arc<Dir>,
+    pub covered: usize,
+}
+
+/// A target found.
+struct Target {
+    node: Node,
+    fileid: u64,
+}
+
+/// Makes a batch of links.
+pub(super) fn run(ctx: &Ctx<'_>, links: Vec<Ready>, ticket: Ticket<'_>) {
+    if ctx.stop().is_set() {
+        links.into_iter().for_each(|ready| ctx.complete(ready.link.head, Outcome::Undone));
+        return drop(ticket);
+    }
+    let route = ctx.volume.route();
+    let wanted: Vec<_> = links.iter().map(|ready| &ready.link.dir).collect();
+    dirs::ensure(ctx, route, &wanted);
+    let mut outcomes: Vec<Option<Outcome>> = Vec::new();
+    let mut open: Vec<(usize, Node, Target)> = Vec::new();
+    for (i, found) in targets(ctx, route, &links).into_iter().enumerate() {
+        let link = &links[i].link;
+        let parent = link.dir.result().map_err(|why| why.of_member(&link.head.path));
+        match parent.and_then(|parent| Ok((parent, found?))) {
+            Ok((parent, target)) => {
+                open.push((i, parent, target));
+                outcomes.push(None);
+            }
+            Err(failure) => outcomes.push(Some(Outcome::Failed(failure))),
+        }
+    }
+    let mut calls: Vec<Call<'_>> =
+        open.iter().map(|(i, parent, target)| Call::link(&target.node, parent, &links[*i].link.name)).collect();
+    ctx.perform(route, &mut calls);
+    for ((i, parent, target), call) in open.iter().zip(&calls) {
+        outcomes[*i] = Some(settle(ctx, route, &links[*i].link, parent, target, call));
+    }
+    for (ready, outcome) in links.into_iter().zip(outcomes) {
+        ctx.complete(ready.link.head, outcome.unwrap_or(Outcome::Done));
+    }
+    drop(ticket);
+}
+
+/// Looks all targets up, in one window where their directories are known.
+fn targets(ctx: &Ctx<'_>, route: Route, links: &[Ready]) -> Vec<Result<Target, Failure>> {
+    let dirs: Vec<Result<Node, Failure>> = links.iter().map(|ready| walk(ctx, route, ready)).collect();
+    let mut calls: Vec<Call<'_>> = links
+        .iter()
+        .zip(&dirs)
+        .filter_map(|(ready, dir)| Some(Call::lookup(dir.as_ref().ok()?, ready.link.target.last()?)))
+        .collect();
+    ctx.perform(route, &mut calls);
+    let mut calls = calls.iter();
+    let found = links.iter().zip(dirs).map(|(ready, dir)| {
+        dir?;
+        let failed = |(proc, status)| Failure::call(&ready.link.head.path, proc, status);
+        let lookup = calls.next().ok_or_else(|| failed((Proc::Lookup, Status::Pending)))?;
+        let (node, attr) = ctx.found(route, lookup).map_err(failed)?;
+        Ok(Target { node, fileid: attr.fileid })
+    });
+    found.collect()
+}
+
+/// The directory of a link's target, through directories only: a symbolic link could lead out of the destination.
+fn walk(ctx: &Ctx<'_>, route: Route, ready: &Ready) -> Result<Node, Failure> {
+    let Ready { link, base, covered } = ready;
+    let path = &link.head.path;
+    let mut node = match base.result() {
+        Ok(node) => node,
+        Err(dirs::Why::Failed { cause: Cause::Refused(_), path: through }) => return Err(through_link(path, &through)),
+        Err(_) => return Err(Failure::call(path, Proc::Lookup, Status::NoEnt)),
+    };
+    let steps = link.target.get(*covered..link.target.len() - 1).unwrap_or_default();
+    for (i, name) in steps.iter().enumerate() {
+        let lookup = ctx.one(route, Call::lookup(&node, name));
+        let (next, attr) = ctx.found(route, &lookup).map_err(|(proc, status)| Failure::call(path, proc, status))?;
+        match attr.kind {
+            Kind::Dir => node = next,
+            Kind::Symlink => {
+                let through: Vec<_> = link.target[..=covered + i].iter().map(Name::as_bytes).collect();
+                return Err(through_link(path, &through.join(&b'/')));
+            }
+            _ => return Err(Failure::call(path, Proc::Lookup, Status::NotDir)),
+        }
+    }
+    Ok(node)
+}
+
+fn through_link(path: &[u8], through: &[u8]) -> Failure {
+    Failure::refused(path, format!("its target would be reached through the symbolic link '{}'", Shown(through)))
+}
+
+/// What LINK's answer means; goes on where the name exists.
+fn settle(ctx: &Ctx<'_>, route: Route, link: &Link, parent: &Node, target: &Target, call: &Call<'_>) -> Outcome {
+    let failed = |proc, status| Outcome::Failed(Failure::call(&link.head.path, proc, status));
+    let (mut status, mut repeated) = (call.status(), call.repeated);
+    for _ in 0..TRIES_MAX {
+        match status {
+            Ok(()) => return Outcome::Done,
+            Err(Status::Exist) => {}
+            Err(status) => return failed(Proc::Link, status),
+        }
+        match ctx.options.existing {
+            Existing::Keep if !repeated => return failed(Proc::Link, Status::Exist),
+            Existing::Skip if !repeated => return Outcome::Skipped,
+            _ => {}
+        }
+        let lookup = ctx.one(route, Call::lookup(parent, &link.name));
+        match ctx.found(route, &lookup) {
+            // The link is there: from an earlier run, a first try whose answer was lost, or as its own target.
+            Ok((_, attr)) if attr.fileid == target.fileid => return Outcome::Done,
+            Ok(_) if ctx.options.existing == Existing::Keep => return failed(Proc::Link, Status::Exist),
+            Ok(_) if ctx.options.existing == Existing::Skip => return Outcome::Skipped,
+            Ok((_, attr)) => {
+                if let Err((proc, status)) = leaf::remove(ctx, route, parent, &link.name, attr.kind) {
+                    return failed(proc, status);
+                }
+            }
+            Err((_, Status::NoEnt)) => {}
+            Err((proc, status)) => return failed(proc, status),
+        }
+        let again = ctx.one(route, Call::link(&target.node, parent, &link.name));
+        (status, repeated) = (again.status(), again.repeated);
+    }
+    status.map_or_else(|status| failed(Proc::Link, status), |()| Outcome::Done)
+}

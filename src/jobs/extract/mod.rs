@@ -1,0 +1,207 @@
+//! Extraction: the members of an archive become objects of a volume, in parallel.
+//!
+//! A small file costs CREATE, WRITE and SETATTR, in windows over a batch of members; a directory MKDIR and, when all
+//! is in it, SETATTR. The result is what GNU tar would leave, whatever the shape of the crew: of several members of one
+//! name the last one wins, and a member never waits for more than those before it. A file's time is set last, after
+//! its data is safe, so one that has the archive's size and time is complete.
+//!
+//! Nothing is made outside the destination: names are parsed, directories are never reached through symbolic links, also
+//! not the targets of hard links. Memory is bounded by the crew's budget and the limits named `..._MAX`, not by the archive.
+//!
+//! Leaves out: extended attributes, ACLs, multi-volume archives, and undoing: what failed or was stopped leaves what it
+//! had made, told by name.
+
+mod batch;
+mod big;
+mod ctx;
+mod dirs;
+mod leaf;
+mod links;
+mod path;
+mod producer;
+mod table;
+mod write;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::archive::Archive;
+use crate::base::name::Shown;
+use crate::crew::Crew;
+use crate::storage::Volume;
+
+use super::select::Selection;
+use ctx::Ctx;
+use producer::Producer;
+
+/// How often a name that keeps coming back is removed and made again.
+const TRIES_MAX: usize = 4;
+
+/// What to extract and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Leading components taken off names and off the targets of hard links; what has no more is left out.
+    pub strip_components: usize,
+    /// Which members. Matched before components are stripped.
+    pub select: Selection,
+    /// What to do where a name exists.
+    pub existing: Existing,
+    /// Set the archive's times; false leaves the time of extraction (`-m`).
+    pub mtime: bool,
+    /// Whose the objects become.
+    pub owner: Owner,
+    /// Mode bits taken off members: the umask, with 07000 unless all bits are wanted (`-p`: 0).
+    pub mode_mask: u32,
+    /// The mode of directories that are in a member's path but no members: 0777 less the umask.
+    pub implied_mode: u32,
+    /// Leave regular files alone that are there with the member's size and time.
+    pub resume: bool,
+    /// A file larger than this is written in ranges of this size, by several lanes.
+    pub range_bytes: u64,
+    /// Directories remembered at most; beyond, those not needed for longest are finished early and looked up again
+    /// if they are needed again.
+    pub dirs_max: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            strip_components: 0,
+            select: Selection::default(),
+            existing: Existing::Replace,
+            mtime: true,
+            owner: Owner::Keep,
+            mode_mask: 0o7022,
+            implied_mode: 0o755,
+            resume: false,
+            range_bytes: 4 << 20,
+            dirs_max: 100_000,
+        }
+    }
+}
+
+/// What to do where a member's name exists. Directories are used as they are in every case; their modes and times are
+/// set only under `Replace` and `Overwrite`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// Remove what is there (a directory only when it is empty) and make the member anew; GNU tar's default.
+    Replace,
+    /// A failure (`-k`).
+    Keep,
+    /// Leave it, in silence (`--skip-old-files`).
+    Skip,
+    /// Write into a regular file; else as `Replace` (`--overwrite`).
+    Overwrite,
+}
+
+/// Whose the objects become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// The caller's.
+    Keep,
+    /// The archive's: by name where `Owners` knows it, unless `numeric`; else by number.
+    FromArchive {
+        /// By number only.
+        numeric: bool,
+    },
+}
+
+/// Knows users and groups by name.
+pub trait Owners: Sync {
+    /// The user's number.
+    fn uid(&self, name: &[u8]) -> Option<u32>;
+    /// The group's number.
+    fn gid(&self, name: &[u8]) -> Option<u32>;
+}
+
+/// What is going on, for a progress display that samples it.
+#[derive(Debug, Default)]
+pub struct Live {
+    /// Members dealt with.
+    pub members: AtomicU64,
+    /// Bytes of file data dealt with.
+    pub bytes: AtomicU64,
+    /// Bytes of the uncompressed archive read so far.
+    pub archive_bytes: AtomicU64,
+    /// The archive's size in bytes; 0 while it is not known.
+    pub total_bytes: AtomicU64,
+}
+
+/// What came of an extraction. Failures are in the crew's report.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Members dealt with: made, skipped or failed.
+    pub members: u64,
+    /// Regular files made.
+    pub files: u64,
+    /// Directory members made or found.
+    pub dirs: u64,
+    /// Hard and symbolic links made.
+    pub links: u64,
+    /// Bytes of the files made, holes not counted.
+    pub bytes: u64,
+    /// Members left alone because they were there.
+    pub skipped: u64,
+    /// Wall time.
+    pub elapsed: Duration,
+    /// How long the average lane had nothing to do: the archive came too slowly.
+    pub source_wait: Duration,
+    /// How long reading the archive waited for lanes: storage was too slow.
+    pub storage_wait: Duration,
+    /// What is wrong with the archive, first of all.
+    pub archive_error: Option<String>,
+    /// What was odd.
+    pub warnings: Vec<String>,
+    /// Why not all was done, when the run was stopped, and up to where it is complete.
+    pub stopped: Option<String>,
+}
+
+/// Extracts the archive's members below the volume's root. `done` hears the path of each member that was made, in the
+/// archive's order, from one thread at a time.
+pub fn extract(
+    volume: &Volume,
+    archive: &mut Archive,
+    options: &Options,
+    owners: &dyn Owners,
+    crew: &Crew,
+    live: &Live,
+    done: &(dyn Fn(&[u8]) + Sync),
+) -> Summary {
+    let start = Instant::now();
+    let waited = crew.budget().waited();
+    let ctx = Ctx::new(volume, options, crew, live, done);
+    if let Some(source) = archive.source() {
+        live.total_bytes.store(source.len(), Ordering::Relaxed);
+    }
+    let read = crew.run(|scope| Producer::new(&ctx, scope, archive, owners).run());
+    let counts = &ctx.counts;
+    let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    let elapsed = start.elapsed();
+    let lanes = u64::try_from(crew.shape().lanes).unwrap_or(u64::MAX);
+    let busy = Duration::from_nanos(get(&counts.busy_ns) / lanes);
+    Summary {
+        members: get(&counts.members),
+        files: get(&counts.files),
+        dirs: get(&counts.dirs),
+        links: get(&counts.links),
+        bytes: get(&counts.bytes),
+        skipped: get(&counts.skipped),
+        elapsed,
+        source_wait: elapsed.saturating_sub(busy),
+        storage_wait: ctx.flight.waited() + crew.budget().waited().saturating_sub(waited),
+        archive_error: read.archive_error,
+        warnings: read.warnings,
+        stopped: read.stopped.then(|| stopped(&ctx)),
+    }
+}
+
+fn stopped(ctx: &Ctx<'_>) -> String {
+    let undone = ctx.counts.undone.load(Ordering::Relaxed) + ctx.crew.report().cancelled();
+    let members = ctx.counts.members.load(Ordering::Relaxed);
+    let front = ctx.front();
+    let upto = match front.count {
+        0 => "no member before them is known to be complete".to_string(),
+        n => format!("the first {n} members, up to '{}', were dealt with", Shown(&front.path)),
+    };
+    format!("stopped: {members} members were dealt with, {undone} were read but not finished; {upto}")
+}

@@ -1,0 +1,521 @@
+//! Reads the archive, decides where each member goes and what it must wait for, and hands it to the lanes.
+//!
+//! Order: members in flight have different places, none of them in the way of another's path. A member for which that
+//! would not hold waits until all before it are complete.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::archive::{Archive, ArchiveError, Member, MemberKind};
+use crate::base::{Failure, Name};
+use crate::crew::{Permit, Scope};
+use crate::jobs::select::Matched;
+use crate::storage::{Mount, SetTime, Special};
+
+use super::big::{self, Big, Range, Source};
+use super::ctx::{Ctx, Head, Meta, Outcome};
+use super::dirs::{self, Dir};
+use super::leaf::{Leaf, Shape, What};
+use super::links::{self, Link, Ready};
+use super::path::{self, Place};
+use super::table::Table;
+use super::{Owner, Owners, batch};
+
+/// Files up to this size are read by the producer and gathered into batches; larger ones are tasks of their own.
+const SMALL_BYTES_MAX: u64 = 128 << 10;
+/// Members that lanes have or wait for.
+const MEMBERS_IN_FLIGHT_MAX: usize = 4096;
+/// Members read beyond the first one that is not complete, and bytes of their paths: what the order of `done` costs.
+const AHEAD_MAX: u64 = 16 << 10;
+const AHEAD_BYTES_MAX: u64 = 64 << 20;
+/// Hard links that wait for what is before them, and bytes of their paths.
+const LINKS_MAX: usize = 4096;
+const LINK_BYTES_MAX: usize = 16 << 20;
+/// User and group names remembered.
+const OWNERS_MAX: usize = 4096;
+/// The longest symbolic link that Linux can hold.
+const LINK_TEXT_BYTES_MAX: usize = 4095;
+/// Warnings kept.
+const WARNINGS_MAX: usize = 1000;
+/// The largest range, whatever is asked for: COMMIT's count has 32 bits.
+const RANGE_BYTES_MAX: u64 = 1 << 30;
+
+/// How reading ended.
+#[derive(Debug, Default)]
+pub(super) struct Read {
+    pub archive_error: Option<String>,
+    pub warnings: Vec<String>,
+    pub stopped: bool,
+}
+
+pub(super) struct Producer<'p, 'scope, 'env> {
+    ctx: &'scope Ctx<'env>,
+    scope: &'p Scope<'scope>,
+    archive: &'p mut Archive,
+    owners: &'p dyn Owners,
+    uids: HashMap<Vec<u8>, Option<u32>>,
+    gids: HashMap<Vec<u8>, Option<u32>>,
+    table: Table,
+    matched: Matched,
+    batch: Vec<Leaf>,
+    links: Vec<Link>,
+    link_bytes: usize,
+    /// Places of waiting links and of their targets.
+    link_places: HashSet<u64>,
+    target_places: HashSet<u64>,
+    next: u64,
+    range_bytes: u64,
+    small_bytes_max: u64,
+    read: Read,
+    /// A lane has panicked: nothing should begin.
+    broken: bool,
+}
+
+impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
+    pub fn new(
+        ctx: &'scope Ctx<'env>,
+        scope: &'p Scope<'scope>,
+        archive: &'p mut Archive,
+        owners: &'p dyn Owners,
+    ) -> Self {
+        let range_bytes = ctx.options.range_bytes.clamp(1, RANGE_BYTES_MAX);
+        Producer {
+            ctx,
+            scope,
+            archive,
+            owners,
+            uids: HashMap::new(),
+            gids: HashMap::new(),
+            table: Table::new(ctx.volume.root(), ctx.options.implied_mode),
+            matched: ctx.options.select.matched(),
+            batch: Vec::new(),
+            links: Vec::new(),
+            link_bytes: 0,
+            link_places: HashSet::new(),
+            target_places: HashSet::new(),
+            next: 0,
+            range_bytes,
+            small_bytes_max: SMALL_BYTES_MAX.min(range_bytes),
+            read: Read::default(),
+            broken: false,
+        }
+    }
+
+    /// Reads to the end and finishes the directories.
+    pub fn run(mut self) -> Read {
+        self.read_all();
+        self.drain();
+        let dirs = self.table.take_all();
+        self.finish(dirs);
+        if self.ctx.stop().is_set() {
+            self.read.stopped = true;
+        } else {
+            let select = &self.ctx.options.select;
+            for operand in select.unmatched(&self.matched) {
+                self.ctx.crew.report().add(Failure::refused(operand, "Not found in archive"));
+            }
+        }
+        self.read
+    }
+
+    fn read_all(&mut self) {
+        while !self.broken && !self.ctx.stop().is_set() {
+            let next = self.archive.next();
+            self.take_warnings();
+            self.ctx.live.archive_bytes.store(self.archive.position(), Ordering::Relaxed);
+            match next {
+                Ok(Some(member)) => self.member(member),
+                Ok(None) => return,
+                Err(error) => self.error(error),
+            }
+        }
+    }
+
+    fn take_warnings(&mut self) {
+        let room = WARNINGS_MAX.saturating_sub(self.read.warnings.len());
+        self.read.warnings.extend(self.archive.take_warnings().into_iter().take(room));
+    }
+
+    /// An error of the archive; `next` goes on behind it or says that nothing follows.
+    fn error(&mut self, error: ArchiveError) {
+        match error {
+            ArchiveError::BadMember { member, reason, .. } => {
+                self.ctx.crew.report().add(Failure::refused(&member, reason));
+            }
+            error if self.read.archive_error.is_none() => self.read.archive_error = Some(error.to_string()),
+            error if self.read.warnings.len() < WARNINGS_MAX => self.read.warnings.push(error.to_string()),
+            _ => {}
+        }
+    }
+
+    fn member(&mut self, member: Member) {
+        if !self.ctx.options.select.selects(&member.path, &mut self.matched) {
+            return;
+        }
+        self.make_room();
+        let head = Head {
+            number: self.next,
+            path: member.path.clone(),
+            kind: member.kind,
+            hash: None,
+            bytes: if member.kind == MemberKind::File { member.stored } else { 0 },
+        };
+        self.next += 1;
+        self.ctx.begin(&head);
+        let result = match path::place(&member.path, self.ctx.options.strip_components) {
+            Ok(Place::Below(names)) => self.below(head, member, &names),
+            Ok(Place::Root) if member.kind == MemberKind::Dir => {
+                let meta = self.meta(&member);
+                self.table.root().ask(meta);
+                Err((head, Outcome::Done))
+            }
+            Ok(Place::Root) => Err((head, refused(&member.path, "the destination itself is a directory"))),
+            Ok(Place::Stripped) => Err((head, Outcome::Skipped)),
+            Err(reason) => Err((head, refused(&member.path, &reason))),
+        };
+        if let Err((head, outcome)) = result {
+            self.ctx.complete(head, outcome);
+        }
+    }
+
+    /// Keeps all that grows with the archive within its limits.
+    fn make_room(&mut self) {
+        if !self.ctx.flight.is_below(MEMBERS_IN_FLIGHT_MAX) {
+            self.flush();
+            self.broken |= !self.ctx.flight.below(MEMBERS_IN_FLIGHT_MAX);
+        }
+        let (ahead, ahead_bytes) = self.ctx.ahead(self.next);
+        let links_full = self.links.len() >= LINKS_MAX || self.link_bytes >= LINK_BYTES_MAX;
+        if ahead >= AHEAD_MAX || ahead_bytes >= AHEAD_BYTES_MAX || links_full {
+            self.drain();
+        }
+        if self.table.len() >= self.ctx.options.dirs_max.max(1) {
+            self.drain();
+            let oldest = self.table.take_oldest();
+            self.finish(oldest);
+        }
+    }
+
+    /// Puts a member on its way, or says what became of it.
+    fn below(&mut self, mut head: Head, member: Member, names: &[Name]) -> Result<(), (Head, Outcome)> {
+        let Some((name, above)) = names.split_last() else { return Err((head, Outcome::Skipped)) };
+        let meta = self.meta(&member);
+        let what = match member.kind {
+            MemberKind::Dir => {
+                let dir = self.dir_member(above, name, meta);
+                self.push(Leaf {
+                    head,
+                    dir: dir.clone(),
+                    name: name.clone(),
+                    what: What::Dir(dir),
+                    meta,
+                    _permit: None,
+                });
+                return Ok(());
+            }
+            MemberKind::HardLink => return self.link(head, &member, above, name),
+            MemberKind::File => None,
+            MemberKind::Symlink if member.link.len() > LINK_TEXT_BYTES_MAX || member.link.contains(&0) => {
+                return Err((head, refused(&member.path, "the link's text is too long or contains a NUL byte")));
+            }
+            MemberKind::Symlink => Some(What::Symlink(member.link.clone())),
+            MemberKind::Fifo => Some(What::Special(Special::Fifo)),
+            MemberKind::Char => Some(What::Special(Special::Char(member.dev.0, member.dev.1))),
+            MemberKind::Block => Some(What::Special(Special::Block(member.dev.0, member.dev.1))),
+        };
+        let (dir, hash) = self.place(above, name);
+        self.ctx.occupy(hash);
+        head.hash = Some(hash);
+        match what {
+            Some(what) => {
+                let permit = self.permit((head.path.len() + member.link.len()) as u64);
+                self.push(Leaf { head, dir, name: name.clone(), what, meta, _permit: permit });
+                Ok(())
+            }
+            None => self.file(head, member, dir, name, meta),
+        }
+    }
+
+    /// The directory of `above`, and the hash of `name` in it, at which nothing is in flight.
+    fn place(&mut self, above: &[Name], name: &Name) -> (Arc<Dir>, u64) {
+        let dir = self.dir(above);
+        let hash = self.table.hash_in(dir.hash, name);
+        if self.is_busy(hash) {
+            self.drain();
+        }
+        // It may replace a directory: that one's last word is spoken before.
+        if let Some(known) = self.table.child(&dir, name).cloned() {
+            self.drain();
+            let tree = self.table.take_tree(&known);
+            self.finish(tree);
+        }
+        (dir, hash)
+    }
+
+    fn is_busy(&self, hash: u64) -> bool {
+        self.link_places.contains(&hash) || self.target_places.contains(&hash) || self.ctx.is_occupied(hash)
+    }
+
+    /// The directory of this path, known from now on.
+    fn dir(&mut self, names: &[Name]) -> Arc<Dir> {
+        let (mut dir, covered) = self.table.deepest(names);
+        for name in &names[covered..] {
+            if self.is_busy(self.table.hash_in(dir.hash, name)) {
+                self.drain();
+            }
+            dir = self.table.add(&dir, name, None);
+        }
+        dir
+    }
+
+    /// The directory that is a member itself.
+    fn dir_member(&mut self, above: &[Name], name: &Name, meta: Meta) -> Arc<Dir> {
+        let parent = self.dir(above);
+        if let Some(known) = self.table.child(&parent, name).cloned() {
+            if known.made().is_none() {
+                // It was only in a path so far, and that may have failed where a member succeeds.
+                self.drain();
+            }
+            if known.made().is_some() {
+                known.ask(meta);
+                return known;
+            }
+            self.table.take_tree(&known);
+        } else if self.is_busy(self.table.hash_in(parent.hash, name)) {
+            self.drain();
+        }
+        self.table.add(&parent, name, Some(meta))
+    }
+
+    fn link(&mut self, mut head: Head, member: &Member, above: &[Name], name: &Name) -> Result<(), (Head, Outcome)> {
+        let target = match path::place(&member.link, self.ctx.options.strip_components) {
+            Ok(Place::Below(target)) => target,
+            Ok(_) => return Err((head, refused(&member.path, "its target is the destination itself"))),
+            Err(reason) => return Err((head, refused(&member.path, &format!("its target: {reason}")))),
+        };
+        let (dir, hash) = self.place(above, name);
+        let target_hash = self.table.hash_of(&target);
+        // A link to a link that waits.
+        if self.link_places.contains(&target_hash) {
+            self.drain();
+        }
+        self.ctx.occupy(hash);
+        head.hash = Some(hash);
+        self.link_places.insert(hash);
+        self.target_places.insert(target_hash);
+        self.link_bytes += head.path.len() + member.link.len();
+        self.links.push(Link { head, dir, name: name.clone(), target });
+        Ok(())
+    }
+
+    fn file(
+        &mut self,
+        head: Head,
+        member: Member,
+        dir: Arc<Dir>,
+        name: &Name,
+        meta: Meta,
+    ) -> Result<(), (Head, Outcome)> {
+        let mut start = 0;
+        let segments = member.segments.map(|segments| {
+            let starts = segments.iter().map(|segment| {
+                let at = start;
+                start += segment.len;
+                (at, segment.offset, segment.len)
+            });
+            starts.collect::<Arc<[_]>>()
+        });
+        let shape = Shape { size: member.size, segments };
+        if member.stored > self.small_bytes_max {
+            self.big(
+                Big::new(head, dir, name.clone(), meta, shape, member.stored.div_ceil(self.range_bytes)),
+                member.stored,
+            );
+            return Ok(());
+        }
+        let map_bytes = shape.segments.as_ref().map_or(0, |s| s.len() * 24);
+        let permit = self.permit(member.stored + (head.path.len() + map_bytes) as u64);
+        match self.data(member.stored) {
+            Ok(data) => {
+                let what = What::File { data, shape };
+                self.push(Leaf { head, dir, name: name.clone(), what, meta, _permit: permit });
+                Ok(())
+            }
+            Err(error) => {
+                // Not begun, so nothing is left that looks complete.
+                let outcome = refused(&head.path, &format!("not extracted: {error}"));
+                self.error(error);
+                Err((head, outcome))
+            }
+        }
+    }
+
+    /// Spawns the ranges of a file.
+    fn big(&mut self, big: Big, stored: u64) {
+        // What waits in the batch must not wait for all of this file.
+        self.flush();
+        let big = Arc::new(big);
+        let seekable = self.archive.source().zip(self.archive.stored_at());
+        let (mut start, mut spawned) = (0, 0);
+        let ranges = stored.div_ceil(self.range_bytes);
+        while start < stored && !self.broken {
+            let len = (stored - start).min(self.range_bytes);
+            self.broken |= !self.ctx.flight.below(MEMBERS_IN_FLIGHT_MAX);
+            let Some(permit) = self.ctx.crew.budget().acquire(len) else { break };
+            let source = match &seekable {
+                // `len` is at most RANGE_BYTES_MAX.
+                Some((input, at)) => Source::At(input.clone(), at + start, len as usize),
+                None => match self.data(len) {
+                    Ok(data) => Source::Held(data),
+                    Err(error) => {
+                        big.end(refused(big.path(), &format!("incomplete: {error}")));
+                        self.error(error);
+                        break;
+                    }
+                },
+            };
+            let (ctx, ticket) = (self.ctx, self.ctx.flight.enter(1));
+            let range = Range { big: big.clone(), start, source, permit };
+            self.scope.spawn(move |_| ctx.busy(|| big::run(ctx, range, ticket)));
+            (start, spawned) = (start + len, spawned + 1);
+        }
+        if spawned < ranges {
+            if self.ctx.stop().is_set() || self.broken {
+                big.stop();
+            }
+            big.landed(self.ctx, self.ctx.volume.route(), ranges - spawned);
+        }
+    }
+
+    /// Reads `len` bytes of the current member.
+    fn data(&mut self, len: u64) -> Result<Vec<u8>, ArchiveError> {
+        // `len` is at most RANGE_BYTES_MAX, and there is a permit for it.
+        let mut data = vec![0; len as usize];
+        let mut got = 0;
+        while got < data.len() {
+            match self.archive.read(&mut data[got..])? {
+                0 => {
+                    let (offset, member) = (self.archive.position(), None);
+                    return Err(ArchiveError::Truncated { offset, member });
+                }
+                n => got += n,
+            }
+        }
+        Ok(data)
+    }
+
+    /// A permit for bytes of the batch. None when the run was stopped; then nothing is begun any more.
+    fn permit(&mut self, bytes: u64) -> Option<Permit> {
+        let budget = self.ctx.crew.budget();
+        if let Some(permit) = budget.try_acquire(bytes) {
+            return Some(permit);
+        }
+        // What waits in the batch holds permits itself.
+        self.flush();
+        budget.acquire(bytes)
+    }
+
+    fn push(&mut self, leaf: Leaf) {
+        self.batch.push(leaf);
+        if self.batch.len() >= self.ctx.window {
+            self.flush();
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.batch.is_empty() {
+            return;
+        }
+        let batch = std::mem::take(&mut self.batch);
+        let (ctx, ticket) = (self.ctx, self.ctx.flight.enter(batch.len()));
+        self.scope.spawn(move |_| ctx.busy(|| batch::run(ctx, batch, ticket)));
+    }
+
+    /// Waits until every member read so far is complete, links too.
+    fn drain(&mut self) {
+        self.flush();
+        self.broken |= !self.ctx.flight.drained();
+        if self.links.is_empty() || self.broken {
+            return;
+        }
+        let mut links = std::mem::take(&mut self.links).into_iter();
+        loop {
+            let window = links.by_ref().take(self.ctx.window);
+            let ready: Vec<Ready> = window.map(|link| ready(&mut self.table, link)).collect();
+            if ready.is_empty() {
+                break;
+            }
+            let (ctx, ticket) = (self.ctx, self.ctx.flight.enter(ready.len()));
+            self.scope.spawn(move |_| ctx.busy(|| links::run(ctx, ready, ticket)));
+        }
+        self.broken |= !self.ctx.flight.drained();
+        self.link_places.clear();
+        self.target_places.clear();
+        self.link_bytes = 0;
+    }
+
+    /// Sets the directories' last attributes, the deepest first. Nothing else may be in flight.
+    fn finish(&mut self, mut dirs: Vec<Arc<Dir>>) {
+        dirs.sort_by_key(|dir| std::cmp::Reverse(dir.depth));
+        for level in dirs.chunk_by(|a, b| a.depth == b.depth) {
+            if self.broken {
+                return;
+            }
+            for window in level.chunks(self.ctx.window) {
+                let due: Vec<_> = window.iter().filter_map(|dir| Some((dir.clone(), dir.finish(self.ctx)?))).collect();
+                if due.is_empty() {
+                    continue;
+                }
+                let (ctx, ticket) = (self.ctx, self.ctx.flight.enter(due.len()));
+                self.scope.spawn(move |_| ctx.busy(|| dirs::finish(ctx, due, ticket)));
+            }
+            self.broken |= !self.ctx.flight.drained();
+        }
+    }
+
+    /// The attributes that a member asks for.
+    fn meta(&mut self, member: &Member) -> Meta {
+        let options = self.ctx.options;
+        let (uid, gid) = match options.owner {
+            Owner::Keep => (None, None),
+            Owner::FromArchive { numeric: true } => (Some(member.uid), Some(member.gid)),
+            Owner::FromArchive { numeric: false } => {
+                let owners = self.owners;
+                let uid = cached(&mut self.uids, &member.uname, |name| owners.uid(name));
+                let gid = cached(&mut self.gids, &member.gname, |name| owners.gid(name));
+                (Some(uid.unwrap_or(member.uid)), Some(gid.unwrap_or(member.gid)))
+            }
+        };
+        let mtime = if options.mtime { SetTime::At(member.mtime) } else { SetTime::Keep };
+        Meta { mode: member.mode & 0o7777 & !options.mode_mask, uid, gid, mtime }
+    }
+}
+
+fn refused(path: &[u8], reason: &str) -> Outcome {
+    Outcome::Failed(Failure::refused(path, reason))
+}
+
+fn ready(table: &mut Table, link: Link) -> Ready {
+    let (base, covered) = table.deepest(&link.target[..link.target.len() - 1]);
+    Ready { link, base, covered }
+}
+
+fn cached(
+    cache: &mut HashMap<Vec<u8>, Option<u32>>,
+    name: &[u8],
+    find: impl FnOnce(&[u8]) -> Option<u32>,
+) -> Option<u32> {
+    if name.is_empty() {
+        return None;
+    }
+    if let Some(known) = cache.get(name) {
+        return *known;
+    }
+    if cache.len() >= OWNERS_MAX {
+        cache.clear();
+    }
+    let found = find(name);
+    cache.insert(name.to_vec(), found);
+    found
+}

@@ -1,0 +1,128 @@
+//! The directories that are known, by path; the producer's own. Bounded: when it is full, the half that was not needed for
+//! longest is finished and forgotten.
+
+use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::base::Name;
+use crate::storage::Node;
+
+use super::ctx::Meta;
+use super::dirs::{self, Dir};
+
+pub(super) struct Table {
+    dirs: HashMap<(u64, Name), Arc<Dir>>,
+    root: Arc<Dir>,
+    /// The directory of the last path, which most often is the next one's too.
+    last: (Vec<Name>, Arc<Dir>),
+    next_id: u64,
+    tick: u64,
+    /// Some were forgotten, so that one found to be there may be one of them.
+    forgot: bool,
+    implied_mode: u32,
+    state: RandomState,
+}
+
+impl Table {
+    pub fn new(root: Node, implied_mode: u32) -> Table {
+        let state = RandomState::new();
+        let root = Arc::new(Dir::root(root, 0));
+        let last = (Vec::new(), root.clone());
+        Table { dirs: HashMap::new(), root, last, next_id: 1, tick: 0, forgot: false, implied_mode, state }
+    }
+
+    pub fn root(&self) -> &Arc<Dir> {
+        &self.root
+    }
+
+    pub fn len(&self) -> usize {
+        self.dirs.len()
+    }
+
+    /// The hash of a place in a directory.
+    pub fn hash_in(&self, dir: u64, name: &Name) -> u64 {
+        dirs::place_hash(&self.state, dir, name)
+    }
+
+    /// The hash of a path.
+    pub fn hash_of(&self, names: &[Name]) -> u64 {
+        names.iter().fold(self.root.hash, |hash, name| self.hash_in(hash, name))
+    }
+
+    /// The deepest known directory on the way to `names`, and how many of them it covers.
+    pub fn deepest(&mut self, names: &[Name]) -> (Arc<Dir>, usize) {
+        self.tick += 1;
+        if self.last.0 == names {
+            self.last.1.used.store(self.tick, Ordering::Relaxed);
+            return (self.last.1.clone(), names.len());
+        }
+        let mut dir = self.root.clone();
+        for (i, name) in names.iter().enumerate() {
+            match self.dirs.get(&(dir.id, name.clone())) {
+                Some(child) => dir = child.clone(),
+                None => return (dir, i),
+            }
+            dir.used.store(self.tick, Ordering::Relaxed);
+        }
+        self.last = (names.to_vec(), dir.clone());
+        (dir, names.len())
+    }
+
+    pub fn child(&self, dir: &Dir, name: &Name) -> Option<&Arc<Dir>> {
+        self.dirs.get(&(dir.id, name.clone()))
+    }
+
+    /// Adds a directory, in a path or as a member.
+    pub fn add(&mut self, parent: &Arc<Dir>, name: &Name, meta: Option<Meta>) -> Arc<Dir> {
+        let ids = (self.next_id, self.hash_in(parent.hash, name));
+        self.next_id += 1;
+        let dir = Arc::new(Dir::new(parent, name, ids, self.implied_mode, meta, self.forgot));
+        dir.used.store(self.tick, Ordering::Relaxed);
+        self.dirs.insert((parent.id, name.clone()), dir.clone());
+        dir
+    }
+
+    /// Takes out the directory and all below it.
+    pub fn take_tree(&mut self, top: &Arc<Dir>) -> Vec<Arc<Dir>> {
+        let below = |dir: &Arc<Dir>| {
+            let mut here = dir;
+            while here.depth > top.depth {
+                let Some((parent, _)) = &here.place else { return false };
+                here = parent;
+            }
+            here.id == top.id
+        };
+        self.last = (Vec::new(), self.root.clone());
+        self.dirs.extract_if(|_, dir| below(dir)).map(|(_, dir)| dir).collect()
+    }
+
+    /// Takes out the half that was not needed for longest. What is below a directory goes before it.
+    pub fn take_oldest(&mut self) -> Vec<Arc<Dir>> {
+        let mut all: Vec<Arc<Dir>> = self.dirs.values().cloned().collect();
+        // A directory was needed when one in it was.
+        all.sort_by_key(|dir| std::cmp::Reverse(dir.depth));
+        for dir in &all {
+            if let Some((parent, _)) = &dir.place {
+                parent.used.fetch_max(dir.used.load(Ordering::Relaxed), Ordering::Relaxed);
+            }
+        }
+        // Stable: among equals the deepest first.
+        all.sort_by_key(|dir| dir.used.load(Ordering::Relaxed));
+        all.truncate(all.len().div_ceil(2));
+        for (parent, name) in all.iter().filter_map(|dir| dir.place.as_ref()) {
+            self.dirs.remove(&(parent.id, name.clone()));
+        }
+        self.last = (Vec::new(), self.root.clone());
+        self.forgot = true;
+        all
+    }
+
+    /// Takes out all of them, and the destination.
+    pub fn take_all(&mut self) -> Vec<Arc<Dir>> {
+        let mut all: Vec<Arc<Dir>> = self.dirs.drain().map(|(_, dir)| dir).collect();
+        all.push(self.root.clone());
+        all
+    }
+}
