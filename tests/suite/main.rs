@@ -1,4 +1,6 @@
-//! The tests that see parfs from outside, in one binary.
+//! The tests that see parfs from outside, in one binary, so that the library is linked once. No root, loopback only.
+
+#![allow(clippy::unwrap_used)] // a test that panics has failed, which is what is wanted
 
 mod ask;
 mod cli;
