@@ -38,24 +38,28 @@ sim_libnfs() {
     printf 'nfs://%s/%s?nfsport=%s&mountport=%s' "${host%:*}" "$1" "${host##*:}" "${host##*:}"
 }
 
-# sim_checks KIND: files of several sizes there and back with nfs-cp, with nfs-cat, and listed.
+# sim_checks KIND: files of several sizes there and back with nfs-cp, with nfs-cat, and listed. In a directory: libnfs 4.0 takes no
+# URL of a file in the root.
 sim_checks() {
     local kind=$1 size name list=$work/list
+    mkdir -p "$work/start/files"
+    tar -cf "$work/start.tar" -C "$work/start" files
+    partar -xf "$work/start.tar" -C "$sim_url" >"$(log "sim/$kind/start")" 2>&1 || bad "sim/$kind/start" "partar: $(<"$(log "sim/$kind/start")")"
     for size in 0 1 4096 65537 1048576 1048577 5000000 33554433; do
         name=sim/$kind/$size
         random_bytes $((size + 3)) "$size" >"$work/sent"
-        if ! timeout 120 nfs-cp "$work/sent" "$(sim_libnfs "file-$size")" >"$(log "$name")" 2>&1; then
+        if ! timeout 120 nfs-cp "$work/sent" "$(sim_libnfs "files/file-$size")" >"$(log "$name")" 2>&1; then
             bad "$name" "nfs-cp to the simulator: $(tail -n 1 "$(log "$name")")"
             continue
         fi
         rm -f "$work/received"
-        timeout 120 nfs-cp "$(sim_libnfs "file-$size")" "$work/received" >"$(log "$name")" 2>&1 ||
+        timeout 120 nfs-cp "$(sim_libnfs "files/file-$size")" "$work/received" >"$(log "$name")" 2>&1 ||
             bad "$name" "nfs-cp from the simulator: $(tail -n 1 "$(log "$name")")"
         cmp "$work/sent" "$work/received" >"$(log "$name")" 2>&1 &&
-            timeout 120 nfs-cat "$(sim_libnfs "file-$size")" 2>"$(log "$name")" | cmp - "$work/sent" >>"$(log "$name")" 2>&1 &&
+            timeout 120 nfs-cat "$(sim_libnfs "files/file-$size")" 2>"$(log "$name")" | cmp - "$work/sent" >>"$(log "$name")" 2>&1 &&
             ok "$name" || bad "$name" "bytes differ: $(tail -n 1 "$(log "$name")")"
     done
-    timeout 60 nfs-ls "$(sim_libnfs '')" >"$list" 2>"$(log "sim/$kind/list")"
+    timeout 60 nfs-ls "$(sim_libnfs files)" >"$list" 2>"$(log "sim/$kind/list")"
     if [[ $(grep -c '^-.* file-[0-9]*$' "$list") == 8 ]] && grep -q ' 33554433 file-33554433$' "$list"; then
         ok "sim/$kind/list"
     else
@@ -85,6 +89,29 @@ sim_tree() {
     fi
 }
 
+# same_tree_sim NAME WANT DIR: a check that a tree that the simulator wrote is as the manifest says, in everything.
+same_tree_sim() {
+    manifest "$3" >"$work/got"
+    same_tree "$1" "$2" "$work/got"
+}
+
+# sim_extract DIR: trees with every type, through the simulator onto its directory.
+sim_extract() {
+    local name status check
+    for name in gnutar-pax-odd.tar bsdtar-pax-odd.tar gnutar-pax-sparse-1.0.tar gnutar-gnu-dot.tar; do
+        [[ -e $work/want/$name.manifest ]] || want "$name"
+        check=sim/directory/extract/$name
+        status=0
+        find "$1" -mindepth 1 -delete
+        timeout "$hang_s" partar -xf "$work/archives/$name" -C "$sim_url" >"$(log "$check")" 2>&1 || status=$?
+        if [[ $status == 0 ]]; then
+            same_tree_sim "$check" "$work/want/$name.manifest" "$1"
+        else
+            bad "$check" "exit status $status: $(tail -n 2 "$(log "$check")")"
+        fi
+    done
+}
+
 sim_suite() {
     local dir=$work/served
     mkdir "$dir"
@@ -98,7 +125,8 @@ sim_suite() {
     fi
     if sim_start --dir "$dir" --targets 2 --unlimited; then
         sim_checks directory
-        if cmp -s "$work/sent" "$dir/file-33554433"; then ok sim/directory/bytes; else bad sim/directory/bytes "differ"; fi
+        if cmp -s "$work/sent" "$dir/files/file-33554433"; then ok sim/directory/bytes; else bad sim/directory/bytes "differ"; fi
+        [[ -z $root ]] || sim_extract "$dir"
         if sim_end; then ok sim/directory/end; else bad sim/directory/end "did not end on SIGTERM"; fi
     else
         bad sim/directory/start "$(tail -n 2 "$work/logs/sim.err")"
