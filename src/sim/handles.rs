@@ -214,12 +214,12 @@ impl Table {
         let fileid = attr.map(|attr| attr.fileid);
         let at = (dir_id, name.clone());
         if let Some(&id) = self.by_name.get(&at) {
-            if let Some(entry) = self.entries.get_mut(&id) {
-                if fileid.is_none() || entry.fileid.is_none() || entry.fileid == fileid {
-                    entry.fileid = entry.fileid.or(fileid);
-                    *node = entry.node.clone();
-                    return self.touch(id);
-                }
+            if let Some(entry) = self.entries.get_mut(&id)
+                && (fileid.is_none() || entry.fileid.is_none() || entry.fileid == fileid)
+            {
+                entry.fileid = entry.fileid.or(fileid);
+                *node = entry.node.clone();
+                return self.touch(id);
             }
             self.forget_tree(id);
         }

@@ -19,14 +19,20 @@ const REPLY_BYTES_MAX: usize = 64 << 20;
 const BUFFERS_MAX: usize = 16;
 /// Slices that one writev takes (IOV_MAX is 1024; three for each reply).
 const REPLIES_AT_ONCE_MAX: usize = 256;
-/// Replies due within this time of one another are sent together: far below any latency worth simulating, and it spares
-/// a wake-up for each reply when they are due every few microseconds.
+/// Replies due within this time of one another are sent together: far below any latency worth simulating.
 const TOGETHER: Duration = Duration::from_micros(20);
+/// Replies that a busy target kept waiting may go earlier by an eighth of that wait, up to this, with one that is due. The
+/// target's rate stays what it is, as it is kept by the clock that booked them; but a wake-up for each reply cost 33 us of CPU
+/// per CREATE at 12,500/s over one connection, where the work itself costs 7.
+const EARLY_MAX: Duration = Duration::from_micros(500);
+const EARLY_SHARE: u32 = 8;
 
 /// A reply that is to be sent.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub due: Instant,
+    /// How long the target was busy with other requests before this one, its own service included.
+    pub queued: Duration,
     /// The record up to its payload, its mark included.
     pub head: Vec<u8>,
     /// READ's data; padded when it is sent.
@@ -36,6 +42,11 @@ pub(super) struct Reply {
 }
 
 impl Reply {
+    /// When it may go at the earliest, together with one that is due.
+    fn earliest(&self) -> Instant {
+        self.due - TOGETHER.max((self.queued / EARLY_SHARE).min(EARLY_MAX))
+    }
+
     fn bytes(&self) -> usize {
         self.head.len() + self.payload.len()
     }
@@ -158,7 +169,7 @@ impl Outbox {
                 continue;
             }
             while due.len() < REPLIES_AT_ONCE_MAX
-                && state.heap.peek().is_some_and(|waiting| waiting.0.due <= now + TOGETHER)
+                && state.heap.peek().is_some_and(|waiting| waiting.0.earliest() <= now)
             {
                 due.extend(state.heap.pop().map(|waiting| waiting.0));
             }
@@ -266,7 +277,7 @@ mod tests {
     fn reply(due: Instant, len: usize) -> Reply {
         let mut head = mark(len, true).to_vec();
         head.extend((0..len).map(|i| i as u8));
-        Reply { due, head, payload: Vec::new(), split: true }
+        Reply { due, queued: Duration::ZERO, head, payload: Vec::new(), split: true }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::base::{BadName, Name, Status};
 use crate::storage::{Call, Kind, Limits, Mount, Node};
-use crate::wire::mount3::{self, Export, MountProc, MountStatus, Mounted};
+use crate::wire::mount3::{self, Export, MountProc, MountStatus, Mounted, MountedBy};
 use crate::wire::rpc::{CallHead, RpcError};
 
 use super::faults::Faults;
@@ -24,7 +24,7 @@ pub(super) struct Service {
     /// New objects belong to whom the mount gives them, not to the caller.
     pub squash: bool,
     /// Host and path, as DUMP tells them.
-    mounted: Mutex<Vec<(Vec<u8>, Vec<u8>)>>,
+    mounted: Mutex<Vec<MountedBy>>,
 }
 
 impl Service {

@@ -118,14 +118,15 @@ impl<'r, 't> Window<'r, 't> {
     }
 
     fn reply(&mut self, head: Vec<u8>, payload: Vec<u8>, due: Instant, fate: Misfortune) {
+        let queued = due - self.now - self.target.latency();
         let due = due + fate.late;
         if fate.duplicate && !fate.lost_reply {
-            self.replies.push(Reply { due, head: head.clone(), payload: payload.clone(), split: fate.split });
+            self.replies.push(Reply { due, queued, head: head.clone(), payload: payload.clone(), split: fate.split });
         }
         if fate.lost_reply {
             self.target.counts.lost_replies();
         } else {
-            self.replies.push(Reply { due, head, payload, split: fate.split });
+            self.replies.push(Reply { due, queued, head, payload, split: fate.split });
         }
     }
 
@@ -256,6 +257,7 @@ impl<'r, 't> Window<'r, 't> {
 }
 
 /// A request ready for the mount, or already answered.
+#[allow(clippy::large_enum_variant)] // a call is what it nearly always is
 enum Prepared<'r> {
     /// To be performed; then the object made gets this owner.
     Call(Call<'r>, Option<(u32, u32)>),
@@ -286,10 +288,10 @@ impl super::service::Service {
         let mut owner = None;
         match &mut call.op {
             Op::SetAttr { node, .. } => {
-                if let Some(ctime) = guard {
-                    if self.attr(node)?.ctime != ctime {
-                        return Err(Status::NotSync);
-                    }
+                if let Some(ctime) = guard
+                    && self.attr(node)?.ctime != ctime
+                {
+                    return Err(Status::NotSync);
                 }
             }
             Op::Create { how: How::Exclusive(_), .. } => owner = (!self.squash).then_some((uid, gid)),
@@ -337,11 +339,11 @@ impl super::service::Service {
 
 /// Carries out requests of one connection, all that arrived or until they carry `payload_max` bytes, and gives the replies and
 /// what happens to the connection thereafter.
-pub(super) fn carry_out<'r>(
+pub(super) fn carry_out(
     target: &Arc<Target>,
     outbox: &Outbox,
     peer: SocketAddr,
-    records: &mut dyn Iterator<Item = &'r [u8]>,
+    records: &mut dyn Iterator<Item = &[u8]>,
     payload_max: u64,
 ) -> (Vec<Reply>, Option<End>) {
     let mut window = Window::new(target, outbox, peer);

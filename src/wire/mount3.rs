@@ -104,6 +104,9 @@ pub struct Export {
     pub groups: Vec<Vec<u8>>,
 }
 
+/// One entry of DUMP's list: a host, and the path that it has mounted.
+pub type MountedBy = (Vec<u8>, Vec<u8>);
+
 /// Appends the argument of MNT and UMNT.
 pub fn encode_path(path: &[u8], out: &mut Vec<u8>) {
     put_opaque(out, path);
@@ -163,7 +166,7 @@ pub fn decode_exports(record: &[u8], at: usize) -> Result<Vec<Export>, Malformed
 }
 
 /// Appends DUMP's result: which hosts have mounted which paths.
-pub fn encode_mounts(mounts: &[(Vec<u8>, Vec<u8>)], out: &mut Vec<u8>) {
+pub fn encode_mounts(mounts: &[MountedBy], out: &mut Vec<u8>) {
     for (host, path) in mounts {
         put_u32(out, 1);
         put_opaque(out, host);
@@ -173,7 +176,7 @@ pub fn encode_mounts(mounts: &[(Vec<u8>, Vec<u8>)], out: &mut Vec<u8>) {
 }
 
 /// Reads DUMP's result.
-pub fn decode_mounts(record: &[u8], at: usize) -> Result<Vec<(Vec<u8>, Vec<u8>)>, Malformed> {
+pub fn decode_mounts(record: &[u8], at: usize) -> Result<Vec<MountedBy>, Malformed> {
     read_list(&mut Reader::new(record, at), |reader| Ok((reader.opaque()?.to_vec(), reader.opaque()?.to_vec())))
 }
 

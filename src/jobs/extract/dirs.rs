@@ -320,7 +320,7 @@ fn make(ctx: &Ctx<'_>, route: Route, claims: Vec<Claim>) {
                 Ok(found) => claim.publish(Ok((found.node, None))),
                 // A server may check its caller before the name: what is there can be used all the same.
                 Err(status @ (Status::Exist | Status::Access | Status::Perm | Status::RoFs)) => {
-                    existing.push((claim, status));
+                    existing.push((claim, status, call.repeated));
                 }
                 Err(status) => claim.publish(Err(Cause::Call(Proc::MkDir, status))),
             }
@@ -333,12 +333,16 @@ fn make(ctx: &Ctx<'_>, route: Route, claims: Vec<Claim>) {
 }
 
 /// Uses directories that are there; returns those to be made once more.
-fn use_existing(ctx: &Ctx<'_>, route: Route, existing: Vec<(Claim, Status)>, last: bool) -> Vec<Claim> {
-    let mut calls: Vec<Call<'_>> = existing.iter().map(|(c, _)| Call::lookup(&c.parent, &c.name)).collect();
+fn use_existing(ctx: &Ctx<'_>, route: Route, existing: Vec<(Claim, Status, bool)>, last: bool) -> Vec<Claim> {
+    let mut calls: Vec<Call<'_>> = existing.iter().map(|(c, ..)| Call::lookup(&c.parent, &c.name)).collect();
     ctx.perform(route, &mut calls);
     let mut again = Vec::new();
-    for ((claim, status), call) in existing.into_iter().zip(calls) {
+    for ((claim, status, repeated), call) in existing.into_iter().zip(calls) {
         match ctx.found(route, &call) {
+            // Made by a first try whose answer was lost.
+            Ok((node, attr)) if attr.kind == Kind::Dir && repeated && Some(attr.mode) == claim.dir.make.mode => {
+                claim.publish(Ok((node, None)));
+            }
             Ok((node, attr)) if attr.kind == Kind::Dir => {
                 if claim.dir.opens(&attr) {
                     // If this is refused, so is what follows, and that is reported.

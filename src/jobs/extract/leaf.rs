@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::base::{Failure, Name, Proc, Status, Time};
 use crate::crew::Permit;
-use crate::storage::{Attr, AttrChange, Call, How, Kind, Node, Route, SetTime, Special};
+use crate::storage::{Attr, AttrChange, Call, How, Kind, Node, Op, Route, SetTime, Special};
 
 use super::ctx::{Ctx, Head, Meta, Outcome};
 use super::dirs::Dir;
@@ -124,8 +124,7 @@ impl<'a> Making<'a> {
         };
         let file_over_file = attr.kind == Kind::File && matches!(self.kind, MakeKind::File);
         match existing {
-            // Its first try may have made it: an empty file has nothing that could be lost.
-            Existing::Keep | Existing::Skip if file_over_file && attr.size == 0 => {
+            Existing::Keep | Existing::Skip if self.is_like(ctx, route, &node, &attr) => {
                 Ok(Some(Made { node, existed: true }))
             }
             Existing::Keep => Err(self.failed(proc, Status::Exist)),
@@ -140,6 +139,22 @@ impl<'a> Making<'a> {
                 remove(ctx, route, self.parent, self.name, attr.kind).map_err(|(p, s)| self.failed(p, s))?;
                 Ok(None)
             }
+        }
+    }
+
+    /// True for what the call's first try, whose answer was lost, would have made. If it was there before, nothing is
+    /// lost by taking it over: an empty file, the same link, the same device.
+    fn is_like(&self, ctx: &Ctx<'_>, route: Route, node: &Node, attr: &Attr) -> bool {
+        match self.kind {
+            MakeKind::File => attr.kind == Kind::File && attr.size == 0,
+            MakeKind::Symlink(target) => match ctx.one(route, Call::read_link(node)).op {
+                Op::ReadLink { out: Ok(text), .. } => attr.kind == Kind::Symlink && text == target,
+                _ => false,
+            },
+            MakeKind::Special(Special::Char(major, minor)) => attr.kind == Kind::Char && attr.rdev == (major, minor),
+            MakeKind::Special(Special::Block(major, minor)) => attr.kind == Kind::Block && attr.rdev == (major, minor),
+            MakeKind::Special(Special::Fifo) => attr.kind == Kind::Fifo,
+            MakeKind::Special(Special::Socket) => attr.kind == Kind::Socket,
         }
     }
 

@@ -55,6 +55,20 @@ impl Writer<'_, '_> {
         }
     }
 
+    /// What follows the name of an object to be made.
+    fn made(&mut self, op: &Op<'_>) {
+        match op {
+            Op::Create { how, change, .. } => self.how(*how, change),
+            Op::MkDir { change, .. } => put_change(self.out, change),
+            Op::Symlink { target, change, .. } => {
+                put_change(self.out, change);
+                put_opaque(self.out, target);
+            }
+            Op::MkNod { special, change, .. } => self.special(*special, change),
+            _ => {}
+        }
+    }
+
     fn how(&mut self, how: How, change: &AttrChange) {
         match how {
             How::Unchecked => self.u32(UNCHECKED),
@@ -107,22 +121,12 @@ pub fn encode_args<'c>(
             [count, *stable as u32, count].into_iter().for_each(|word| to.u32(word));
             return Ok(Some(data));
         }
-        Op::Create { dir, name, how, change, .. } => {
+        Op::Create { dir, name, .. }
+        | Op::MkDir { dir, name, .. }
+        | Op::Symlink { dir, name, .. }
+        | Op::MkNod { dir, name, .. } => {
             to.entry(dir, name)?;
-            to.how(*how, change);
-        }
-        Op::MkDir { dir, name, change, .. } => {
-            to.entry(dir, name)?;
-            put_change(to.out, change);
-        }
-        Op::Symlink { dir, name, target, change, .. } => {
-            to.entry(dir, name)?;
-            put_change(to.out, change);
-            put_opaque(to.out, target);
-        }
-        Op::MkNod { dir, name, special, change, .. } => {
-            to.entry(dir, name)?;
-            to.special(*special, change);
+            to.made(&call.op);
         }
         Op::Rename { from_dir, from, to_dir, to: name, .. } => {
             to.entry(from_dir, from)?;
@@ -147,6 +151,7 @@ pub fn encode_args<'c>(
 
 /// What a client asks for.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // a call is what it nearly always is
 pub enum Asked<'r> {
     /// A call as every mount knows it.
     Call(Call<'r>),

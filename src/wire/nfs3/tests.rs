@@ -120,6 +120,9 @@ fn call() -> impl Strategy<Value = Call<'static>> {
     ])
 }
 
+/// Name, file id, cookie, attributes, node.
+type Listed = (Name, u64, u64, Option<Attr>, Option<Node>);
+
 /// Outcomes for whatever procedure comes.
 #[derive(Clone, Debug)]
 struct Outcome {
@@ -128,7 +131,7 @@ struct Outcome {
     node: Node,
     words: (u32, u64, bool),
     data: Vec<u8>,
-    entries: Vec<(Name, u64, u64, Option<Attr>, Option<Node>)>,
+    entries: Vec<Listed>,
 }
 
 fn outcome() -> impl Strategy<Value = Outcome> {
