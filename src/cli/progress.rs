@@ -63,7 +63,7 @@ impl Progress {
                 let text = text(&samples, live.bytes.load(Ordering::Relaxed), ceiling);
                 match &bar {
                     Some(bar) => {
-                        bar.set_position(live.read_bytes.load(Ordering::Relaxed));
+                        bar.set_position(live.archive_bytes.load(Ordering::Relaxed));
                         bar.set_message(text);
                         bar.tick();
                     }

@@ -10,10 +10,7 @@ use crate::crew::Stop;
 /// Room for what is handed over at once: large against the hand-over's few microseconds, small against memory.
 const CHUNK_BYTES: usize = 128 << 10;
 
-/// A chunk is handed on when it holds this much, so that a slow pipe's bytes do not wait long for company.
-const CHUNK_BYTES_MIN: usize = 64 << 10;
-
-/// Chunks decoded ahead at most: 4 to 8 MiB, some 20 ms of a 400 MB/s decoder, which covers a slow window of calls.
+/// Chunks decoded ahead at most: up to 8 MiB, some 20 ms of a 400 MB/s decoder, which covers a slow window of calls.
 const CHUNKS_MAX: usize = 64;
 
 /// How often a reader that waits looks whether it was asked to stop.
@@ -61,37 +58,31 @@ impl ReadAhead {
 /// Ends when `source` does, or when `to` has no reader any more.
 fn pump(mut source: Box<dyn Read + Send>, to: &SyncSender<Chunk>) {
     loop {
-        let (bytes, end) = read_chunk(&mut source);
-        if !bytes.is_empty() && to.send(Ok(bytes)).is_err() {
+        let chunk = read_chunk(&mut source);
+        if chunk.as_ref().is_ok_and(Vec::is_empty) {
             return;
         }
-        match end {
-            None => {}
-            Some(Ok(())) => return,
-            Some(Err(error)) => {
-                // Nobody is left to hear of it when this fails.
-                let _unheard = to.send(Err(error));
-                return;
-            }
+        let failed = chunk.is_err();
+        // Nobody is left to read when it cannot be sent.
+        if to.send(chunk).is_err() || failed {
+            return;
         }
     }
 }
 
-/// The next bytes, and how the source ended if it did.
-fn read_chunk(source: &mut Box<dyn Read + Send>) -> (Vec<u8>, Option<io::Result<()>>) {
+/// What one read gives, handed on at once however little: who writes to the pipe may wait for us. Empty at the end.
+fn read_chunk(source: &mut Box<dyn Read + Send>) -> Chunk {
     let mut bytes = vec![0; CHUNK_BYTES];
-    let mut filled = 0;
-    let mut end = None;
-    while filled < CHUNK_BYTES_MIN && end.is_none() {
-        match source.read(&mut bytes[filled..]) {
-            Ok(0) => end = Some(Ok(())),
-            Ok(n) => filled += n,
+    loop {
+        match source.read(&mut bytes) {
+            Ok(n) => {
+                bytes.truncate(n);
+                return Ok(bytes);
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => end = Some(Err(error)),
+            Err(error) => return Err(error),
         }
     }
-    bytes.truncate(filled);
-    (bytes, end)
 }
 
 impl Read for ReadAhead {
@@ -139,7 +130,7 @@ mod tests {
 
     #[test]
     fn all_bytes_arrive_in_order_and_then_the_error() {
-        for len in [0, 5, CHUNK_BYTES_MIN, 3 * CHUNK_BYTES * CHUNKS_MAX / 2 + 1] {
+        for len in [0, 5, CHUNK_BYTES, 3 * CHUNK_BYTES * CHUNKS_MAX / 2 + 1] {
             let mut got = Vec::new();
             ReadAhead::new(source(len, false), Stop::default()).unwrap().read_to_end(&mut got).unwrap();
             assert!(got == source(len, false).bytes, "{len}");

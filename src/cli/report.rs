@@ -19,8 +19,11 @@ use crate::storage::{Ledger, Mount, Shape, Tally};
 /// Shares from which a ceiling is said to bind: 80 % is where OCI raises its alarm, and a run's edges cost some more.
 const BINDS_FROM: f64 = 0.85;
 
-/// The lanes' idle share from which the archive's reading and decoding is said to bind.
+/// The lanes' idle share from which the archive's reading and decoding is said to bind, unless reading waited for lanes.
 const SOURCE_BINDS_FROM: f64 = 0.3;
+
+/// The reader's waiting share above which the lanes' idleness is not its doing.
+const STORAGE_BINDS_FROM: f64 = 0.1;
 
 /// One procedure's figures.
 #[derive(Clone, Debug, Serialize)]
@@ -195,8 +198,10 @@ pub fn procedures(meters: &[&Meter], tally: &Tally) -> Vec<ProcedureReport> {
 /// How long the lanes waited for the archive, and how parallel they were.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
-    /// The lanes' waiting for work, as a share of their time, 0 to 1.
+    /// The lanes' waiting for work, as a share of the run, 0 to 1.
     pub source_wait: f64,
+    /// The reader's waiting for lanes and memory, as a share of the run, 0 to 1.
+    pub storage_wait: f64,
     /// Lanes and windows.
     pub shape: Shape,
 }
@@ -218,7 +223,7 @@ pub fn bound(targets: &[TargetReport], flow: Flow, ceiling: Ceiling, elapsed: Du
             format!("the bandwidth ceiling of {each}: {:.0} % of {ceiling:.0} MB/s each were used", bandwidth * 100.0);
         return Bound { by: "bandwidth", because };
     }
-    if flow.source_wait >= SOURCE_BINDS_FROM {
+    if flow.source_wait >= SOURCE_BINDS_FROM && flow.storage_wait < STORAGE_BINDS_FROM {
         let because = format!(
             "reading and decoding the archive: the lanes waited for it {:.0} % of their time",
             flow.source_wait * 100.0
@@ -269,7 +274,7 @@ mod tests {
     fn bound_by(calls: u64, proc: Proc, bytes: u64, source_wait: f64) -> &'static str {
         let (ceiling, second) = (Ceiling::oci(), Duration::from_secs(1));
         let targets = [meter(calls, proc, bytes).report(second, ceiling)];
-        let flow = Flow { source_wait, shape: Shape { lanes: 16, window: 4 } };
+        let flow = Flow { source_wait, storage_wait: 0.0, shape: Shape { lanes: 16, window: 4 } };
         bound(&targets, flow, ceiling, second).by
     }
 

@@ -120,7 +120,7 @@ fn bandwidth(text: &str) -> Result<u64, String> {
 }
 
 fn fault(text: &str) -> Result<Fault, String> {
-    text.parse().map_err(|error| error.to_string())
+    text.parse::<Fault>().map_err(|error| error.to_string())
 }
 
 impl Low {

@@ -25,11 +25,32 @@ fn helps() {
 fn messages() {
     let bench = Bench::new();
     let lines = [
-        "", "-c", "xtf a.tar", "--create", "xf", "xf none.tar", "xf a.tar -f b.tar", "-xf a.tar --ex=3", "-xf a.tar --foo",
-        "-xPf a.tar", "-xf a.tar -P 0", "-xf a.tar --strip-components=x", "-xQf a.tar", "-xzjf a.tar", "-xf a.tar -C",
-        "-xf a.tar -C nfs://h", "-xf a.tar -C nfs://h/e?colour=red", "-xf a.tar -C out -C out", "-xf a.tar -T list",
-        "-xf a.tar --owner root", "-xf a.tar --absolute-names", "-xf a.tar --xattrs", "-xf a.tar --max-iops 0",
-        "-xf a.tar --bwlimit 1Q", "-xf a.tar --totals=3", "-xf - -X -",
+        "",
+        "-c",
+        "xtf a.tar",
+        "--create",
+        "xf",
+        "xf none.tar",
+        "xf a.tar -f b.tar",
+        "-xf a.tar --ex=3",
+        "-xf a.tar --foo",
+        "-xPf a.tar",
+        "-xf a.tar -P 0",
+        "-xf a.tar --strip-components=x",
+        "-xQf a.tar",
+        "-xzjf a.tar",
+        "-xf a.tar -C",
+        "-xf a.tar -C nfs://h",
+        "-xf a.tar -C nfs://h/e?colour=red",
+        "-xf a.tar -C out -C out",
+        "-xf a.tar -T list",
+        "-xf a.tar --owner root",
+        "-xf a.tar --absolute-names",
+        "-xf a.tar --xattrs",
+        "-xf a.tar --max-iops 0",
+        "-xf a.tar --bwlimit 1Q",
+        "-xf a.tar --totals=3",
+        "-xf - -X -",
     ];
     let mut all = String::new();
     for line in lines {

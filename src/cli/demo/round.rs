@@ -85,7 +85,7 @@ impl Round {
         let crew = Crew::new(self.shape.unwrap_or(volume.limits().shape), BUDGET_BYTES).map_err(|e| e.to_string())?;
         let source = Input::Seekable(Arc::new(Seekable::new(patch.file.clone(), patch.len)));
         let mut archive = Archive::new(source, archive::Options { ignore_zeros: false });
-        let options = Options { mtime: true, ..Options::default() };
+        let options = Options::default();
         let live = Live::default();
         let start = Instant::now();
         let done = std::thread::scope(|scope| {
@@ -109,7 +109,7 @@ impl Round {
         if let Some(failure) = crew.report().failures().iter().find(|failure| !failure.is_cancelled()) {
             return Err(failure.to_string());
         }
-        if let Some(error) = done.archive_error {
+        if let Some(error) = done.archive_error.filter(|_| !crew.stop().is_set()) {
             return Err(error);
         }
         let tally: Tally = meters.iter().map(|meter| meter.ledger.tally()).sum();

@@ -13,7 +13,8 @@ use crate::base::price::Ceiling;
 use crate::cli::console::{Quoted, reason};
 use crate::cli::location::Location;
 use crate::cli::open::ArchiveName;
-use crate::jobs::extract::{Existing, Options, Owner, Selection};
+use crate::jobs::extract::{Existing, Options, Owner};
+use crate::jobs::select::Selection;
 
 use super::low::Low;
 
@@ -175,6 +176,7 @@ fn options(low: Low, host: &Host, is_root: bool, archive: &ArchiveName) -> Resul
         mtime: !attributes.touch,
         owner: if same_owner { Owner::FromArchive { numeric: attributes.numeric_owner } } else { Owner::Keep },
         mode_mask: if exact_modes { 0 } else { host.umask | SPECIAL_BITS },
+        implied_mode: 0o777 & !host.umask,
         resume: low.existing.resume,
         select: selection(low, archive)?,
         ..Options::default()
@@ -186,8 +188,13 @@ fn selection(low: Low, archive: &ArchiveName) -> Result<Selection, Unclear> {
     for file in &low.choice.exclude_from {
         excludes.extend(patterns(file, archive)?);
     }
-    let members = low.members.into_iter().map(OsStringExt::into_vec).collect();
-    Selection::new(members, low.choice.wildcards, excludes).map_err(Usage)
+    let text = |pattern: Vec<u8>| {
+        String::from_utf8(pattern)
+            .map_err(|bad| Usage(format!("pattern '{}' is not UTF-8 text", Quoted(bad.as_bytes()))))
+    };
+    let excludes = excludes.into_iter().map(text).collect::<Result<Vec<_>, _>>()?;
+    let members: Vec<Vec<u8>> = low.members.into_iter().map(OsStringExt::into_vec).collect();
+    Selection::new(&excludes, &members, low.choice.wildcards).map_err(|error| Usage(error.to_string()))
 }
 
 /// The patterns of a file, one a line; the last needs no newline.
@@ -238,12 +245,12 @@ mod tests {
         for (line, host, owner, mask) in [
             ("xf a", USER, Owner::Keep, 0o7027),
             ("xpf a", USER, Owner::Keep, 0),
-            ("xf a --same-owner", USER, kept.clone(), 0o7027),
-            ("xf a", ROOT, kept.clone(), 0),
-            ("xf a --no-same-permissions", ROOT, kept.clone(), 0o7027),
+            ("xf a --same-owner", USER, kept, 0o7027),
+            ("xf a", ROOT, kept, 0),
+            ("xf a --no-same-permissions", ROOT, kept, 0o7027),
             ("xf a -o", ROOT, Owner::Keep, 0),
             ("xf a --numeric-owner", ROOT, Owner::FromArchive { numeric: true }, 0),
-            ("xf a -C nfs://h/e?uid=0", USER, kept.clone(), 0),
+            ("xf a -C nfs://h/e?uid=0", USER, kept, 0),
             ("xf a -C nfs://h/e?uid=7", ROOT, Owner::Keep, 0o7027),
         ] {
             let options = options(line, &host);

@@ -160,9 +160,9 @@ fn fill_report(report: &mut RunReport, done: &Summary, crew: &Crew, meters: &[Me
         bytes: done.bytes,
     };
     report.targets = meters.iter().map(|meter| meter.report(elapsed, ceiling)).collect();
-    let lanes_time = elapsed.as_secs_f64() * crew.shape().lanes as f64;
-    let source_wait = if lanes_time > 0.0 { done.source_wait.as_secs_f64() / lanes_time } else { 0.0 };
-    let flow = Flow { source_wait: source_wait.min(1.0), shape: crew.shape() };
+    let share = |waited: Duration| (waited.as_secs_f64() / elapsed.as_secs_f64().max(1e-9)).min(1.0);
+    let (source_wait, storage_wait) = (share(done.source_wait), share(done.storage_wait));
+    let flow = Flow { source_wait, storage_wait, shape: crew.shape() };
     report.bound = Some(report::bound(&report.targets, flow, ceiling, elapsed));
     report.warnings.clone_from(&done.warnings);
     report.failures = crew.report().count();
@@ -175,8 +175,9 @@ fn fill_report(report: &mut RunReport, done: &Summary, crew: &Crew, meters: &[Me
         }
     };
     report.failed = crew.report().failures().iter().map(told).collect();
-    report.fatal.clone_from(&done.archive_error);
     report.stopped.clone_from(&done.stopped);
+    // A reader that was stopped says so with an error, which is no fault of the archive's.
+    report.fatal = done.archive_error.clone().filter(|_| !crew.stop().is_set());
 }
 
 /// Says on stderr what went wrong; the result knows no signals.
