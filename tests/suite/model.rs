@@ -156,29 +156,7 @@ fn step(pair: &Pair, random: &mut Random) -> String {
             }
             what
         }
-        6 => {
-            let what = format!("REMOVE or RMDIR {at}");
-            if random.below(2) == 0 {
-                assert_eq!(pair.model.remove(&dir.0, &at), pair.local.remove(&dir.1, &at), "{what}");
-            } else {
-                assert_eq!(pair.model.rmdir(&dir.0, &at), pair.local.rmdir(&dir.1, &at), "{what}");
-            }
-            what
-        }
-        7 => {
-            let (to_dir, to) = (pair.walk(random), a_name(random));
-            let what = format!("RENAME {at} {to}");
-            let model = pair.model.rename(&dir.0, &at, &to_dir.0, &to);
-            assert_eq!(model, pair.local.rename(&dir.1, &at, &to_dir.1, &to), "{what}");
-            what
-        }
-        8 => {
-            let object = pair.walk(random);
-            let what = format!("LINK {at}");
-            let model = pair.model.link(&object.0, &dir.0, &at).map(|_| ());
-            assert_eq!(model, pair.local.link(&object.1, &dir.1, &at).map(|_| ()), "{what}");
-            what
-        }
+        6..=8 => name_step(pair, random, &dir, &at),
         9 => {
             let mut change = a_change(random, &[0o755, 0o700, 0o744, 0o711]);
             change.size = random.pick(&[None, None, None, Some(5), Some(200_000)]);
@@ -189,6 +167,35 @@ fn step(pair: &Pair, random: &mut Random) -> String {
             what
         }
         _ => data_step(pair, random, &dir),
+    }
+}
+
+/// Takes names away, moves them, adds them.
+fn name_step(pair: &Pair, random: &mut Random, dir: &Two, at: &str) -> String {
+    match random.below(3) {
+        0 => {
+            let what = format!("REMOVE or RMDIR {at}");
+            if random.below(2) == 0 {
+                assert_eq!(pair.model.remove(&dir.0, at), pair.local.remove(&dir.1, at), "{what}");
+            } else {
+                assert_eq!(pair.model.rmdir(&dir.0, at), pair.local.rmdir(&dir.1, at), "{what}");
+            }
+            what
+        }
+        1 => {
+            let (to_dir, to) = (pair.walk(random), a_name(random));
+            let what = format!("RENAME {at} {to}");
+            let model = pair.model.rename(&dir.0, at, &to_dir.0, &to);
+            assert_eq!(model, pair.local.rename(&dir.1, at, &to_dir.1, &to), "{what}");
+            what
+        }
+        _ => {
+            let object = pair.walk(random);
+            let what = format!("LINK {at}");
+            let model = pair.model.link(&object.0, &dir.0, at).map(|_| ());
+            assert_eq!(model, pair.local.link(&object.1, &dir.1, at).map(|_| ()), "{what}");
+            what
+        }
     }
 }
 

@@ -178,3 +178,17 @@ fn a_file_is_no_mount_and_a_symlink_to_a_directory_is() {
     create(&mount, &mount.root(), "new").unwrap();
     assert!(inside.path().join("d/new").exists());
 }
+
+#[test]
+fn nodes_are_good_on_another_mount_of_the_same_directory() {
+    let inside = tempfile::tempdir().unwrap();
+    let (a, b) = (LocalMount::open(inside.path()).unwrap(), LocalMount::open(inside.path()).unwrap());
+    let dir = mkdir(&a, &a.root(), "d");
+    let file = create(&b, &dir, "f").unwrap();
+    write(&a, &file, b"through a", Stable::FileSync).unwrap();
+    let unstable = one(&a, Call::write(&file, 8, b"A", Stable::Unstable)).written().unwrap();
+    let committed = one(&b, Call::commit(&file, 0, 0)).verifier().unwrap();
+    assert_ne!(committed, unstable.verifier, "one mount cannot vouch for another's data");
+    assert_eq!(one(&a, Call::commit(&file, 0, 0)).verifier(), Ok(unstable.verifier));
+    assert_eq!(std::fs::read(inside.path().join("d/f")).unwrap(), b"through A");
+}

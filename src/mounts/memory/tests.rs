@@ -129,5 +129,5 @@ fn large_directories_are_paged_in_order_of_making() {
 /// With its two map entries and its name, an empty file stays under 400 bytes.
 #[test]
 fn an_object_is_small() {
-    assert!(size_of::<Inode>() <= 192, "{} bytes", size_of::<Inode>());
+    assert!(size_of::<Inode>() <= 168, "{} bytes", size_of::<Inode>());
 }
