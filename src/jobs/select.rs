@@ -107,9 +107,10 @@ fn globs(patterns: &[String], anywhere: bool) -> Result<GlobSet, BadPattern> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
         let bad = |e: globset::Error| BadPattern { pattern: pattern.clone(), reason: e.kind().to_string() };
-        let text = as_glob(pattern);
+        let text = as_glob(if anywhere { pattern } else { pattern.trim_end_matches('/') });
         let mut forms = vec![text.clone(), format!("{text}/*")];
-        if anywhere {
+        // Paths come without the `./` that they may begin with, so this is their start.
+        if anywhere && !pattern.starts_with("./") {
             forms.extend([format!("*/{text}"), format!("*/{text}/*")]);
         }
         for form in forms {
@@ -122,7 +123,6 @@ fn globs(patterns: &[String], anywhere: bool) -> Result<GlobSet, BadPattern> {
 
 /// A shell pattern in globset's words: braces are not special, and a run of stars is one.
 fn as_glob(pattern: &str) -> String {
-    let pattern = pattern.trim_end_matches('/');
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     let mut glob = String::with_capacity(pattern.len());
     let (mut escaped, mut in_class) = (false, false);
@@ -168,6 +168,8 @@ mod tests {
             ("a\\*", "a*", true),
             ("a\\*", "ab", false),
             ("./a", "./a/x", true),
+            ("./a", "x/a", false),
+            ("a/", "a/x", false),
         ] {
             assert_eq!(excluded(pattern, path), expected, "{pattern} {path}");
         }

@@ -1,5 +1,5 @@
-//! The back ends: each carries out calls for one kind of storage. What they promise in common is tested over all of
-//! them in tests/suite/conformance.rs.
+//! The back ends: a local directory or kernel mount, memory, and NFSv3 spoken directly. Each carries out calls for one
+//! kind of storage; what they promise in common is tested over all of them in tests/suite/conformance.rs.
 
 pub mod local;
 pub mod memory;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::base::Proc;
-use crate::storage::faults::mix;
+use crate::base::hash::mix;
 
 /// What happens to a request that was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

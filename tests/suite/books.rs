@@ -1,5 +1,7 @@
 //! The books of an extraction: what it asks of storage is the least there is, and does not depend on how parallel it is.
 
+#![allow(clippy::unwrap_used)] // also in the helpers of tests
+
 use std::sync::Arc;
 
 use parfs::base::{PriceList, Proc};

@@ -1,5 +1,7 @@
 //! What extraction makes of archives: the tree that GNU tar would leave, for every shape and input.
 
+#![allow(clippy::unwrap_used)] // also in the helpers of tests
+
 use std::sync::Arc;
 
 use parfs::archive::{Input, ReadAt};

@@ -1,5 +1,7 @@
 //! Extraction when things go wrong at every possible place: one object fails, is told, and all else is as it should be.
 
+#![allow(clippy::unwrap_used)] // also in the helpers of tests
+
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

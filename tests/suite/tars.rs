@@ -1,5 +1,7 @@
 //! Builds archives with any names, and extracts them in one line.
 
+#![allow(clippy::unwrap_used)] // also in the helpers of tests
+
 use std::io::Cursor;
 use std::sync::{Arc, Mutex};
 

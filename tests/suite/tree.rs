@@ -1,5 +1,7 @@
 //! Reads a whole tree through a mount into values that can be compared.
 
+#![allow(clippy::unwrap_used)] // also in the helpers of tests
+
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hasher};
 

@@ -17,6 +17,7 @@ mod ctx;
 mod dirs;
 mod leaf;
 mod links;
+mod owners;
 mod path;
 mod producer;
 mod table;

@@ -3,7 +3,7 @@
 //! Order: members in flight have different places, none of them in the way of another's path. A member for which that
 //! would not hold waits until all before it are complete.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -18,9 +18,10 @@ use super::ctx::{Ctx, Head, Meta, Outcome};
 use super::dirs::{self, Dir};
 use super::leaf::{Leaf, Shape, What};
 use super::links::{self, Link, Ready};
+use super::owners::Ids;
 use super::path::{self, Place};
 use super::table::Table;
-use super::{Owner, Owners, batch};
+use super::{Owners, batch};
 
 /// Files up to this size are read by the producer and gathered into batches; larger ones are tasks of their own.
 const SMALL_BYTES_MAX: u64 = 128 << 10;
@@ -32,8 +33,6 @@ const AHEAD_BYTES_MAX: u64 = 64 << 20;
 /// Hard links that wait for what is before them, and bytes of their paths.
 const LINKS_MAX: usize = 4096;
 const LINK_BYTES_MAX: usize = 16 << 20;
-/// User and group names remembered.
-const OWNERS_MAX: usize = 4096;
 /// The longest symbolic link that Linux can hold.
 const LINK_TEXT_BYTES_MAX: usize = 4095;
 /// Warnings kept.
@@ -53,9 +52,7 @@ pub(super) struct Producer<'p, 'scope, 'env> {
     ctx: &'scope Ctx<'env>,
     scope: &'p Scope<'scope>,
     archive: &'p mut Archive,
-    owners: &'p dyn Owners,
-    uids: HashMap<Vec<u8>, Option<u32>>,
-    gids: HashMap<Vec<u8>, Option<u32>>,
+    ids: Ids<'p>,
     table: Table,
     matched: Matched,
     batch: Vec<Leaf>,
@@ -84,9 +81,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             ctx,
             scope,
             archive,
-            owners,
-            uids: HashMap::new(),
-            gids: HashMap::new(),
+            ids: Ids::new(ctx.options.owner, owners),
             table: Table::new(ctx.volume.root(), ctx.options.implied_mode),
             matched: ctx.options.select.matched(),
             batch: Vec::new(),
@@ -477,16 +472,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
     /// The attributes that a member asks for.
     fn meta(&mut self, member: &Member) -> Meta {
         let options = self.ctx.options;
-        let (uid, gid) = match options.owner {
-            Owner::Keep => (None, None),
-            Owner::FromArchive { numeric: true } => (Some(member.uid), Some(member.gid)),
-            Owner::FromArchive { numeric: false } => {
-                let owners = self.owners;
-                let uid = cached(&mut self.uids, &member.uname, |name| owners.uid(name));
-                let gid = cached(&mut self.gids, &member.gname, |name| owners.gid(name));
-                (Some(uid.unwrap_or(member.uid)), Some(gid.unwrap_or(member.gid)))
-            }
-        };
+        let (uid, gid) = self.ids.of(member);
         let mtime = if options.mtime { SetTime::At(member.mtime) } else { SetTime::Keep };
         Meta { mode: member.mode & 0o7777 & !options.mode_mask, uid, gid, mtime }
     }
@@ -499,23 +485,4 @@ fn refused(path: &[u8], reason: &str) -> Outcome {
 fn ready(table: &mut Table, link: Link) -> Ready {
     let (base, covered) = table.deepest(&link.target[..link.target.len() - 1]);
     Ready { link, base, covered }
-}
-
-fn cached(
-    cache: &mut HashMap<Vec<u8>, Option<u32>>,
-    name: &[u8],
-    find: impl FnOnce(&[u8]) -> Option<u32>,
-) -> Option<u32> {
-    if name.is_empty() {
-        return None;
-    }
-    if let Some(known) = cache.get(name) {
-        return *known;
-    }
-    if cache.len() >= OWNERS_MAX {
-        cache.clear();
-    }
-    let found = find(name);
-    cache.insert(name.to_vec(), found);
-    found
 }

@@ -105,6 +105,11 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    /// How many calls wait for their replies.
+    pub(super) fn in_flight(&self) -> usize {
+        lock(&self.waiting).len()
+    }
+
     /// Takes the call that `xid` answers; none for one that nobody waits for (a duplicate).
     pub(super) fn claim(&self, xid: u32) -> Option<Waiting> {
         lock(&self.waiting).remove(&xid)

@@ -7,6 +7,7 @@
 
 mod attach;
 mod connection;
+mod lowat;
 mod reader;
 mod replay;
 mod retry;
@@ -115,6 +116,16 @@ impl NfsMount {
         &self.ledger
     }
 
+    /// Cuts a transfer to what the server takes at once; the outcome then says that it was a part.
+    fn cut(&self, call: &mut Call<'_>) {
+        match &mut call.op {
+            Op::Read { count, .. } => *count = (*count).min(self.limits.read_max),
+            Op::Write { data, .. } => *data = &data[..data.len().min(self.limits.write_max as usize)],
+            Op::ReadDir { bytes_max, .. } => *bytes_max = (*bytes_max).min(self.limits.list_max),
+            _ => {}
+        }
+    }
+
     fn xid(&self) -> u32 {
         self.next_xid.fetch_add(1, Ordering::Relaxed)
     }
@@ -184,6 +195,7 @@ impl Mount for NfsMount {
     }
 
     fn perform(&self, calls: &mut [Call<'_>]) {
+        calls.iter_mut().for_each(|call| self.cut(call));
         for part in calls.chunks_mut(CALLS_IN_FLIGHT_MAX) {
             self.perform_sent(part);
             for call in part.iter_mut() {

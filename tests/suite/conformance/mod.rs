@@ -7,11 +7,16 @@ mod data;
 mod names;
 mod whole;
 
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parfs::base::Time;
+use parfs::base::price::Ceiling;
+use parfs::mounts::nfs::{Url, attach};
 use parfs::mounts::{LocalMount, MemoryMount};
+use parfs::sim::{Config, Server};
 use parfs::storage::{AttrChange, Ledger, Mount, Node, SetTime, Spread, Tapped, Volume, Want};
 
 use super::ask::Ask;
@@ -35,7 +40,8 @@ struct Sample {
     name: &'static str,
     mount: Arc<dyn Mount>,
     can: Can,
-    _guard: Option<tempfile::TempDir>,
+    /// What the mount needs while it is used: a directory, a server.
+    _guard: Option<Box<dyn Any>>,
 }
 
 const ALL: Can = Can { chown: true, devices: true, dir_nlink: true, issued_times: 1, handles: true };
@@ -59,7 +65,17 @@ fn local(name: &'static str, descriptors_max: Option<usize>) -> Sample {
         None => LocalMount::open(guard.path()),
         Some(max) => LocalMount::open_with(guard.path(), max),
     };
-    Sample { name, mount: Arc::new(mount.unwrap()), can, _guard: Some(guard) }
+    Sample { name, mount: Arc::new(mount.unwrap()), can, _guard: Some(Box::new(guard)) }
+}
+
+/// The direct NFSv3 client on a simulated server of `served`: what the client, the codec and the server make of a mount.
+fn direct(name: &'static str, served: Arc<dyn Mount>, targets: usize, can: Can, guard: Option<Box<dyn Any>>) -> Sample {
+    let ceiling = Ceiling { iops: f64::INFINITY, bytes_per_s: f64::INFINITY, latency: Duration::ZERO };
+    let server = Server::start(served, Config { targets, ceiling, squash: true, ..Config::default() }).unwrap();
+    let mounts = attach(&Url::parse(&server.url()).unwrap()).unwrap();
+    let views = mounts.into_iter().map(|m| m as Arc<dyn Mount>).collect();
+    let mount = Arc::new(Volume::new(views, Spread::RoundRobin));
+    Sample { name, mount, can, _guard: Some(Box::new((server, guard))) }
 }
 
 /// Every mount and wrapper that must keep the promises, each empty.
@@ -74,6 +90,12 @@ fn samples() -> Vec<Sample> {
         memory("volume", Arc::new(Volume::new(views, Spread::RoundRobin)), Can { issued_times: 2, ..ALL }),
         local("local", None),
         local("local, one descriptor", Some(1)),
+        direct("direct", Arc::new(MemoryMount::new()), 1, ALL, None),
+        direct("direct, 3 targets", Arc::new(MemoryMount::new()), 3, ALL, None),
+        {
+            let Sample { mount, can, _guard, .. } = local("", None);
+            direct("direct, a directory", mount, 2, can, _guard)
+        },
     ]
 }
 
