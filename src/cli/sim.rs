@@ -14,7 +14,7 @@ use crate::base::units::{self, bytes_shown, grouped};
 use crate::base::{PriceList, Proc};
 use crate::crew::Stop;
 use crate::mounts::{LocalMount, MemoryMount};
-use crate::sim::{Config, Fault, Server};
+use crate::sim::{Config, Fault, RestartHook, Server};
 use crate::storage::{Mount, Tally};
 
 use super::Exit;
@@ -137,10 +137,15 @@ impl Low {
         .scaled(self.scale)
     }
 
-    fn mount(&self) -> io::Result<Arc<dyn Mount>> {
+    /// What is served, and what a restart does to it.
+    fn mount(&self) -> io::Result<(Arc<dyn Mount>, Option<RestartHook>)> {
         Ok(match &self.dir {
-            Some(dir) => Arc::new(LocalMount::open(dir)?),
-            None => Arc::new(MemoryMount::new()),
+            Some(dir) => (Arc::new(LocalMount::open(dir)?), None),
+            None => {
+                let memory = Arc::new(MemoryMount::new());
+                let restarted = memory.clone();
+                (memory, Some(Arc::new(move || restarted.restart())))
+            }
         })
     }
 }
@@ -180,13 +185,16 @@ fn serve(low: &Low, console: &Arc<Console>) -> Result<Exit, String> {
     let stop = Stop::default();
     signals::watch(stop.clone(), |_| {}).map_err(|error| reason(&error))?;
     let shown = low.dir.as_deref().unwrap_or(Path::new("memory")).display();
-    let mount = low.mount().map_err(|error| format!("{shown}: Cannot open: {}", reason(&error)))?;
+    let (mount, on_restart) = low.mount().map_err(|error| format!("{shown}: Cannot open: {}", reason(&error)))?;
     let mut config = Config {
         targets: low.targets,
         addresses: addresses(low.listen, low.targets)?,
         ceiling: low.ceiling(),
         faults: low.fault.clone(),
         portmap: low.portmap,
+        // Only root may give files to the users that ask for them.
+        squash: low.dir.is_some() && !rustix::process::geteuid().is_root(),
+        on_restart,
         ..Config::default()
     };
     config.replay_max = low.replay.unwrap_or(config.replay_max);
