@@ -31,6 +31,10 @@ const AFTER_HELP: &str = "\
 Prints the nfs:// URL as its first line, then serves until SIGINT or SIGTERM, or for --seconds.
 Only this host can reach it, unless --listen names another address.
 
+Faults: lost-reply, reset, reset-before, split, jukebox, delay, duplicate, restart, gone; for the requests that
+proc=, target=, nth=, every=, p= with seed= choose, and ms= for a delay:
+  --fault lost-reply:proc=CREATE,every=100 --fault delay:p=0.01,seed=7,ms=300 --fault gone:target=2,nth=5000
+
 Example:
   parfs sim --targets 4 --scale 0.25 &
   partar xf patch.tar -C nfs://127.0.0.1:PORT,...   (the URL that it printed)";
@@ -72,10 +76,10 @@ struct Low {
     /// No latency and no ceilings
     #[arg(long)]
     unlimited: bool,
-    /// Answers that the duplicate request cache keeps [default: the simulator's]
+    /// Requests that each target's duplicate request cache remembers; 0 for none [default: 4096]
     #[arg(long, value_name = "N")]
     replay: Option<usize>,
-    /// Something that goes wrong (repeatable)
+    /// Something that goes wrong, as KIND[:KEY=VALUE,...] (repeatable; see below)
     #[arg(long, value_name = "SPEC", value_parser = fault)]
     fault: Vec<Fault>,
     /// Serve the portmapper on port 111 as well (needs the right to)
