@@ -4,5 +4,6 @@ mod books;
 mod extract;
 mod faults;
 mod hostile;
+mod strict;
 mod tars;
 mod tree;
