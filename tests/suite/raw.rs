@@ -1,4 +1,5 @@
 //! A blocking NFSv3 client of a page, straight over the codecs: for tests of the simulator that must see each reply.
+#![allow(clippy::unwrap_used)] // a helper of a test fails it by panicking
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
