@@ -78,7 +78,7 @@ pub(super) fn read_full(reader: &mut dyn Read, buf: &mut [u8]) -> io::Result<usi
 
 /// Bytes of one chunk.
 const CHUNK_BYTES: usize = 512 * 1024;
-/// Bytes of the first read after a seek; each further one doubles. A listing of large members reads little more than
+/// Bytes of the first read after a long seek; each further one doubles. A listing of large members reads little more than
 /// their headers, a run of small members reads whole chunks.
 const FILL_BYTES_MIN: usize = 32 * 1024;
 /// A read into a buffer of at least this many bytes goes past the chunk.
@@ -155,7 +155,10 @@ impl Window {
             if let Input::Seekable(source) = &self.input {
                 let n = left.min(source.len().saturating_sub(self.position));
                 self.position += n;
-                self.fill_bytes = FILL_BYTES_MIN;
+                // A short step over the chunk's edge is part of a run of small members.
+                if n > self.fill_bytes as u64 {
+                    self.fill_bytes = FILL_BYTES_MIN;
+                }
                 return Ok(count - left + n);
             }
             self.fill()?;

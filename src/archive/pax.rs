@@ -117,8 +117,11 @@ impl SparseRecords {
     }
 }
 
-/// Cuts one record, "length key=value\n", off; the length counts all of it. Gives key, value and the rest.
-fn record(records: &[u8]) -> Result<(&[u8], &[u8], &[u8]), String> {
+/// Key, value and the records behind.
+type Cut<'a> = (&'a [u8], &'a [u8], &'a [u8]);
+
+/// Cuts one record, "length key=value\n", off; the length counts all of it.
+fn record(records: &[u8]) -> Result<Cut<'_>, String> {
     let cut = || {
         let blank = records.iter().take(21).position(|&b| b == b' ')?;
         let len = usize::try_from(decimal(&records[..blank])?).ok()?;

@@ -1,6 +1,7 @@
 //! Words that every other module uses: procedures, statuses, names, times, prices. Uses nothing of parfs.
 
 pub mod failure;
+pub mod hash;
 pub mod name;
 pub mod price;
 pub mod proc;

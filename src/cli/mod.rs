@@ -1,1 +1,106 @@
-//! (being built)
+//! The command lines: parse, open volumes, run, print, exit status. The only place where all rooms meet.
+//!
+//! Each command has what was typed (clap's output) and what it means; only the second looks at the host.
+
+pub mod console;
+pub mod demo;
+pub mod exit;
+pub mod location;
+pub mod old_style;
+pub mod open;
+pub mod owners;
+pub mod partar;
+pub mod progress;
+pub mod readahead;
+pub mod report;
+pub mod signals;
+pub mod sim;
+pub mod table;
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+pub use exit::Exit;
+
+use console::Console;
+
+/// What `parfs --help` prints.
+pub const HELP: &str = "\
+Parallel file work on NFS
+
+Usage: parfs COMMAND [ARGUMENT...]
+
+Commands:
+  partar, tar  Extract tar archives with many NFS operations in flight (also by a link named partar)
+  sim          Serve NFSv3 on the loopback as a mount target would, with its latency, ceilings and faults
+  demo         Show what parallel extraction gains, against simulated mount targets, in a minute
+
+Each command has its own --help.
+
+Options:
+  --help       This help
+  --version    The version
+";
+
+/// Commands and links that parfs is to have and has not yet.
+const LATER: [&str; 6] = ["parcp", "parrm", "parload", "plan", "load", "doctor"];
+
+/// The version line of `program`.
+pub fn version(program: &str) -> String {
+    format!("{program} {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Runs the command line `args`, whose first is the program's name.
+pub fn run(args: Vec<OsString>) -> Exit {
+    let mut args = args.into_iter();
+    let called = args.next().unwrap_or_default();
+    let name = Path::new(&called).file_name().unwrap_or(OsStr::new("parfs")).to_string_lossy().into_owned();
+    let rest: Vec<OsString> = args.collect();
+    match name.as_str() {
+        "partar" => partar::run(rest),
+        later if LATER.contains(&later) => refuse(format_args!("{later} is not in this version")),
+        _ => command(rest),
+    }
+}
+
+fn command(args: Vec<OsString>) -> Exit {
+    let console = Console::new("parfs");
+    let mut rest = args.into_iter();
+    let Some(first) = rest.next() else {
+        console.line(HELP.trim_end());
+        return Exit::Failure;
+    };
+    let rest = rest.collect();
+    match first.to_string_lossy().as_ref() {
+        "partar" | "tar" => partar::run(rest),
+        "sim" => sim::run(rest),
+        "demo" => demo::run(rest),
+        "--help" | "-h" | "help" => shown(&console, HELP.trim_end()),
+        "--version" | "-V" => shown(&console, &version("parfs")),
+        later if LATER.contains(&later) => refuse(format_args!("{later} is not in this version")),
+        other if other.starts_with('-') => refuse(format_args!("unrecognized option '{other}'; see parfs --help")),
+        other => refuse(format_args!("there is no command '{other}'; see parfs --help")),
+    }
+}
+
+fn refuse(text: impl std::fmt::Display) -> Exit {
+    Console::new("parfs").message(text);
+    Exit::Failure
+}
+
+/// Prints what was asked for.
+fn shown(console: &Console, text: &str) -> Exit {
+    console.print(text);
+    console.flush();
+    Exit::Success
+}
+
+/// Prints clap's help or version on stdout, or its error on stderr.
+fn parse_ended(console: &Console, error: &clap::Error) -> Exit {
+    let text = error.to_string();
+    if error.use_stderr() {
+        console.line(text.trim_end());
+        return Exit::Failure;
+    }
+    shown(console, text.trim_end())
+}

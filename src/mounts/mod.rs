@@ -1,9 +1,9 @@
-//! The back ends: each carries out calls for one kind of storage. What they promise in common is tested over all of
-//! them in tests/suite/conformance.rs.
+//! The back ends: a local directory or kernel mount, memory, and NFSv3 spoken directly. Each carries out calls for one
+//! kind of storage; what they promise in common is tested over all of them in tests/suite/conformance.rs.
 
-// The direct NFSv3 client (`pub mod nfs;`) stands here.
 pub mod local;
 pub mod memory;
+pub mod nfs;
 mod page;
 
 pub use local::LocalMount;

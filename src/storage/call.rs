@@ -59,7 +59,7 @@ pub struct Cookie {
 }
 
 /// An object found or made.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The object.
     pub node: Node,

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::base::hash::mix;
 use crate::base::{Proc, Status};
 
 use super::{Call, Tap};
@@ -44,14 +45,6 @@ impl Faults {
     pub fn seen(&self) -> u64 {
         self.seen.load(Ordering::Relaxed)
     }
-}
-
-/// SplitMix64's output function: a good hash of a counter.
-pub fn mix(mut x: u64) -> u64 {
-    x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 impl Tap for Faults {

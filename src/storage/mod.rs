@@ -14,7 +14,7 @@ pub mod trace;
 pub mod volume;
 
 pub use attr::{Attr, AttrChange, Kind, SetTime};
-pub use call::{Call, Cookie, Entry, Found, How, Op, Out, Page, Special, Stable, Verifier, Want, Written};
+pub use call::{Call, Cookie, Entry, Found, How, Op, Out, Page, Space, Special, Stable, Verifier, Want, Written};
 pub use faults::Faults;
 pub use ledger::{Ledger, Tally};
 pub use mount::{Limits, Mount, Shape};

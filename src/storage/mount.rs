@@ -47,7 +47,8 @@ pub trait Mount: Send + Sync {
     fn limits(&self) -> Limits;
 
     /// Carries out a window of independent calls, in any order, possibly at once, and fills every outcome.
-    /// Returns when all have one. Never panics on what a server or file system answers.
+    /// Returns when all have one. Never panics on what a server or file system answers. A call that ends with
+    /// `Status::TargetGone` has `repeated` set when it was sent and may have been carried out.
     fn perform(&self, calls: &mut [Call<'_>]);
 
     /// The procedures this mount will issue for the call.

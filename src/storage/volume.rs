@@ -32,7 +32,7 @@ struct Seat {
 }
 
 /// One export through several mounts; itself a mount. A window goes to one mount as a whole; when that mount's target
-/// does not answer, the mount is left out from then on and the calls go to the others, marked as repeated.
+/// does not answer, the mount is left out from then on and the calls go to the others.
 pub struct Volume {
     seats: Vec<Seat>,
     spread: Spread,
@@ -99,7 +99,6 @@ impl Volume {
                 return;
             }
             for &i in &lost {
-                calls[i].repeated |= calls[i].status() == Err(Status::TargetGone);
                 calls[i].fail(Status::Pending);
             }
             route = self.route();
@@ -175,6 +174,7 @@ mod tests {
         fn perform(&self, calls: &mut [Call<'_>]) {
             for call in calls {
                 if self.away.load(Ordering::Relaxed) {
+                    call.repeated = true;
                     call.fail(Status::TargetGone);
                 } else if let crate::storage::Op::Null { out } = &mut call.op {
                     self.served.fetch_add(1, Ordering::Relaxed);

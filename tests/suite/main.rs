@@ -1,9 +1,22 @@
-//! The tests that see parfs from outside, in one binary.
+//! The tests that see parfs from outside, in one binary: no root, loopback only.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // tests: helpers may unwrap, failures show what led to them
+
+mod ask;
 mod books;
+mod cli;
+mod cli_nfs;
+mod cli_support;
+mod conformance;
 mod extract;
 mod faults;
+mod golden;
 mod hostile;
+mod model;
+mod raw;
+mod sim;
 mod strict;
 mod tars;
+mod tidy;
+mod transport;
 mod tree;

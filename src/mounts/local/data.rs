@@ -64,8 +64,16 @@ impl LocalMount {
                 break;
             }
             let had = buf.len();
-            // The spare capacity may be more than was asked for: a reused buffer is cut below.
-            match retry_on_intr(|| pread(held.fd(), spare_capacity(buf), at)) {
+            // A caller's larger buffer is not filled beyond `count`; one of just the size needs no zeros first.
+            let read = if buf.capacity() == count {
+                retry_on_intr(|| pread(held.fd(), spare_capacity(buf), at))
+            } else {
+                buf.resize(count, 0);
+                let read = retry_on_intr(|| pread(held.fd(), &mut buf[had..], at));
+                buf.truncate(had + read.unwrap_or(0));
+                read
+            };
+            match read {
                 Ok(0) => {
                     end = true;
                     break;
@@ -75,7 +83,6 @@ impl LocalMount {
                 Err(_) => break, // what was read is good; the next READ will meet the error
             }
         }
-        buf.truncate(count);
         if !end {
             end = self.at_end(&held, offset.saturating_add(buf.len() as u64))?;
         }

@@ -201,9 +201,14 @@ impl Descriptors {
             if let Some(Held::Write(fd, _)) = Arc::into_inner(held)
                 && let Err(status) = close(fd)
             {
-                self.inner().errors.entry(id).or_insert(status);
+                self.close_failed(id, status);
             }
         }
+    }
+
+    /// Keeps what closing said; the first error is the cause of the others.
+    pub(super) fn close_failed(&self, id: u64, status: Status) {
+        self.inner().errors.entry(id).or_insert(status);
     }
 
     #[cfg(test)]

@@ -19,6 +19,9 @@ mod list;
 mod make;
 mod modify;
 
+#[cfg(test)]
+mod tests;
+
 use std::hash::{BuildHasher, RandomState};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;

@@ -109,7 +109,7 @@ impl LocalMount {
             on.stat()?;
         }
         match held {
-            // The mtime is set last, when all is written (DESIGN section 2): the file need not stay open.
+            // The mtime is set last, when all is written: the file need not stay open.
             Some(held) if change.mtime != SetTime::Keep => self.send(chain, held, true)?,
             _ => {}
         }

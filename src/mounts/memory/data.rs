@@ -28,12 +28,13 @@ fn charge(len: usize) -> u64 {
 #[derive(Default)]
 struct Blocks {
     first: Option<Vec<u8>>,
-    rest: BTreeMap<u64, Vec<u8>>,
+    #[allow(clippy::box_collection)] // 16 bytes less in each of a million small files
+    rest: Option<Box<BTreeMap<u64, Vec<u8>>>>,
 }
 
 impl Blocks {
     fn get(&self, index: u64) -> Option<&Vec<u8>> {
-        if index == 0 { self.first.as_ref() } else { self.rest.get(&index) }
+        if index == 0 { self.first.as_ref() } else { self.rest.as_ref()?.get(&index) }
     }
 
     /// The block's content, empty where none is stored.
@@ -42,15 +43,19 @@ impl Blocks {
     }
 
     fn entry(&mut self, index: u64) -> &mut Vec<u8> {
-        if index == 0 { self.first.get_or_insert_default() } else { self.rest.entry(index).or_default() }
+        if index == 0 {
+            self.first.get_or_insert_default()
+        } else {
+            self.rest.get_or_insert_default().entry(index).or_default()
+        }
     }
 
     fn remove(&mut self, index: u64) -> Option<Vec<u8>> {
-        if index == 0 { self.first.take() } else { self.rest.remove(&index) }
+        if index == 0 { self.first.take() } else { self.rest.as_mut()?.remove(&index) }
     }
 
     fn into_blocks(self) -> impl Iterator<Item = (u64, Vec<u8>)> {
-        self.first.map(|block| (0, block)).into_iter().chain(self.rest)
+        self.first.map(|block| (0, block)).into_iter().chain(self.rest.into_iter().flat_map(|rest| *rest))
     }
 
     /// Takes out the blocks from `index` on; returns the bytes they were charged.
@@ -59,7 +64,10 @@ impl Blocks {
         if index == 0 {
             freed += self.first.take().map_or(0, |block| charge(block.len()));
         }
-        freed + self.rest.split_off(&index).values().map(|block| charge(block.len())).sum::<u64>()
+        if let Some(rest) = &mut self.rest {
+            freed += rest.split_off(&index).values().map(|block| charge(block.len())).sum::<u64>();
+        }
+        freed
     }
 }
 
@@ -254,7 +262,7 @@ mod tests {
             write(&mut data, i << 20, &mib, Stable::Unstable);
         }
         assert_eq!((data.size(), data.used()), (8 << 30, 0));
-        assert!(data.blocks.rest.is_empty() && data.blocks.first.is_none());
+        assert!(data.blocks.rest.is_none() && data.blocks.first.is_none());
         let mut data = Data::default();
         write(&mut data, 0, b"short", Stable::FileSync);
         assert_eq!(data.blocks.first.as_ref().unwrap().capacity(), 5);

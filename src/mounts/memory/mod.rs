@@ -10,6 +10,9 @@ mod quota;
 mod serve;
 mod tree;
 
+#[cfg(test)]
+mod tests;
+
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;

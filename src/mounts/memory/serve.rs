@@ -52,11 +52,11 @@ impl MemoryMount {
         let inode = self.inode(node)?;
         {
             let mut state = inode.write();
-            if state.kind() == Kind::Symlink && change.mode.is_some() {
-                return Err(Status::NotSupp); // Linux: a symlink's mode cannot be changed
-            }
             if let Some(size) = change.size {
                 self.resize(&mut state, size)?;
+            }
+            if state.kind() == Kind::Symlink && change.mode.is_some() {
+                return Err(Status::NotSupp); // Linux: a symlink's mode cannot be changed
             }
             state.apply(change, Time::now());
         }
@@ -149,7 +149,7 @@ impl MemoryMount {
         if change.size.is_some_and(|size| size > SIZE_MAX) {
             return Err(Status::FBig);
         }
-        match self.make(dir, name, &none, 0o644, Body::File(Data::default(), verifier)) {
+        match self.make(dir, name, &none, 0o644, Body::File(Data::default(), verifier.map(Box::new))) {
             Err(Status::Exist) => self.create_existing(dir, name, how, change),
             made => made,
         }
@@ -165,7 +165,7 @@ impl MemoryMount {
                 (Body::File(..), How::Unchecked) => {
                     change.size.map_or(Ok(()), |size| self.resize(&mut state, size))?;
                 }
-                (Body::File(_, made_by), How::Exclusive(verifier)) if *made_by == Some(verifier) => {}
+                (Body::File(_, made_by), How::Exclusive(verifier)) if made_by.as_deref() == Some(&verifier) => {}
                 _ => return Err(Status::Exist),
             }
         }

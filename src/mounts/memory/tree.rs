@@ -16,8 +16,8 @@ const FIRST_POSITION: u64 = 3;
 
 /// What an object is made of.
 pub(super) enum Body {
-    /// Content, and the verifier of the exclusive CREATE that made it.
-    File(Data, Option<u64>),
+    /// Content, and the verifier of the exclusive CREATE that made it (rare, so boxed).
+    File(Data, Option<Box<u64>>),
     /// The names are in the tree.
     Dir,
     Symlink(Box<[u8]>),

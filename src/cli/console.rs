@@ -1,0 +1,153 @@
+//! What the user reads: names on stdout, messages and the progress line on stderr, never torn into each other.
+//!
+//! A reader of stdout that went away (`partar -xvf a.tar | head`) is no error: the rest is not printed. What cannot be
+//! written to stderr is lost; there is nobody left to tell.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use indicatif::ProgressBar;
+
+/// Bytes of a path in GNU tar's listing style: printable UTF-8 as it is, a backslash doubled, the control characters
+/// that C has letters for with those, every other byte as `\ooo`.
+pub struct Quoted<'a>(pub &'a [u8]);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for chunk in self.0.utf8_chunks() {
+            for c in chunk.valid().chars() {
+                quote_char(f, c)?;
+            }
+            chunk.invalid().iter().try_for_each(|b| write!(f, "\\{b:03o}"))?;
+        }
+        Ok(())
+    }
+}
+
+fn quote_char(f: &mut fmt::Formatter<'_>, c: char) -> fmt::Result {
+    match c {
+        '\\' => f.write_str("\\\\"),
+        '\x07' => f.write_str("\\a"),
+        '\x08' => f.write_str("\\b"),
+        '\x0c' => f.write_str("\\f"),
+        '\n' => f.write_str("\\n"),
+        '\r' => f.write_str("\\r"),
+        '\t' => f.write_str("\\t"),
+        '\x0b' => f.write_str("\\v"),
+        c if c.is_control() => {
+            let mut utf8 = [0; 4];
+            c.encode_utf8(&mut utf8).bytes().try_for_each(|b| write!(f, "\\{b:03o}"))
+        }
+        c => write!(f, "{c}"),
+    }
+}
+
+/// The command's two outputs.
+pub struct Console {
+    program: &'static str,
+    bar: Mutex<Option<ProgressBar>>,
+    stdout: Mutex<io::BufWriter<io::Stdout>>,
+    stdout_gone: AtomicBool,
+    stdout_shares_terminal: bool,
+}
+
+impl Console {
+    /// The outputs of `program`, whose name opens each message.
+    pub fn new(program: &'static str) -> Console {
+        use std::io::IsTerminal;
+        Console {
+            program,
+            bar: Mutex::new(None),
+            stdout: Mutex::new(io::BufWriter::with_capacity(64 << 10, io::stdout())),
+            stdout_gone: AtomicBool::new(false),
+            stdout_shares_terminal: io::stdout().is_terminal(),
+        }
+    }
+
+    /// From now on `bar` is drawn on stderr and steps aside for lines.
+    pub fn set_bar(&self, bar: Option<ProgressBar>) {
+        *self.bar.lock().expect("a console never panics") = bar;
+    }
+
+    /// The bar that was drawn, which no longer is this console's.
+    pub fn take_bar(&self) -> Option<ProgressBar> {
+        self.bar.lock().expect("a console never panics").take()
+    }
+
+    /// A line on stderr as it is.
+    pub fn line(&self, text: impl fmt::Display) {
+        self.aside(|| {
+            let _lost = writeln!(io::stderr().lock(), "{text}");
+        });
+    }
+
+    /// A message on stderr: `partar: text`.
+    pub fn message(&self, text: impl fmt::Display) {
+        self.line(format_args!("{}: {text}", self.program));
+    }
+
+    /// A line on stdout; buffered unless stdout is a terminal.
+    pub fn print(&self, text: impl fmt::Display) {
+        if self.stdout_gone.load(Ordering::Relaxed) {
+            return;
+        }
+        let write = || {
+            let mut out = self.stdout.lock().expect("a console never panics");
+            let flush = self.stdout_shares_terminal;
+            let result = writeln!(out, "{text}").and_then(|()| if flush { out.flush() } else { Ok(()) });
+            self.note_stdout(result);
+        };
+        if self.stdout_shares_terminal { self.aside(write) } else { write() }
+    }
+
+    /// Hands what `print` buffered to stdout.
+    pub fn flush(&self) {
+        if !self.stdout_gone.load(Ordering::Relaxed) {
+            let result = self.stdout.lock().expect("a console never panics").flush();
+            self.note_stdout(result);
+        }
+    }
+
+    fn note_stdout(&self, result: io::Result<()>) {
+        let Err(error) = result else { return };
+        let first = !self.stdout_gone.swap(true, Ordering::Relaxed);
+        if first && error.kind() != io::ErrorKind::BrokenPipe {
+            let _lost = writeln!(io::stderr().lock(), "{}: stdout: {}", self.program, reason(&error));
+        }
+    }
+
+    fn aside(&self, write: impl FnOnce()) {
+        match self.bar.lock().expect("a console never panics").as_ref() {
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        }
+    }
+}
+
+/// What `strerror` says of an error, without Rust's "(os error 2)".
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" (os error ") {
+        Some(end) => text[..end].into(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What GNU tar 1.34 printed for this name in a UTF-8 locale.
+    #[test]
+    fn names_are_quoted_as_gnu_tar_does() {
+        assert_eq!(Quoted(b"a\nb\\c\td\x01\xc3\xa9\xff e").to_string(), "a\\nb\\\\c\\td\\001\u{e9}\\377 e");
+    }
+
+    #[test]
+    fn reasons_are_those_of_strerror() {
+        assert_eq!(reason(&io::Error::from_raw_os_error(2)), "No such file or directory");
+        assert_eq!(reason(&io::Error::other("plain")), "plain");
+    }
+}

@@ -1,0 +1,42 @@
+//! How a command ended, in one enum with one conversion to an exit status. Scripts read nothing else.
+
+use std::process::ExitCode;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// All was done.
+    Success,
+    /// A usage error, a fatal error, or any object failed: GNU tar's 2.
+    Failure,
+    /// Stopped by this signal, in order: 128 and the signal's number, as a shell reports it.
+    Signal(i32),
+}
+
+impl Exit {
+    /// The number that the process ends with.
+    pub fn number(self) -> u8 {
+        match self {
+            Exit::Success => 0,
+            Exit::Failure => 2,
+            Exit::Signal(signal) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.number())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_tar_and_the_shell() {
+        let ends = [Exit::Success, Exit::Failure, Exit::Signal(2), Exit::Signal(15)];
+        assert_eq!(ends.map(Exit::number), [0, 2, 130, 143]);
+    }
+}

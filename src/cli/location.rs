@@ -1,0 +1,57 @@
+//! Where files go, as typed: a directory of this host, or an NFSv3 export.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+use crate::mounts::nfs::{Url, UrlError};
+
+/// A place for files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// A directory, by the host's own file systems.
+    Dir(PathBuf),
+    /// An export that parfs speaks NFSv3 to, with the text it was parsed from.
+    Nfs(Box<Url>, String),
+}
+
+impl Location {
+    /// What `text` names. Only `nfs://` makes a URL; a directory of that name is `./nfs:/...`.
+    pub fn parse(text: &OsStr) -> Result<Location, UrlError> {
+        match text.to_str().filter(|text| text.starts_with("nfs://")) {
+            Some(url) => Ok(Location::Nfs(Box::new(Url::parse(url)?), url.into())),
+            None => Ok(Location::Dir(PathBuf::from(text))),
+        }
+    }
+
+    /// The user that files are made as; `own` is the process's.
+    pub fn uid(&self, own: u32) -> u32 {
+        match self {
+            Location::Dir(_) => own,
+            Location::Nfs(url, _) => url.uid.unwrap_or(own),
+        }
+    }
+}
+
+impl std::fmt::Display for Location {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Location::Dir(path) => path.display().fmt(f),
+            Location::Nfs(_, text) => text.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_and_directories() {
+        let at = |text: &str| Location::parse(OsStr::new(text));
+        assert_eq!(at("/mnt/fss").unwrap(), Location::Dir("/mnt/fss".into()));
+        assert_eq!(at("nfs").unwrap().uid(5), 5);
+        assert_eq!(at("nfs://h/e?uid=0").unwrap().uid(5), 0);
+        assert_eq!(at("nfs://h/e").unwrap().uid(5), 5);
+        assert!(at("nfs://h").is_err());
+    }
+}

@@ -1,0 +1,155 @@
+//! The progress line: sampled five times a second from counters that the run keeps anyway, drawn on stderr. Where stderr
+//! is no terminal and progress was asked for, a plain line each second.
+
+use std::collections::VecDeque;
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::base::PriceList;
+use crate::base::price::Ceiling;
+use crate::base::units::{bytes_shown, grouped};
+use crate::jobs::extract::Live;
+
+use super::console::Console;
+use super::report::Meter;
+
+const SAMPLE_EVERY: Duration = Duration::from_millis(200);
+
+/// Samples that a rate is taken over: one second's.
+const SAMPLES: usize = 6;
+
+/// Targets whose shares are shown one by one; more are shown as lowest and highest.
+const TARGETS_SHOWN_MAX: usize = 8;
+
+/// What the counters said at one time.
+#[derive(Clone, Debug)]
+struct Sample {
+    at: Instant,
+    members: u64,
+    iops: Vec<u64>,
+}
+
+/// A running progress display.
+pub struct Progress {
+    console: Arc<Console>,
+    ended: Sender<()>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Progress {
+    /// Starts to show `live` and `meters`.
+    pub fn start(console: Arc<Console>, live: Arc<Live>, meters: Vec<Meter>, ceiling: Ceiling) -> Progress {
+        let (ended, end) = channel();
+        let terminal = std::io::stderr().is_terminal();
+        let bar = terminal.then(|| bar(live.total_bytes.load(Ordering::Relaxed)));
+        console.set_bar(bar.clone());
+        let lines = console.clone();
+        let show = move || {
+            let mut samples = VecDeque::with_capacity(SAMPLES);
+            for tick in 1u64.. {
+                if end.recv_timeout(SAMPLE_EVERY) != Err(RecvTimeoutError::Timeout) {
+                    return;
+                }
+                if samples.len() == SAMPLES {
+                    samples.pop_front();
+                }
+                samples.push_back(sample(&live, &meters));
+                let text = text(&samples, live.bytes.load(Ordering::Relaxed), ceiling);
+                match &bar {
+                    Some(bar) => {
+                        bar.set_position(live.archive_bytes.load(Ordering::Relaxed));
+                        bar.set_message(text);
+                        bar.tick();
+                    }
+                    None if tick % 5 == 0 => lines.message(text),
+                    None => {}
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("progress".into()).spawn(show);
+        // Without the thread the run is the same, only silent.
+        Progress { console, ended, thread: thread.ok() }
+    }
+
+    /// Takes the line off the screen.
+    pub fn finish(self) {
+        // Fails when the thread has ended already.
+        let _ended = self.ended.send(());
+        if let Some(thread) = self.thread
+            && thread.join().is_err()
+        {
+            self.console.message("the progress display failed");
+        }
+        let bar = self.console.take_bar();
+        if let Some(bar) = bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar(total_bytes: u64) -> ProgressBar {
+    let (bar, template) = match total_bytes {
+        0 => (ProgressBar::no_length(), "{elapsed} {msg}"),
+        total => (ProgressBar::new(total), "{elapsed} {percent:>3}% {msg}"),
+    };
+    bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+    bar.set_style(ProgressStyle::with_template(template).expect("the template is valid"));
+    bar
+}
+
+fn sample(live: &Live, meters: &[Meter]) -> Sample {
+    let list = PriceList::oci();
+    let iops = meters.iter().map(|meter| meter.ledger.tally().price(&list)).collect();
+    Sample { at: Instant::now(), members: live.members.load(Ordering::Relaxed), iops }
+}
+
+fn text(samples: &VecDeque<Sample>, bytes: u64, ceiling: Ceiling) -> String {
+    let (Some(first), Some(last)) = (samples.front(), samples.back()) else { return String::new() };
+    let seconds = (last.at - first.at).as_secs_f64();
+    let rate = |now: u64, then: u64| if seconds > 0.0 { now.saturating_sub(then) as f64 / seconds } else { 0.0 };
+    let members = rate(last.members, first.members);
+    let iops: Vec<f64> = last.iops.iter().zip(&first.iops).map(|(&now, &then)| rate(now, then)).collect();
+    format!(
+        "{} members, {}, {}/s, {} IOPS ({} of each target's {})",
+        grouped(last.members),
+        bytes_shown(bytes),
+        grouped(members as u64),
+        grouped(iops.iter().sum::<f64>() as u64),
+        shares(&iops, ceiling),
+        grouped(ceiling.iops as u64)
+    )
+}
+
+fn shares(iops: &[f64], ceiling: Ceiling) -> String {
+    let percent = |iops: f64| format!("{:.0} %", iops / ceiling.iops * 100.0);
+    if iops.len() <= TARGETS_SHOWN_MAX {
+        return iops.iter().map(|&iops| percent(iops)).collect::<Vec<_>>().join(", ");
+    }
+    let lowest = iops.iter().copied().fold(f64::INFINITY, f64::min);
+    let highest = iops.iter().copied().fold(0.0, f64::max);
+    format!("{} to {}", percent(lowest), percent(highest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_taken_over_the_window_of_samples() {
+        let at = Instant::now();
+        let sample =
+            |s, members, iops: &[u64]| Sample { at: at + Duration::from_secs(s), members, iops: iops.to_vec() };
+        let samples = VecDeque::from([sample(0, 1_000, &[0, 10_000]), sample(2, 11_000, &[50_000, 100_000])]);
+        assert_eq!(
+            text(&samples, 1_500_000, Ceiling::oci()),
+            "11,000 members, 1.50 MB, 5,000/s, 70,000 IOPS (50 %, 90 % of each target's 50,000)"
+        );
+        assert_eq!(shares(&[5_000.0; 9], Ceiling::oci()), "10 % to 10 %");
+    }
+}

@@ -1,0 +1,311 @@
+//! What a run did and cost, as figures: per target and procedure, priced by the list, and what bound the run. The JSON is
+//! versioned by `schema`; a field may be added under the same number, not renamed or removed.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::base::price::Ceiling;
+use crate::base::units::grouped;
+use crate::base::{PriceList, Proc};
+use crate::mounts::nfs::NfsMount;
+use crate::storage::ledger::Count;
+use crate::storage::{Ledger, Mount, Shape, Tally};
+
+/// Shares from which a ceiling is said to bind: 80 % is where OCI raises its alarm, and a run's edges cost some more.
+const BINDS_FROM: f64 = 0.85;
+
+/// The lanes' idle share from which the archive's reading and decoding is said to bind, unless reading waited for lanes.
+const SOURCE_BINDS_FROM: f64 = 0.3;
+
+/// The reader's waiting share above which the lanes' idleness is not its doing.
+const STORAGE_BINDS_FROM: f64 = 0.1;
+
+/// One procedure's figures.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)] // the names say it
+pub struct ProcedureReport {
+    pub procedure: &'static str,
+    pub calls: u64,
+    pub failed: u64,
+    pub bytes: u64,
+    /// Of the target's priced IOPS, 0 to 1.
+    pub share: f64,
+    pub p50_us: Option<u64>,
+    pub p99_us: Option<u64>,
+}
+
+/// One mount target's figures.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)] // the names say it
+pub struct TargetReport {
+    pub target: String,
+    /// What was asked, priced, in IOPS.
+    pub iops_total: u64,
+    pub iops_per_s: f64,
+    /// Of the ceiling, 0 to 1.
+    pub iops_share: f64,
+    pub bytes: u64,
+    pub bytes_per_s: f64,
+    /// Of the ceiling, 0 to 1.
+    pub bandwidth_share: f64,
+    /// Procedures the mount issued, where it counts them: asked ones and its own.
+    pub issued: Option<u64>,
+    pub retransmitted: Option<u64>,
+    pub reconnected: Option<u64>,
+    /// True when it stopped answering and was left out.
+    pub gone: bool,
+    pub procedures: Vec<ProcedureReport>,
+}
+
+/// What bound the run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Bound {
+    /// `iops`, `bandwidth`, `source` or `latency`.
+    pub by: &'static str,
+    /// One sentence with the figures.
+    pub because: String,
+}
+
+/// One object's failure.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct FailureReport {
+    pub path: String,
+    /// The procedure that failed; none when parfs refused the object.
+    pub call: Option<&'static str>,
+    pub cause: String,
+}
+
+/// What was extracted.
+#[derive(Clone, Debug, Default, Serialize)]
+#[allow(missing_docs)]
+pub struct Extracted {
+    pub members: u64,
+    pub files: u64,
+    pub dirs: u64,
+    pub links: u64,
+    pub skipped: u64,
+    pub bytes: u64,
+}
+
+/// The lanes and their windows.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct ShapeReport {
+    pub lanes: usize,
+    pub window: usize,
+}
+
+impl From<Shape> for ShapeReport {
+    fn from(shape: Shape) -> ShapeReport {
+        ShapeReport { lanes: shape.lanes, window: shape.window }
+    }
+}
+
+/// One run of partar.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)] // the names say it
+pub struct RunReport {
+    pub schema: u32,
+    pub program: &'static str,
+    pub version: &'static str,
+    pub exit_status: u8,
+    pub archive: String,
+    pub codec: Option<String>,
+    pub destination: String,
+    pub seconds: f64,
+    pub extracted: Extracted,
+    pub shape: Option<ShapeReport>,
+    pub ceiling_iops: f64,
+    pub ceiling_bytes_per_s: f64,
+    pub targets: Vec<TargetReport>,
+    pub bound: Option<Bound>,
+    pub warnings: Vec<String>,
+    /// All failures, also those beyond the list.
+    pub failures: u64,
+    pub failed: Vec<FailureReport>,
+    /// What ended the run before its end, if anything did.
+    pub fatal: Option<String>,
+    /// What was left undone because the run was stopped.
+    pub stopped: Option<String>,
+}
+
+/// The counters of one target, and what its mount tells of itself.
+#[derive(Clone)]
+pub struct Meter {
+    /// The target's name.
+    pub label: String,
+    /// What was asked of it.
+    pub ledger: Arc<Ledger>,
+    /// The mount itself, when it is one that knows each call's own latency.
+    pub nfs: Option<Arc<NfsMount>>,
+}
+
+impl Meter {
+    /// The latency that `quantile` of a procedure's calls did not exceed: each call's own where the mount keeps it, else
+    /// that of the windows it was in.
+    fn latency_us(&self, proc: Proc, quantile: f64) -> Option<u64> {
+        let ledger = self.nfs.as_ref().map_or(&*self.ledger, |mount| mount.ledger());
+        ledger.latency_us(proc, quantile)
+    }
+
+    /// The figures so far of a run that has taken `elapsed`.
+    pub fn report(&self, elapsed: Duration, ceiling: Ceiling) -> TargetReport {
+        let list = PriceList::oci();
+        let tally = self.ledger.tally();
+        let seconds = elapsed.as_secs_f64().max(1e-9);
+        let (iops_total, bytes) = (tally.price(&list), tally.bytes());
+        let (iops_per_s, bytes_per_s) = (iops_total as f64 / seconds, bytes as f64 / seconds);
+        TargetReport {
+            target: self.label.clone(),
+            iops_total,
+            iops_per_s,
+            iops_share: iops_per_s / ceiling.iops,
+            bytes,
+            bytes_per_s,
+            bandwidth_share: bytes_per_s / ceiling.bytes_per_s,
+            issued: self.nfs.as_ref().and_then(|mount| mount.issued()).map(|tally| tally.calls()),
+            retransmitted: self.nfs.as_ref().map(|mount| mount.retransmitted()),
+            reconnected: self.nfs.as_ref().map(|mount| mount.reconnects()),
+            gone: false,
+            procedures: procedures(&[self], &tally),
+        }
+    }
+}
+
+/// The figures of each procedure of `tally`, which is what `meters` counted together. A latency is the slowest target's.
+pub fn procedures(meters: &[&Meter], tally: &Tally) -> Vec<ProcedureReport> {
+    let list = PriceList::oci();
+    let total = tally.price(&list).max(1) as f64;
+    let quantile = |proc: Proc, q: f64| meters.iter().filter_map(|m| m.latency_us(proc, q)).max();
+    let row = |(proc, count): (Proc, Count)| ProcedureReport {
+        procedure: proc.name(),
+        calls: count.calls,
+        failed: count.failed,
+        bytes: count.bytes,
+        share: list.total(proc, count.calls, count.blocks_extra) as f64 / total,
+        p50_us: quantile(proc, 0.5),
+        p99_us: quantile(proc, 0.99),
+    };
+    tally.iter().map(row).collect()
+}
+
+/// How long the lanes waited for the archive, and how parallel they were.
+#[derive(Clone, Copy, Debug)]
+pub struct Flow {
+    /// The lanes' waiting for work, as a share of the run, 0 to 1.
+    pub source_wait: f64,
+    /// The reader's waiting for lanes and memory, as a share of the run, 0 to 1.
+    pub storage_wait: f64,
+    /// Lanes and windows.
+    pub shape: Shape,
+}
+
+/// What bound a run, from its figures.
+pub fn bound(targets: &[TargetReport], flow: Flow, ceiling: Ceiling, elapsed: Duration) -> Bound {
+    let n = targets.len();
+    let each = if n == 1 { "the mount target".to_string() } else { format!("{n} mount targets") };
+    let mean = |share: fn(&TargetReport) -> f64| targets.iter().map(share).sum::<f64>() / n.max(1) as f64;
+    let (iops, bandwidth) = (mean(|t| t.iops_share), mean(|t| t.bandwidth_share));
+    if iops >= BINDS_FROM {
+        let ceiling = grouped(ceiling.iops as u64);
+        let because = format!("the IOPS ceiling of {each}: {:.0} % of {ceiling} IOPS each were used", iops * 100.0);
+        return Bound { by: "iops", because };
+    }
+    if bandwidth >= BINDS_FROM {
+        let ceiling = ceiling.bytes_per_s / 1e6;
+        let because =
+            format!("the bandwidth ceiling of {each}: {:.0} % of {ceiling:.0} MB/s each were used", bandwidth * 100.0);
+        return Bound { by: "bandwidth", because };
+    }
+    if flow.source_wait >= SOURCE_BINDS_FROM && flow.storage_wait < STORAGE_BINDS_FROM {
+        let because = format!(
+            "reading and decoding the archive: the lanes waited for it {:.0} % of their time",
+            flow.source_wait * 100.0
+        );
+        return Bound { by: "source", because };
+    }
+    let calls: u64 = targets.iter().flat_map(|t| &t.procedures).map(|p| p.calls).sum();
+    let per_s = calls as f64 / elapsed.as_secs_f64().max(1e-9);
+    let Shape { lanes, window } = flow.shape;
+    let because = format!(
+        "latency: {lanes} lanes with up to {window} calls each in flight made {} calls a second; \
+         more lanes (-P) or targets would help until a ceiling is reached ({:.0} % of the IOPS were used)",
+        grouped(per_s as u64),
+        iops * 100.0
+    );
+    Bound { by: "latency", because }
+}
+
+/// Writes `report` to `path` as JSON: into a temporary file beside it, which then takes its name, so that a reader never
+/// sees half of it.
+pub fn write_json(path: &Path, report: &impl Serialize) -> io::Result<()> {
+    let mut beside = PathBuf::from(path).into_os_string();
+    beside.push(format!(".{}.tmp", std::process::id()));
+    let beside = PathBuf::from(beside);
+    let write = || {
+        let mut file = fs::File::create_new(&beside)?;
+        serde_json::to_writer_pretty(&mut file, report)?;
+        file.write_all(b"\n")?;
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    };
+    write().inspect_err(|_| {
+        // The error that matters is the first; what is left beside carries its reason in its name.
+        let _left = fs::remove_file(&beside);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meter(calls: u64, proc: Proc, bytes: u64) -> Meter {
+        let ledger = Arc::new(Ledger::default());
+        (0..calls).for_each(|_| ledger.record(proc, bytes, false, Duration::from_millis(2)));
+        Meter { label: "10.0.0.5".into(), ledger, nfs: None }
+    }
+
+    fn bound_by(calls: u64, proc: Proc, bytes: u64, source_wait: f64) -> &'static str {
+        let (ceiling, second) = (Ceiling::oci(), Duration::from_secs(1));
+        let targets = [meter(calls, proc, bytes).report(second, ceiling)];
+        let flow = Flow { source_wait, storage_wait: 0.0, shape: Shape { lanes: 16, window: 4 } };
+        bound(&targets, flow, ceiling, second).by
+    }
+
+    #[test]
+    fn what_bound_the_run_follows_from_the_figures() {
+        assert_eq!(bound_by(11_000, Proc::Create, 0, 0.0), "iops");
+        // WRITEs of any size reach the IOPS ceiling first; READs of 1 MiB do not.
+        assert_eq!(bound_by(900, Proc::Read, 1 << 20, 0.0), "bandwidth");
+        assert_eq!(bound_by(1_000, Proc::Create, 0, 0.5), "source");
+        assert_eq!(bound_by(1_000, Proc::Create, 0, 0.1), "latency");
+    }
+
+    #[test]
+    fn a_target_is_priced_by_the_list() {
+        let report = meter(100, Proc::Create, 0).report(Duration::from_secs(2), Ceiling::oci());
+        assert_eq!((report.iops_total, report.iops_per_s), (400, 200.0));
+        assert!((report.iops_share - 0.004).abs() < 1e-9);
+        assert_eq!(report.procedures[0].procedure, "CREATE");
+        assert_eq!(report.procedures[0].share, 1.0);
+        assert!((1_900..=2_100).contains(&report.procedures[0].p99_us.unwrap()));
+    }
+
+    #[test]
+    fn a_report_replaces_the_last_one_whole_or_not_at_all() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run.json");
+        fs::write(&path, "old").unwrap();
+        write_json(&path, &[1, 2]).unwrap();
+        let read: Vec<u32> = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        assert_eq!(read, [1, 2]);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        assert!(write_json(&dir.path().join("no/run.json"), &[1]).is_err());
+    }
+}

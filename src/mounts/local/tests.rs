@@ -1,0 +1,194 @@
+//! Hostile trees and the cache of descriptors: what only a local mount can be asked.
+
+use std::os::unix::fs::symlink;
+
+use super::*;
+use crate::base::Name;
+use crate::storage::{AttrChange, Call, How, Stable};
+
+fn name(text: &str) -> Name {
+    Name::new(text.as_bytes()).unwrap()
+}
+
+fn one<'a>(mount: &LocalMount, call: Call<'a>) -> Call<'a> {
+    let mut calls = [call];
+    mount.perform(&mut calls);
+    let [call] = calls;
+    call
+}
+
+fn mkdir(mount: &LocalMount, dir: &Node, at: &str) -> Node {
+    one(mount, Call::mkdir(dir, &name(at), AttrChange::default())).found().unwrap().node
+}
+
+fn create(mount: &LocalMount, dir: &Node, at: &str) -> Out<Node> {
+    one(mount, Call::create(dir, &name(at), How::Guarded, AttrChange::default())).found().map(|found| found.node)
+}
+
+fn write(mount: &LocalMount, node: &Node, data: &[u8], stable: Stable) -> Result<(), Status> {
+    one(mount, Call::write(node, 0, data, stable)).status()
+}
+
+#[test]
+fn a_symlink_in_the_middle_is_not_followed() {
+    let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::fs::write(outside.path().join("f"), "precious").unwrap();
+    std::fs::create_dir(outside.path().join("d")).unwrap();
+    symlink(outside.path(), inside.path().join("link")).unwrap();
+    symlink(outside.path().join("f"), inside.path().join("flink")).unwrap();
+    let mount = LocalMount::open(inside.path()).unwrap();
+    let root = mount.root();
+    let link = one(&mount, Call::lookup(&root, &name("link"))).found().unwrap();
+    assert_eq!(link.attr.unwrap().kind, Kind::Symlink);
+    let file = one(&mount, Call::lookup(&root, &name("flink"))).found().unwrap().node;
+    for (call, status) in [
+        (Call::lookup(&link.node, &name("f")), Status::NotDir),
+        (Call::create(&link.node, &name("new"), How::Unchecked, AttrChange::default()), Status::NotDir),
+        (Call::remove(&link.node, &name("f")), Status::NotDir),
+        (Call::rmdir(&link.node, &name("d")), Status::NotDir),
+        (Call::rename(&link.node, &name("f"), &root, &name("g")), Status::NotDir),
+        (Call::link(&root, &link.node, &name("g")), Status::NotDir),
+        (Call::read_dir(&link.node, Default::default(), crate::storage::Want::Names, 4096), Status::NotDir),
+        (Call::read(&file, 0, 10, Vec::new()), Status::Inval),
+        (Call::write(&file, 0, b"gone", Stable::FileSync), Status::Inval),
+        (Call::set_attr(&file, AttrChange { size: Some(0), ..Default::default() }), Status::Inval),
+        (Call::set_attr(&file, AttrChange { mode: Some(0), ..Default::default() }), Status::NotSupp),
+    ] {
+        let proc = call.proc();
+        assert_eq!(one(&mount, call).status(), Err(status), "{proc}");
+    }
+    assert_eq!(std::fs::read(outside.path().join("f")).unwrap(), b"precious");
+    assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn a_symlink_swapped_in_for_an_evicted_directory_is_not_followed() {
+    let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::fs::create_dir(outside.path().join("b")).unwrap();
+    let mount = LocalMount::open_with(inside.path(), 1).unwrap();
+    let a = mkdir(&mount, &mount.root(), "a");
+    let b = mkdir(&mount, &a, "b");
+    create(&mount, &b, "before").unwrap();
+    let other = mkdir(&mount, &mount.root(), "other");
+    create(&mount, &other, "evicts").unwrap();
+    std::fs::rename(inside.path().join("a"), inside.path().join("moved")).unwrap();
+    symlink(outside.path(), inside.path().join("a")).unwrap();
+    assert_eq!(create(&mount, &b, "after").unwrap_err(), Status::NotDir);
+    assert_eq!(one(&mount, Call::remove(&b, &name("before"))).status(), Err(Status::NotDir));
+    assert_eq!(std::fs::read_dir(outside.path().join("b")).unwrap().count(), 0);
+    assert!(inside.path().join("moved/b/before").exists());
+}
+
+#[test]
+fn trees_deeper_than_any_path_work() {
+    let inside = tempfile::tempdir().unwrap();
+    let mount = LocalMount::open_with(inside.path(), 8).unwrap();
+    // 200 bytes of name: 60 levels are 12,000 bytes of path, three times PATH_MAX.
+    let long = "n".repeat(200);
+    let mut way = vec![mount.root()];
+    for _ in 0..60 {
+        way.push(mkdir(&mount, way.last().unwrap(), &long));
+    }
+    let file = create(&mount, &way[60], "leaf").unwrap();
+    write(&mount, &file, b"deep", Stable::FileSync).unwrap();
+    drop(mount);
+    let mount = LocalMount::open_with(inside.path(), 8).unwrap();
+    let mut at = vec![mount.root()];
+    for _ in 0..60 {
+        at.push(one(&mount, Call::lookup(at.last().unwrap(), &name(&long))).found().unwrap().node);
+    }
+    assert!(mount.descriptors.len() <= 8);
+    assert_eq!(one(&mount, Call::remove(&at[60], &name("leaf"))).status(), Ok(()));
+    for dir in at[..60].iter().rev() {
+        assert_eq!(one(&mount, Call::rmdir(dir, &name(&long))).status(), Ok(()));
+    }
+    assert_eq!(std::fs::read_dir(inside.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn the_cache_stays_within_its_limit_and_files_stay_writable() {
+    let inside = tempfile::tempdir().unwrap();
+    let mount = LocalMount::open_with(inside.path(), 16).unwrap();
+    let dirs: Vec<Node> = (0..40).map(|i| mkdir(&mount, &mount.root(), &format!("d{i}"))).collect();
+    let files: Vec<Node> = dirs.iter().map(|dir| create(&mount, dir, "f").unwrap()).collect();
+    for round in 0..3 {
+        for (i, file) in files.iter().enumerate() {
+            write(&mount, file, format!("{i} {round}").as_bytes(), Stable::Unstable).unwrap();
+            assert!(mount.descriptors.len() <= 16);
+        }
+    }
+    for (i, file) in files.iter().enumerate() {
+        assert_eq!(one(&mount, Call::commit(file, 0, 0)).status(), Ok(()));
+        assert_eq!(std::fs::read_to_string(inside.path().join(format!("d{i}/f"))).unwrap(), format!("{i} 2"));
+    }
+}
+
+#[test]
+fn nothing_stays_open_of_what_is_finished_or_removed() {
+    let inside = tempfile::tempdir().unwrap();
+    let mount = LocalMount::open(inside.path()).unwrap();
+    let root = mount.root();
+    let open = || mount.descriptors.len();
+    let synced = create(&mount, &root, "synced").unwrap();
+    assert_eq!(open(), 1);
+    write(&mount, &synced, b"x", Stable::FileSync).unwrap();
+    assert_eq!(open(), 0);
+    let committed = create(&mount, &root, "committed").unwrap();
+    write(&mount, &committed, b"x", Stable::Unstable).unwrap();
+    assert_eq!(open(), 1);
+    assert_eq!(one(&mount, Call::commit(&committed, 0, 0)).status(), Ok(()));
+    assert_eq!(open(), 0);
+    assert_eq!(one(&mount, Call::read(&committed, 0, 1, Vec::new())).status(), Ok(()));
+    assert_eq!(open(), 0, "read to its end");
+    create(&mount, &root, "removed").unwrap();
+    assert_eq!(one(&mount, Call::remove(&root, &name("removed"))).status(), Ok(()));
+    assert_eq!(open(), 0);
+    create(&mount, &root, "timed").unwrap();
+    let timed = create(&mount, &root, "timed2").unwrap();
+    assert_eq!(open(), 2);
+    let change = AttrChange { mtime: crate::storage::SetTime::Now, ..Default::default() };
+    assert_eq!(one(&mount, Call::set_attr(&timed, change)).status(), Ok(()));
+    assert_eq!(one(&mount, Call::rename(&root, &name("timed"), &root, &name("timed3"))).status(), Ok(()));
+    assert_eq!(open(), 0);
+    let page = one(&mount, Call::read_dir(&root, Default::default(), crate::storage::Want::Names, 4096)).take_page();
+    assert!(page.unwrap().end);
+    assert_eq!(open(), 0);
+}
+
+#[test]
+fn what_closing_says_is_kept_until_it_is_asked_for() {
+    let descriptors = Descriptors::new(0);
+    let Node::Chain(chain) = Node::root_chain(0) else { panic!("a chain") };
+    assert_eq!(descriptors.take_error(chain.id), Ok(()));
+    descriptors.close_failed(chain.id, Status::NoSpc);
+    descriptors.close_failed(chain.id, Status::Io);
+    assert_eq!(descriptors.take_error(chain.id), Err(Status::NoSpc), "the first error is the cause");
+    assert_eq!(descriptors.take_error(chain.id), Ok(()));
+}
+
+#[test]
+fn a_file_is_no_mount_and_a_symlink_to_a_directory_is() {
+    let inside = tempfile::tempdir().unwrap();
+    std::fs::write(inside.path().join("f"), "").unwrap();
+    std::fs::create_dir(inside.path().join("d")).unwrap();
+    symlink("d", inside.path().join("l")).unwrap();
+    assert!(LocalMount::open(&inside.path().join("f")).is_err());
+    assert!(LocalMount::open(&inside.path().join("none")).is_err());
+    let mount = LocalMount::open(&inside.path().join("l")).unwrap();
+    create(&mount, &mount.root(), "new").unwrap();
+    assert!(inside.path().join("d/new").exists());
+}
+
+#[test]
+fn nodes_are_good_on_another_mount_of_the_same_directory() {
+    let inside = tempfile::tempdir().unwrap();
+    let (a, b) = (LocalMount::open(inside.path()).unwrap(), LocalMount::open(inside.path()).unwrap());
+    let dir = mkdir(&a, &a.root(), "d");
+    let file = create(&b, &dir, "f").unwrap();
+    write(&a, &file, b"through a", Stable::FileSync).unwrap();
+    let unstable = one(&a, Call::write(&file, 8, b"A", Stable::Unstable)).written().unwrap();
+    let committed = one(&b, Call::commit(&file, 0, 0)).verifier().unwrap();
+    assert_ne!(committed, unstable.verifier, "one mount cannot vouch for another's data");
+    assert_eq!(one(&a, Call::commit(&file, 0, 0)).verifier(), Ok(unstable.verifier));
+    assert_eq!(std::fs::read(inside.path().join("d/f")).unwrap(), b"through A");
+}

@@ -1,0 +1,337 @@
+//! From a URL to mounts: portmap, MOUNT, limits, and the proof that several targets serve one file system.
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::base::hash::mix;
+use crate::base::name::Shown;
+use crate::base::{Name, Proc, Status, Time};
+use crate::storage::{AttrChange, Call, Handle, How, Kind, Limits, Mount, Node, Op, Shape};
+use crate::wire::mount3::{self, MountProc};
+use crate::wire::rpc::{self, Credential};
+use crate::wire::{nfs3, portmap};
+
+use super::connection::open_stream;
+use super::url::{Host, Url, UrlError};
+use super::{NfsMount, Patience, Setup};
+
+/// Lanes for each target and calls in each window. Rate = in flight / round trip: at 1 ms and 3,333 small files' CREATEs,
+/// WRITEs and SETATTRs each (what 50,000 IOPS pay for) 15 calls are in flight; 64 hold the ceiling up to 4 ms.
+const SHAPE: Shape = Shape { lanes: 16, window: 4 };
+/// How long MOUNT and the portmapper may take to answer.
+const ASK_TIMEOUT: Duration = Duration::from_secs(10);
+/// The largest answer of MOUNT or the portmapper that is read.
+const ANSWER_BYTES_MAX: usize = 64 << 10;
+
+/// Why a volume could not be attached. Each message names the target.
+#[derive(Debug, Error)]
+#[allow(missing_docs)] // the messages say it
+pub enum AttachError {
+    #[error(transparent)]
+    Url(#[from] UrlError),
+    #[error("{target}: cannot reach {what}: {error}")]
+    Connect { target: String, what: &'static str, error: std::io::Error },
+    #[error("{target}: {what} answers: {error}")]
+    Rpc { target: String, what: &'static str, error: String },
+    #[error("{target}: the portmapper knows no {what} over TCP; give its port with {argument}=")]
+    NoPort { target: String, what: &'static str, argument: &'static str },
+    #[error("{target}: MOUNT of {path}: {status}")]
+    Mount { target: String, path: String, status: String },
+    #[error("{target}: {path}: {proc}: {status}")]
+    Call { target: String, path: String, proc: Proc, status: Status },
+    #[error("{target}: {path} is not a directory")]
+    NotADirectory { target: String, path: String },
+    #[error("{other} does not serve the same file system as {first}: {why}")]
+    Different { first: String, other: String, why: String },
+}
+
+/// Attaches every target of `url`, one mount each, and proves that they serve the same file system.
+pub fn attach(url: &Url) -> Result<Vec<Arc<NfsMount>>, AttachError> {
+    let credential = credential(url);
+    let mut mounts = Vec::with_capacity(url.hosts.len());
+    for (index, host) in url.hosts.iter().enumerate() {
+        mounts.push(attach_target(url, host, index, &credential)?);
+    }
+    let handles: Vec<Node> = mounts.iter().map(|m| m.root.clone()).collect();
+    if let Some((first, others)) = handles.split_first()
+        && others.iter().any(|other| other != first)
+    {
+        let root = Node::root_chain(mounts.len());
+        if let Node::Chain(chain) = &root {
+            for (slot, handle) in chain.handles.iter().zip(&handles) {
+                if let Node::Handle(handle) = handle {
+                    let _ = slot.set(*handle); // the chain is new
+                }
+            }
+        }
+        mounts.iter_mut().for_each(|m| m.root = root.clone());
+    }
+    prove_same(&mounts)?;
+    Ok(mounts.into_iter().map(Arc::new).collect())
+}
+
+/// The URL's identity, or the process's.
+fn credential(url: &Url) -> Credential {
+    let gids = || -> Vec<u32> {
+        let groups = rustix::process::getgroups().unwrap_or_default();
+        groups.into_iter().map(rustix::process::Gid::as_raw).take(16).collect()
+    };
+    let own = url.uid.is_none() && url.gid.is_none();
+    Credential {
+        uid: url.uid.unwrap_or_else(|| rustix::process::geteuid().as_raw()),
+        gid: url.gid.unwrap_or_else(|| rustix::process::getegid().as_raw()),
+        gids: url.gids.clone().unwrap_or_else(|| if own { gids() } else { Vec::new() }),
+        machine: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+    }
+}
+
+fn attach_target(url: &Url, host: &Host, index: usize, credential: &Credential) -> Result<NfsMount, AttachError> {
+    let (ip, nfs_port) = url.address(host)?;
+    let label = match host.port {
+        Some(port) => format!("{}:{port}", host.name),
+        None => host.name.clone(),
+    };
+    let asker = Asker { label: &label, credential, privileged: rustix::process::geteuid().is_root() };
+    let mount_port = url.mountport.or(nfs_port.filter(|_| host.port.is_some()));
+    let nfs_port = match nfs_port {
+        Some(port) => port,
+        None => asker.port(ip, nfs3::PROGRAM, nfs3::VERSION, "NFSv3", "nfsport")?,
+    };
+    let mount_port = match mount_port {
+        Some(port) => port,
+        None => asker.port(ip, mount3::PROGRAM, mount3::VERSION, "MOUNT", "mountport")?,
+    };
+    let (export, below) = asker.mount((ip, mount_port).into(), &url.path)?;
+    let setup = Setup {
+        label: label.clone(),
+        index,
+        address: (ip, nfs_port).into(),
+        privileged: asker.privileged,
+        credential: credential.clone(),
+        connections: url.nconnect,
+        patience: Patience { reply_timeout: url.reply_timeout, retrans: url.retrans, away_max: url.away_max },
+    };
+    let most = Limits {
+        read_max: url.rsize,
+        write_max: url.wsize,
+        list_max: url.rsize,
+        name_max: 255,
+        size_max: u64::MAX,
+        shape: SHAPE,
+    };
+    let mut mount = NfsMount::new(setup, Node::Handle(export), most);
+    mount.limits = limits(&mount, most).map_err(|(proc, status)| call_error(&label, &url.path, proc, status))?;
+    for name in below {
+        let mut calls = [Call::lookup(&mount.root, &name)];
+        mount.perform(&mut calls);
+        let found = calls[0].found().map_err(|status| call_error(&label, &url.path, Proc::Lookup, status))?;
+        mount.root = found.node;
+    }
+    let mut calls = [Call::get_attr(&mount.root)];
+    mount.perform(&mut calls);
+    match calls[0].attr() {
+        Ok(attr) if attr.kind == Kind::Dir => Ok(mount),
+        Ok(_) => Err(AttachError::NotADirectory { target: label, path: Shown(&url.path).to_string() }),
+        Err(status) => Err(call_error(&label, &url.path, Proc::GetAttr, status)),
+    }
+}
+
+fn call_error(target: &str, path: &[u8], proc: Proc, status: Status) -> AttachError {
+    AttachError::Call { target: target.into(), path: Shown(path).to_string(), proc, status }
+}
+
+/// FSINFO's and PATHCONF's limits, none above `most`.
+fn limits(mount: &NfsMount, most: Limits) -> Result<Limits, (Proc, Status)> {
+    let mut calls = [Call::fs_info(&mount.root), Call::path_conf(&mount.root)];
+    mount.perform(&mut calls);
+    let [Call { op: Op::FsInfo { out: info, .. }, .. }, Call { op: Op::PathConf { out: name_max, .. }, .. }] = calls
+    else {
+        return Err((Proc::FsInfo, Status::Protocol));
+    };
+    let info = info.map_err(|status| (Proc::FsInfo, status))?;
+    // RFC 1813 3.3.19: rtmax and wtmax are the server's word; 0 would be nonsense, and less than 512 of no use.
+    let at_least = |server: u32, most: u32| server.clamp(512, most.max(512));
+    Ok(Limits {
+        read_max: at_least(info.read_max, most.read_max),
+        write_max: at_least(info.write_max, most.write_max),
+        // dtpref is only a preference; the Linux client asks for up to a megabyte, and servers answer with less.
+        list_max: most.list_max.min(at_least(info.read_max, most.read_max)),
+        name_max: name_max.unwrap_or(255).min(255),
+        size_max: info.size_max,
+        shape: SHAPE,
+    })
+}
+
+/// Proves that all mounts show one directory: a name made through the first is seen through the others.
+/// Where nothing can be made, equal file ids, change times and first pages of the listing have to do.
+fn prove_same(mounts: &[NfsMount]) -> Result<(), AttachError> {
+    let Some((first, others)) = mounts.split_first().filter(|(_, others)| !others.is_empty()) else { return Ok(()) };
+    let root = first.root();
+    let different =
+        |other: &NfsMount, why: String| AttachError::Different { first: first.label(), other: other.label(), why };
+    let unique = mix(mix(u64::from(std::process::id())) ^ Time::now().nanos as u64 ^ (Time::now().secs as u64) << 30);
+    let name = Name::new(format!(".parfs-{unique:016x}").as_bytes()).expect("hex digits are a name");
+    let change = AttrChange { mode: Some(0o600), ..AttrChange::default() };
+    let mut calls = [Call::create(&root, &name, How::Guarded, change)];
+    first.perform(&mut calls);
+    let Ok(made) = calls[0].found() else { return prove_same_by_looks(first, others) };
+    let fileid = attr_of(first, &made.node).map(|a| a.fileid);
+    let verdict = others.iter().try_for_each(|other| {
+        let mut calls = [Call::lookup(&root, &name)];
+        other.perform(&mut calls);
+        let found =
+            calls[0].found().map_err(|status| different(other, format!("a file made there is not seen: {status}")))?;
+        match (attr_of(other, &found.node).map(|a| a.fileid), &fileid) {
+            (Ok(seen), Ok(made)) if seen == *made => Ok(()),
+            _ => Err(different(other, "a file made there has another file id".into())),
+        }
+    });
+    let mut calls = [Call::remove(&root, &name)];
+    first.perform(&mut calls);
+    verdict?;
+    calls[0].status().map_err(|status| AttachError::Call {
+        target: first.label(),
+        path: name.to_string(),
+        proc: Proc::Remove,
+        status,
+    })
+}
+
+fn prove_same_by_looks(first: &NfsMount, others: &[NfsMount]) -> Result<(), AttachError> {
+    let looks = |mount: &NfsMount| -> Result<_, Status> {
+        let root = mount.root();
+        let attr = attr_of(mount, &root)?;
+        let mut calls = [Call::read_dir(&root, Default::default(), crate::storage::Want::Names, 8192)];
+        mount.perform(&mut calls);
+        let page = calls[0].take_page()?;
+        let names: Vec<_> = page.entries.into_iter().map(|e| (e.name, e.fileid)).collect();
+        Ok((attr.fileid, attr.ctime, names))
+    };
+    let failed = |mount: &NfsMount, status| call_error(&mount.label, b"/", Proc::GetAttr, status);
+    let seen = looks(first).map_err(|status| failed(first, status))?;
+    for other in others {
+        if looks(other).map_err(|status| failed(other, status))? != seen {
+            let why = "its root has another file id, change time or listing".into();
+            return Err(AttachError::Different { first: first.label(), other: other.label(), why });
+        }
+    }
+    Ok(())
+}
+
+fn attr_of(mount: &NfsMount, node: &Node) -> Result<crate::storage::Attr, Status> {
+    let mut calls = [Call::get_attr(node)];
+    mount.perform(&mut calls);
+    calls[0].attr()
+}
+
+/// Asks a target's MOUNT server and portmapper, one call to a connection.
+struct Asker<'a> {
+    label: &'a str,
+    credential: &'a Credential,
+    privileged: bool,
+}
+
+impl Asker<'_> {
+    fn port(
+        &self,
+        ip: IpAddr,
+        program: u32,
+        version: u32,
+        what: &'static str,
+        argument: &'static str,
+    ) -> Result<u16, AttachError> {
+        let mut arguments = Vec::new();
+        portmap::encode_getport(program, version, &mut arguments);
+        let to = (ip, portmap::PORT).into();
+        let (record, at) =
+            self.ask(to, "the portmapper", (portmap::PROGRAM, portmap::VERSION, portmap::GETPORT), &arguments)?;
+        match portmap::decode_port(&record, at) {
+            Ok(Some(port)) => Ok(port),
+            Ok(None) => Err(AttachError::NoPort { target: self.label.into(), what, argument }),
+            Err(_) => Err(self.malformed("the portmapper")),
+        }
+    }
+
+    /// Mounts `path`, or the nearest directory above it that is exported; the names below it are to be looked up.
+    fn mount(&self, to: SocketAddr, path: &[u8]) -> Result<(Handle, Vec<Name>), AttachError> {
+        let failed = |path: &[u8], status: String| AttachError::Mount {
+            target: self.label.into(),
+            path: Shown(path).to_string(),
+            status,
+        };
+        let parts = path.split(|b| *b == b'/').filter(|p| !p.is_empty() && *p != b".");
+        let names: Result<Vec<Name>, _> = parts.map(Name::new).collect();
+        let names = names.map_err(|e| failed(path, e.to_string()))?;
+        let mut first_refusal = None;
+        for exported in (0..=names.len()).rev() {
+            let mut export: Vec<u8> = names[..exported].iter().flat_map(|n| [b"/", n.as_bytes()].concat()).collect();
+            if export.is_empty() {
+                export.push(b'/');
+            }
+            let mut arguments = Vec::new();
+            mount3::encode_path(&export, &mut arguments);
+            let (record, at) =
+                self.ask(to, "MOUNT", (mount3::PROGRAM, mount3::VERSION, MountProc::Mnt as u32), &arguments)?;
+            match mount3::decode_mounted(&record, at) {
+                Ok(Ok(mounted)) => return Ok((mounted.root, names[exported..].to_vec())),
+                Ok(Err(status)) => drop(first_refusal.get_or_insert(status)),
+                Err(_) => return Err(self.malformed("MOUNT")),
+            }
+        }
+        let status = first_refusal.map_or_else(String::new, |s| s.to_string());
+        Err(failed(path, status))
+    }
+
+    fn malformed(&self, what: &'static str) -> AttachError {
+        AttachError::Rpc { target: self.label.into(), what, error: Status::Protocol.to_string() }
+    }
+
+    /// One call on a connection of its own; returns the record and where the results begin.
+    fn ask(
+        &self,
+        to: SocketAddr,
+        what: &'static str,
+        (program, version, procedure): (u32, u32, u32),
+        arguments: &[u8],
+    ) -> Result<(Vec<u8>, usize), AttachError> {
+        let unreachable = |error| AttachError::Connect { target: self.label.into(), what, error };
+        let xid = mix(u64::from(to.port()) ^ u64::from(Time::now().nanos)) as u32;
+        let mut request = Vec::new();
+        let start = rpc::begin_call(&mut request, xid, program, version, procedure, Some(self.credential));
+        request.extend_from_slice(arguments);
+        rpc::end_record(&mut request, start, 0);
+        let exchange = || -> std::io::Result<Vec<u8>> {
+            let mut stream = open_stream(to, self.privileged, None)?;
+            stream.set_read_timeout(Some(ASK_TIMEOUT))?;
+            stream.set_write_timeout(Some(ASK_TIMEOUT))?;
+            stream.write_all(&request)?;
+            let mut record = Vec::new();
+            loop {
+                let mut mark = [0; 4];
+                stream.read_exact(&mut mark)?;
+                let mark = u32::from_be_bytes(mark);
+                let len = (mark & 0x7fff_ffff) as usize;
+                if record.len() + len > ANSWER_BYTES_MAX {
+                    return Err(std::io::ErrorKind::InvalidData.into());
+                }
+                let got = (&mut stream).take(len as u64).read_to_end(&mut record)?;
+                if got < len {
+                    return Err(std::io::ErrorKind::UnexpectedEof.into());
+                }
+                if mark >> 31 == 1 {
+                    return Ok(record);
+                }
+            }
+        };
+        let record = exchange().map_err(unreachable)?;
+        match rpc::parse_reply(&record) {
+            Ok((answered, Ok(at))) if answered == xid => Ok((record, at)),
+            Ok((_, Err(error))) => Err(AttachError::Rpc { target: self.label.into(), what, error: error.to_string() }),
+            _ => Err(self.malformed(what)),
+        }
+    }
+}

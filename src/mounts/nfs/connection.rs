@@ -1,0 +1,330 @@
+//! One TCP connection with many calls in flight, matched by xid.
+//!
+//! Lanes write their windows under a lock, a reader thread hands each reply to the window that waits for it. A connection
+//! that breaks gives every call in flight back as lost; the lanes send them again, with the same xids, on a new connection
+//! from the same source port where that can be had, so that the server's duplicate request cache knows them.
+//! Nothing is ever sent twice on one connection: servers stay silent on such duplicates.
+
+use std::collections::HashMap;
+use std::io::{self, IoSlice, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+use crate::base::hash::mix;
+
+use super::reader;
+
+/// How long a connect may take. Loopback and cloud networks answer within milliseconds; a lost SYN is sent again after 1 s.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What came back for one call.
+#[derive(Debug)]
+pub(super) enum Reply {
+    /// Nothing yet.
+    Awaited,
+    /// The reply's record, and when it had arrived.
+    Record(Vec<u8>, Instant),
+    /// The connection broke first; the buffer that was lent for the reply.
+    Lost(Vec<u8>),
+}
+
+/// The calls that a lane sent together and waits for.
+#[derive(Debug)]
+pub(super) struct Window {
+    state: Mutex<WindowState>,
+    complete: Condvar,
+}
+
+#[derive(Debug)]
+struct WindowState {
+    left: usize,
+    replies: Vec<Reply>,
+}
+
+impl Window {
+    pub(super) fn new(calls: usize) -> Arc<Window> {
+        let replies = (0..calls).map(|_| Reply::Awaited).collect();
+        Arc::new(Window { state: Mutex::new(WindowState { left: calls, replies }), complete: Condvar::new() })
+    }
+
+    fn put(&self, slot: usize, reply: Reply) {
+        let mut state = lock(&self.state);
+        state.replies[slot] = reply;
+        state.left -= 1;
+        if state.left == 0 {
+            self.complete.notify_one();
+        }
+    }
+
+    /// Waits until every call has its reply; false when `timeout` passed first.
+    pub(super) fn wait(&self, timeout: Duration) -> bool {
+        let state = lock(&self.state);
+        let (state, _) = self
+            .complete
+            .wait_timeout_while(state, timeout, |state| state.left > 0)
+            .expect("no lane panics while it holds a window");
+        state.left == 0
+    }
+
+    /// Takes the replies, in the order of the calls.
+    pub(super) fn take(&self) -> Vec<Reply> {
+        std::mem::take(&mut lock(&self.state).replies)
+    }
+}
+
+/// Where a reply goes.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) window: Arc<Window>,
+    pub(super) slot: usize,
+    /// Receives the record; a READ lends the caller's buffer.
+    pub(super) buf: Vec<u8>,
+    generation: u64,
+}
+
+impl Waiting {
+    pub(super) fn answer(self, record: Vec<u8>) {
+        self.window.put(self.slot, Reply::Record(record, Instant::now()));
+    }
+
+    pub(super) fn lose(self) {
+        self.window.put(self.slot, Reply::Lost(self.buf));
+    }
+}
+
+/// What the lanes and the reader thread share.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    waiting: Mutex<HashMap<u32, Waiting>>,
+    /// The newest generation known to be broken.
+    broken: AtomicU64,
+}
+
+impl Shared {
+    /// How many calls wait for their replies.
+    pub(super) fn in_flight(&self) -> usize {
+        lock(&self.waiting).len()
+    }
+
+    /// Takes the call that `xid` answers; none for one that nobody waits for (a duplicate).
+    pub(super) fn claim(&self, xid: u32) -> Option<Waiting> {
+        lock(&self.waiting).remove(&xid)
+    }
+
+    /// Marks a generation as broken and gives its calls back as lost.
+    pub(super) fn break_off(&self, generation: u64) {
+        self.broken.fetch_max(generation, Ordering::SeqCst);
+        let lost: Vec<Waiting> = {
+            let mut waiting = lock(&self.waiting);
+            let xids: Vec<u32> = waiting.iter().filter(|(_, w)| w.generation <= generation).map(|(x, _)| *x).collect();
+            xids.into_iter().filter_map(|xid| waiting.remove(&xid)).collect()
+        };
+        lost.into_iter().for_each(Waiting::lose);
+    }
+}
+
+#[derive(Debug, Default)]
+struct Writer {
+    stream: Option<TcpStream>,
+    /// Counts the connections made; the current one's number.
+    generation: u64,
+    source_port: Option<u16>,
+}
+
+/// One pipelined connection to a target, made anew when it breaks.
+#[derive(Debug)]
+pub(super) struct Connection {
+    peer: SocketAddr,
+    privileged: bool,
+    record_bytes_max: usize,
+    write_timeout: Duration,
+    writer: Mutex<Writer>,
+    shared: Arc<Shared>,
+    /// Payload bytes and calls in flight; what `NfsMount` chooses a connection by.
+    pub(super) load: AtomicU64,
+}
+
+/// One call to be sent: its xid, its bytes in the window's buffer, and the payload that follows them.
+pub(super) struct Outgoing<'a> {
+    pub(super) xid: u32,
+    pub(super) head: std::ops::Range<usize>,
+    pub(super) payload: Option<&'a [u8]>,
+    pub(super) buf: Vec<u8>,
+}
+
+impl Connection {
+    /// A connection to `peer` that is made when first used. `privileged` asks for a source port below 1024.
+    pub(super) fn new(
+        peer: SocketAddr,
+        privileged: bool,
+        record_bytes_max: usize,
+        write_timeout: Duration,
+    ) -> Connection {
+        Connection {
+            peer,
+            privileged,
+            record_bytes_max,
+            write_timeout,
+            writer: Mutex::default(),
+            shared: Arc::default(),
+            load: AtomicU64::new(0),
+        }
+    }
+
+    /// Sends a window's calls with one system call where the socket takes them; connects first when needed.
+    ///
+    /// Returns the connection's generation and whether a connection had to be made. An error means that nothing was sent
+    /// and the buffers are back in `calls`; once sent, whatever happens shows in the window.
+    pub(super) fn send(
+        &self,
+        window: &Arc<Window>,
+        heads: &[u8],
+        calls: &mut [Outgoing<'_>],
+    ) -> io::Result<(u64, bool)> {
+        let mut writer = lock(&self.writer);
+        if writer.stream.is_some() && self.shared.broken.load(Ordering::SeqCst) >= writer.generation {
+            Self::drop_stream(&mut writer);
+        }
+        let connected = writer.stream.is_none();
+        if connected {
+            self.connect(&mut writer)?;
+        }
+        let generation = writer.generation;
+        {
+            let mut waiting = lock(&self.shared.waiting);
+            for (slot, call) in calls.iter_mut().enumerate() {
+                let buf = std::mem::take(&mut call.buf);
+                let earlier = waiting.insert(call.xid, Waiting { window: window.clone(), slot, buf, generation });
+                debug_assert!(earlier.is_none(), "xids are unique while in flight");
+            }
+        }
+        let stream = writer.stream.as_ref().expect("connected above");
+        let written = write_window(stream, heads, calls);
+        // The reader may have given up between the check above and the insertion; then nobody else would return these calls.
+        if written.is_err() || self.shared.broken.load(Ordering::SeqCst) >= generation {
+            Self::drop_stream(&mut writer);
+            self.shared.break_off(generation);
+        }
+        Ok((generation, connected))
+    }
+
+    /// Ends the connection of that generation, if it is still the current one; its calls come back as lost.
+    pub(super) fn kill(&self, generation: u64) {
+        let mut writer = lock(&self.writer);
+        if writer.generation == generation {
+            Self::drop_stream(&mut writer);
+        }
+        self.shared.break_off(generation);
+    }
+
+    fn drop_stream(writer: &mut Writer) {
+        if let Some(stream) = writer.stream.take() {
+            // Linger 0 ends it with a reset, so that no TIME_WAIT keeps the source port from the next connection.
+            let _ = socket2::SockRef::from(&stream).set_linger(Some(Duration::ZERO));
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn connect(&self, writer: &mut Writer) -> io::Result<()> {
+        let stream = open_stream(self.peer, self.privileged, writer.source_port)?;
+        stream.set_nodelay(true)?;
+        stream.set_write_timeout(Some(self.write_timeout))?;
+        writer.source_port = Some(stream.local_addr()?.port());
+        writer.generation += 1;
+        let (generation, shared, record_bytes_max) = (writer.generation, self.shared.clone(), self.record_bytes_max);
+        let incoming = stream.try_clone()?;
+        std::thread::Builder::new().name("nfs-reader".into()).stack_size(256 << 10).spawn(move || {
+            reader::read_replies(incoming, &shared, record_bytes_max);
+            shared.break_off(generation);
+        })?;
+        writer.stream = Some(stream);
+        Ok(())
+    }
+}
+
+impl Drop for Connection {
+    /// Ends the reader thread; nothing is in flight any more, so nothing can be lost.
+    fn drop(&mut self) {
+        if let Some(stream) = lock(&self.writer).stream.take() {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("nothing panics while it holds a connection's lock")
+}
+
+fn write_window(stream: &TcpStream, heads: &[u8], calls: &[Outgoing<'_>]) -> io::Result<()> {
+    const PADDING: [u8; 3] = [0; 3];
+    if calls.iter().all(|c| c.payload.is_none()) {
+        return (&mut &*stream).write_all(heads);
+    }
+    let mut slices = Vec::with_capacity(calls.len() * 3);
+    for call in calls {
+        slices.push(IoSlice::new(&heads[call.head.clone()]));
+        if let Some(payload) = call.payload {
+            slices.push(IoSlice::new(payload));
+            slices.push(IoSlice::new(&PADDING[..payload.len().wrapping_neg() % 4]));
+        }
+    }
+    let mut rest = &mut slices[..];
+    while !rest.is_empty() {
+        match (&mut &*stream).write_vectored(rest) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(n) => IoSlice::advance_slices(&mut rest, n),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+/// Connects, from `port` where given, else from a privileged port when asked for and allowed.
+///
+/// Ports 665 to 1023 are used: the ones below hold most well-known services.
+pub(super) fn open_stream(peer: SocketAddr, privileged: bool, port: Option<u16>) -> io::Result<TcpStream> {
+    if let Some(port) = port
+        && let Ok(stream) = connect_from(peer, Some(port))
+    {
+        return Ok(stream);
+    }
+    if privileged {
+        let start = mix(u64::from(std::process::id()) ^ mix(port_seed()));
+        for i in 0..64 {
+            let port = 1023 - u16::try_from((start + i * 7) % 359).expect("below 359");
+            match connect_from(peer, Some(port)) {
+                Ok(stream) => return Ok(stream),
+                Err(e) if e.kind() == io::ErrorKind::PermissionDenied => break,
+                Err(e) if matches!(e.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable) => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+    connect_from(peer, None)
+}
+
+/// Differs for each connection of the process, so that connections do not try the same ports in the same order.
+fn port_seed() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+fn connect_from(peer: SocketAddr, port: Option<u16>) -> io::Result<TcpStream> {
+    let socket = Socket::new(Domain::for_address(peer), Type::STREAM, Some(Protocol::TCP))?;
+    if let Some(port) = port {
+        // Lets the port of a connection that just broke be used again (RFC 1813 and servers' caches want the same port).
+        socket.set_reuse_address(true)?;
+        let any: SocketAddr = match peer {
+            SocketAddr::V4(_) => (std::net::Ipv4Addr::UNSPECIFIED, port).into(),
+            SocketAddr::V6(_) => (std::net::Ipv6Addr::UNSPECIFIED, port).into(),
+        };
+        socket.bind(&SockAddr::from(any))?;
+    }
+    socket.connect_timeout(&SockAddr::from(peer), CONNECT_TIMEOUT)?;
+    Ok(socket.into())
+}

@@ -1,0 +1,271 @@
+//! The direct NFSv3 mount: one target, spoken to over pipelined TCP connections. Several of them make a volume.
+//!
+//! Promises: every call of a window ends with an outcome; a call that got no reply is sent again with the same xid on a
+//! new connection; a repeated CREATE, REMOVE, MKDIR, RENAME or LINK that finds its own work done counts as done (`replay`);
+//! JUKEBOX is waited out; a target that stays away ends in `Status::TargetGone`, for the volume to go on elsewhere.
+//! Leaves out: NFSv4, UDP, Kerberos, locks.
+
+mod attach;
+mod connection;
+mod lowat;
+mod reader;
+mod replay;
+mod retry;
+mod url;
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::base::hash::mix;
+use crate::base::{Name, Status};
+use crate::storage::{Call, Chain, Handle, Ledger, Limits, Mount, Node, Op, Tally};
+use crate::wire::rpc::Credential;
+
+pub use attach::{AttachError, attach};
+pub use url::{Host, Url, UrlError};
+
+use connection::Connection;
+
+/// Calls of one window sent at once; larger windows go in parts. NetApp documents 128 as a connection's limit.
+const CALLS_IN_FLIGHT_MAX: usize = 64;
+/// Payload in flight to one target. At 1 GB/s and 5 ms a target needs 5 MB; more only fills socket buffers and caches.
+const PAYLOAD_IN_FLIGHT_MAX: u64 = 16 << 20;
+/// What a record may hold besides one READ's payload: RPC header, attributes, and what a listing exceeds its bound by.
+const RECORD_OVERHEAD_MAX: usize = 64 << 10;
+
+/// How a mount treats silence.
+#[derive(Clone, Copy, Debug)]
+struct Patience {
+    reply_timeout: Duration,
+    retrans: u32,
+    away_max: Duration,
+}
+
+/// One mount target of one export.
+#[derive(Debug)]
+pub struct NfsMount {
+    label: String,
+    /// This target's slot in the handles of chain nodes.
+    index: usize,
+    root: Node,
+    limits: Limits,
+    credential: Credential,
+    connections: Vec<Connection>,
+    next_xid: AtomicU32,
+    patience: Patience,
+    payload: Gate,
+    ledger: Ledger,
+    retransmitted: AtomicU64,
+    reconnects: AtomicU64,
+    /// Milliseconds after `born` of the newest reply, for the judgement "stays away".
+    heard_ms: AtomicU64,
+    born: Instant,
+    gone: AtomicBool,
+}
+
+/// A mount before its root is known.
+struct Setup {
+    label: String,
+    index: usize,
+    address: SocketAddr,
+    privileged: bool,
+    credential: Credential,
+    connections: usize,
+    patience: Patience,
+}
+
+impl NfsMount {
+    fn new(setup: Setup, root: Node, limits: Limits) -> NfsMount {
+        let record_bytes_max = limits.read_max.max(limits.list_max) as usize + RECORD_OVERHEAD_MAX;
+        let timeout = setup.patience.reply_timeout;
+        let connection = || Connection::new(setup.address, setup.privileged, record_bytes_max, timeout);
+        let seed = mix(u64::from(std::process::id()) ^ mix(crate::base::Time::now().nanos.into()) ^ setup.index as u64);
+        NfsMount {
+            label: setup.label,
+            index: setup.index,
+            root,
+            limits,
+            credential: setup.credential,
+            connections: (0..setup.connections).map(|_| connection()).collect(),
+            next_xid: AtomicU32::new(seed as u32),
+            patience: setup.patience,
+            payload: Gate::default(),
+            ledger: Ledger::default(),
+            retransmitted: AtomicU64::new(0),
+            reconnects: AtomicU64::new(0),
+            heard_ms: AtomicU64::new(0),
+            born: Instant::now(),
+            gone: AtomicBool::new(false),
+        }
+    }
+
+    /// Calls sent again with their old xid after a connection broke.
+    pub fn retransmitted(&self) -> u64 {
+        self.retransmitted.load(Ordering::Relaxed)
+    }
+
+    /// Connections made anew after one broke.
+    pub fn reconnects(&self) -> u64 {
+        self.reconnects.load(Ordering::Relaxed)
+    }
+
+    /// Counts and latencies of what was issued, each call from its first transmission to its reply.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Cuts a transfer to what the server takes at once; the outcome then says that it was a part.
+    fn cut(&self, call: &mut Call<'_>) {
+        match &mut call.op {
+            Op::Read { count, .. } => *count = (*count).min(self.limits.read_max),
+            Op::Write { data, .. } => *data = &data[..data.len().min(self.limits.write_max as usize)],
+            Op::ReadDir { bytes_max, .. } => *bytes_max = (*bytes_max).min(self.limits.list_max),
+            _ => {}
+        }
+    }
+
+    fn xid(&self) -> u32 {
+        self.next_xid.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The connection with the least in flight, so that small calls avoid one that carries bulk data.
+    fn connection(&self) -> &Connection {
+        let least = self.connections.iter().min_by_key(|c| c.load.load(Ordering::Relaxed));
+        least.expect("a mount has at least one connection")
+    }
+
+    /// The wire handle of `node` at this target; a chain node that was not yet seen here is looked up, parents first.
+    fn resolve(&self, node: &Node) -> Result<Handle, Status> {
+        let mut unknown: Vec<(Node, Name)> = Vec::new();
+        let mut at = node.clone();
+        let mut handle = loop {
+            match &at {
+                Node::Handle(handle) => break *handle,
+                Node::Chain(chain) => match (self.slot(chain)?.get(), &chain.parent) {
+                    (Some(handle), _) => break *handle,
+                    (None, None) => return Err(Status::BadHandle),
+                    (None, Some((parent, name))) => {
+                        let parent = parent.clone();
+                        unknown.push((at.clone(), name.clone()));
+                        at = parent;
+                    }
+                },
+            }
+        };
+        while let Some((child, name)) = unknown.pop() {
+            let mut calls = [Call::lookup(&Node::Handle(handle), &name)];
+            self.perform_sent(&mut calls);
+            let Node::Handle(found) = calls[0].found()?.node else { return Err(Status::BadHandle) };
+            if let Node::Chain(chain) = &child {
+                let _ = self.slot(chain)?.set(found); // another lane may have been first, with the same object
+            }
+            handle = found;
+        }
+        Ok(handle)
+    }
+
+    fn slot<'c>(&self, chain: &'c Chain) -> Result<&'c std::sync::OnceLock<Handle>, Status> {
+        chain.handles.get(self.index).ok_or(Status::BadHandle)
+    }
+
+    /// The node of a handle that this target answered with, found by `place`: a child of a chain is a chain.
+    fn node(&self, place: Option<(&Node, &Name)>, handle: Handle) -> Node {
+        if let Some((Node::Chain(dir), name)) = place {
+            let child = Node::child(dir, name.clone());
+            if let Node::Chain(chain) = &child
+                && let Ok(slot) = self.slot(chain)
+            {
+                let _ = slot.set(handle); // a new chain's slots are empty
+            }
+            return child;
+        }
+        Node::Handle(handle)
+    }
+}
+
+impl Mount for NfsMount {
+    fn root(&self) -> Node {
+        self.root.clone()
+    }
+
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn perform(&self, calls: &mut [Call<'_>]) {
+        calls.iter_mut().for_each(|call| self.cut(call));
+        for part in calls.chunks_mut(CALLS_IN_FLIGHT_MAX) {
+            self.perform_sent(part);
+            for call in part.iter_mut() {
+                if call.repeated && call.status().is_err() {
+                    replay::judge(self, call);
+                }
+            }
+        }
+    }
+
+    fn issued(&self) -> Option<Tally> {
+        Some(self.ledger.tally())
+    }
+
+    fn label(&self) -> String {
+        self.label.clone()
+    }
+}
+
+/// The nodes that a call's arguments name.
+fn nodes<'c>(call: &'c Call<'_>) -> [Option<&'c Node>; 2] {
+    match &call.op {
+        Op::Null { .. } => [None, None],
+        Op::GetAttr { node, .. }
+        | Op::SetAttr { node, .. }
+        | Op::Access { node, .. }
+        | Op::ReadLink { node, .. }
+        | Op::Read { node, .. }
+        | Op::Write { node, .. }
+        | Op::FsStat { node, .. }
+        | Op::FsInfo { node, .. }
+        | Op::PathConf { node, .. }
+        | Op::Commit { node, .. } => [Some(node), None],
+        Op::Lookup { dir, .. }
+        | Op::Create { dir, .. }
+        | Op::MkDir { dir, .. }
+        | Op::Symlink { dir, .. }
+        | Op::MkNod { dir, .. }
+        | Op::Remove { dir, .. }
+        | Op::RmDir { dir, .. }
+        | Op::ReadDir { dir, .. } => [Some(dir), None],
+        Op::Rename { from_dir, to_dir, .. } => [Some(from_dir), Some(to_dir)],
+        Op::Link { node, dir, .. } => [Some(node), Some(dir)],
+    }
+}
+
+/// Bounds the payload in flight to one target.
+#[derive(Debug, Default)]
+struct Gate {
+    used: Mutex<u64>,
+    room: Condvar,
+}
+
+impl Gate {
+    /// Runs `f` while `bytes` of the bound are held; a window larger than the bound waits for the whole of it.
+    fn pass<R>(&self, bytes: u64, f: impl FnOnce() -> R) -> R {
+        let bytes = bytes.min(PAYLOAD_IN_FLIGHT_MAX);
+        if bytes == 0 {
+            return f();
+        }
+        let used = self.used.lock().expect("nothing panics while it holds the gate");
+        let mut used = self
+            .room
+            .wait_while(used, |used| *used + bytes > PAYLOAD_IN_FLIGHT_MAX)
+            .expect("nothing panics while it holds the gate");
+        *used += bytes;
+        drop(used);
+        let result = f();
+        *self.used.lock().expect("nothing panics while it holds the gate") -= bytes;
+        self.room.notify_all();
+        result
+    }
+}

@@ -1,0 +1,164 @@
+//! The receiving half of a connection: records off the socket, each into the buffer of the call that waits for it.
+//!
+//! Small replies are cut out of a read buffer, many to a system call; the rest of a large one goes from the socket straight
+//! into its buffer. Fragmented records are joined. Whatever is malformed ends the connection.
+
+use std::io::{self, Read};
+use std::net::TcpStream;
+
+use super::connection::{Shared, Waiting};
+use super::lowat;
+
+/// One read system call takes at most this much of small replies.
+const READ_BYTES: usize = 64 << 10;
+/// RFC 5531 section 11: the high bit marks a record's last fragment.
+const LAST_FRAGMENT: u32 = 1 << 31;
+
+/// The reader sleeps until this many bytes have come for each call in flight, so that one wake-up serves several replies.
+///
+/// The smallest reply has 32 bytes with its record mark, so a quarter of the calls have to be answered at most, and a
+/// single usual reply (SETATTR's has 136) suffices for 17 calls. Measured with 20,000 small files at the simulator's
+/// 50,000 IOPS and 64 calls in flight: 12.4 us of client CPU for each RPC without, 8.4 us with 8 bytes, 7.5 us with 32.
+const WAKE_BYTES_PER_CALL: usize = 8;
+/// The most that it sleeps for, in bytes: 512 calls in flight, far above what the lanes send.
+const WAKE_BYTES_MAX: usize = 4096;
+
+struct Input<'s> {
+    shared: &'s Shared,
+    stream: TcpStream,
+    /// What the socket's wake-up is set to.
+    wake_bytes: u16,
+    /// Part of a record has been read.
+    within_record: bool,
+    buf: Box<[u8]>,
+    from: usize,
+    to: usize,
+}
+
+impl Input<'_> {
+    /// Appends exactly `len` bytes to `out`.
+    fn take(&mut self, len: usize, out: &mut Vec<u8>) -> io::Result<()> {
+        let ready = len.min(self.to - self.from);
+        out.extend_from_slice(&self.buf[self.from..self.from + ready]);
+        self.from += ready;
+        let mut missing = len - ready;
+        while missing > 0 && missing < self.buf.len() {
+            self.fill()?;
+            let part = missing.min(self.to - self.from);
+            out.extend_from_slice(&self.buf[self.from..self.from + part]);
+            self.from += part;
+            missing -= part;
+        }
+        if missing > 0 {
+            out.reserve(missing);
+            let got = (&self.stream).take(missing as u64).read_to_end(out)?;
+            if got < missing {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        Ok(())
+    }
+
+    fn word(&mut self) -> io::Result<u32> {
+        while self.to - self.from < 4 {
+            self.fill()?;
+        }
+        let bytes = self.buf[self.from..self.from + 4].try_into().expect("four bytes");
+        self.from += 4;
+        Ok(u32::from_be_bytes(bytes))
+    }
+
+    /// Reads more, keeping the at most 3 bytes of an unfinished word.
+    fn fill(&mut self) -> io::Result<()> {
+        self.buf.copy_within(self.from..self.to, 0);
+        (self.from, self.to) = (0, self.to - self.from);
+        self.set_wake_up()?;
+        loop {
+            match (&self.stream).read(&mut self.buf[self.to..]) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(n) => {
+                    self.to += n;
+                    return Ok(());
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+}
+
+impl Input<'_> {
+    /// Between records the next wake-up may wait for several replies; within one it must not, for its end may be near.
+    fn set_wake_up(&mut self) -> io::Result<()> {
+        let calls = if self.within_record { 0 } else { self.shared.in_flight() };
+        let bytes = (calls * WAKE_BYTES_PER_CALL).clamp(1, WAKE_BYTES_MAX) as u16;
+        if bytes != self.wake_bytes {
+            lowat::set(&self.stream, bytes)?;
+            self.wake_bytes = bytes;
+        }
+        Ok(())
+    }
+}
+
+/// Reads replies until the connection ends or misbehaves. Every reply goes to its window; what nobody waits for is dropped.
+pub(super) fn read_replies(stream: TcpStream, shared: &Shared, record_bytes_max: usize) {
+    let buf = vec![0; READ_BYTES].into();
+    let mut input = Input { shared, stream, wake_bytes: 1, within_record: false, buf, from: 0, to: 0 };
+    while let Ok(()) = read_reply(&mut input, shared, record_bytes_max) {}
+}
+
+fn read_reply(input: &mut Input<'_>, shared: &Shared, record_bytes_max: usize) -> io::Result<()> {
+    input.within_record = input.to > input.from;
+    let mark = input.word()?;
+    input.within_record = true;
+    let len = (mark & !LAST_FRAGMENT) as usize;
+    if len > record_bytes_max {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    // The xid decides the buffer. A first fragment too short to hold it is legal, if odd.
+    if len < 4 {
+        let record = read_fragments(input, mark, Vec::new(), record_bytes_max)?;
+        if let Some(waiting) = record.first_chunk().and_then(|xid| shared.claim(u32::from_be_bytes(*xid))) {
+            waiting.answer(record);
+        }
+        return Ok(());
+    }
+    let xid = input.word()?;
+    let Some(mut waiting) = shared.claim(xid) else {
+        input.from -= 4;
+        return read_fragments(input, mark, Vec::new(), record_bytes_max).map(drop);
+    };
+    input.from -= 4;
+    let mut record = std::mem::take(&mut waiting.buf);
+    record.clear();
+    match read_fragments(input, mark, record, record_bytes_max) {
+        Ok(record) => {
+            waiting.answer(record);
+            Ok(())
+        }
+        Err(e) => {
+            Waiting::lose(waiting);
+            Err(e)
+        }
+    }
+}
+
+fn read_fragments(
+    input: &mut Input<'_>,
+    mark: u32,
+    mut record: Vec<u8>,
+    record_bytes_max: usize,
+) -> io::Result<Vec<u8>> {
+    let mut mark = mark;
+    loop {
+        let len = (mark & !LAST_FRAGMENT) as usize;
+        if record.len() + len > record_bytes_max {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        input.take(len, &mut record)?;
+        if mark & LAST_FRAGMENT != 0 {
+            return Ok(record);
+        }
+        mark = input.word()?;
+    }
+}

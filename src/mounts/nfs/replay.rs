@@ -1,0 +1,98 @@
+//! The one place that judges what a repeated call may answer.
+//!
+//! A call whose reply was lost is sent again. Where the server remembers it (its duplicate request cache), it gets the
+//! first answer. Where it does not (other port, other target, restart), the second try of a call that was carried out
+//! finds its own work: CREATE finds EXIST, REMOVE finds NOENT. Here that is told from somebody else's work by looking.
+
+use crate::base::{Name, Status};
+use crate::storage::{Attr, AttrChange, Call, Found, How, Kind, Node, Op, Out, Special};
+
+use super::NfsMount;
+
+/// Turns the failure of a repeated call into success when the object shows that an earlier try did the work.
+pub(super) fn judge(mount: &NfsMount, call: &mut Call<'_>) {
+    match &mut call.op {
+        // An empty file with the wanted attributes and no other name is what CREATE makes; if it was there before,
+        // taking it for ours changes nothing but its name's owner of the work.
+        Op::Create { dir, name, how: How::Guarded, change, out } if *out == Err(Status::Exist) => {
+            let fits = |a: &Attr| a.kind == Kind::File && a.size == 0 && a.nlink == 1 && agrees(a, change);
+            *out = own_work(mount, dir, name, out.clone(), fits);
+        }
+        Op::MkDir { dir, name, change, out } if *out == Err(Status::Exist) => {
+            *out = own_work(mount, dir, name, out.clone(), |a| a.kind == Kind::Dir && agrees(a, change));
+        }
+        Op::MkNod { dir, name, special, change, out } if *out == Err(Status::Exist) => {
+            let kind = kind_of(*special);
+            *out = own_work(mount, dir, name, out.clone(), |a| a.kind == kind && a.nlink == 1 && agrees(a, change));
+        }
+        Op::Symlink { dir, name, target, out, .. } if *out == Err(Status::Exist) => {
+            let found = own_work(mount, dir, name, out.clone(), |a| a.kind == Kind::Symlink);
+            if let Ok(found) = found
+                && read_link(mount, &found.node).is_ok_and(|text| text == *target)
+            {
+                *out = Ok(found);
+            }
+        }
+        Op::Link { node, dir, name, out } if *out == Err(Status::Exist) => {
+            let same = |a: &Attr| get_attr(mount, node).is_ok_and(|n| (n.fsid, n.fileid) == (a.fsid, a.fileid));
+            if let Ok(found) = own_work(mount, dir, name, Err(Status::Exist), same) {
+                *out = Ok(found.attr);
+            }
+        }
+        Op::Remove { out, .. } | Op::RmDir { out, .. } if *out == Err(Status::NoEnt) => *out = Ok(()),
+        Op::Rename { to_dir, to, out, .. } if *out == Err(Status::NoEnt) && look_up(mount, to_dir, to).is_ok() => {
+            *out = Ok(());
+        }
+        _ => {}
+    }
+}
+
+fn own_work(
+    mount: &NfsMount,
+    dir: &Node,
+    name: &Name,
+    otherwise: Out<Found>,
+    fits: impl Fn(&Attr) -> bool,
+) -> Out<Found> {
+    let Ok(found) = look_up(mount, dir, name) else { return otherwise };
+    let attr = match found.attr {
+        Some(attr) => Ok(attr),
+        None => get_attr(mount, &found.node),
+    };
+    if attr.is_ok_and(|a| fits(&a)) { Ok(found) } else { otherwise }
+}
+
+/// The wanted attributes that an object shows: mode without the bits that servers clear, owner where one was asked for.
+fn agrees(attr: &Attr, change: &AttrChange) -> bool {
+    change.mode.is_none_or(|mode| mode & 0o777 == attr.mode & 0o777)
+        && change.uid.is_none_or(|uid| uid == attr.uid)
+        && change.gid.is_none_or(|gid| gid == attr.gid)
+}
+
+fn kind_of(special: Special) -> Kind {
+    match special {
+        Special::Char(..) => Kind::Char,
+        Special::Block(..) => Kind::Block,
+        Special::Socket => Kind::Socket,
+        Special::Fifo => Kind::Fifo,
+    }
+}
+
+fn look_up(mount: &NfsMount, dir: &Node, name: &Name) -> Out<Found> {
+    let mut calls = [Call::lookup(dir, name)];
+    mount.perform_sent(&mut calls);
+    calls[0].found()
+}
+
+fn get_attr(mount: &NfsMount, node: &Node) -> Out<Attr> {
+    let mut calls = [Call::get_attr(node)];
+    mount.perform_sent(&mut calls);
+    calls[0].attr()
+}
+
+fn read_link(mount: &NfsMount, node: &Node) -> Out<Vec<u8>> {
+    let mut calls = [Call::read_link(node)];
+    mount.perform_sent(&mut calls);
+    let [Call { op: Op::ReadLink { out, .. }, .. }] = calls else { return Err(Status::Protocol) };
+    out
+}

@@ -1,0 +1,266 @@
+//! Carrying a window to its replies: send, wait, and send again what was lost or put off.
+//!
+//! Three reasons to send again. The connection broke or the reply timed out: same xid, new connection. JUKEBOX: new xid,
+//! after a pause (RFC 1813 2.6). Neither goes on for ever: `retrans`, `away` and `JUKEBOX_MAX` bound them.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use crate::base::Status;
+use crate::storage::{Call, Node, Op};
+use crate::wire::nfs3::{self, Decoded};
+use crate::wire::rpc::{self, RpcError};
+
+use super::connection::{Connection, Outgoing, Reply, Window};
+use super::{NfsMount, nodes};
+
+/// First and longest pause before JUKEBOX is tried again; Linux waits 5 s each time.
+const JUKEBOX_PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(5));
+/// How long JUKEBOX is waited out.
+const JUKEBOX_MAX: Duration = Duration::from_secs(120);
+/// First and longest pause between tries to connect.
+const CONNECT_PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
+
+/// A call on its way to a reply.
+struct Try {
+    /// Its place in the window.
+    index: usize,
+    xid: u32,
+    first_sent: Option<Instant>,
+    losses: u32,
+}
+
+/// What a round of sending has to wait for before the next.
+#[derive(Default)]
+struct Round {
+    again: Vec<Try>,
+    jukebox: bool,
+}
+
+impl NfsMount {
+    /// Sends at most `CALLS_IN_FLIGHT_MAX` calls and fills their outcomes; does not judge replays.
+    pub(super) fn perform_sent(&self, calls: &mut [Call<'_>]) {
+        let mut tries: Vec<Try> = Vec::with_capacity(calls.len());
+        for (index, call) in calls.iter_mut().enumerate() {
+            match self.resolve_all(call) {
+                Ok(()) => tries.push(Try { index, xid: self.xid(), first_sent: None, losses: 0 }),
+                Err(status) => call.fail(status),
+            }
+        }
+        let payload = tries.iter().map(|t| calls[t.index].payload()).sum();
+        self.payload.pass(payload, || {
+            let connection = self.connection();
+            let load = payload + tries.len() as u64;
+            connection.load.fetch_add(load, Ordering::Relaxed);
+            self.carry(connection, calls, tries);
+            connection.load.fetch_sub(load, Ordering::Relaxed);
+        });
+    }
+
+    fn resolve_all(&self, call: &Call<'_>) -> Result<(), Status> {
+        nodes(call).into_iter().flatten().filter(|n| matches!(n, Node::Chain(_))).try_for_each(|n| {
+            self.resolve(n)?;
+            Ok(())
+        })
+    }
+
+    fn carry(&self, connection: &Connection, calls: &mut [Call<'_>], mut tries: Vec<Try>) {
+        let (mut connect_pause, mut jukebox_pause) = (CONNECT_PAUSE.0, JUKEBOX_PAUSE.0);
+        let begun = Instant::now();
+        let mut away_since: Option<Instant> = None;
+        while !tries.is_empty() {
+            if self.gone.load(Ordering::Relaxed) {
+                return give_up(calls, &tries);
+            }
+            match self.exchange(connection, calls, &mut tries) {
+                Err(_) => {
+                    let since = *away_since.get_or_insert_with(Instant::now);
+                    if since.max(self.heard()).elapsed() >= self.patience.away_max {
+                        self.gone.store(true, Ordering::Relaxed);
+                        return give_up(calls, &tries);
+                    }
+                    std::thread::sleep(connect_pause);
+                    connect_pause = (connect_pause * 2).min(CONNECT_PAUSE.1);
+                }
+                Ok(replies) => {
+                    let round = self.settle(calls, tries, replies);
+                    tries = round.again;
+                    if round.jukebox {
+                        if begun.elapsed() >= JUKEBOX_MAX {
+                            tries.retain(|t| calls[t.index].status() != Err(Status::Jukebox));
+                        }
+                        std::thread::sleep(jukebox_pause);
+                        jukebox_pause = (jukebox_pause * 2).min(JUKEBOX_PAUSE.1);
+                    }
+                    away_since =
+                        if tries.iter().any(|t| t.losses > 0) { away_since.or(Some(Instant::now())) } else { None };
+                    if away_since.is_some_and(|s| s.max(self.heard()).elapsed() >= self.patience.away_max) {
+                        self.gone.store(true, Ordering::Relaxed);
+                    }
+                }
+            }
+        }
+    }
+
+    fn heard(&self) -> Instant {
+        self.born + Duration::from_millis(self.heard_ms.load(Ordering::Relaxed))
+    }
+
+    /// Sends the tries together and waits for their replies; an error means that no connection could be had.
+    fn exchange(
+        &self,
+        connection: &Connection,
+        calls: &mut [Call<'_>],
+        tries: &mut Vec<Try>,
+    ) -> std::io::Result<Vec<Reply>> {
+        let mut bufs: Vec<Vec<u8>> = tries.iter().map(|t| lend(&mut calls[t.index])).collect();
+        let mut heads = Vec::with_capacity(tries.len() * 192);
+        let mut outgoing = Vec::with_capacity(tries.len());
+        let mut unsendable = Vec::new();
+        for (position, try_) in tries.iter().enumerate() {
+            let call = &calls[try_.index];
+            let procedure = call.proc() as u32;
+            let start =
+                rpc::begin_call(&mut heads, try_.xid, nfs3::PROGRAM, nfs3::VERSION, procedure, Some(&self.credential));
+            match nfs3::encode_args(call, &|node| self.resolve(node), &mut heads) {
+                Ok(payload) => {
+                    let padded = payload.map_or(0, |p| p.len().next_multiple_of(4));
+                    rpc::end_record(&mut heads, start, padded);
+                    let buf = std::mem::take(&mut bufs[position]);
+                    outgoing.push(Outgoing { xid: try_.xid, head: start..heads.len(), payload, buf });
+                }
+                Err(status) => {
+                    heads.truncate(start);
+                    unsendable.push((position, status));
+                }
+            }
+        }
+        let window = Window::new(outgoing.len());
+        let sent =
+            if outgoing.is_empty() { Ok(None) } else { connection.send(&window, &heads, &mut outgoing).map(Some) };
+        let mut returned: Vec<Vec<u8>> = outgoing.into_iter().map(|o| o.buf).collect();
+        for (position, status) in unsendable.into_iter().rev() {
+            calls[tries.remove(position).index].fail(status);
+        }
+        let sent = match sent {
+            Ok(sent) => sent,
+            Err(e) => {
+                tries
+                    .iter()
+                    .zip(&mut returned)
+                    .for_each(|(t, buf)| give_back(&mut calls[t.index], std::mem::take(buf)));
+                return Err(e);
+            }
+        };
+        let Some((generation, connected)) = sent else { return Ok(Vec::new()) };
+        self.note_sent(tries, generation > 1 && connected);
+        if !window.wait(self.patience.reply_timeout) {
+            connection.kill(generation);
+            // Every call of the generation has been given back by now, or its reply is being put in its place.
+            while !window.wait(Duration::from_secs(1)) {}
+        }
+        Ok(window.take())
+    }
+
+    fn note_sent(&self, tries: &mut [Try], reconnected: bool) {
+        let now = Instant::now();
+        for try_ in tries {
+            if try_.losses > 0 {
+                self.retransmitted.fetch_add(1, Ordering::Relaxed);
+            }
+            try_.first_sent.get_or_insert(now);
+        }
+        self.reconnects.fetch_add(u64::from(reconnected), Ordering::Relaxed);
+    }
+
+    /// Puts replies into their calls; returns what has to be sent again.
+    fn settle(&self, calls: &mut [Call<'_>], tries: Vec<Try>, replies: Vec<Reply>) -> Round {
+        let mut round = Round::default();
+        for (mut try_, reply) in tries.into_iter().zip(replies) {
+            let call = &mut calls[try_.index];
+            match reply {
+                Reply::Record(record, arrived) => {
+                    let heard_ms = u64::try_from((arrived - self.born).as_millis()).unwrap_or(u64::MAX);
+                    self.heard_ms.fetch_max(heard_ms, Ordering::Relaxed);
+                    self.decode(call, record);
+                    let took = try_.first_sent.map_or(Duration::ZERO, |sent| arrived.saturating_duration_since(sent));
+                    self.ledger.record(call.proc(), call.payload(), call.status().is_err(), took);
+                    if call.status() == Err(Status::Jukebox) {
+                        round.jukebox = true;
+                        round.again.push(Try { xid: self.xid(), first_sent: None, losses: 0, ..try_ });
+                    }
+                }
+                Reply::Lost(buf) => {
+                    give_back(call, buf);
+                    call.repeated = true;
+                    try_.losses += 1;
+                    if try_.losses > self.patience.retrans {
+                        call.fail(Status::NoReply);
+                    } else {
+                        round.again.push(try_);
+                    }
+                }
+                Reply::Awaited => call.fail(Status::NoReply),
+            }
+        }
+        round
+    }
+
+    fn decode(&self, call: &mut Call<'_>, record: Vec<u8>) {
+        match rpc::parse_reply(&record) {
+            Ok((_, Ok(at))) => {
+                if nfs3::decode_results(call, record, at, &|place, handle| self.node(place, handle))
+                    == Decoded::NeedsLookup
+                {
+                    self.look_up_made(call);
+                }
+            }
+            Ok((_, Err(error))) => call.fail(status_of(&error)),
+            Err(_) => call.fail(Status::Protocol),
+        }
+    }
+
+    /// RFC 1813 3.3.8 lets a server make an object and not say its handle; then it has to be asked.
+    fn look_up_made(&self, call: &mut Call<'_>) {
+        let (Op::Create { dir, name, out, .. }
+        | Op::MkDir { dir, name, out, .. }
+        | Op::Symlink { dir, name, out, .. }
+        | Op::MkNod { dir, name, out, .. }) = &mut call.op
+        else {
+            return call.fail(Status::Protocol);
+        };
+        let mut lookup = [Call::lookup(dir, name)];
+        self.perform_sent(&mut lookup);
+        *out = lookup[0].found();
+    }
+}
+
+/// Takes a READ's buffer to receive the record into.
+fn lend(call: &mut Call<'_>) -> Vec<u8> {
+    match &mut call.op {
+        Op::Read { buf, .. } => std::mem::take(buf),
+        _ => Vec::new(),
+    }
+}
+
+fn give_back(call: &mut Call<'_>, lent: Vec<u8>) {
+    if let Op::Read { buf, .. } = &mut call.op {
+        *buf = lent;
+    }
+}
+
+fn give_up(calls: &mut [Call<'_>], tries: &[Try]) {
+    tries.iter().for_each(|t| calls[t.index].fail(Status::TargetGone));
+}
+
+fn status_of(error: &RpcError) -> Status {
+    match error {
+        RpcError::Denied(_) => Status::Denied,
+        RpcError::ProcUnavail
+        | RpcError::ProgUnavail
+        | RpcError::ProgMismatch { .. }
+        | RpcError::RpcMismatch { .. } => Status::NotSupp,
+        RpcError::SystemErr => Status::ServerFault,
+        RpcError::GarbageArgs | RpcError::Malformed => Status::Protocol,
+    }
+}

@@ -1,0 +1,288 @@
+//! partar through the binary, on directories of this host: GNU tar's habits, messages and exit statuses.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::process::{Command, Stdio};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::cli_support::{Bench, NAMES, PARFS, Ran, assert_sample, header, sample_tar, send};
+
+#[test]
+fn every_spelling_of_the_command_line_extracts() {
+    for line in ["xf a.tar -C out", "pxfC a.tar out -P 4", "-xf a.tar --directory=out", "-C out -x --file a.tar -P2"] {
+        let bench = Bench::new();
+        let ran = bench.run(line).ok();
+        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""), "{line}");
+        assert_sample(&bench.out());
+    }
+}
+
+#[test]
+fn an_archive_comes_through_a_pipe() {
+    for line in ["pxf - -P 32 -C out", "-x -C out", "x -C out"] {
+        let bench = Bench::new();
+        bench.run_with(line, &sample_tar()).ok();
+        assert_sample(&bench.out());
+    }
+}
+
+#[test]
+fn without_a_directory_it_extracts_here() {
+    let bench = Bench::new();
+    bench.run("xf a.tar").ok();
+    assert_sample(&bench.path("."));
+}
+
+#[test]
+fn it_is_called_by_a_link_or_by_its_name_as_a_command() {
+    for name in ["partar", "tar"] {
+        let bench = Bench::new();
+        let (archive, out) = (bench.path("a.tar"), bench.out());
+        let output = Command::new(PARFS).arg(name).arg("xf").arg(&archive).arg("-C").arg(&out).output().unwrap();
+        Ran::of(output).ok();
+        assert_sample(&out);
+    }
+    let bench = Bench::new();
+    for later in ["parcp", "parrm", "parload"] {
+        symlink(PARFS, bench.path(later)).unwrap();
+        let output = Command::new(bench.path(later)).arg("x").output().unwrap();
+        Ran::of(output).failed(&format!("parfs: {later} is not in this version"));
+    }
+    let parfs = |arg: &str| Ran::of(Command::new(PARFS).arg(arg).output().unwrap());
+    parfs("plan").failed("plan is not in this version");
+    parfs("nothing").failed("there is no command 'nothing'");
+    assert!(parfs("--version").ok().stdout.starts_with("parfs "));
+    Ran::of(Command::new(PARFS).output().unwrap()).failed("Usage: parfs COMMAND");
+}
+
+#[test]
+fn compressed_archives_are_known_by_their_content() {
+    let bench = Bench::new();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&sample_tar()).unwrap();
+    fs::write(bench.path("a.tgz"), gzip.finish().unwrap()).unwrap();
+    fs::write(bench.path("a.zst"), zstd::encode_all(&sample_tar()[..], 1).unwrap()).unwrap();
+    for line in ["xzf a.tgz", "xf a.tgz", "xf a.zst", "-x --zstd -f a.zst", "xaf a.zst"] {
+        let ran = bench.run(&format!("{line} -C out")).ok();
+        assert_eq!(ran.stderr, "", "{line}");
+        assert_sample(&bench.out());
+        fs::remove_dir_all(bench.path("out/top")).unwrap();
+    }
+    let ran = bench.run("xJf a.tgz -C out").ok();
+    assert_eq!(ran.stderr, "partar: a.tgz: is Gzip by its content, not Xz as -J says\n");
+    assert_sample(&bench.out());
+}
+
+#[test]
+fn names_are_listed_in_archive_order_and_quoted() {
+    let bench = Bench::new();
+    let ran = bench.run("xvf a.tar -C out -P 4").ok();
+    assert_eq!(ran.stdout.lines().collect::<Vec<_>>(), NAMES);
+    for part in ["5 members", "Procedure", "CREATE", "of 50,000", "Bound by"] {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    let mut tar = tar::Builder::new(Vec::new());
+    tar.append(&header(b"a\nb\\c\xff", tar::EntryType::Regular, 0o644, 0), &b""[..]).unwrap();
+    fs::write(bench.path("odd.tar"), tar.into_inner().unwrap()).unwrap();
+    assert_eq!(bench.run("xvf odd.tar -C out").ok().stdout, "a\\nb\\\\c\\377\n");
+    assert!(bench.out().join(std::ffi::OsStr::from_bytes(b"a\nb\\c\xff")).exists());
+}
+
+#[test]
+fn a_listing_that_nobody_reads_is_no_error() {
+    let bench = Bench::new();
+    let mut command = bench.command("xvf a.tar -C out");
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    Ran::of(command.stdout(writer).output().unwrap()).ok();
+    assert_sample(&bench.out());
+}
+
+#[test]
+fn existing_files_are_replaced_kept_skipped_or_written_into() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.path("out/top")).unwrap();
+    let (file, other) = (bench.path("out/top/a.txt"), bench.path("other"));
+    let put = || {
+        // The other name shows whether the file was written into or replaced.
+        let _gone = fs::remove_file(&file);
+        fs::write(&other, "old").unwrap();
+        fs::hard_link(&other, &file).unwrap();
+    };
+    let state = || (fs::read_to_string(&file).unwrap(), fs::read_to_string(&other).unwrap());
+    let was = |a: &str, b: &str| (a.to_string(), b.to_string());
+
+    put();
+    bench.run("xf a.tar -C out top/a.txt").ok();
+    assert_eq!(state(), was("alpha", "old"));
+    put();
+    bench.run("xkf a.tar -C out top/a.txt").failed("partar: top/a.txt: ");
+    assert_eq!(state(), was("old", "old"));
+    let ran = bench.run("xf a.tar -C out --skip-old-files top/a.txt").ok();
+    assert_eq!((state(), ran.stderr.as_str()), (was("old", "old"), ""));
+    bench.run("xf a.tar -C out --overwrite top/a.txt").ok();
+    assert_eq!(state(), was("alpha", "alpha"));
+}
+
+#[test]
+fn a_failure_is_told_once_and_the_rest_is_extracted() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.path("out/top")).unwrap();
+    fs::write(bench.path("out/top/a.txt"), "old").unwrap();
+    let ran = bench.run("xkf a.tar -C out").failed("partar: top/a.txt: ");
+    assert!(ran.stderr.contains("File exists"), "{ran:?}");
+    assert!(ran.stderr.ends_with("partar: Exiting with failure status due to previous errors\n"), "{ran:?}");
+    assert_eq!(fs::read_to_string(bench.path("out/top/a.txt")).unwrap(), "old");
+    assert_eq!(fs::metadata(bench.path("out/top/sub/b.log")).unwrap().len(), 10_000);
+}
+
+#[test]
+fn members_are_chosen_stripped_and_left_out() {
+    let bench = Bench::new();
+    let extracted = |line: &str| {
+        fs::remove_dir_all(bench.out()).unwrap();
+        fs::create_dir(bench.out()).unwrap();
+        bench.run(&format!("{line} -C out")).ok();
+        let walk = walkdir::WalkDir::new(bench.out()).min_depth(1).sort_by_file_name();
+        let files = walk.into_iter().map(Result::unwrap).filter(|e| !e.file_type().is_dir());
+        files.map(|e| e.path().strip_prefix(bench.out()).unwrap().display().to_string()).collect::<Vec<_>>().join(" ")
+    };
+    fs::write(bench.path("patterns"), "*.log").unwrap();
+    assert_eq!(extracted("xf a.tar"), "top/a.txt top/link top/sub/b.log");
+    assert_eq!(extracted("xf a.tar --strip-components=1"), "a.txt link sub/b.log");
+    assert_eq!(extracted("xf a.tar --exclude *.log"), "top/a.txt top/link");
+    assert_eq!(extracted("xf a.tar -X patterns --exclude link"), "top/a.txt");
+    assert_eq!(extracted("xf a.tar top/sub"), "top/sub/b.log");
+    assert_eq!(extracted("xf a.tar --wildcards *.log"), "top/sub/b.log");
+    bench.run("xf a.tar -C out nothing top/a.txt").failed("partar: nothing: Not found in archive");
+    assert_eq!(fs::read(bench.path("out/top/a.txt")).unwrap(), b"alpha");
+}
+
+#[test]
+fn modes_follow_the_umask_unless_they_are_to_be_exact() {
+    for (flag, file, dir) in [("-p", 0o666, 0o755), ("--no-same-permissions", 0o640, 0o750)] {
+        let bench = Bench::new();
+        let shell = "umask 027; exec \"$0\" \"$@\"";
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(shell).arg(bench.path("partar")).args(["-xf", "a.tar", "-C", "out", flag]);
+        Ran::of(command.current_dir(bench.path(".")).output().unwrap()).ok();
+        let mode = |name: &str| fs::metadata(bench.path(name)).unwrap().permissions().mode() & 0o7777;
+        assert_eq!((mode("out/top/a.txt"), mode("out/top")), (file, dir), "{flag}");
+    }
+}
+
+#[test]
+fn times_are_the_archives_or_now() {
+    let bench = Bench::new();
+    bench.run("xf a.tar -C out").ok();
+    for name in ["out/top", "out/top/a.txt", "out/top/sub"] {
+        assert_eq!(fs::metadata(bench.path(name)).unwrap().mtime(), 1_600_000_000, "{name}");
+    }
+    bench.run("xmf a.tar -C out").ok();
+    assert_ne!(fs::metadata(bench.path("out/top/a.txt")).unwrap().mtime(), 1_600_000_000);
+}
+
+#[test]
+fn what_cannot_be_opened_is_fatal() {
+    let bench = Bench::new();
+    let fatal = "partar: Error is not recoverable: exiting now\n";
+    let ran = bench.run("xf none.tar -C out").failed("partar: none.tar: Cannot open: No such file or directory\n");
+    assert!(ran.stderr.ends_with(fatal), "{ran:?}");
+    bench.run("xf a.tar -C none").failed("partar: none: Cannot open: No such file or directory\n");
+    bench.run("xf a.tar -C a.tar").failed("partar: a.tar: Cannot open: Not a directory\n");
+    bench.run("xf out").failed("partar: out: Cannot read: Is a directory\n");
+    bench.run("xf a.tar -C out -X none").failed("partar: none: Cannot open: No such file or directory\n");
+    bench.run("xf a.tar -C nfs://127.0.0.1:1/e").failed("partar: nfs://127.0.0.1:1/e: Cannot mount: ");
+}
+
+#[test]
+fn what_is_no_archive_or_ends_early_is_said() {
+    let bench = Bench::new();
+    fs::write(bench.path("text.tar"), "no archive\n".repeat(1000)).unwrap();
+    bench.run("xf text.tar -C out").failed("This does not look like a tar archive");
+    for cut in [2_000, 5_000] {
+        let _absent = fs::remove_dir_all(bench.path("out/top"));
+        fs::write(bench.path("cut.tar"), &sample_tar()[..cut]).unwrap();
+        bench.run("xf cut.tar -C out").failed("Unexpected EOF in archive");
+        assert_eq!(fs::read(bench.path("out/top/a.txt")).unwrap(), b"alpha", "{cut}");
+        let _absent = fs::remove_dir_all(bench.path("out/top"));
+        bench.run_with("xf - -C out", &sample_tar()[..cut]).failed("Unexpected EOF in archive");
+        assert_eq!(fs::read(bench.path("out/top/a.txt")).unwrap(), b"alpha", "{cut}");
+    }
+}
+
+fn report(bench: &Bench) -> Value {
+    serde_json::from_slice(&fs::read(bench.path("run.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn the_report_tells_what_was_done_and_what_it_cost() {
+    let bench = Bench::new();
+    bench.run("xf a.tar -C out -P 3 --window 2 --report run.json").ok();
+    let report = report(&bench);
+    assert_eq!((&report["schema"], &report["program"]), (&1.into(), &"partar".into()));
+    assert_eq!((&report["exit_status"], &report["failures"]), (&0.into(), &0.into()));
+    let extracted = &report["extracted"];
+    for (what, count) in [("members", 5), ("files", 2), ("dirs", 2), ("bytes", 10_005)] {
+        assert_eq!(extracted[what], Value::from(count), "{what}");
+    }
+    assert_eq!(report["shape"], serde_json::json!({"lanes": 3, "window": 2}));
+    let target = &report["targets"][0];
+    let procedures = target["procedures"].as_array().unwrap();
+    let of = |name: &str| procedures.iter().find(|p| p["procedure"] == name).unwrap_or_else(|| panic!("no {name}"));
+    assert_eq!((&of("CREATE")["calls"], &of("WRITE")["bytes"]), (&2.into(), &10_005.into()));
+    let shares: f64 = procedures.iter().map(|p| p["share"].as_f64().unwrap()).sum();
+    assert!((shares - 1.0).abs() < 1e-9, "{shares}");
+    assert!(report["bound"]["because"].is_string());
+}
+
+#[test]
+fn the_report_is_written_also_when_the_run_fails() {
+    let bench = Bench::new();
+    bench.run("xf none.tar -C out --report run.json").failed("none.tar");
+    let fatal = report(&bench);
+    assert_eq!(fatal["exit_status"], Value::from(2));
+    assert!(fatal["fatal"].as_str().unwrap().contains("none.tar"));
+    fs::create_dir_all(bench.path("out/top")).unwrap();
+    fs::write(bench.path("out/top/a.txt"), "old").unwrap();
+    bench.run("xkf a.tar -C out --report run.json").failed("top/a.txt");
+    let failed = report(&bench);
+    assert_eq!((&failed["failures"], &failed["failed"][0]["path"]), (&1.into(), &"top/a.txt".into()));
+    bench.run("xf a.tar -C out --report none/run.json").failed("partar: none/run.json: Cannot write: ");
+}
+
+#[test]
+fn totals_and_progress_are_told_where_they_are_asked_for() {
+    let bench = Bench::new();
+    let ran = bench.run("xf a.tar -C out --totals --progress").ok();
+    assert!(ran.stderr.lines().last().unwrap().starts_with("Total bytes read: "), "{ran:?}");
+}
+
+#[test]
+fn a_signal_ends_the_run_in_order() {
+    for (signal, status) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let bench = Bench::new();
+        let mut command = bench.command("-xvvf - -C out --report run.json");
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(&sample_tar()[..1536]).unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        // Signals are watched by the time the setup is told.
+        stderr.read_line(&mut line).unwrap();
+        assert!(line.contains("lanes of"), "{line}");
+        send(&child, signal);
+        let mut rest = String::new();
+        std::io::Read::read_to_string(&mut stderr, &mut rest).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(status), "{rest}");
+        assert!(rest.contains("a second one ends at once"), "{rest}");
+        let report = report(&bench);
+        assert_eq!(report["exit_status"], Value::from(status));
+        assert!(report["stopped"].is_string(), "{report}");
+        drop(stdin);
+    }
+}

@@ -1,0 +1,69 @@
+//! partar, the simulator and the demo through the binary, over NFSv3 on the loopback.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::cli_support::{Bench, NAMES, PARFS, Ran, Sim, assert_sample};
+
+fn json(path: std::path::PathBuf) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+#[test]
+fn an_archive_goes_to_a_served_directory_through_all_targets() {
+    let bench = Bench::new();
+    let dir = tempfile::tempdir().unwrap();
+    let sim = Sim::start(&["--dir", dir.path().to_str().unwrap(), "--targets", "2", "--unlimited"]);
+    assert_eq!(sim.url.matches("127.0.0.1:").count(), 2, "{}", sim.url);
+    let ran = bench.run(&format!("xvf a.tar -C {} --report run.json", sim.url)).ok();
+    assert_eq!(ran.stdout.lines().collect::<Vec<_>>(), NAMES);
+    assert_sample(dir.path());
+    let report = json(bench.path("run.json"));
+    let targets = report["targets"].as_array().unwrap();
+    assert_eq!(targets.len(), 2);
+    let written: u64 = targets.iter().map(|t| t["bytes"].as_u64().unwrap()).sum();
+    assert_eq!(written, 10_005);
+    assert!(targets.iter().all(|t| t["retransmitted"] == 0 && t["gone"] == false));
+}
+
+#[test]
+fn the_simulator_reports_what_it_served_when_it_is_ended() {
+    let bench = Bench::new();
+    let report = bench.path("sim.json");
+    let sim = Sim::start(&["--unlimited", "--report", report.to_str().unwrap()]);
+    bench.run(&format!("xf a.tar -C {}", sim.url)).ok();
+    // What it serves, it still has.
+    bench.run(&format!("xkf a.tar -C {}", sim.url)).failed("File exists");
+    assert_eq!(sim.end(), (Some(0), String::new()));
+    assert!(json(report)["targets"].is_array());
+}
+
+#[test]
+fn a_simulator_may_serve_for_a_time() {
+    let run = Command::new(PARFS).args(["sim", "--seconds", "0.05", "--live"]).stdin(Stdio::null()).output();
+    let ran = Ran::of(run.unwrap()).ok();
+    assert!(ran.stdout.starts_with("nfs://127.0.0.1:"), "{ran:?}");
+}
+
+#[test]
+fn wrong_options_of_the_simulator_and_the_demo_are_named() {
+    let run = |line: &str| Ran::of(Command::new(PARFS).args(line.split_whitespace()).output().unwrap());
+    run("sim --targets 0").failed("--targets");
+    run("sim --dir /does-not-exist").failed("parfs sim: /does-not-exist: Cannot open: No such file or directory");
+    run("sim --fault nonsense").failed("--fault");
+    run("demo --scale 0").failed("--scale");
+    run("demo --files 0").failed("--files");
+}
+
+#[test]
+fn the_demo_compares_three_runs() {
+    let run = Command::new(PARFS)
+        .args(["demo", "--files", "300", "--scale", "10", "--latency", "0.1ms", "--targets", "2"])
+        .output();
+    let ran = Ran::of(run.unwrap()).ok();
+    for part in ["one call at a time", "parallel, one target", "parallel, all targets", "speed-up", "partar xf"] {
+        assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
+    }
+}

@@ -1,0 +1,399 @@
+//! The direct client's transport against a server whose every reply a script decides: late, lost, twice, in pieces,
+//! out of order, absurd. Beneath the script is a `MemoryMount`, so what was carried out can be counted.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use parfs::base::{Name, Proc, Status};
+use parfs::mounts::MemoryMount;
+use parfs::mounts::nfs::{AttachError, NfsMount, Url, attach};
+use parfs::storage::{AttrChange, Call, Handle, How, Ledger, Mount, Node, Op, Stable};
+use parfs::wire::mount3;
+use parfs::wire::nfs3::{self, Asked, decode_args, encode_failure, encode_results};
+use parfs::wire::record::Records;
+use parfs::wire::rpc::{begin_reply, end_record, parse_call};
+
+/// What the script does with one reply.
+enum Act {
+    /// Sends it.
+    Send,
+    /// Carries the call out and drops the reply; the connection stays.
+    Drop,
+    /// Carries the call out and resets the connection.
+    Reset,
+    /// Resets the connection and does not carry the call out.
+    ResetBefore,
+    /// Sends it twice.
+    Twice,
+    /// Sends it as fragments of this many bytes, each in its own segment.
+    Fragments(usize),
+    /// Holds it until the next reply was sent.
+    AfterNext,
+    /// Sends these bytes in its place and then nothing more.
+    Bytes(Vec<u8>),
+    /// Answers with this status and does not carry the call out.
+    Fail(Status),
+}
+
+/// A script sees each NFS call's procedure and its number among those of the same procedure, from 0.
+type Script = dyn Fn(Proc, usize) -> Act + Send + Sync;
+
+struct Scripted {
+    memory: Arc<MemoryMount>,
+    /// Each byte of a handle on the wire is that of memory with this added: servers that do not share handles.
+    skew: u8,
+    script: Box<Script>,
+    counts: Mutex<[usize; Proc::COUNT]>,
+    carried_out: Ledger,
+    connections: AtomicUsize,
+    open: AtomicBool,
+    url: String,
+}
+
+impl Scripted {
+    fn start(script: impl Fn(Proc, usize) -> Act + Send + Sync + 'static) -> Arc<Scripted> {
+        Scripted::serving(Arc::new(MemoryMount::new()), 0, script)
+    }
+
+    fn serving(
+        memory: Arc<MemoryMount>,
+        skew: u8,
+        script: impl Fn(Proc, usize) -> Act + Send + Sync + 'static,
+    ) -> Arc<Scripted> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("nfs://{}/?timeo=3&retrans=3&away=1&nconnect=1", listener.local_addr().unwrap());
+        let server = Arc::new(Scripted {
+            memory,
+            skew,
+            script: Box::new(script),
+            counts: Mutex::new([0; Proc::COUNT]),
+            carried_out: Ledger::default(),
+            connections: AtomicUsize::new(0),
+            open: AtomicBool::new(true),
+            url,
+        });
+        let weak = Arc::downgrade(&server);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let Some(server) = weak.upgrade().filter(|s| s.open.load(Ordering::SeqCst)) else { return };
+                server.connections.fetch_add(1, Ordering::SeqCst);
+                std::thread::spawn(move || server.serve(stream.unwrap()));
+            }
+        });
+        server
+    }
+
+    fn mount(&self) -> Arc<NfsMount> {
+        attach(&Url::parse(&self.url).unwrap()).unwrap().remove(0)
+    }
+
+    fn serve(&self, mut stream: TcpStream) {
+        let mut records = Records::new(2 << 20);
+        let mut buf = vec![0; 1 << 16];
+        let mut held: Vec<u8> = Vec::new();
+        while let Ok(n @ 1..) = stream.read(&mut buf) {
+            let mut requests = Vec::new();
+            records.push(&buf[..n], |record| requests.push(record.to_vec())).unwrap();
+            for request in requests {
+                if !self.answer(&request, &mut stream, &mut held) {
+                    let _ = socket2::SockRef::from(&stream).set_linger(Some(std::time::Duration::ZERO));
+                    return;
+                }
+            }
+        }
+        let _ = stream.shutdown(Shutdown::Both);
+    }
+
+    /// False ends the connection.
+    fn answer(&self, request: &[u8], stream: &mut TcpStream, held: &mut Vec<u8>) -> bool {
+        let head = parse_call(request).unwrap();
+        let mut reply = Vec::new();
+        let start = begin_reply(&mut reply, head.xid);
+        if head.program == mount3::PROGRAM {
+            let root = self.handle(&self.memory.root());
+            mount3::encode_mounted(&Ok(mount3::Mounted { root, flavors: vec![1] }), &mut reply);
+            end_record(&mut reply, start, 0);
+            return stream.write_all(&reply).is_ok();
+        }
+        assert_eq!(head.program, nfs3::PROGRAM);
+        let proc = Proc::from_number(head.procedure).unwrap();
+        let number = {
+            let mut counts = self.counts.lock().unwrap();
+            counts[proc as usize] += 1;
+            counts[proc as usize] - 1
+        };
+        let act = (self.script)(proc, number);
+        match act {
+            Act::ResetBefore => return false,
+            Act::Fail(status) => {
+                encode_failure(proc, status, &mut reply);
+                end_record(&mut reply, start, 0);
+                return stream.write_all(&reply).is_ok();
+            }
+            _ => {}
+        }
+        let Asked::Call(call) = decode_args(proc, request, head.args, &|handle| Ok(self.node(handle))).unwrap().asked
+        else {
+            panic!("the client never looks up dots")
+        };
+        let mut calls = [call];
+        self.memory.perform(&mut calls);
+        self.carried_out.record(proc, 0, calls[0].status().is_err(), Default::default());
+        let payload =
+            encode_results(&calls[0], &|node| self.handle(node), &mut reply).map(<[u8]>::to_vec).unwrap_or_default();
+        reply.extend_from_slice(&payload);
+        reply.resize(reply.len().next_multiple_of(4), 0);
+        end_record(&mut reply, start, 0);
+        let sent = match act {
+            Act::Drop => Ok(()),
+            Act::Reset => return false,
+            Act::Twice => stream.write_all(&[reply.clone(), reply].concat()),
+            Act::Fragments(size) => send_fragments(stream, &reply[4..], size),
+            Act::AfterNext => {
+                held.extend_from_slice(&reply);
+                return true;
+            }
+            Act::Bytes(bytes) => stream.write_all(&bytes).and_then(|()| stream.shutdown(Shutdown::Write)),
+            _ => stream.write_all(&reply),
+        };
+        sent.and_then(|()| stream.write_all(&std::mem::take(held))).is_ok()
+    }
+
+    fn handle(&self, node: &Node) -> Handle {
+        let Node::Handle(handle) = node else { panic!("memory has handles") };
+        skewed(handle, |b| b.wrapping_add(self.skew))
+    }
+
+    fn node(&self, handle: Handle) -> Node {
+        Node::Handle(skewed(&handle, |b| b.wrapping_sub(self.skew)))
+    }
+
+    fn host(&self) -> &str {
+        self.url.trim_start_matches("nfs://").split('/').next().unwrap()
+    }
+
+    fn carried_out(&self, proc: Proc) -> u64 {
+        self.carried_out.tally().get(proc).calls
+    }
+}
+
+impl Drop for Scripted {
+    fn drop(&mut self) {
+        self.open.store(false, Ordering::SeqCst);
+        // Wakes the listener, which then ends.
+        let _ = TcpStream::connect(self.host());
+    }
+}
+
+fn skewed(handle: &Handle, f: impl Fn(u8) -> u8) -> Handle {
+    let bytes: Vec<u8> = handle.as_bytes().iter().map(|b| f(*b)).collect();
+    Handle::new(&bytes).unwrap()
+}
+
+fn send_fragments(stream: &mut TcpStream, record: &[u8], size: usize) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    let last = record.len().div_ceil(size) - 1;
+    for (i, fragment) in record.chunks(size).enumerate() {
+        let mark = fragment.len() as u32 | if i == last { 1 << 31 } else { 0 };
+        stream.write_all(&mark.to_be_bytes())?;
+        stream.write_all(fragment)?;
+    }
+    Ok(())
+}
+
+fn name(i: usize) -> Name {
+    Name::new(format!("file-{i}").as_bytes()).unwrap()
+}
+
+/// Creates four files in one window.
+fn create_four(mount: &NfsMount) -> Vec<Result<(), Status>> {
+    let root = mount.root();
+    let change = AttrChange { mode: Some(0o644), ..AttrChange::default() };
+    let mut calls: Vec<Call<'_>> = (0..4).map(|i| Call::create(&root, &name(i), How::Guarded, change)).collect();
+    mount.perform(&mut calls);
+    calls.iter().map(Call::status).collect()
+}
+
+#[test]
+fn a_repeated_create_finds_its_own_work() {
+    for (label, act) in [("drop", 0), ("reset", 1), ("reset before", 2)] {
+        let server = Scripted::start(move |proc, n| match (proc, n, act) {
+            (Proc::Create, 1, 0) => Act::Drop,
+            (Proc::Create, 1, 1) => Act::Reset,
+            (Proc::Create, 1, 2) => Act::ResetBefore,
+            _ => Act::Send,
+        });
+        let mount = server.mount();
+        assert_eq!(create_four(&mount), [Ok(()); 4], "{label}");
+        assert!(mount.retransmitted() >= 1, "{label}");
+        assert!(server.connections.load(Ordering::SeqCst) >= 3, "{label}: MOUNT, then two for NFS");
+    }
+}
+
+#[test]
+fn an_existing_file_is_not_taken_for_a_repeated_creates_work() {
+    let server = Scripted::start(|proc, n| if proc == Proc::Create && n == 1 { Act::ResetBefore } else { Act::Send });
+    let mount = server.mount();
+    let root = mount.root();
+    let mut calls = [Call::create(&root, &name(7), How::Guarded, AttrChange::default())];
+    mount.perform(&mut calls);
+    let file = calls[0].found().unwrap().node;
+    mount.perform(&mut [Call::write(&file, 0, b"somebody else's", Stable::FileSync)]);
+    let mut calls = [Call::create(&root, &name(7), How::Guarded, AttrChange::default())];
+    mount.perform(&mut calls);
+    assert!(calls[0].repeated, "the reset made it a repeated call");
+    assert_eq!(calls[0].status(), Err(Status::Exist));
+}
+
+/// Each procedure that is not idempotent: its reply is lost, it is carried out a second time, and counts as done.
+#[test]
+fn every_lost_reply_of_a_nonidempotent_call_ends_well() {
+    type Make = fn(&Node, &Node) -> Call<'static>;
+    let cases: [(Proc, Make); 7] = [
+        (Proc::MkDir, |root, _| Call::mkdir(root, &name(1), AttrChange::default())),
+        (Proc::Symlink, |root, _| Call::symlink(root, &name(2), b"to/where", AttrChange::default())),
+        (Proc::MkNod, |root, _| Call::mknod(root, &name(3), parfs::storage::Special::Fifo, AttrChange::default())),
+        (Proc::Link, |root, file| Call::link(file, root, &name(4))),
+        (Proc::Rename, |root, _| Call::rename(root, &name(0), root, &name(5))),
+        (Proc::Remove, |root, _| Call::remove(root, &name(0))),
+        (Proc::RmDir, |root, _| Call::rmdir(root, &Name::new(b"dir").unwrap())),
+    ];
+    for (proc, make) in cases {
+        let server =
+            Scripted::start(
+                move |p, n| if p == proc && n == usize::from(p == Proc::MkDir) { Act::Reset } else { Act::Send },
+            );
+        let mount = server.mount();
+        let root = mount.root();
+        let dir = Name::new(b"dir").unwrap();
+        let mut calls = [
+            Call::create(&root, &name(0), How::Guarded, AttrChange::default()),
+            Call::mkdir(&root, &dir, AttrChange::default()),
+        ];
+        mount.perform(&mut calls);
+        let file = calls[0].found().unwrap().node;
+        let mut calls = [make(&root, &file)];
+        mount.perform(&mut calls);
+        assert_eq!(calls[0].status(), Ok(()), "{proc}");
+        assert!(calls[0].repeated, "{proc}");
+        assert_eq!(server.carried_out(proc), 2 + u64::from(proc == Proc::MkDir), "{proc}");
+    }
+}
+
+#[test]
+fn replies_in_pieces_twice_and_out_of_order_are_matched_by_xid() {
+    let server = Scripted::start(|proc, n| match (proc, n % 4) {
+        (Proc::Read, 0) => Act::AfterNext,
+        (Proc::Read, 1) => Act::Twice,
+        (Proc::Read, 2) => Act::Fragments(3),
+        (Proc::Read, 3) => Act::Fragments(1000),
+        (Proc::Create, 1) => Act::Fragments(1),
+        _ => Act::Send,
+    });
+    let mount = server.mount();
+    assert_eq!(create_four(&mount), [Ok(()); 4]);
+    let root = mount.root();
+    for i in 0..4 {
+        let mut calls = [Call::lookup(&root, &name(i))];
+        mount.perform(&mut calls);
+        let node = calls[0].found().unwrap().node;
+        let text = vec![i as u8; 5000 + i];
+        let mut calls = [Call::write(&node, 0, &text, Stable::FileSync)];
+        mount.perform(&mut calls);
+        assert_eq!(calls[0].written().unwrap().count as usize, text.len());
+        let mut calls: Vec<Call<'_>> = (0..8).map(|j| Call::read(&node, j * 100, 4000, Vec::new())).collect();
+        mount.perform(&mut calls);
+        for (j, call) in calls.iter().enumerate() {
+            let Op::Read { buf, out, .. } = &call.op else { panic!() };
+            assert_eq!((out, buf.len()), (&Ok(j * 100 + 4000 >= text.len()), 4000));
+            assert!(buf.iter().all(|b| *b == i as u8));
+        }
+    }
+    assert_eq!(mount.retransmitted(), 0);
+}
+
+#[test]
+fn absurd_replies_end_the_connection_not_the_client() {
+    let absurd: [fn() -> Vec<u8>; 5] = [
+        || vec![0xff; 64],                                                   // a record of 2 GiB
+        || 0x8000_0000u32.to_be_bytes().to_vec(),                            // an empty record, then the end
+        || [0x8000_0002u32.to_be_bytes().to_vec(), vec![0, 1]].concat(),     // a record too short for an xid
+        || [0x8000_0040u32.to_be_bytes().to_vec(), vec![0; 10]].concat(),    // the end in the middle of a record
+        || [0x8000_0010u32.to_be_bytes().to_vec(), vec![0xee; 16]].concat(), // an answer to nobody's call
+    ];
+    for (i, bytes) in absurd.into_iter().enumerate() {
+        let server = Scripted::start(
+            move |proc, n| if proc == Proc::Create && n == 2 { Act::Bytes(bytes()) } else { Act::Send },
+        );
+        let mount = server.mount();
+        assert_eq!(create_four(&mount), [Ok(()); 4], "case {i}");
+        assert!(mount.reconnects() >= 1, "case {i}");
+    }
+}
+
+#[test]
+fn jukebox_is_waited_out() {
+    let server =
+        Scripted::start(
+            |proc, n| if proc == Proc::Create && n % 3 == 0 { Act::Fail(Status::Jukebox) } else { Act::Send },
+        );
+    let mount = server.mount();
+    assert_eq!(create_four(&mount), [Ok(()); 4]);
+    assert_eq!((server.carried_out(Proc::Create), mount.retransmitted()), (4, 0));
+}
+
+#[test]
+fn a_call_that_always_breaks_the_connection_fails_alone() {
+    let server = Scripted::start(|proc, _| if proc == Proc::Remove { Act::ResetBefore } else { Act::Send });
+    let mount = server.mount();
+    let root = mount.root();
+    let mut calls = [Call::remove(&root, &name(1))];
+    mount.perform(&mut calls);
+    assert_eq!(calls[0].status(), Err(Status::NoReply));
+    assert_eq!(create_four(&mount), [Ok(()); 4], "the mount is of use afterwards");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_a_clear_error() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let error = attach(&Url::parse(&format!("nfs://127.0.0.1:{port}/x")).unwrap()).unwrap_err();
+    assert!(matches!(error, AttachError::Connect { .. }), "{error}");
+    assert!(error.to_string().contains(&format!("127.0.0.1:{port}: cannot reach MOUNT")), "{error}");
+}
+
+#[test]
+fn two_servers_of_different_data_are_not_one_volume() {
+    let (one, two) = (Scripted::start(|_, _| Act::Send), Scripted::start(|_, _| Act::Send));
+    let error = attach(&Url::parse(&format!("nfs://{},{}/", one.host(), two.host())).unwrap()).unwrap_err();
+    assert!(matches!(error, AttachError::Different { .. }), "{error}");
+}
+
+/// Targets whose handles differ are one volume all the same: what one made is looked up at the other.
+#[test]
+fn a_handle_good_at_one_target_only_is_looked_up_at_the_other() {
+    let memory = Arc::new(MemoryMount::new());
+    let one = Scripted::serving(memory.clone(), 1, |_, _| Act::Send);
+    let two = Scripted::serving(memory, 2, |_, _| Act::Send);
+    let mounts = attach(&Url::parse(&format!("nfs://{},{}/", one.host(), two.host())).unwrap()).unwrap();
+    let root = mounts[0].root();
+    let dir = Name::new(b"dir").unwrap();
+    let mut calls = [Call::mkdir(&root, &dir, AttrChange::default())];
+    mounts[0].perform(&mut calls);
+    let dir = calls[0].found().unwrap().node;
+    let mut calls = [Call::create(&dir, &name(0), How::Guarded, AttrChange::default())];
+    mounts[0].perform(&mut calls);
+    let file = calls[0].found().unwrap().node;
+    let before = two.carried_out(Proc::Lookup);
+    let mut calls = [Call::write(&file, 0, b"through the other", Stable::FileSync)];
+    mounts[1].perform(&mut calls);
+    assert_eq!(calls[0].written().unwrap().count, 17);
+    assert_eq!(two.carried_out(Proc::Lookup) - before, 2, "the directory and the file, once each");
+    mounts[1].perform(&mut [Call::commit(&file, 0, 0)]);
+    assert_eq!(two.carried_out(Proc::Lookup) - before, 2);
+    let mut calls = [Call::read(&file, 0, 100, Vec::new())];
+    mounts[0].perform(&mut calls);
+    let Op::Read { buf, .. } = &calls[0].op else { panic!() };
+    assert_eq!(buf, b"through the other");
+}
