@@ -15,6 +15,8 @@ mod hostile;
 mod model;
 mod raw;
 mod sim;
+mod strict;
 mod tars;
+mod tidy;
 mod transport;
 mod tree;
