@@ -1,6 +1,5 @@
 //! Extraction as a caller who is not root sees it: directories must let their owner in, writing clears set-id bits.
 
-
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
