@@ -1,10 +1,11 @@
-#![allow(clippy::print_stdout)] // a bench prints
 //! The main job against the simulator: `cargo bench --bench extract` (with `-- --quick`: fewer files, same lines).
 //!
 //! First criterion: what extracting costs the processor when storage answers at once (2,000 files into memory, in this
 //! process). Then a table of whole runs, each `parfs partar` as a process of its own against `parfs sim` as another, both
 //! on this machine's processors: what share of the simulated ceiling is reached, at what price for each file, with what
 //! client CPU for each RPC and what peak memory. Figures of partar are its own `--report`; figures of the simulator its own.
+
+#![allow(clippy::print_stdout)] // a bench prints
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
