@@ -418,7 +418,7 @@ fn hostile_clients_are_closed_or_told_and_the_server_lives() {
     let (mut raw, root) = client(&server);
     let good = raw.record(1, &Call::mkdir(&root, &name("x"), AttrChange::default()));
     let seed = 42_u64;
-    let random = |n: u64| parfs::storage::faults::mix(seed ^ n);
+    let random = |n: u64| parfs::base::hash::mix(seed ^ n);
     for round in 0..200_u64 {
         let mut spoilt = good.clone();
         for i in 0..1 + round % 5 {
