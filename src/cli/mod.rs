@@ -5,6 +5,7 @@
 pub mod console;
 pub mod demo;
 pub mod exit;
+pub mod footprint;
 pub mod location;
 pub mod old_style;
 pub mod open;

@@ -119,6 +119,10 @@ pub struct RunReport {
     pub codec: Option<String>,
     pub destination: String,
     pub seconds: f64,
+    /// Processor time of the whole process, user and system.
+    pub cpu_seconds: f64,
+    /// The most memory resident at once; none where /proc does not say.
+    pub memory_peak_bytes: Option<u64>,
     pub extracted: Extracted,
     pub shape: Option<ShapeReport>,
     pub ceiling_iops: f64,

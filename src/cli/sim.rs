@@ -14,7 +14,7 @@ use crate::base::units::{self, bytes_shown, grouped};
 use crate::base::{PriceList, Proc};
 use crate::crew::Stop;
 use crate::mounts::{LocalMount, MemoryMount};
-use crate::sim::{Config, Fault, Server};
+use crate::sim::{Config, Fault, RestartHook, Server};
 use crate::storage::{Mount, Tally};
 
 use super::Exit;
@@ -30,6 +30,10 @@ const LIVE_EVERY: Duration = Duration::from_secs(1);
 const AFTER_HELP: &str = "\
 Prints the nfs:// URL as its first line, then serves until SIGINT or SIGTERM, or for --seconds.
 Only this host can reach it, unless --listen names another address.
+
+Faults: lost-reply, reset, reset-before, split, jukebox, delay, duplicate, restart, gone; for the requests that
+proc=, target=, nth=, every=, p= with seed= choose, and ms= for a delay:
+  --fault lost-reply:proc=CREATE,every=100 --fault delay:p=0.01,seed=7,ms=300 --fault gone:target=2,nth=5000
 
 Example:
   parfs sim --targets 4 --scale 0.25 &
@@ -72,10 +76,10 @@ struct Low {
     /// No latency and no ceilings
     #[arg(long)]
     unlimited: bool,
-    /// Answers that the duplicate request cache keeps [default: the simulator's]
+    /// Requests that each target's duplicate request cache remembers; 0 for none [default: 4096]
     #[arg(long, value_name = "N")]
     replay: Option<usize>,
-    /// Something that goes wrong (repeatable)
+    /// Something that goes wrong, as KIND[:KEY=VALUE,...] (repeatable; see below)
     #[arg(long, value_name = "SPEC", value_parser = fault)]
     fault: Vec<Fault>,
     /// Serve the portmapper on port 111 as well (needs the right to)
@@ -137,10 +141,15 @@ impl Low {
         .scaled(self.scale)
     }
 
-    fn mount(&self) -> io::Result<Arc<dyn Mount>> {
+    /// What is served, and what a restart does to it.
+    fn mount(&self) -> io::Result<(Arc<dyn Mount>, Option<RestartHook>)> {
         Ok(match &self.dir {
-            Some(dir) => Arc::new(LocalMount::open(dir)?),
-            None => Arc::new(MemoryMount::new()),
+            Some(dir) => (Arc::new(LocalMount::open(dir)?), None),
+            None => {
+                let memory = Arc::new(MemoryMount::new());
+                let restarted = memory.clone();
+                (memory, Some(Arc::new(move || restarted.restart())))
+            }
         })
     }
 }
@@ -180,13 +189,16 @@ fn serve(low: &Low, console: &Arc<Console>) -> Result<Exit, String> {
     let stop = Stop::default();
     signals::watch(stop.clone(), |_| {}).map_err(|error| reason(&error))?;
     let shown = low.dir.as_deref().unwrap_or(Path::new("memory")).display();
-    let mount = low.mount().map_err(|error| format!("{shown}: Cannot open: {}", reason(&error)))?;
+    let (mount, on_restart) = low.mount().map_err(|error| format!("{shown}: Cannot open: {}", reason(&error)))?;
     let mut config = Config {
         targets: low.targets,
         addresses: addresses(low.listen, low.targets)?,
         ceiling: low.ceiling(),
         faults: low.fault.clone(),
         portmap: low.portmap,
+        // Only root may give files to the users that ask for them.
+        squash: low.dir.is_some() && !rustix::process::geteuid().is_root(),
+        on_restart,
         ..Config::default()
     };
     config.replay_max = low.replay.unwrap_or(config.replay_max);

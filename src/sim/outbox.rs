@@ -251,8 +251,11 @@ fn in_pieces(reply: &Reply) -> Vec<Vec<u8>> {
     record.extend_from_slice(&[0; 3][..padding(reply.payload.len())]);
     let mut bytes = Vec::new();
     let mut rest = &record[..];
-    for len in [3, 0, 10, record.len() / 2] {
-        let (fragment, after) = rest.split_at(rest.len().min(len));
+    for len in [3, 10, record.len() / 2] {
+        // Never an empty fragment: legal, but libnfs 4.0 waits for ever for the bytes of one.
+        let Some((fragment, after)) = rest.split_at_checked(len).filter(|(a, b)| !a.is_empty() && !b.is_empty()) else {
+            continue;
+        };
         bytes.extend_from_slice(&mark(fragment.len(), false));
         bytes.extend_from_slice(fragment);
         rest = after;

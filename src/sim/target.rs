@@ -335,11 +335,13 @@ impl Target {
                 while records.peek().is_some() {
                     self.counts.window();
                     let (replies, ended) = carry_out(self, &link.outbox, link.peer, &mut records, WINDOW_BYTES_MAX);
+                    if ended.is_some() {
+                        // Whatever ends a connection takes along the replies that are not sent yet.
+                        replies.iter().for_each(|_| self.counts.lost_replies());
+                        return Ok(ended);
+                    }
                     if !link.outbox.push(replies) {
                         return Ok(None);
-                    }
-                    if ended.is_some() {
-                        return Ok(ended);
                     }
                 }
                 if end.is_some() {

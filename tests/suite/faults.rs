@@ -165,6 +165,7 @@ impl Mount for LostReply {
         self.mount.perform(calls);
         for call in calls {
             if self.seen.fetch_add(1, Ordering::Relaxed) == self.at {
+                call.repeated = true;
                 call.fail(Status::TargetGone);
             }
         }

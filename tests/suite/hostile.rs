@@ -157,6 +157,24 @@ fn links() -> Vec<Case> {
             &["a/b: no directory 'a': MKDIR: Not a directory", "a: CREATE: Is a directory"],
         ),
         case(
+            "a directory over others",
+            new()
+                .file("a", "a")
+                .dir("a/")
+                .file("a/x", "x")
+                .symlink("b", "..")
+                .dir("b/")
+                .file("b/x", "x")
+                .special("c", b'6')
+                .dir("c/")
+                .file("d", "d")
+                .link("e", "d")
+                .dir("e/")
+                .file("e/x", "x"),
+            &["a/", "a/x=x", "b/", "b/x=x", "c/", "d=d", "e/", "e/x=x"],
+            &[],
+        ),
+        case(
             "a link keeps what its target was",
             new().file("t", "old").link("l", "t").file("t", "new").link("m", "t"),
             &["l=old", "m=new", "t=new"],

@@ -1,6 +1,6 @@
-//! The tests that see parfs from outside, in one binary, so that the library is linked once. No root, loopback only.
+//! The tests that see parfs from outside, in one binary: no root, loopback only.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout)] // a test may panic: it has failed then; and says its seed
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // tests: helpers may unwrap, failures show what led to them
 
 mod ask;
 mod books;
@@ -15,6 +15,7 @@ mod hostile;
 mod model;
 mod raw;
 mod sim;
+mod strict;
 mod tars;
 mod tidy;
 mod transport;

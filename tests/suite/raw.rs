@@ -1,7 +1,9 @@
 //! A blocking NFSv3 client of a page, straight over the codecs: for tests of the simulator that must see each reply.
+#![allow(clippy::unwrap_used)] // a helper of a test fails it by panicking
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use parfs::base::Name;
@@ -37,13 +39,27 @@ impl Raw {
         Raw::over(TcpStream::connect(address).unwrap())
     }
 
+    /// From a port of 127.0.0.1 that can be taken again: one below those that the system gives out, so that no other
+    /// connection takes it meanwhile.
+    pub fn connect_to_return(address: SocketAddr) -> Raw {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        for _ in 0..1000 {
+            let n = std::process::id().wrapping_mul(37) + NEXT.fetch_add(1, Ordering::Relaxed);
+            let port = 20_000 + u16::try_from(n % 12_000).unwrap();
+            if let Ok(raw) = Raw::connect_from(port, address) {
+                return raw;
+            }
+        }
+        panic!("no port to connect from");
+    }
+
     /// From this port of 127.0.0.1, as a client does that keeps its identity.
-    pub fn connect_from(port: u16, address: SocketAddr) -> Raw {
-        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-        socket.set_reuse_address(true).unwrap();
-        socket.bind(&SocketAddr::from(([127, 0, 0, 1], port)).into()).unwrap();
-        socket.connect(&address.into()).unwrap();
-        Raw::over(socket.into())
+    pub fn connect_from(port: u16, address: SocketAddr) -> io::Result<Raw> {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+        socket.set_reuse_address(true)?;
+        socket.bind(&SocketAddr::from(([127, 0, 0, 1], port)).into())?;
+        socket.connect(&address.into())?;
+        Ok(Raw::over(socket.into()))
     }
 
     fn over(stream: TcpStream) -> Raw {

@@ -185,28 +185,34 @@ fn comparison(low: &Low, ceiling: Ceiling, rounds: &[Round], all: &[Figures]) ->
 }
 
 fn conclusions(low: &Low, ceiling: Ceiling, all: &[Figures]) -> Vec<String> {
-    let share = all[0].iops_per_s() / ceiling.iops * 100.0;
     let real = Ceiling::oci();
     let whole = all[1].iops_whole() as f64;
+    let share = |figures: &Figures, targets: f64| figures.iops_per_s() / (ceiling.iops * targets) * 100.0;
+    let targets = f64::from(low.targets);
     let text = format!(
         "\nWhat it shows: a small file costs {FILE_IOPS} IOPS (CREATE 4, WRITE 4, SETATTR 2) in {FILE_ROUND_TRIPS} round \
-         trips.\nOne call at a time waits for each of them and leaves {:.0} % of the target idle; calls in flight together\n\
-         reach the target's ceiling, and {} targets of the same export give {} times that ceiling.\n\
-         By the same price list, targets at their full 50,000 IOPS need at least {:.1} s for this archive on one target\n\
-         and {:.1} s on {}.\n\n\
+         trips.\nOne call at a time waits for each of them and used {:.0} % of what its target gives (a tar on a kernel \
+         mount also\nasks LOOKUP, ACCESS and GETATTR). Calls in flight together used {:.0} %, and {:.0} % of {} targets \
+         of the same export.\nBy the same price list, at real targets' 50,000 IOPS this archive takes at least {:.1} s \
+         on one and {:.1} s on {}.\n\n\
          On a mount target of your own (the directory must exist in the export):\n  \
          partar xf patch.tar -C 'nfs://MOUNT-TARGET/export/dir' -v --report run.json\n  \
          partar xf patch.tar -C 'nfs://MOUNT-TARGET-1,MOUNT-TARGET-2/export/dir' -v\n\
          Through a kernel mount, to compare:\n  \
          partar xf patch.tar -C /mnt/fss/dir -P 32 -v\n\
-         Against the simulator, in a process of its own:\n  \
-         parfs sim --targets 4 --scale 0.25",
-        100.0 - share,
-        low.targets,
+         Against simulated targets in a process of their own, at the URL that the first command prints:\n  \
+         parfs sim --targets {} --scale {}\n  \
+         partar xf patch.tar -C 'nfs://127.0.0.1:PORT,...' -v\n\
+         Without a link named partar: parfs partar ...",
+        share(&all[0], 1.0),
+        share(&all[1], 1.0),
+        share(&all[2], targets),
         low.targets,
         whole / real.iops,
-        whole / (real.iops * f64::from(low.targets)),
+        whole / (real.iops * targets),
         low.targets,
+        low.targets,
+        low.scale,
     );
     text.lines().map(String::from).collect()
 }

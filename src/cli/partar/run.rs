@@ -10,6 +10,7 @@ use crate::base::price::Ceiling;
 use crate::base::{Cause, Failure};
 use crate::cli::Exit;
 use crate::cli::console::{Console, Quoted, reason};
+use crate::cli::footprint;
 use crate::cli::open::{self, Opened};
 use crate::cli::owners::HostOwners;
 use crate::cli::progress::Progress;
@@ -61,6 +62,8 @@ fn empty_report(high: &High) -> RunReport {
         codec: None,
         destination: high.destination.to_string(),
         seconds: 0.0,
+        cpu_seconds: 0.0,
+        memory_peak_bytes: None,
         extracted: Extracted::default(),
         shape: None,
         ceiling_iops: ceiling.iops,
@@ -151,6 +154,8 @@ fn note_setup(high: &High, console: &Console, codec: Codec, shape: Shape, meters
 fn fill_report(report: &mut RunReport, done: &Summary, crew: &Crew, meters: &[Meter], elapsed: Duration) {
     let ceiling = Ceiling::oci();
     report.seconds = elapsed.as_secs_f64();
+    report.cpu_seconds = footprint::cpu_time().as_secs_f64();
+    report.memory_peak_bytes = footprint::memory_peak_bytes();
     report.extracted = Extracted {
         members: done.members,
         files: done.files,

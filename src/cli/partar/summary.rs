@@ -35,6 +35,12 @@ pub fn lines(report: &RunReport, procedures: &[ProcedureReport]) -> Vec<String> 
         lines.extend(by_procedure(procedures));
         lines.extend(by_target(report));
     }
+    let calls: u64 = procedures.iter().map(|p| p.calls).sum();
+    lines.push(format!(
+        "Client: {:.1} us of processor time for each call, {} of memory at most.",
+        report.cpu_seconds * 1e6 / calls.max(1) as f64,
+        report.memory_peak_bytes.map_or_else(|| "an unknown amount".into(), bytes_shown),
+    ));
     if let Some(bound) = &report.bound {
         lines.push(format!("Bound by {}.", bound.because));
     }

@@ -154,6 +154,18 @@ pub(super) fn chunks<'a>(
 mod tests {
     use super::*;
 
+    /// Two targets may have an instance each: what is unstable on both is not safe by a COMMIT on one.
+    #[test]
+    fn data_under_two_verifiers_is_never_taken_as_safe() {
+        let (a, b) = (Unstable::Since(1), Unstable::Since(2));
+        assert!(matches!(a.and(a), Unstable::Since(1)));
+        assert!(matches!(Unstable::Nothing.and(b), Unstable::Since(2)));
+        assert!(matches!(a.and(Unstable::Nothing), Unstable::Since(1)));
+        for broken in [a.and(b), a.and(b).and(b), b.and(Unstable::Broken)] {
+            assert!(matches!(broken, Unstable::Broken));
+        }
+    }
+
     #[test]
     fn stored_data_goes_where_its_segments_are() {
         let segments = [(0, 100, 3), (3, 1000, 5)];
