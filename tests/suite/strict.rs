@@ -1,12 +1,10 @@
 //! Extraction as a caller who is not root sees it: directories must let their owner in, writing clears set-id bits.
 
-#![allow(clippy::unwrap_used)] // also in the helpers of tests
-
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use parfs::base::Status;
-use parfs::jobs::extract::Options;
+use parfs::base::{Proc, Status};
+use parfs::jobs::extract::{Existing, Options, Owner};
 use parfs::mounts::MemoryMount;
 use parfs::storage::{AttrChange, Call, Limits, Mount, Node, Op, Tally};
 
@@ -17,6 +15,8 @@ use crate::tree::dump;
 struct Strict {
     mount: Arc<MemoryMount>,
     parents: Mutex<HashMap<Node, Node>>,
+    /// Nothing may be given away; true: an object is made before its owner is refused, as Linux's server does.
+    owners: Option<bool>,
 }
 
 impl Strict {
@@ -50,6 +50,24 @@ impl Strict {
         }
     }
 
+    fn refuses_owner(&self, call: &mut Call<'_>) -> bool {
+        let Some(makes) = self.owners else { return false };
+        let (Op::Create { change, .. }
+        | Op::MkDir { change, .. }
+        | Op::Symlink { change, .. }
+        | Op::SetAttr { change, .. }) = &mut call.op
+        else {
+            return false;
+        };
+        if change.uid.is_none() && change.gid.is_none() {
+            return false;
+        }
+        if makes && call.proc() != Proc::SetAttr {
+            self.mount.perform(std::slice::from_mut(call));
+        }
+        true
+    }
+
     fn after(&self, call: &Call<'_>) {
         match &call.op {
             Op::Create { dir, out: Ok(found), .. }
@@ -76,7 +94,9 @@ impl Mount for Strict {
     }
     fn perform(&self, calls: &mut [Call<'_>]) {
         for call in calls {
-            if self.permits(call) {
+            if self.refuses_owner(call) {
+                call.fail(Status::Perm);
+            } else if self.permits(call) {
                 self.mount.perform(std::slice::from_mut(call));
                 self.after(call);
             } else {
@@ -101,7 +121,7 @@ fn closed_directories_are_filled_and_closed_again() {
     for dirs_max in [1, 2, 3, 1000] {
         for shape in [(1, 1), (4, 2), (16, 4)] {
             let memory = Arc::new(MemoryMount::new());
-            let strict = Arc::new(Strict { mount: memory.clone(), parents: Mutex::default() });
+            let strict = Arc::new(Strict { mount: memory.clone(), parents: Mutex::default(), owners: None });
             let options = Options { mode_mask: 0, dirs_max, ..Options::default() };
             extract(&volume(&strict), seekable(tar.bytes()), &options, &crew(shape.0, shape.1)).clean();
             let tree = dump(&*memory);
@@ -114,4 +134,49 @@ fn closed_directories_are_filled_and_closed_again() {
             assert!(["a/b/c/1", "a/b/2", "a/b/c/3", "a/s"].iter().all(|path| tree.contains_key(*path)));
         }
     }
+}
+
+/// Not root, or root that the server squashes: everything is there but for the owner, and each object is told.
+#[test]
+fn a_refused_owner_costs_nothing_else() {
+    let big = vec![7; 3 << 20];
+    let tar = Tar::default()
+        .dir_mode("d/", 0o711)
+        .file("d/f", "f")
+        .file("d/big", &big)
+        .symlink("d/s", "f")
+        .link("d/l", "d/f");
+    for existing in [Existing::Replace, Existing::Keep, Existing::Overwrite] {
+        for makes in [false, true] {
+            let memory = Arc::new(MemoryMount::new());
+            let strict = Arc::new(Strict { mount: memory.clone(), parents: Mutex::default(), owners: Some(makes) });
+            let owner = Owner::FromArchive { numeric: true };
+            let options = Options { mode_mask: 0, owner, existing, range_bytes: 2 << 20, ..Options::default() };
+            for run in 0..2 {
+                let ran = extract(&volume(&strict), seekable(tar.bytes()), &options, &crew(4, 2));
+                let told = ran.failures.iter().filter(|f| f.contains("extracted, but its owner cannot be set")).count();
+                if run == 0 || existing != Existing::Keep {
+                    let dir = usize::from(dir_is_ours(existing, makes));
+                    assert_eq!(
+                        (told, ran.failures.len()),
+                        (3 + dir, 3 + dir),
+                        "{:?} {existing:?} {makes}",
+                        ran.failures
+                    );
+                }
+                let tree = dump(&*memory);
+                assert_eq!((tree["d/f"].size, tree["d/f"].mtime, tree["d/l"].nlink), (1, at(MTIME), 2));
+                assert_eq!((tree["d/big"].size, tree["d/big"].mtime), (3 << 20, at(MTIME)));
+                assert_eq!((&tree["d/s"].target[..], tree["d/s"].mtime), (&b"f"[..], at(MTIME + 2)));
+                if dir_is_ours(existing, makes) {
+                    assert_eq!((tree["d"].mode, tree["d"].mtime), (0o711, at(MTIME + 1)));
+                }
+            }
+        }
+    }
+}
+
+/// Under `Keep` a directory that is there is left as it is, and one that a refused call made looks no different.
+fn dir_is_ours(existing: Existing, makes: bool) -> bool {
+    existing != Existing::Keep || !makes
 }

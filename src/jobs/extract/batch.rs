@@ -177,9 +177,14 @@ fn finish(ctx: &Ctx<'_>, route: Route, works: &mut [Work]) {
         }
     }
     ctx.perform(route, &mut calls);
-    for (i, call) in due.into_iter().zip(&calls) {
-        if let Err(status) = call.status() {
-            works[i].fail(Proc::SetAttr, status);
+    for (i, settled) in due.into_iter().zip(leaf::settle_finish(ctx, route, &calls)) {
+        match (settled, &mut works[i].made) {
+            (Err(status), _) => works[i].fail(Proc::SetAttr, status),
+            (Ok(refused), Some(made)) => made.owner_refused |= refused,
+            (Ok(_), None) => {}
         }
+    }
+    for work in works.iter_mut().filter(|w| w.outcome.is_none() && w.made.as_ref().is_some_and(|m| m.owner_refused)) {
+        work.outcome = Some(Outcome::Failed(leaf::owner_refused(&work.leaf.head.path)));
     }
 }

@@ -140,17 +140,25 @@ impl Big {
         if self.left.fetch_sub(ranges, Ordering::AcqRel) != ranges {
             return;
         }
-        let finish = {
+        let (finish, mut owner_refused) = {
             let state = self.state();
             match (&state.stage, &state.outcome, self.dir.made()) {
-                (Stage::Made(made), None, Some(parent)) => self.making(&parent).finish(made, Some(&self.shape)),
-                _ => None,
+                (Stage::Made(made), None, Some(parent)) => {
+                    (self.making(&parent).finish(made, Some(&self.shape)), made.owner_refused)
+                }
+                _ => (None, false),
             }
         };
-        if let Some(call) = finish
-            && let Err(status) = ctx.one(route, call).status()
-        {
-            self.end(Outcome::Failed(Failure::call(&self.path, Proc::SetAttr, status)));
+        if let Some(call) = finish {
+            for settled in leaf::settle_finish(ctx, route, &[ctx.one(route, call)]) {
+                match settled {
+                    Ok(refused) => owner_refused |= refused,
+                    Err(status) => self.end(Outcome::Failed(Failure::call(&self.path, Proc::SetAttr, status))),
+                }
+            }
+        }
+        if owner_refused {
+            self.end(Outcome::Failed(leaf::owner_refused(&self.path)));
         }
         let (head, outcome) = {
             let mut state = self.state();

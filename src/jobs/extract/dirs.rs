@@ -5,7 +5,7 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use crate::base::name::Shown;
@@ -14,7 +14,7 @@ use crate::crew::Ticket;
 use crate::storage::{Attr, AttrChange, Call, Kind, Node, Route, SetTime};
 
 use super::ctx::{Ctx, Meta};
-use super::{Existing, TRIES_MAX};
+use super::{Existing, TRIES_MAX, leaf};
 
 /// A directory below the destination that members need or are.
 pub(super) struct Dir {
@@ -33,6 +33,8 @@ pub(super) struct Dir {
     pub used: AtomicU64,
     stage: Mutex<Stage>,
     settled: Condvar,
+    /// It was made without the owner that it is to have.
+    owner_due: AtomicBool,
     /// What its last member asks for.
     last: Mutex<Option<Meta>>,
 }
@@ -87,6 +89,7 @@ struct Claim {
     dir: Arc<Dir>,
     parent: Node,
     name: Name,
+    make: AttrChange,
     published: bool,
 }
 
@@ -98,6 +101,10 @@ impl Claim {
             Err(cause) => Stage::Failed(Why::Failed { path: self.dir.path().into(), cause }),
         };
         self.dir.settle(stage);
+    }
+
+    fn gives_away(&self) -> bool {
+        self.make.uid.is_some() || self.make.gid.is_some()
     }
 
     fn skip(mut self) {
@@ -130,6 +137,7 @@ impl Dir {
             used: AtomicU64::new(0),
             stage: Mutex::new(stage),
             settled: Condvar::new(),
+            owner_due: AtomicBool::new(false),
             last: Mutex::default(),
         }
     }
@@ -161,6 +169,7 @@ impl Dir {
             used: AtomicU64::new(0),
             stage: Mutex::new(Stage::Unmade),
             settled: Condvar::new(),
+            owner_due: AtomicBool::new(false),
             last: Mutex::new(meta),
         }
     }
@@ -226,7 +235,7 @@ impl Dir {
             }
             *stage = Stage::Making;
         }
-        Some(Claim { dir: self, parent, name, published: false })
+        Some(Claim { make: self.make, dir: self, parent, name, published: false })
     }
 
     fn wait(&self) {
@@ -249,8 +258,8 @@ impl Dir {
     /// The final SETATTR: what its last member asks for, or what it had before it was touched; none where nothing is due.
     pub fn finish(&self, ctx: &Ctx<'_>) -> Option<(Node, AttrChange)> {
         let Stage::Made { node, found } = self.stage().clone() else { return None };
-        let is_root = self.place.is_none();
-        let existed = found.is_some() || is_root;
+        let existed = found.is_some() || self.place.is_none();
+        let owner_due = existed || self.owner_due.load(Ordering::Relaxed);
         let lowered = found.filter(|a| self.opens(a)).map(|a| a.mode);
         let kept = existed && matches!(ctx.options.existing, Existing::Keep | Existing::Skip);
         let last = self.last.lock().expect("nothing panics while it sets this").filter(|_| !kept);
@@ -261,8 +270,8 @@ impl Dir {
                     || self.make.mode != Some(meta.mode)
                     || meta.mode > 0o777)
                     .then_some(meta.mode),
-                uid: meta.uid.filter(|_| existed || self.make.uid != meta.uid),
-                gid: meta.gid.filter(|_| existed || self.make.gid != meta.gid),
+                uid: meta.uid.filter(|_| owner_due || self.make.uid != meta.uid),
+                gid: meta.gid.filter(|_| owner_due || self.make.gid != meta.gid),
                 mtime: meta.mtime,
                 ..AttrChange::default()
             },
@@ -312,7 +321,7 @@ pub(super) fn ensure(ctx: &Ctx<'_>, route: Route, wanted: &[&Arc<Dir>]) {
 fn make(ctx: &Ctx<'_>, route: Route, claims: Vec<Claim>) {
     let mut claims = claims;
     for attempt in 1..=TRIES_MAX {
-        let mut calls: Vec<Call<'_>> = claims.iter().map(|c| Call::mkdir(&c.parent, &c.name, c.dir.make)).collect();
+        let mut calls: Vec<Call<'_>> = claims.iter().map(|c| Call::mkdir(&c.parent, &c.name, c.make)).collect();
         ctx.perform(route, &mut calls);
         let mut existing = Vec::new();
         for (claim, call) in claims.into_iter().zip(calls) {
@@ -337,7 +346,7 @@ fn use_existing(ctx: &Ctx<'_>, route: Route, existing: Vec<(Claim, Status, bool)
     let mut calls: Vec<Call<'_>> = existing.iter().map(|(c, ..)| Call::lookup(&c.parent, &c.name)).collect();
     ctx.perform(route, &mut calls);
     let mut again = Vec::new();
-    for ((claim, status, repeated), call) in existing.into_iter().zip(calls) {
+    for ((mut claim, status, repeated), call) in existing.into_iter().zip(calls) {
         match ctx.found(route, &call) {
             // Made by a first try whose answer was lost.
             Ok((node, attr)) if attr.kind == Kind::Dir && repeated && Some(attr.mode) == claim.dir.make.mode => {
@@ -350,6 +359,12 @@ fn use_existing(ctx: &Ctx<'_>, route: Route, existing: Vec<(Claim, Status, bool)
                     ctx.one(route, Call::set_attr(&node, change));
                 }
                 claim.publish(Ok((node, Some(attr))));
+            }
+            // The owner is what is refused; it is tried once more, and told, at the end.
+            Err((_, Status::NoEnt)) if status == Status::Perm && claim.gives_away() => {
+                claim.dir.owner_due.store(true, Ordering::Relaxed);
+                (claim.make.uid, claim.make.gid) = (None, None);
+                again.push(claim);
             }
             _ if last || status != Status::Exist && call.status().is_err() => {
                 claim.publish(Err(Cause::Call(Proc::MkDir, status)));
@@ -391,10 +406,13 @@ fn replace(ctx: &Ctx<'_>, route: Route, claim: Claim, kind: Kind) -> Option<Clai
 /// Sets the last attributes of directories, one window of them.
 pub(super) fn finish(ctx: &Ctx<'_>, due: Vec<(Arc<Dir>, (Node, AttrChange))>, ticket: Ticket<'_>) {
     let mut calls: Vec<Call<'_>> = due.iter().map(|(_, (node, change))| Call::set_attr(node, *change)).collect();
-    ctx.perform(ctx.volume.route(), &mut calls);
-    for ((dir, _), call) in due.iter().zip(&calls) {
-        if let Err(status) = call.status() {
-            ctx.crew.report().add(Failure::call(&dir.path(), Proc::SetAttr, status));
+    let route = ctx.volume.route();
+    ctx.perform(route, &mut calls);
+    for ((dir, _), settled) in due.iter().zip(leaf::settle_finish(ctx, route, &calls)) {
+        match settled {
+            Ok(false) => {}
+            Ok(true) => ctx.crew.report().add(leaf::owner_refused(&dir.path())),
+            Err(status) => ctx.crew.report().add(Failure::call(&dir.path(), Proc::SetAttr, status)),
         }
     }
     drop(ticket);

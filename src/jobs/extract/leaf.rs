@@ -70,11 +70,18 @@ pub(super) enum MakeKind<'a> {
 pub(super) struct Made {
     pub node: Node,
     pub existed: bool,
+    /// The server does not let the caller give it away; it is made all the same, and told.
+    pub owner_refused: bool,
 }
 
 impl<'a> Making<'a> {
     pub fn call(&self) -> Call<'a> {
+        self.call_with(true)
+    }
+
+    fn call_with(&self, owner: bool) -> Call<'a> {
         let Meta { mode, uid, gid, .. } = self.meta;
+        let (uid, gid) = if owner { (uid, gid) } else { (None, None) };
         let change = AttrChange { mode: Some(mode), uid, gid, ..AttrChange::default() };
         match self.kind {
             MakeKind::File => Call::create(self.parent, self.name, How::Guarded, change),
@@ -88,20 +95,27 @@ impl<'a> Making<'a> {
     /// What the first call's answer means; goes on where the name exists.
     pub fn settle(&self, ctx: &Ctx<'_>, route: Route, call: &Call<'_>) -> Result<Made, Outcome> {
         let (mut result, mut repeated) = (call.found(), call.repeated);
+        let has_owner = self.meta.uid.is_some() || self.meta.gid.is_some();
+        let mut owner = true;
         for _ in 0..TRIES_MAX {
             match result {
-                Ok(found) => return Ok(Made { node: found.node, existed: false }),
-                Err(Status::Exist) => {}
+                Ok(found) => return Ok(Made { node: found.node, existed: false, owner_refused: !owner }),
+                Err(Status::Exist) => {
+                    if let Some(made) = self.make_way(ctx, route, call.proc(), repeated)? {
+                        return Ok(Made { owner_refused: !owner, ..made });
+                    }
+                }
+                // Not root, or root that the server squashes.
+                Err(Status::Perm) if has_owner && owner => owner = false,
                 Err(status) => return Err(self.failed(call.proc(), status)),
             }
-            if let Some(made) = self.make_way(ctx, route, call.proc(), repeated)? {
-                return Ok(made);
-            }
-            let again = ctx.one(route, self.call());
-            (result, repeated) = (again.found(), again.repeated);
+            let again = ctx.one(route, self.call_with(owner));
+            // A server may make an object before it refuses its owner.
+            (result, repeated) = (again.found(), again.repeated || !owner);
         }
         // Another program makes this name as fast as it is removed.
-        result.map(|found| Made { node: found.node, existed: false }).map_err(|s| self.failed(call.proc(), s))
+        let made = result.map(|found| Made { node: found.node, existed: false, owner_refused: !owner });
+        made.map_err(|s| self.failed(call.proc(), s))
     }
 
     fn failed(&self, proc: Proc, status: Status) -> Outcome {
@@ -125,7 +139,7 @@ impl<'a> Making<'a> {
         let file_over_file = attr.kind == Kind::File && matches!(self.kind, MakeKind::File);
         match existing {
             Existing::Keep | Existing::Skip if self.is_like(ctx, route, &node, &attr) => {
-                Ok(Some(Made { node, existed: true }))
+                Ok(Some(Made { node, existed: true, owner_refused: false }))
             }
             Existing::Keep => Err(self.failed(proc, Status::Exist)),
             Existing::Skip => Err(Outcome::Skipped),
@@ -133,7 +147,7 @@ impl<'a> Making<'a> {
                 let empty = AttrChange { size: Some(0), ..AttrChange::default() };
                 let call = ctx.one(route, Call::set_attr(&node, empty));
                 call.status().map_err(|s| self.failed(Proc::SetAttr, s))?;
-                Ok(Some(Made { node, existed: true }))
+                Ok(Some(Made { node, existed: true, owner_refused: false }))
             }
             Existing::Overwrite | Existing::Replace => {
                 remove(ctx, route, self.parent, self.name, attr.kind).map_err(|(p, s)| self.failed(p, s))?;
@@ -166,14 +180,32 @@ impl<'a> Making<'a> {
         let mode_due = has_mode && (made.existed || mode & 0o7000 != 0);
         let change = AttrChange {
             mode: mode_due.then_some(mode),
-            uid: uid.filter(|_| made.existed),
-            gid: gid.filter(|_| made.existed),
+            uid: uid.filter(|_| made.existed && !made.owner_refused),
+            gid: gid.filter(|_| made.existed && !made.owner_refused),
             size: shape.and_then(Shape::size_due),
             mtime,
             ..AttrChange::default()
         };
         (!change.is_empty()).then(|| Call::set_attr(&made.node, change))
     }
+}
+
+/// Settles a window of final SETATTRs: one that failed for its owner alone is done without it.
+/// For each how it ended, and whether its owner was refused.
+pub(super) fn settle_finish(ctx: &Ctx<'_>, route: Route, calls: &[Call<'_>]) -> Vec<Result<bool, Status>> {
+    let settle = |call: &Call<'_>| match (&call.op, call.status()) {
+        (Op::SetAttr { node, change, .. }, Err(Status::Perm)) if change.uid.is_some() || change.gid.is_some() => {
+            let rest = AttrChange { uid: None, gid: None, ..*change };
+            ctx.one(route, Call::set_attr(node, rest)).status().map(|()| true)
+        }
+        (_, status) => status.map(|()| false),
+    };
+    calls.iter().map(settle).collect()
+}
+
+/// The failure of an object that is whole but for its owner.
+pub(super) fn owner_refused(path: &[u8]) -> Failure {
+    Failure::refused(path, format!("extracted, but its owner cannot be set: {}", Status::Perm))
 }
 
 /// Removes what is in the way; a directory only when it is empty.
