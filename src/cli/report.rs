@@ -65,7 +65,7 @@ pub struct TargetReport {
 /// What bound the run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Bound {
-    /// `iops`, `bandwidth`, `source` or `latency`.
+    /// `limit` (asked for), `iops`, `bandwidth`, `source` or `latency`.
     pub by: &'static str,
     /// One sentence with the figures.
     pub because: String,
@@ -208,14 +208,27 @@ pub struct Flow {
     pub storage_wait: f64,
     /// Lanes and windows.
     pub shape: Shape,
+    /// A ceiling that the user held each target under.
+    pub held: Option<Ceiling>,
 }
 
 /// What bound a run, from its figures.
 pub fn bound(targets: &[TargetReport], flow: Flow, ceiling: Ceiling, elapsed: Duration) -> Bound {
     let n = targets.len();
-    let each = if n == 1 { "the mount target".to_string() } else { format!("{n} mount targets") };
-    let mean = |share: fn(&TargetReport) -> f64| targets.iter().map(share).sum::<f64>() / n.max(1) as f64;
-    let (iops, bandwidth) = (mean(|t| t.iops_share), mean(|t| t.bandwidth_share));
+    let each = if n == 1 { "the target".to_string() } else { format!("{n} targets") };
+    let mean = |figure: fn(&TargetReport) -> f64| targets.iter().map(figure).sum::<f64>() / n.max(1) as f64;
+    let (iops, bytes) = (mean(|t| t.iops_per_s), mean(|t| t.bytes_per_s));
+    if let Some(held) = flow.held {
+        let (iops, bytes) = (iops / held.iops, bytes / held.bytes_per_s);
+        if iops.max(bytes) >= BINDS_FROM {
+            let (flag, share) = if iops >= bytes { ("--max-iops", iops) } else { ("--bwlimit", bytes) };
+            return Bound {
+                by: "limit",
+                because: format!("{flag}: {:.0} % of what it allows were used", share * 100.0),
+            };
+        }
+    }
+    let (iops, bandwidth) = (iops / ceiling.iops, bytes / ceiling.bytes_per_s);
     if iops >= BINDS_FROM {
         let ceiling = grouped(ceiling.iops as u64);
         let because = format!("the IOPS ceiling of {each}: {:.0} % of {ceiling} IOPS each were used", iops * 100.0);
@@ -229,17 +242,25 @@ pub fn bound(targets: &[TargetReport], flow: Flow, ceiling: Ceiling, elapsed: Du
     }
     if flow.source_wait >= SOURCE_BINDS_FROM && flow.storage_wait < STORAGE_BINDS_FROM {
         let because = format!(
-            "reading and decoding the archive: the lanes waited for it {:.0} % of their time",
+            "reading and decoding the archive: the lanes waited for it {:.0} % of the time",
             flow.source_wait * 100.0
         );
         return Bound { by: "source", because };
     }
-    let calls: u64 = targets.iter().flat_map(|t| &t.procedures).map(|p| p.calls).sum();
+    bound_by_latency(targets, flow.shape, iops, elapsed)
+}
+
+/// The median latency is that of the procedure with the most calls, at the slowest target.
+fn bound_by_latency(targets: &[TargetReport], shape: Shape, iops: f64, elapsed: Duration) -> Bound {
+    let all = || targets.iter().flat_map(|t| &t.procedures);
+    let calls: u64 = all().map(|p| p.calls).sum();
     let per_s = calls as f64 / elapsed.as_secs_f64().max(1e-9);
-    let Shape { lanes, window } = flow.shape;
+    let median_ms = all().max_by_key(|p| p.calls).and_then(|p| p.p50_us).unwrap_or(0) as f64 / 1000.0;
     let because = format!(
-        "latency: {lanes} lanes with up to {window} calls each in flight made {} calls a second; \
-         more lanes (-P) or targets would help until a ceiling is reached ({:.0} % of the IOPS were used)",
+        "latency: {} lanes with up to {} calls each in flight made {} calls a second, at a median of {median_ms:.2} ms \
+         ({:.0} % of the IOPS ceiling); more lanes (-P) or targets help until the latency rises",
+        shape.lanes,
+        shape.window,
         grouped(per_s as u64),
         iops * 100.0
     );
@@ -276,9 +297,13 @@ mod tests {
     }
 
     fn bound_by(calls: u64, proc: Proc, bytes: u64, source_wait: f64) -> &'static str {
+        bound_under(None, calls, proc, bytes, source_wait)
+    }
+
+    fn bound_under(held: Option<Ceiling>, calls: u64, proc: Proc, bytes: u64, source_wait: f64) -> &'static str {
         let (ceiling, second) = (Ceiling::oci(), Duration::from_secs(1));
         let targets = [meter(calls, proc, bytes).report(second, ceiling)];
-        let flow = Flow { source_wait, storage_wait: 0.0, shape: Shape { lanes: 16, window: 4 } };
+        let flow = Flow { source_wait, storage_wait: 0.0, shape: Shape { lanes: 16, window: 4 }, held };
         bound(&targets, flow, ceiling, second).by
     }
 
@@ -289,6 +314,9 @@ mod tests {
         assert_eq!(bound_by(900, Proc::Read, 1 << 20, 0.0), "bandwidth");
         assert_eq!(bound_by(1_000, Proc::Create, 0, 0.5), "source");
         assert_eq!(bound_by(1_000, Proc::Create, 0, 0.1), "latency");
+        let held = Some(Ceiling { iops: 4_000.0, bytes_per_s: f64::INFINITY, latency: Duration::ZERO });
+        assert_eq!(bound_under(held, 900, Proc::Create, 0, 0.5), "limit");
+        assert_eq!(bound_under(held, 500, Proc::Create, 0, 0.5), "source");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! `parfs sim`: serves NFSv3 as mount targets would, until a signal or for a time. Its first line on stdout is the URL.
 
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ffi::OsString;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

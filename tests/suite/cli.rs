@@ -240,6 +240,18 @@ fn the_report_tells_what_was_done_and_what_it_cost() {
     assert!(report["bound"]["because"].is_string());
 }
 
+/// A throttle waits before it lets a window through, so no run can be faster than its limit.
+#[test]
+fn limits_hold_each_target() {
+    for (flag, figure, limit) in [("--max-iops=300", "iops_per_s", 300.0), ("--bwlimit=100kB", "bytes_per_s", 100e3)] {
+        let bench = Bench::new();
+        bench.run(&format!("xf a.tar -C out --report run.json {flag}")).ok();
+        let rate = report(&bench)["targets"][0][figure].as_f64().unwrap();
+        assert!(rate > 0.0 && rate <= limit, "{flag}: {rate}");
+        assert_sample(&bench.out());
+    }
+}
+
 #[test]
 fn the_report_is_written_also_when_the_run_fails() {
     let bench = Bench::new();

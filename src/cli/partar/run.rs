@@ -107,7 +107,7 @@ fn extract_all(high: &High, console: &Arc<Console>, report: &mut RunReport) -> R
         progress.finish();
     }
     console.flush();
-    fill_report(report, &done, &crew, &meters, elapsed);
+    fill_report(high, report, &done, &crew, &meters, elapsed);
     let gone = volume.gone();
     report.targets.iter_mut().for_each(|target| target.gone = gone.contains(&target.target));
     let ended = tell_failures(console, report, &crew, &done, &gone);
@@ -151,7 +151,7 @@ fn note_setup(high: &High, console: &Console, codec: Codec, shape: Shape, meters
     }
 }
 
-fn fill_report(report: &mut RunReport, done: &Summary, crew: &Crew, meters: &[Meter], elapsed: Duration) {
+fn fill_report(high: &High, report: &mut RunReport, done: &Summary, crew: &Crew, meters: &[Meter], elapsed: Duration) {
     let ceiling = Ceiling::oci();
     report.seconds = elapsed.as_secs_f64();
     report.cpu_seconds = footprint::cpu_time().as_secs_f64();
@@ -167,7 +167,7 @@ fn fill_report(report: &mut RunReport, done: &Summary, crew: &Crew, meters: &[Me
     report.targets = meters.iter().map(|meter| meter.report(elapsed, ceiling)).collect();
     let share = |waited: Duration| (waited.as_secs_f64() / elapsed.as_secs_f64().max(1e-9)).min(1.0);
     let (source_wait, storage_wait) = (share(done.source_wait), share(done.storage_wait));
-    let flow = Flow { source_wait, storage_wait, shape: crew.shape() };
+    let flow = Flow { source_wait, storage_wait, shape: crew.shape(), held: high.held };
     report.bound = Some(report::bound(&report.targets, flow, ceiling, elapsed));
     report.warnings.clone_from(&done.warnings);
     report.failures = crew.report().count();
