@@ -19,6 +19,9 @@ use crate::storage::{Ledger, Mount, Shape, Tally};
 /// Shares from which a ceiling is said to bind: 80 % is where OCI raises its alarm, and a run's edges cost some more.
 const BINDS_FROM: f64 = 0.85;
 
+/// Shares of a mount target's ceiling that say it binds. What is clearly above has no such ceiling.
+const BINDS: std::ops::RangeInclusive<f64> = BINDS_FROM..=1.15;
+
 /// The lanes' idle share from which the archive's reading and decoding is said to bind, unless reading waited for lanes.
 const SOURCE_BINDS_FROM: f64 = 0.3;
 
@@ -229,12 +232,12 @@ pub fn bound(targets: &[TargetReport], flow: Flow, ceiling: Ceiling, elapsed: Du
         }
     }
     let (iops, bandwidth) = (iops / ceiling.iops, bytes / ceiling.bytes_per_s);
-    if iops >= BINDS_FROM {
+    if BINDS.contains(&iops) {
         let ceiling = grouped(ceiling.iops as u64);
         let because = format!("the IOPS ceiling of {each}: {:.0} % of {ceiling} IOPS each were used", iops * 100.0);
         return Bound { by: "iops", because };
     }
-    if bandwidth >= BINDS_FROM {
+    if BINDS.contains(&bandwidth) {
         let ceiling = ceiling.bytes_per_s / 1e6;
         let because =
             format!("the bandwidth ceiling of {each}: {:.0} % of {ceiling:.0} MB/s each were used", bandwidth * 100.0);
