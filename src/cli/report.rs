@@ -28,6 +28,9 @@ const SOURCE_BINDS_FROM: f64 = 0.3;
 /// The reader's waiting share above which the lanes' idleness is not its doing.
 const STORAGE_BINDS_FROM: f64 = 0.1;
 
+/// From how many times the idle answer time, and some milliseconds for this host's own delays, calls are said to queue.
+const QUEUES_FROM: (f64, f64) = (3.0, 2.0);
+
 /// One procedure's figures.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)] // the names say it
@@ -60,6 +63,8 @@ pub struct TargetReport {
     pub issued: Option<u64>,
     pub retransmitted: Option<u64>,
     pub reconnected: Option<u64>,
+    /// How fast it answered before the run, where that was measured.
+    pub idle_us: Option<u64>,
     /// True when it stopped answering and was left out.
     pub gone: bool,
     pub procedures: Vec<ProcedureReport>,
@@ -68,7 +73,7 @@ pub struct TargetReport {
 /// What bound the run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Bound {
-    /// `limit` (asked for), `iops`, `bandwidth`, `source` or `latency`.
+    /// `limit` (asked for), `iops`, `bandwidth`, `source`, `target` or `latency`.
     pub by: &'static str,
     /// One sentence with the figures.
     pub because: String,
@@ -179,6 +184,7 @@ impl Meter {
             issued: self.nfs.as_ref().and_then(|mount| mount.issued()).map(|tally| tally.calls()),
             retransmitted: self.nfs.as_ref().map(|mount| mount.retransmitted()),
             reconnected: self.nfs.as_ref().map(|mount| mount.reconnects()),
+            idle_us: self.nfs.as_ref().and_then(|mount| u64::try_from(mount.idle_answer().as_micros()).ok()),
             gone: false,
             procedures: procedures(&[self], &tally),
         }
@@ -259,6 +265,16 @@ fn bound_by_latency(targets: &[TargetReport], shape: Shape, iops: f64, elapsed: 
     let calls: u64 = all().map(|p| p.calls).sum();
     let per_s = calls as f64 / elapsed.as_secs_f64().max(1e-9);
     let median_ms = all().max_by_key(|p| p.calls).and_then(|p| p.p50_us).unwrap_or(0) as f64 / 1000.0;
+    let idle_ms = targets.iter().filter_map(|t| t.idle_us).min().map(|us| us as f64 / 1000.0);
+    if let Some(idle_ms) = idle_ms.filter(|idle| median_ms > QUEUES_FROM.0 * idle + QUEUES_FROM.1) {
+        let because = format!(
+            "the targets: they answered {} calls a second, at a median of {median_ms:.2} ms, where one call alone took \
+             {idle_ms:.2} ms, so calls queued there ({:.0} % of the IOPS ceiling); more targets help, more lanes do not",
+            grouped(per_s as u64),
+            iops * 100.0
+        );
+        return Bound { by: "target", because };
+    }
     let because = format!(
         "latency: {} lanes with up to {} calls each in flight made {} calls a second, at a median of {median_ms:.2} ms \
          ({:.0} % of the IOPS ceiling); more lanes (-P) or targets help until the latency rises",
@@ -320,6 +336,18 @@ mod tests {
         let held = Some(Ceiling { iops: 4_000.0, bytes_per_s: f64::INFINITY, latency: Duration::ZERO });
         assert_eq!(bound_under(held, 900, Proc::Create, 0, 0.5), "limit");
         assert_eq!(bound_under(held, 500, Proc::Create, 0, 0.5), "source");
+    }
+
+    #[test]
+    fn a_target_that_answers_far_slower_than_when_idle_is_the_bound() {
+        let by = |idle_us| {
+            let mut target = meter(1_000, Proc::Create, 0).report(Duration::from_secs(1), Ceiling::oci());
+            target.procedures.iter_mut().for_each(|p| p.p50_us = Some(10_000));
+            target.idle_us = idle_us;
+            let flow = Flow { source_wait: 0.0, storage_wait: 0.9, shape: Shape { lanes: 16, window: 4 }, held: None };
+            bound(&[target], flow, Ceiling::oci(), Duration::from_secs(1)).by
+        };
+        assert_eq!((by(None), by(Some(5_000)), by(Some(1_000))), ("latency", "latency", "target"));
     }
 
     #[test]
