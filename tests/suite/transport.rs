@@ -31,6 +31,8 @@ enum Act {
     Fragments(usize),
     /// Holds it until the next reply was sent.
     AfterNext,
+    /// Sends it and goes on holding what is held.
+    SendAlone,
     /// Sends these bytes in its place and then nothing more.
     Bytes(Vec<u8>),
     /// Answers with this status and does not carry the call out.
@@ -155,6 +157,7 @@ impl Scripted {
                 held.extend_from_slice(&reply);
                 return true;
             }
+            Act::SendAlone => return stream.write_all(&reply).is_ok(),
             Act::Bytes(bytes) => stream.write_all(&bytes).and_then(|()| stream.shutdown(Shutdown::Write)),
             _ => stream.write_all(&reply),
         };
@@ -396,4 +399,34 @@ fn a_handle_good_at_one_target_only_is_looked_up_at_the_other() {
     mounts[0].perform(&mut calls);
     let Op::Read { buf, .. } = &calls[0].op else { panic!() };
     assert_eq!(buf, b"through the other");
+}
+
+/// A server may hold calls back until the client has acted on the answer to another: that answer must reach its lane,
+/// although it is few bytes for many calls in flight.
+#[test]
+fn one_reply_among_many_calls_in_flight_is_not_held_back() {
+    let server = Scripted::start(|proc, n| match (proc, n) {
+        (Proc::FsStat, _) => Act::AfterNext,
+        (Proc::GetAttr, 1..=2) => Act::SendAlone, // the first one is attach's
+        _ => Act::Send,
+    });
+    let mount = attach(&Url::parse(&server.url.replace("timeo=3", "timeo=50")).unwrap()).unwrap().remove(0);
+    let root = mount.root();
+    std::thread::scope(|scope| {
+        let slow = scope.spawn(|| {
+            let mut calls: Vec<Call<'_>> = (0..60).map(|_| Call::fs_stat(&root)).collect();
+            mount.perform(&mut calls);
+            calls.iter().all(|call| call.status() == Ok(()))
+        });
+        while server.counts.lock().unwrap()[Proc::FsStat as usize] < 60 {
+            std::thread::yield_now();
+        }
+        for _ in 0..3 {
+            let mut calls = [Call::get_attr(&root)];
+            mount.perform(&mut calls);
+            assert_eq!(calls[0].status(), Ok(()));
+        }
+        assert!(slow.join().unwrap());
+    });
+    assert_eq!(mount.retransmitted(), 0, "no reply had to be asked for again");
 }
