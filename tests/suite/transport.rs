@@ -430,3 +430,17 @@ fn one_reply_among_many_calls_in_flight_is_not_held_back() {
     });
     assert_eq!(mount.retransmitted(), 0, "no reply had to be asked for again");
 }
+
+/// Law 4: what was sent and never answered was issued too.
+#[test]
+fn a_call_without_reply_is_in_the_books() {
+    let server = Scripted::start(|proc, _| if proc == Proc::Remove { Act::Reset } else { Act::Send });
+    let mount = server.mount();
+    let before = mount.issued().unwrap().calls();
+    let mut calls = [Call::remove(&mount.root(), &name(1))];
+    mount.perform(&mut calls);
+    assert_eq!(calls[0].status(), Err(Status::NoReply));
+    let issued = mount.issued().unwrap();
+    assert_eq!((issued.calls() - before, issued.get(Proc::Remove).failed), (1, 1));
+    assert_eq!(issued.get(Proc::Remove).calls + mount.retransmitted(), server.carried_out(Proc::Remove));
+}

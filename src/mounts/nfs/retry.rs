@@ -70,14 +70,14 @@ impl NfsMount {
         let mut away_since: Option<Instant> = None;
         while !tries.is_empty() {
             if self.gone.load(Ordering::Relaxed) {
-                return give_up(calls, &tries);
+                return self.give_up(calls, &tries);
             }
             match self.exchange(connection, calls, &mut tries) {
                 Err(_) => {
                     let since = *away_since.get_or_insert_with(Instant::now);
                     if since.max(self.heard()).elapsed() >= self.patience.away_max {
                         self.gone.store(true, Ordering::Relaxed);
-                        return give_up(calls, &tries);
+                        return self.give_up(calls, &tries);
                     }
                     std::thread::sleep(connect_pause);
                     connect_pause = (connect_pause * 2).min(CONNECT_PAUSE.1);
@@ -195,7 +195,7 @@ impl NfsMount {
                     call.repeated = true;
                     try_.losses += 1;
                     if try_.losses > self.patience.retrans {
-                        call.fail(Status::NoReply);
+                        self.fail(call, &try_, Status::NoReply);
                     } else {
                         round.again.push(try_);
                     }
@@ -204,6 +204,18 @@ impl NfsMount {
             }
         }
         round
+    }
+
+    /// What was sent and never answered was issued all the same: the server may have carried it out (law 4).
+    fn fail(&self, call: &mut Call<'_>, try_: &Try, status: Status) {
+        call.fail(status);
+        if let Some(sent) = try_.first_sent {
+            self.ledger.record(call.proc(), call.payload(), true, sent.elapsed());
+        }
+    }
+
+    fn give_up(&self, calls: &mut [Call<'_>], tries: &[Try]) {
+        tries.iter().for_each(|t| self.fail(&mut calls[t.index], t, Status::TargetGone));
     }
 
     fn decode(&self, call: &mut Call<'_>, record: Vec<u8>) {
@@ -247,10 +259,6 @@ fn give_back(call: &mut Call<'_>, lent: Vec<u8>) {
     if let Op::Read { buf, .. } = &mut call.op {
         *buf = lent;
     }
-}
-
-fn give_up(calls: &mut [Call<'_>], tries: &[Try]) {
-    tries.iter().for_each(|t| calls[t.index].fail(Status::TargetGone));
 }
 
 fn status_of(error: &RpcError) -> Status {
