@@ -444,3 +444,27 @@ fn a_call_without_reply_is_in_the_books() {
     assert_eq!((issued.calls() - before, issued.get(Proc::Remove).failed), (1, 1));
     assert_eq!(issued.get(Proc::Remove).calls + mount.retransmitted(), server.carried_out(Proc::Remove));
 }
+
+/// EXIST would be a judgement: its caller would leave the object as it is, which may be its own and empty.
+#[test]
+fn a_repeated_call_is_not_judged_without_looking() {
+    type Make = fn(&Node) -> Call<'static>;
+    let cases: [(Proc, Make); 4] = [
+        (Proc::Create, |root| Call::create(root, &name(1), How::Guarded, AttrChange::default())),
+        (Proc::Link, |root| Call::link(root, root, &name(2))),
+        (Proc::Symlink, |root| Call::symlink(root, &name(3), b"x", AttrChange::default())),
+        (Proc::Rename, |root| Call::rename(root, &name(4), root, &name(5))),
+    ];
+    for (proc, make) in cases {
+        let server = Scripted::start(move |p, n| match (p, n) {
+            (Proc::Lookup, _) => Act::ResetBefore,
+            (p, 0) if p == proc => Act::Reset,
+            (p, _) if p == proc => Act::Fail(if p == Proc::Rename { Status::NoEnt } else { Status::Exist }),
+            _ => Act::Send,
+        });
+        let mount = server.mount();
+        let mut calls = [make(&mount.root())];
+        mount.perform(&mut calls);
+        assert_eq!(calls[0].status(), Err(Status::NoReply), "{proc}");
+    }
+}
