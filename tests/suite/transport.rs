@@ -468,3 +468,25 @@ fn a_repeated_call_is_not_judged_without_looking() {
         assert_eq!(calls[0].status(), Err(Status::NoReply), "{proc}");
     }
 }
+
+/// Servers take the second they started in for a verifier: two targets may have the same and not each other's data.
+#[test]
+fn a_commit_at_another_target_does_not_vouch_for_a_write() {
+    let memory = Arc::new(MemoryMount::new());
+    let one = Scripted::serving(memory.clone(), 0, |_, _| Act::Send);
+    let two = Scripted::serving(memory, 0, |_, _| Act::Send);
+    let mounts = attach(&Url::parse(&format!("nfs://{},{}/", one.host(), two.host())).unwrap()).unwrap();
+    let mut calls = [Call::create(&mounts[0].root(), &name(0), How::Guarded, AttrChange::default())];
+    mounts[0].perform(&mut calls);
+    let file = calls[0].found().unwrap().node;
+    let mut calls = [Call::write(&file, 0, b"data", Stable::Unstable)];
+    mounts[0].perform(&mut calls);
+    let written = calls[0].written().unwrap().verifier;
+    let [here, there] = [0, 1].map(|i: usize| {
+        let mut calls = [Call::commit(&file, 0, 0)];
+        mounts[i].perform(&mut calls);
+        calls[0].verifier().unwrap()
+    });
+    assert_eq!(here, written);
+    assert_ne!(there, written);
+}

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crate::base::Status;
+use crate::base::hash::mix;
 use crate::storage::{Call, Node, Op};
 use crate::wire::nfs3::{self, Decoded};
 use crate::wire::rpc::{self, RpcError};
@@ -226,9 +227,21 @@ impl NfsMount {
                 {
                     self.look_up_made(call);
                 }
+                self.mark_verifier(call);
             }
             Ok((_, Err(error))) => call.fail(status_of(&error)),
             Err(_) => call.fail(Status::Protocol),
+        }
+    }
+
+    /// Makes write verifiers differ between targets. Servers take the second they started in for one, so two targets that
+    /// were started together have the same; and COMMIT at one says nothing of what another was sent (RFC 1813 3.3.7).
+    fn mark_verifier(&self, call: &mut Call<'_>) {
+        let mark = mix(self.index as u64);
+        match &mut call.op {
+            Op::Write { out: Ok(written), .. } => written.verifier ^= mark,
+            Op::Commit { out: Ok(verifier), .. } => *verifier ^= mark,
+            _ => {}
         }
     }
 
