@@ -490,3 +490,16 @@ fn a_commit_at_another_target_does_not_vouch_for_a_write() {
     assert_eq!(here, written);
     assert_ne!(there, written);
 }
+
+/// A READ that gives nothing and does not end the file would be asked for again for ever.
+#[test]
+fn a_read_of_nothing_is_an_error_unless_the_file_ends() {
+    let node = MemoryMount::new().root();
+    for (count, eof, expected) in [(10, 0, Err(Status::Protocol)), (10, 1, Ok(())), (0, 0, Ok(()))] {
+        // NFS3_OK, no attributes, a count of 0, the end or not, no data.
+        let reply: Vec<u8> = [0_u32, 0, 0, eof, 0].into_iter().flat_map(u32::to_be_bytes).collect();
+        let mut call = Call::read(&node, 0, count, Vec::new());
+        let _ = nfs3::decode_results(&mut call, reply, 0, &|_, handle| Node::Handle(handle));
+        assert_eq!(call.status(), expected);
+    }
+}
