@@ -10,7 +10,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
@@ -159,15 +159,29 @@ struct Line<'a> {
     goal: Goal,
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 enum Goal {
     None,
     /// At least this share of the ceiling that binds.
     Ceiling(f64),
 }
 
-/// Runs one line; prints it; returns its seconds.
-fn run(home: &Path, line: &Line<'_>) -> f64 {
+/// What one run reached.
+struct Figures {
+    seconds: f64,
+    files_per_s: f64,
+    iops: f64,
+    /// Shares of the simulated ceilings, 0 to 1.
+    iops_share: f64,
+    bandwidth_share: f64,
+    mb_per_s: f64,
+    iops_per_file: f64,
+    cpu_us_per_rpc: f64,
+    memory_mb: f64,
+}
+
+/// Runs one line against a simulator of its own.
+fn measure(home: &Path, line: &Line<'_>) -> Figures {
     let sim = Sim::start(line.sim);
     let report = home.join("report.json");
     let status = Command::new(PARFS)
@@ -182,36 +196,59 @@ fn run(home: &Path, line: &Line<'_>) -> f64 {
     let mut text = String::new();
     File::open(&report).and_then(|mut f| f.read_to_string(&mut text)).expect("partar wrote its report");
     let report: Value = serde_json::from_str(&text).expect("the report is JSON");
-    let seconds = report["seconds"].as_f64().expect("seconds");
+    let number = |key: &str| report[key].as_f64().expect("a number of the report");
     let targets = report["targets"].as_array().expect("targets");
     let sum = |key: &str| targets.iter().filter_map(|t| t[key].as_f64()).sum::<f64>();
-    let n = targets.len() as f64;
     let (iops_ceiling, bandwidth_ceiling) = ceilings(line.sim);
-    let (iops, share) = (sum("iops_per_s"), sum("iops_share") / n / iops_ceiling);
-    let bandwidth_share = sum("bandwidth_share") / n / bandwidth_ceiling;
-    let files = report["extracted"]["files"].as_f64().expect("files").max(1.0);
-    let rpcs = sum("issued");
-    let cpu_us = report["cpu_seconds"].as_f64().expect("cpu_seconds") * 1e6;
-    let memory = report["memory_peak_bytes"].as_f64().expect("memory_peak_bytes") / 1e6;
+    let n = targets.len() as f64;
+    let files = report["extracted"]["files"].as_f64().expect("files");
+    Figures {
+        seconds: number("seconds"),
+        files_per_s: files / number("seconds"),
+        iops: sum("iops_per_s"),
+        iops_share: sum("iops_share") / n / iops_ceiling,
+        bandwidth_share: sum("bandwidth_share") / n / bandwidth_ceiling,
+        mb_per_s: sum("bytes_per_s") / 1e6,
+        iops_per_file: sum("iops_total") / files,
+        cpu_us_per_rpc: number("cpu_seconds") * 1e6 / sum("issued"),
+        memory_mb: number("memory_peak_bytes") / 1e6,
+    }
+}
+
+/// Runs the lines in turn, `REPEATS` times; prints of each the run whose seconds are the median; returns those seconds.
+fn run(home: &Path, lines: &[Line<'_>]) -> Vec<f64> {
+    let mut runs: Vec<Vec<Figures>> = lines.iter().map(|_| Vec::new()).collect();
+    for _ in 0..REPEATS {
+        lines.iter().zip(&mut runs).for_each(|(line, runs)| runs.push(measure(home, line)));
+    }
+    lines.iter().zip(&mut runs).map(|(line, runs)| median_printed(line, runs)).collect()
+}
+
+/// Odd, so that the median is one of the runs.
+const REPEATS: usize = 3;
+
+fn median_printed(line: &Line<'_>, runs: &mut [Figures]) -> f64 {
+    runs.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    let figures = &runs[runs.len() / 2];
     let met = match line.goal {
         Goal::None => String::new(),
         // Whichever ceiling binds: a WRITE of 1 MiB costs 66 IOPS, so 50,000 IOPS are used up at 794 MB/s.
-        Goal::Ceiling(least) => verdict(share.max(bandwidth_share), least),
+        Goal::Ceiling(least) => verdict(figures.iops_share.max(figures.bandwidth_share), least),
     };
     println!(
-        "{:<34} {:>7.2} {:>9.0} {:>8} {:>6.1} {:>7.0} {:>6.1} {:>7.2} {:>7.1} {:>6.0}  {met}",
+        "{:<36} {:>7.2} {:>8.0} {:>8} {:>6.1} {:>7.0} {:>6.1} {:>8.2} {:>7.1} {:>6.0}  {met}",
         line.label,
-        seconds,
-        files / seconds,
-        grouped(iops as u64),
-        share * 100.0,
-        sum("bytes_per_s") / 1e6,
-        bandwidth_share * 100.0,
-        sum("iops_total") / files,
-        cpu_us / rpcs,
-        memory,
+        figures.seconds,
+        figures.files_per_s,
+        grouped(figures.iops as u64),
+        figures.iops_share * 100.0,
+        figures.mb_per_s,
+        figures.bandwidth_share * 100.0,
+        figures.iops_per_file,
+        figures.cpu_us_per_rpc,
+        figures.memory_mb,
     );
-    seconds
+    figures.seconds
 }
 
 /// Shares in the report are of an OCI target; the simulator's ceilings may be others.
@@ -227,60 +264,79 @@ fn verdict(share: f64, least: f64) -> String {
 
 fn table(home: &Path, quick: bool) {
     let files: u64 = if quick { 4_000 } else { 20_000 };
-    let make = |name: &str, f: &dyn Fn(&Path)| -> PathBuf {
-        let path = home.join(name);
-        f(&path);
-        path
-    };
-    let spread = make("spread.tar", &|p| small_files(p, files, files / 100));
-    let flat = make("flat.tar", &|p| small_files(p, files, 1));
-    let serial = make("serial.tar", &|p| small_files(p, files / 10, files / 1_000));
-    println!("\nextract: {} files of 1 to 16 KiB; simulated targets of 50,000 IOPS and 1 GB/s at 1 ms", grouped(files));
     println!(
-        "(serial: a tenth of the files; x0.1: --scale 0.1, ceilings at a tenth so that two processors carry eight targets)\n"
+        "\nextract: {} files of 1 to 16 KiB; simulated targets of 50,000 IOPS and 1 GB/s at 1 ms;",
+        grouped(files)
     );
+    println!("medians of {REPEATS} runs. Client and simulator share this machine's processors.");
+    println!("x0.1: ceilings at a tenth (--scale 0.1). serial and 1 target x0.1: a tenth of the files.\n");
     println!(
-        "{:<34} {:>7} {:>9} {:>8} {:>6} {:>7} {:>6} {:>7} {:>7} {:>6}",
+        "{:<36} {:>7} {:>8} {:>8} {:>6} {:>7} {:>6} {:>8} {:>7} {:>6}",
         "run", "s", "files/s", "IOPS", "%ceil", "MB/s", "%ceil", "IOPS/f", "us/RPC", "MB mem"
     );
-    fn line(home: &Path, label: &str, archive: &Path, sim: &[&str], partar: &[&str], goal: Goal) -> f64 {
-        run(home, &Line { label, archive, sim, partar, goal })
-    }
-    line(home, "serial (-P 1 --window 1)", &serial, &[], &["-P", "1", "--window", "1"], Goal::None);
-    let in_many = line(home, "1 target, many directories", &spread, &[], &[], Goal::Ceiling(0.9));
-    let in_one = line(home, "1 target, one flat directory", &flat, &[], &[], Goal::Ceiling(0.9));
-    println!("{:<34} {:>7.2}x the time of many directories", "  flat against many:", in_one / in_many);
-    for targets in ["1", "2", "4", "8"] {
-        let label = format!("{targets} target(s) x0.1");
-        let archive = if targets == "1" { &serial } else { &spread };
-        line(home, &label, archive, &["--targets", targets, "--scale", "0.1"], &[], Goal::Ceiling(0.9));
-    }
-    let size: u64 = if quick { 1 << 30 } else { 8 << 30 };
+    small_lines(home, files);
+    large_lines(home, if quick { 1 << 30 } else { 8 << 30 });
+    many_lines(home, if quick { 100_000 } else { 1_000_000 });
+}
+
+fn small_lines(home: &Path, files: u64) {
+    let (spread, flat, few) = (home.join("spread.tar"), home.join("flat.tar"), home.join("few.tar"));
+    small_files(&spread, files, files / 100);
+    small_files(&flat, files, 1);
+    small_files(&few, files / 10, files / 1_000);
+    let (serial, goal) = (["-P", "1", "--window", "1"], Goal::Ceiling(0.9));
+    let seconds = run(
+        home,
+        &[
+            Line { label: "serial (-P 1 --window 1)", archive: &few, sim: &[], partar: &serial, goal: Goal::None },
+            Line { label: "1 target, many directories", archive: &spread, sim: &[], partar: &[], goal },
+            Line { label: "1 target, one flat directory", archive: &flat, sim: &[], partar: &[], goal },
+        ],
+    );
+    println!("{:<36} {:>7.2} times the seconds of many directories", "  flat", seconds[2] / seconds[1]);
+    let tenth = |targets| ["--targets", targets, "--scale", "0.1"];
+    run(
+        home,
+        &[
+            Line { label: "1 target x0.1", archive: &few, sim: &tenth("1"), partar: &[], goal },
+            Line { label: "2 targets x0.1", archive: &spread, sim: &tenth("2"), partar: &[], goal },
+            Line { label: "4 targets x0.1", archive: &spread, sim: &tenth("4"), partar: &[], goal },
+            Line { label: "8 targets x0.1", archive: &spread, sim: &tenth("8"), partar: &[], goal },
+        ],
+    );
+}
+
+fn large_lines(home: &Path, size: u64) {
     // A hole in a file on tmpfs is read at memory speed; on a disk's file system the kernel would fill its cache with zeros
     // first, which costs more than all the rest.
     let memory = Path::new("/dev/shm");
     let shelf = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.expect("a directory");
-    let large = shelf.path().join("large.tar");
-    one_large(&large, size);
-    line(home, "one large member, 1 target", &large, &[], &[], Goal::Ceiling(0.9));
-    line(home, "the same, only bandwidth binds", &large, &["--iops", "1000000"], &[], Goal::Ceiling(0.9));
-    line(
+    let archive = &shelf.path().join("large.tar");
+    one_large(archive, size);
+    let (fifth, goal) = (["--targets", "4", "--scale", "0.2"], Goal::Ceiling(0.9));
+    run(
         home,
-        "one large member, 4 targets x0.2",
-        &large,
-        &["--targets", "4", "--scale", "0.2"],
-        &[],
-        Goal::Ceiling(0.9),
+        &[
+            Line { label: "one large member, 1 target", archive, sim: &[], partar: &[], goal },
+            Line { label: "  only bandwidth binds", archive, sim: &["--iops", "1000000"], partar: &[], goal },
+            Line { label: "  4 targets x0.2", archive, sim: &fifth, partar: &[], goal },
+            Line { label: "  no ceiling, no latency", archive, sim: &["--unlimited"], partar: &[], goal: Goal::None },
+        ],
     );
-    println!(
-        "{:<34} {:>41.0} MB/s, one stream of 1 MiB writes, nothing else",
-        "  this machine's loopback:",
-        loopback_mb_per_s()
+    println!("{:<36} {:>39.0} in 1 MiB writes, one stream, nothing else", "  loopback itself", loopback_mb_per_s());
+}
+
+fn many_lines(home: &Path, members: u64) {
+    let archive = &home.join("many.tar");
+    many_members(archive, members);
+    let label = &format!("{} members, 8 targets", grouped(members));
+    run(
+        home,
+        &[
+            Line { label, archive, sim: &["--targets", "8"], partar: &[], goal: Goal::None },
+            Line { label: "  no ceiling, no latency", archive, sim: &["--unlimited"], partar: &[], goal: Goal::None },
+        ],
     );
-    let members: u64 = if quick { 100_000 } else { 1_000_000 };
-    let many = make("many.tar", &|p| many_members(p, members));
-    let label = format!("{} members, no ceiling, no latency", grouped(members));
-    line(home, &label, &many, &["--unlimited"], &[], Goal::None);
 }
 
 /// What the machine's loopback carries: 2 GiB in 1 MiB writes over one connection, read and dropped at the other end.

@@ -71,8 +71,8 @@ pub enum Status {
     /// The target did not answer for longer than its limit; whether it carried the call out is not known.
     #[error("The mount target does not answer")]
     TargetGone,
-    /// The target answers other calls, but never this one, however often it is sent.
-    #[error("The server never answered this call")]
+    /// No answer to this call, however often it was sent, and no other target may be asked in its place.
+    #[error("The server never answered this call; whether it was carried out is not known")]
     NoReply,
     /// The last target of the volume is gone.
     #[error("No mount target is left that answers")]

@@ -34,14 +34,16 @@ tree_odd() {
         mkdir "$(printf 'dir-\351t\351')" && echo x >"$(printf 'dir-\351t\351/\303\251')"
         echo x >"$(printf 'n%.0s' $(seq 99))" && echo x >"$(printf 'm%.0s' $(seq 100))"
         # Modes: all twelve bits, unreadable, read-only directories with members.
-        echo x >setuid && echo x >setgid && echo x >sticky && echo x >mode-000 && echo x >mode-777
+        echo x >setuid && echo x >setgid && echo x >sticky && echo x >mode-777
+        [[ -z $root ]] || echo x >mode-000
         mkdir read-only && echo x >read-only/inside && mkdir read-only/sub && echo x >read-only/sub/inside
         if [[ -n $root ]]; then
             mknod null c 1 3 && mknod block b 7 200 && mknod large-minor c 240 70000
             chown 1234:5678 setuid && chown 65534:0 setgid && chown -h 4321:8765 symlink && chown 11:22 empty-dir
             chown 2000000:2000001 mode-777
         fi
-        chmod 4755 setuid && chmod 2755 setgid && chmod 1755 sticky && chmod 000 mode-000 && chmod 777 mode-777
+        chmod 4755 setuid && chmod 2755 setgid && chmod 1755 sticky && chmod 777 mode-777
+        [[ -z $root ]] || chmod 000 mode-000
         mkdir dir-7777 && chmod 7777 dir-7777
         # Times: nanoseconds, the epoch, beyond 2038.
         touch -d '2001-02-03 04:05:06.123456789Z' size-1 && touch -d @0 size-511 && touch -d '2100-01-01Z' size-512
@@ -141,5 +143,6 @@ make_archives() {
     done
     bsdtar --format pax --read-sparse -cf "$to/bsdtar-pax-sparse.tar" -C "$trees" large 2>>"$(log bsdtar)"
     cat "$to/gnutar-v7-many.tar" "$to/gnutar-gnu-long.tar" >"$to/concatenated.tar"
+    chmod -R u+w "$trees"
     rm -rf "$trees"
 }

@@ -17,18 +17,17 @@ tar_codec() {
     esac
 }
 
-# want ARCHIVE: extracts locally with the tar that made the archive; leaves $work/want/ARCHIVE.manifest and .status.
-# (GNU tar sets a directory's time too early for the order in which bsdtar writes hard links.)
+# want ARCHIVE: extracts locally with GNU tar; leaves $work/want/ARCHIVE.manifest and .status. Directories get their times
+# last: without that option GNU tar loses those of directories that the archive comes back to, as bsdtar's do.
 want() {
-    local name=$1 dir=$work/want/tree status=0 tar=tar
+    local name=$1 dir=$work/want/tree status=0
     mkdir -p "$dir"
-    [[ $name != bsdtar* ]] || tar=bsdtar
     # GNU tar 1.34 does not know lz4 by itself.
     # shellcheck disable=SC2046
     case $name in
     *.lz4) lz4 -dc "$work/archives/$name" ;;
     *) cat "$work/archives/$name" ;;
-    esac | "$tar" -x -p $(tar_options "$name") $(tar_codec "$name") -f - -C "$dir" >"$(log "tar-$name")" 2>&1 || status=$?
+    esac | tar -x -p --delay-directory-restore $(tar_options "$name") $(tar_codec "$name") -f - -C "$dir" >"$(log "tar-$name")" 2>&1 || status=$?
     printf '%s\n' "$status" >"$work/want/$name.status"
     manifest "$dir" >"$work/want/$name.manifest"
     rm -rf "$dir"
@@ -132,7 +131,8 @@ extract_to_memory() {
         printf '%s  %s\n' "$(nfs-cat "$(libnfs_url 1 "$path")" 2>/dev/null | sha256sum | cut -d ' ' -f 1)" "$path"
     done)
     if [[ $want == "$got" ]]; then ok extract/memory/bytes; else bad extract/memory/bytes "bytes differ"; fi
-    want=$(cd "$dir" && find . -type f -printf '%M %n %s %P\n' | sort)
+    # nfs-ls shows nine mode bits.
+    want=$(cd "$dir" && find . -type f -printf '%M %n %s %P\n' | sed 's/^\(...\)s/\1x/' | sort)
     got=$(nfs-ls -R "$(libnfs_url 1)" | grep '^-' | awk '{ print $1, $2, $5, $6 }' | sed 's| /| |' | sort)
     if [[ $want == "$got" ]]; then
         ok extract/memory/attributes

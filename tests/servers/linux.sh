@@ -35,7 +35,7 @@ linux_suite() {
     linux_archive || die "no Linux source"
     mkdir "$dir"
     start=$SECONDS
-    tar -xf "$work/linux.tar.xz" -C "$dir" || die "GNU tar does not extract the Linux source"
+    tar -x --delay-directory-restore -f "$work/linux.tar.xz" -C "$dir" || die "GNU tar does not extract the Linux source"
     printf '# linux/gnu-tar took %s s\n' $((SECONDS - start))
     manifest "$dir" >"$work/linux.manifest"
     rm -rf "$dir"

@@ -288,11 +288,16 @@ fn files_and_functions_are_short() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// True when the first line that is no attribute describes the file.
+fn opens(text: &str) -> bool {
+    text.lines().find(|line| !line.starts_with("#![")).is_some_and(|line| line.starts_with("//! "))
+}
+
 #[test]
 fn files_say_what_they_promise() {
     let silent = sources(&["src", "tests", "benches"])
         .into_iter()
-        .filter(|(path, text, _)| !text.starts_with("//! ") && (!is_test_file(path) || path.ends_with("/mod.rs")));
+        .filter(|(path, text, _)| !opens(text) && (!is_test_file(path) || path.ends_with("/mod.rs")));
     let silent: Vec<String> = silent.map(|(path, _, _)| path).collect();
     assert!(silent.is_empty(), "files that do not open with a //! comment: {silent:?}");
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use parfs::base::{Name, Proc, Status};
 use parfs::mounts::MemoryMount;
 use parfs::mounts::nfs::{AttachError, NfsMount, Url, attach};
-use parfs::storage::{AttrChange, Call, Handle, How, Ledger, Mount, Node, Op, Stable};
+use parfs::storage::{AttrChange, Call, Handle, How, Ledger, Mount, Node, Op, Spread, Stable, Volume};
 use parfs::wire::mount3;
 use parfs::wire::nfs3::{self, Asked, decode_args, encode_failure, encode_results};
 use parfs::wire::record::Records;
@@ -396,4 +396,25 @@ fn a_handle_good_at_one_target_only_is_looked_up_at_the_other() {
     mounts[0].perform(&mut calls);
     let Op::Read { buf, .. } = &calls[0].op else { panic!() };
     assert_eq!(buf, b"through the other");
+}
+
+/// A target that falls silent may wake later: what it was sent goes to the other, but nothing that could then destroy.
+#[test]
+fn a_silent_targets_removals_are_not_handed_on() {
+    let memory = Arc::new(MemoryMount::new());
+    let silent = |proc| matches!(proc, Proc::Remove | Proc::Create);
+    // Attach makes and removes one file through the first target.
+    let one =
+        Scripted::serving(memory.clone(), 0, move |proc, n| if silent(proc) && n > 0 { Act::Drop } else { Act::Send });
+    let two = Scripted::serving(memory, 0, |_, _| Act::Send);
+    let url = format!("nfs://{},{}/?timeo=2&retrans=50&away=1", one.host(), two.host());
+    let mounts = attach(&Url::parse(&url).unwrap()).unwrap();
+    let volume = Volume::new(mounts.into_iter().map(|m| m as Arc<dyn Mount>).collect(), Spread::First);
+    let root = volume.root();
+    let mut calls = [Call::create(&root, &name(1), How::Guarded, AttrChange::default()), Call::remove(&root, &name(2))];
+    volume.perform(&mut calls);
+    assert_eq!(calls[0].status(), Ok(()), "made by the first, found by the second");
+    assert_eq!(calls[1].status(), Err(Status::NoReply));
+    assert_eq!(volume.gone().len(), 1);
+    assert_eq!((two.carried_out(Proc::Create), two.carried_out(Proc::Remove)), (1, 0));
 }

@@ -189,7 +189,7 @@ fn fill_report(high: &High, report: &mut RunReport, done: &Summary, crew: &Crew,
 fn tell_failures(console: &Console, report: &RunReport, crew: &Crew, done: &Summary, gone: &[String]) -> Exit {
     done.warnings.iter().for_each(|warning| console.message(warning));
     for target in gone {
-        console.message(format_args!("{target}: does not answer and was left out"));
+        console.message(format_args!("{target}: does not answer and was left out; should it wake, what it was sent may still be done: files' times may then differ, which --resume mends"));
     }
     // What was only not begun is told once, by `stopped`.
     crew.report().failures().iter().filter(|f| !f.is_cancelled()).for_each(|failure| console.message(failure));

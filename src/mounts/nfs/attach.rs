@@ -19,9 +19,13 @@ use super::connection::open_stream;
 use super::url::{Host, Url, UrlError};
 use super::{NfsMount, Patience, Setup};
 
-/// Lanes for each target and calls in each window. Rate = in flight / round trip: at 1 ms and 3,333 small files' CREATEs,
-/// WRITEs and SETATTRs each (what 50,000 IOPS pay for) 15 calls are in flight; 64 hold the ceiling up to 4 ms.
+/// Lanes for each target and calls in each window, at least. 50,000 IOPS pay for 15,000 small-file procedures a second; at
+/// 1 ms 15 of them are in flight, and 64 hold the ceiling while the target queues.
 const SHAPE: Shape = Shape { lanes: 16, window: 4 };
+/// Small-file procedures a second that a target's ceiling pays for: 3 for 10 IOPS.
+const SMALL_CALLS_PER_S: f64 = 15_000.0;
+/// The most lanes for each target: threads cost memory and switches, and 256 calls in flight reach the ceiling up to 8 ms.
+const LANES_MAX: usize = 64;
 /// How long MOUNT and the portmapper may take to answer.
 const ASK_TIMEOUT: Duration = Duration::from_secs(10);
 /// The largest answer of MOUNT or the portmapper that is read.
@@ -134,7 +138,13 @@ fn attach_target(url: &Url, host: &Host, index: usize, credential: &Credential) 
     let mut calls = [Call::get_attr(&mount.root)];
     mount.perform(&mut calls);
     match calls[0].attr() {
-        Ok(attr) if attr.kind == Kind::Dir => Ok(mount),
+        Ok(attr) if attr.kind == Kind::Dir => {
+            let answer_us =
+                [Proc::FsInfo, Proc::PathConf, Proc::GetAttr].map(|proc| mount.ledger.latency_us(proc, 0.0));
+            let answer = Duration::from_micros(answer_us.into_iter().flatten().min().unwrap_or(0));
+            mount.limits.shape = shape(answer);
+            Ok(mount)
+        }
         Ok(_) => Err(AttachError::NotADirectory { target: label, path: Shown(&url.path).to_string() }),
         Err(status) => Err(call_error(&label, &url.path, Proc::GetAttr, status)),
     }
@@ -142,6 +152,13 @@ fn attach_target(url: &Url, host: &Host, index: usize, credential: &Credential) 
 
 fn call_error(target: &str, path: &[u8], proc: Proc, status: Status) -> AttachError {
     AttachError::Call { target: target.into(), path: Shown(path).to_string(), proc, status }
+}
+
+/// How parallel a target is to be driven that answers in `answer`: twice the calls in flight that its ceiling takes.
+fn shape(answer: Duration) -> Shape {
+    let in_flight = 2.0 * SMALL_CALLS_PER_S * answer.as_secs_f64();
+    let lanes = (in_flight / SHAPE.window as f64).ceil() as usize;
+    Shape { lanes: lanes.clamp(SHAPE.lanes, LANES_MAX), ..SHAPE }
 }
 
 /// FSINFO's and PATHCONF's limits, none above `most`.
@@ -333,5 +350,16 @@ impl Asker<'_> {
             Ok((_, Err(error))) => Err(AttachError::Rpc { target: self.label.into(), what, error: error.to_string() }),
             _ => Err(self.malformed(what)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn farther_targets_get_more_lanes() {
+        let lanes = [0, 1, 2, 5, 50].map(|ms| shape(Duration::from_millis(ms)).lanes);
+        assert_eq!(lanes, [16, 16, 16, 38, 64]);
     }
 }

@@ -63,6 +63,8 @@ pub struct NfsMount {
     heard_ms: AtomicU64,
     born: Instant,
     gone: AtomicBool,
+    /// The last try to connect was refused: nobody serves at the address.
+    refuses: AtomicBool,
 }
 
 /// A mount before its root is known.
@@ -98,6 +100,7 @@ impl NfsMount {
             heard_ms: AtomicU64::new(0),
             born: Instant::now(),
             gone: AtomicBool::new(false),
+            refuses: AtomicBool::new(false),
         }
     }
 

@@ -6,7 +6,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use crate::base::Status;
+use crate::base::{Proc, Status};
 use crate::storage::{Call, Node, Op};
 use crate::wire::nfs3::{self, Decoded};
 use crate::wire::rpc::{self, RpcError};
@@ -70,14 +70,15 @@ impl NfsMount {
         let mut away_since: Option<Instant> = None;
         while !tries.is_empty() {
             if self.gone.load(Ordering::Relaxed) {
-                return give_up(calls, &tries);
+                return self.give_up(calls, &tries);
             }
             match self.exchange(connection, calls, &mut tries) {
-                Err(_) => {
+                Err(error) => {
+                    self.refuses.store(error.kind() == std::io::ErrorKind::ConnectionRefused, Ordering::Relaxed);
                     let since = *away_since.get_or_insert_with(Instant::now);
                     if since.max(self.heard()).elapsed() >= self.patience.away_max {
                         self.gone.store(true, Ordering::Relaxed);
-                        return give_up(calls, &tries);
+                        return self.give_up(calls, &tries);
                     }
                     std::thread::sleep(connect_pause);
                     connect_pause = (connect_pause * 2).min(CONNECT_PAUSE.1);
@@ -99,6 +100,19 @@ impl NfsMount {
                     }
                 }
             }
+        }
+    }
+
+    /// Leaves the calls to another target. A target that is only silent may wake and still carry out what it was sent:
+    /// a REMOVE or RENAME could then hit what has been made under that name meanwhile, so these are not handed on.
+    /// One whose address refuses connections has no server left that could.
+    fn give_up(&self, calls: &mut [Call<'_>], tries: &[Try]) {
+        let refuses = self.refuses.load(Ordering::Relaxed);
+        for try_ in tries {
+            let call = &mut calls[try_.index];
+            let destroys = matches!(call.proc(), Proc::Remove | Proc::RmDir | Proc::Rename);
+            let late = destroys && call.repeated && !refuses;
+            call.fail(if late { Status::NoReply } else { Status::TargetGone });
         }
     }
 
@@ -247,10 +261,6 @@ fn give_back(call: &mut Call<'_>, lent: Vec<u8>) {
     if let Op::Read { buf, .. } = &mut call.op {
         *buf = lent;
     }
-}
-
-fn give_up(calls: &mut [Call<'_>], tries: &[Try]) {
-    tries.iter().for_each(|t| calls[t.index].fail(Status::TargetGone));
 }
 
 fn status_of(error: &RpcError) -> Status {

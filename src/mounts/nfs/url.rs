@@ -68,6 +68,11 @@ pub enum UrlError {
     Resolve(String, String),
 }
 
+/// How long silence is borne, as (timeo, away). A volume of several targets can go on without one, so it asks soon; with one
+/// target a failover of the server is worth waiting for. 60 s is nfs(5)'s timeo for TCP.
+const PATIENCE_ALONE: (Duration, Duration) = (Duration::from_secs(60), Duration::from_secs(300));
+const PATIENCE_TOGETHER: (Duration, Duration) = (Duration::from_secs(15), Duration::from_secs(30));
+
 /// Connections to each target unless `nconnect=` says otherwise. Two keep metadata off a bulk WRITE's connection;
 /// more did not raise rates in the project's measurements of pipelined connections.
 const NCONNECT: usize = 2;
@@ -83,8 +88,10 @@ impl Url {
         let (place, arguments) = rest.split_once('?').unwrap_or((rest, ""));
         let slash = place.find('/').ok_or_else(|| UrlError::NoPath(text.into()))?;
         let (hosts, path) = place.split_at(slash);
+        let hosts: Vec<Host> = hosts.split(',').map(parse_host).collect::<Result<_, _>>()?;
+        let (reply_timeout, away_max) = if hosts.len() == 1 { PATIENCE_ALONE } else { PATIENCE_TOGETHER };
         let mut url = Url {
-            hosts: hosts.split(',').map(parse_host).collect::<Result<_, _>>()?,
+            hosts,
             path: percent_decoded(path),
             uid: None,
             gid: None,
@@ -94,9 +101,9 @@ impl Url {
             nconnect: NCONNECT,
             rsize: IO_BYTES_MAX,
             wsize: IO_BYTES_MAX,
-            reply_timeout: Duration::from_secs(60), // nfs(5): timeo=600 for TCP
+            reply_timeout,
             retrans: 8,
-            away_max: Duration::from_secs(30),
+            away_max,
         };
         for argument in arguments.split('&').filter(|a| !a.is_empty()) {
             let (key, value) = argument.split_once('=').unwrap_or((argument, ""));
@@ -199,6 +206,8 @@ mod tests {
         assert_eq!(url.path, b"/fss/a b");
         assert_eq!((url.uid, url.gid, url.gids), (Some(7), None, Some(vec![1, 2])));
         assert_eq!((url.wsize, url.nconnect, url.reply_timeout), (65536, 4, Duration::from_millis(500)));
+        assert_eq!(url.away_max, PATIENCE_TOGETHER.1);
+        assert_eq!(Url::parse("nfs://h/e").unwrap().reply_timeout, PATIENCE_ALONE.0);
     }
 
     #[test]
