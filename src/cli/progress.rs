@@ -54,6 +54,8 @@ impl Progress {
         let lines = console.clone();
         let show = move || {
             let mut samples = VecDeque::with_capacity(SAMPLES);
+            // Without a first sample the first line would tell of no rate.
+            samples.push_back(sample(&live, &meters));
             for tick in 1u64.. {
                 if end.recv_timeout(SAMPLE_EVERY) != Err(RecvTimeoutError::Timeout) {
                     return;
