@@ -100,7 +100,7 @@ fn shown(console: &Console, text: &str) -> Exit {
 fn parse_ended(console: &Console, error: &clap::Error) -> Exit {
     let text = error.to_string();
     if error.use_stderr() {
-        console.line(text.trim_end());
+        console.message(text.trim_end().trim_start_matches("error: "));
         return Exit::Failure;
     }
     shown(console, text.trim_end())

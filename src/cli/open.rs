@@ -19,6 +19,9 @@ use super::location::Location;
 use super::readahead::ReadAhead;
 use super::report::Meter;
 
+/// What statfs(2) says of a kernel's NFS mount.
+const NFS_SUPER_MAGIC: rustix::fs::FsWord = 0x6969;
+
 /// A volume and the counters of its targets, in the volume's order.
 pub struct Opened {
     /// The volume; each target counted and, where asked, held under a ceiling.
@@ -29,10 +32,13 @@ pub struct Opened {
 
 /// Opens `location`. An error is `NAME: CALL: reason`.
 pub fn volume(location: &Location, held: Option<Ceiling>) -> Result<Opened, String> {
+    let mut is_nfs = true;
     let (mounts, nfs): (Vec<Arc<dyn Mount>>, Vec<Arc<nfs::NfsMount>>) = match location {
         Location::Dir(path) => {
             let failed = |error| format!("{}: Cannot open: {}", path.display(), reason(&error));
-            (vec![Arc::new(LocalMount::open(path).map_err(failed)?)], Vec::new())
+            let mount = LocalMount::open(path).map_err(failed)?;
+            is_nfs = rustix::fs::statfs(path).is_ok_and(|stat| stat.f_type == NFS_SUPER_MAGIC);
+            (vec![Arc::new(mount)], Vec::new())
         }
         Location::Nfs(url, text) => {
             let nfs = nfs::attach(url).map_err(|error| format!("{text}: Cannot mount: {error}"))?;
@@ -43,7 +49,7 @@ pub fn volume(location: &Location, held: Option<Ceiling>) -> Result<Opened, Stri
     let mut tapped: Vec<Arc<dyn Mount>> = Vec::new();
     for (i, mount) in mounts.into_iter().enumerate() {
         let ledger = Arc::new(Ledger::default());
-        meters.push(Meter { label: mount.label(), ledger: ledger.clone(), nfs: nfs.get(i).cloned() });
+        meters.push(Meter { label: mount.label(), ledger: ledger.clone(), nfs: nfs.get(i).cloned(), is_nfs });
         // The throttle is outside the ledger: the time it holds a window back is not the target's latency.
         let mut taps: Vec<Arc<dyn Tap>> = Vec::new();
         if let Some(ceiling) = held {

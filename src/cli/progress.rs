@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::io::IsTerminal;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -14,6 +14,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::base::PriceList;
 use crate::base::price::Ceiling;
 use crate::base::units::{bytes_shown, grouped};
+use crate::crew::Budget;
 use crate::jobs::extract::Live;
 
 use super::console::Console;
@@ -43,8 +44,9 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Starts to show `live` and `meters`.
-    pub fn start(console: Arc<Console>, live: Arc<Live>, meters: Vec<Meter>, ceiling: Ceiling) -> Progress {
+    /// Starts to show `live` and `meters`; `budget` knows what was read but is not written.
+    pub fn start(console: Arc<Console>, live: Arc<Live>, meters: Vec<Meter>, budget: Budget) -> Progress {
+        let ceiling = Ceiling::oci();
         let (ended, end) = channel();
         let terminal = std::io::stderr().is_terminal();
         let bar = terminal.then(|| bar(live.total_bytes.load(Ordering::Relaxed)));
@@ -52,6 +54,8 @@ impl Progress {
         let lines = console.clone();
         let show = move || {
             let mut samples = VecDeque::with_capacity(SAMPLES);
+            // Without a first sample the first line would tell of no rate.
+            samples.push_back(sample(&live, &meters));
             for tick in 1u64.. {
                 if end.recv_timeout(SAMPLE_EVERY) != Err(RecvTimeoutError::Timeout) {
                     return;
@@ -63,7 +67,7 @@ impl Progress {
                 let text = text(&samples, live.bytes.load(Ordering::Relaxed), ceiling);
                 match &bar {
                     Some(bar) => {
-                        bar.set_position(live.archive_bytes.load(Ordering::Relaxed));
+                        bar.set_position(done_bytes(&live, budget.held()));
                         bar.set_message(text);
                         bar.tick();
                     }
@@ -95,12 +99,20 @@ impl Progress {
 
 fn bar(total_bytes: u64) -> ProgressBar {
     let (bar, template) = match total_bytes {
-        0 => (ProgressBar::no_length(), "{elapsed} {msg}"),
-        total => (ProgressBar::new(total), "{elapsed} {percent:>3}% {msg}"),
+        0 => (ProgressBar::no_length(), "{elapsed} {wide_msg}"),
+        total => (ProgressBar::new(total), "{elapsed} {percent:>3}% {wide_msg}"),
     };
     bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
     bar.set_style(ProgressStyle::with_template(template).expect("the template is valid"));
     bar
+}
+
+/// How much of the archive is dealt with, at least: reading runs ahead of writing by what is `held`, and stands still while
+/// a large file is written; members have a header of 512 bytes each.
+fn done_bytes(live: &Live, held: u64) -> u64 {
+    let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    let written = get(&live.bytes) + 512 * get(&live.members);
+    get(&live.archive_bytes).saturating_sub(held).max(written).min(get(&live.total_bytes))
 }
 
 fn sample(live: &Live, meters: &[Meter]) -> Sample {
@@ -116,7 +128,7 @@ fn text(samples: &VecDeque<Sample>, bytes: u64, ceiling: Ceiling) -> String {
     let members = rate(last.members, first.members);
     let iops: Vec<f64> = last.iops.iter().zip(&first.iops).map(|(&now, &then)| rate(now, then)).collect();
     format!(
-        "{} members, {}, {}/s, {} IOPS ({} of each target's {})",
+        "{} members, {}, {}/s, {} IOPS ({} of {})",
         grouped(last.members),
         bytes_shown(bytes),
         grouped(members as u64),
@@ -141,6 +153,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_was_only_read_is_not_done() {
+        let live = Live::default();
+        live.total_bytes.store(10_000_000, Ordering::Relaxed);
+        live.archive_bytes.store(5_000_000, Ordering::Relaxed);
+        assert_eq!(done_bytes(&live, 4_000_000), 1_000_000);
+        // A large file is being written: what was read of it is told when it is over.
+        live.bytes.store(7_000_000, Ordering::Relaxed);
+        live.members.store(10, Ordering::Relaxed);
+        assert_eq!(done_bytes(&live, 4_000_000), 7_005_120);
+        live.bytes.store(20_000_000, Ordering::Relaxed);
+        assert_eq!(done_bytes(&live, 0), 10_000_000);
+    }
+
+    #[test]
     fn rates_are_taken_over_the_window_of_samples() {
         let at = Instant::now();
         let sample =
@@ -148,7 +174,7 @@ mod tests {
         let samples = VecDeque::from([sample(0, 1_000, &[0, 10_000]), sample(2, 11_000, &[50_000, 100_000])]);
         assert_eq!(
             text(&samples, 1_500_000, Ceiling::oci()),
-            "11,000 members, 1.50 MB, 5,000/s, 70,000 IOPS (50 %, 90 % of each target's 50,000)"
+            "11,000 members, 1.50 MB, 5,000/s, 70,000 IOPS (50 %, 90 % of 50,000)"
         );
         assert_eq!(shares(&[5_000.0; 9], Ceiling::oci()), "10 % to 10 %");
     }

@@ -156,6 +156,8 @@ pub struct Meter {
     pub ledger: Arc<Ledger>,
     /// The mount itself, when it is one that knows each call's own latency.
     pub nfs: Option<Arc<NfsMount>>,
+    /// What is behind it may be a mount target, with a mount target's ceilings: direct NFS, or a kernel's NFS mount.
+    pub is_nfs: bool,
 }
 
 impl Meter {
@@ -219,13 +221,19 @@ pub struct Flow {
     pub shape: Shape,
     /// A ceiling that the user held each target under.
     pub held: Option<Ceiling>,
+    /// The targets may have a mount target's ceilings; a local file system has none to be bound by.
+    pub is_nfs: bool,
 }
 
 /// What bound a run, from its figures.
 pub fn bound(targets: &[TargetReport], flow: Flow, ceiling: Ceiling, elapsed: Duration) -> Bound {
+    // A target that went away is no measure of what the others gave.
+    let left: Vec<&TargetReport> = targets.iter().filter(|target| !target.gone).collect();
+    let targets = if left.is_empty() { targets.iter().collect() } else { left };
     let n = targets.len();
     let each = if n == 1 { "the target".to_string() } else { format!("{n} targets") };
-    let mean = |figure: fn(&TargetReport) -> f64| targets.iter().map(figure).sum::<f64>() / n.max(1) as f64;
+    let mean =
+        |figure: fn(&TargetReport) -> f64| targets.iter().map(|target| figure(target)).sum::<f64>() / n.max(1) as f64;
     let (iops, bytes) = (mean(|t| t.iops_per_s), mean(|t| t.bytes_per_s));
     if let Some(held) = flow.held {
         let (iops, bytes) = (iops / held.iops, bytes / held.bytes_per_s);
@@ -238,12 +246,12 @@ pub fn bound(targets: &[TargetReport], flow: Flow, ceiling: Ceiling, elapsed: Du
         }
     }
     let (iops, bandwidth) = (iops / ceiling.iops, bytes / ceiling.bytes_per_s);
-    if BINDS.contains(&iops) {
+    if flow.is_nfs && BINDS.contains(&iops) {
         let ceiling = grouped(ceiling.iops as u64);
         let because = format!("the IOPS ceiling of {each}: {:.0} % of {ceiling} IOPS each were used", iops * 100.0);
         return Bound { by: "iops", because };
     }
-    if BINDS.contains(&bandwidth) {
+    if flow.is_nfs && BINDS.contains(&bandwidth) {
         let ceiling = ceiling.bytes_per_s / 1e6;
         let because =
             format!("the bandwidth ceiling of {each}: {:.0} % of {ceiling:.0} MB/s each were used", bandwidth * 100.0);
@@ -256,11 +264,11 @@ pub fn bound(targets: &[TargetReport], flow: Flow, ceiling: Ceiling, elapsed: Du
         );
         return Bound { by: "source", because };
     }
-    bound_by_latency(targets, flow.shape, iops, elapsed)
+    bound_by_latency(&targets, flow, iops, elapsed)
 }
 
 /// The median latency is that of the procedure with the most calls, at the slowest target.
-fn bound_by_latency(targets: &[TargetReport], shape: Shape, iops: f64, elapsed: Duration) -> Bound {
+fn bound_by_latency(targets: &[&TargetReport], flow: Flow, iops: f64, elapsed: Duration) -> Bound {
     let all = || targets.iter().flat_map(|t| &t.procedures);
     let calls: u64 = all().map(|p| p.calls).sum();
     let per_s = calls as f64 / elapsed.as_secs_f64().max(1e-9);
@@ -275,13 +283,17 @@ fn bound_by_latency(targets: &[TargetReport], shape: Shape, iops: f64, elapsed: 
         );
         return Bound { by: "target", because };
     }
+    let (share, more) = if flow.is_nfs && iops <= *BINDS.end() {
+        (format!(" ({:.0} % of the IOPS ceiling)", iops * 100.0), " or targets")
+    } else {
+        Default::default()
+    };
     let because = format!(
-        "latency: {} lanes with up to {} calls each in flight made {} calls a second, at a median of {median_ms:.2} ms \
-         ({:.0} % of the IOPS ceiling); more lanes (-P) or targets help until the latency rises",
-        shape.lanes,
-        shape.window,
+        "latency: {} lanes with up to {} calls each in flight made {} calls a second, at a median of {median_ms:.2} \
+         ms{share}; more lanes (-P){more} help until the latency rises",
+        flow.shape.lanes,
+        flow.shape.window,
         grouped(per_s as u64),
-        iops * 100.0
     );
     Bound { by: "latency", because }
 }
@@ -312,7 +324,7 @@ mod tests {
     fn meter(calls: u64, proc: Proc, bytes: u64) -> Meter {
         let ledger = Arc::new(Ledger::default());
         (0..calls).for_each(|_| ledger.record(proc, bytes, false, Duration::from_millis(2)));
-        Meter { label: "10.0.0.5".into(), ledger, nfs: None }
+        Meter { label: "10.0.0.5".into(), ledger, nfs: None, is_nfs: true }
     }
 
     fn bound_by(calls: u64, proc: Proc, bytes: u64, source_wait: f64) -> &'static str {
@@ -322,7 +334,7 @@ mod tests {
     fn bound_under(held: Option<Ceiling>, calls: u64, proc: Proc, bytes: u64, source_wait: f64) -> &'static str {
         let (ceiling, second) = (Ceiling::oci(), Duration::from_secs(1));
         let targets = [meter(calls, proc, bytes).report(second, ceiling)];
-        let flow = Flow { source_wait, storage_wait: 0.0, shape: Shape { lanes: 16, window: 4 }, held };
+        let flow = Flow { source_wait, storage_wait: 0.0, shape: Shape { lanes: 16, window: 4 }, held, is_nfs: true };
         bound(&targets, flow, ceiling, second).by
     }
 
@@ -344,10 +356,32 @@ mod tests {
             let mut target = meter(1_000, Proc::Create, 0).report(Duration::from_secs(1), Ceiling::oci());
             target.procedures.iter_mut().for_each(|p| p.p50_us = Some(10_000));
             target.idle_us = idle_us;
-            let flow = Flow { source_wait: 0.0, storage_wait: 0.9, shape: Shape { lanes: 16, window: 4 }, held: None };
+            let shape = Shape { lanes: 16, window: 4 };
+            let flow = Flow { source_wait: 0.0, storage_wait: 0.9, shape, held: None, is_nfs: true };
             bound(&[target], flow, Ceiling::oci(), Duration::from_secs(1)).by
         };
         assert_eq!((by(None), by(Some(5_000)), by(Some(1_000))), ("latency", "latency", "target"));
+    }
+
+    #[test]
+    fn a_local_directory_has_no_ceiling_and_a_gone_target_does_not_count() {
+        let (ceiling, second) = (Ceiling::oci(), Duration::from_secs(1));
+        let shape = Shape { lanes: 16, window: 4 };
+        let flow = Flow { source_wait: 0.0, storage_wait: 0.0, shape, held: None, is_nfs: false };
+        let mut targets = vec![meter(12_000, Proc::Create, 0).report(second, ceiling)];
+        let local = bound(&targets, flow, ceiling, second);
+        assert_eq!(local.by, "latency");
+        assert!(!local.because.contains("ceiling"), "{}", local.because);
+        targets.push(meter(10, Proc::Create, 0).report(second, ceiling));
+        let flow = Flow { is_nfs: true, ..flow };
+        assert_eq!(bound(&targets, flow, ceiling, second).by, "latency");
+        targets[1].gone = true;
+        assert_eq!(bound(&targets, flow, ceiling, second).by, "iops");
+        targets[0].gone = true;
+        assert_eq!(bound(&targets, flow, ceiling, second).by, "latency");
+        // Faster than any mount target: it has no such ceiling either.
+        let fast = [meter(50_000, Proc::Create, 0).report(second, ceiling)];
+        assert!(!bound(&fast, flow, ceiling, second).because.contains("ceiling"));
     }
 
     #[test]

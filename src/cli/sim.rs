@@ -31,9 +31,10 @@ const AFTER_HELP: &str = "\
 Prints the nfs:// URL as its first line, then serves until SIGINT or SIGTERM, or for --seconds.
 Only this host can reach it, unless --listen names another address.
 
-Faults: lost-reply, reset, reset-before, split, jukebox, delay, duplicate, restart, gone; for the requests that
-proc=, target=, nth=, every=, p= with seed= choose, and ms= for a delay:
-  --fault lost-reply:proc=CREATE,every=100 --fault delay:p=0.01,seed=7,ms=300 --fault gone:target=2,nth=5000
+Faults: lost-reply, reset, reset-before, split, jukebox, delay, duplicate, restart, gone; for the
+requests that proc=, target=, nth=, every=, p= with seed= choose, and ms= for a delay:
+  --fault lost-reply:proc=CREATE,every=100 --fault delay:p=0.01,seed=7,ms=300
+  --fault gone:target=2,nth=5000
 
 Example:
   parfs sim --targets 4 --scale 0.25 &

@@ -73,7 +73,7 @@ fn compressed_archives_are_known_by_their_content() {
         fs::remove_dir_all(bench.path("out/top")).unwrap();
     }
     let ran = bench.run("xJf a.tgz -C out").ok();
-    assert_eq!(ran.stderr, "partar: a.tgz: is Gzip by its content, not Xz as -J says\n");
+    assert_eq!(ran.stderr, "partar: a.tgz: is gzip by its content, not xz as -J says\n");
     assert_sample(&bench.out());
 }
 

@@ -303,6 +303,7 @@ fn a_truncated_archive_leaves_nothing_that_looks_complete() {
             assert!(ran.summary.archive_error.as_ref().is_some_and(|e| e.contains("Unexpected EOF")), "{ran:?}");
             assert_eq!(ran.failures.len(), 1, "{:?}", ran.failures);
             assert!(ran.failures[0].starts_with("cut: "), "{:?}", ran.failures);
+            assert_eq!(ran.failures[0].matches("cut").count(), 1, "{:?}", ran.failures);
             let tree = dump(&*mount);
             assert_eq!(tree["small"].mtime, at(MTIME));
             assert!(tree.get("cut").is_none_or(|o| o.mtime != at(MTIME)));

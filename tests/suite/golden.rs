@@ -22,6 +22,27 @@ fn helps() {
 }
 
 #[test]
+fn messages_of_the_other_commands() {
+    let mut all = String::new();
+    for line in [
+        "sim --targets 0",
+        "sim --fault nonsense",
+        "sim --dir /does/not/exist",
+        "sim more",
+        "demo --files many",
+        "nonsense",
+        "--nonsense",
+        "parcp",
+    ] {
+        let output = Command::new(PARFS).args(line.split(' ')).env_remove("COLUMNS").output().unwrap();
+        assert!(output.stdout.is_empty(), "{output:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        all += &format!("$ parfs {line}\n{said}= {}\n", output.status.code().unwrap());
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
 fn messages() {
     let bench = Bench::new();
     let lines = [

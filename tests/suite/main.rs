@@ -13,6 +13,7 @@ mod faults;
 mod golden;
 mod hostile;
 mod model;
+mod network;
 mod raw;
 mod sim;
 mod strict;

@@ -94,7 +94,7 @@ fn extract_all(high: &High, console: &Arc<Console>, report: &mut RunReport) -> R
     let live = Arc::new(Live::default());
     live.total_bytes.store(opened.bytes.unwrap_or(0), Ordering::Relaxed);
     let progress =
-        high.progress.then(|| Progress::start(console.clone(), live.clone(), meters.clone(), Ceiling::oci()));
+        high.progress.then(|| Progress::start(console.clone(), live.clone(), meters.clone(), crew.budget().clone()));
     let list = |path: &[u8]| {
         if high.verbose > 0 {
             console.print(Quoted(path));
@@ -107,9 +107,9 @@ fn extract_all(high: &High, console: &Arc<Console>, report: &mut RunReport) -> R
         progress.finish();
     }
     console.flush();
-    fill_report(high, report, &done, &crew, &meters, elapsed);
     let gone = volume.gone();
-    report.targets.iter_mut().for_each(|target| target.gone = gone.contains(&target.target));
+    let took = Took { elapsed, gone: &gone };
+    fill_report(high, report, &done, &crew, &meters, took);
     let ended = tell_failures(console, report, &crew, &done, &gone);
     if high.totals {
         console.line(summary::totals(archive.offset(), elapsed));
@@ -142,7 +142,8 @@ fn note_setup(high: &High, console: &Console, codec: Codec, shape: Shape, meters
     if let Some((said, flag)) = high.codec_said
         && said != codec
     {
-        console.message(format_args!("{}: is {codec:?} by its content, not {said:?} as {flag} says", high.archive));
+        let (found, said) = (format!("{codec:?}").to_lowercase(), format!("{said:?}").to_lowercase());
+        console.message(format_args!("{}: is {found} by its content, not {said} as {flag} says", high.archive));
     }
     if high.verbose > 1 {
         let targets = meters.iter().map(|meter| meter.label.as_str()).collect::<Vec<_>>().join(", ");
@@ -151,7 +152,14 @@ fn note_setup(high: &High, console: &Console, codec: Codec, shape: Shape, meters
     }
 }
 
-fn fill_report(high: &High, report: &mut RunReport, done: &Summary, crew: &Crew, meters: &[Meter], elapsed: Duration) {
+/// How long a run took, and the targets it lost.
+struct Took<'a> {
+    elapsed: Duration,
+    gone: &'a [String],
+}
+
+fn fill_report(high: &High, report: &mut RunReport, done: &Summary, crew: &Crew, meters: &[Meter], took: Took<'_>) {
+    let Took { elapsed, gone } = took;
     let ceiling = Ceiling::oci();
     report.seconds = elapsed.as_secs_f64();
     report.cpu_seconds = footprint::cpu_time().as_secs_f64();
@@ -165,9 +173,11 @@ fn fill_report(high: &High, report: &mut RunReport, done: &Summary, crew: &Crew,
         bytes: done.bytes,
     };
     report.targets = meters.iter().map(|meter| meter.report(elapsed, ceiling)).collect();
+    report.targets.iter_mut().for_each(|target| target.gone = gone.contains(&target.target));
     let share = |waited: Duration| (waited.as_secs_f64() / elapsed.as_secs_f64().max(1e-9)).min(1.0);
     let (source_wait, storage_wait) = (share(done.source_wait), share(done.storage_wait));
-    let flow = Flow { source_wait, storage_wait, shape: crew.shape(), held: high.held };
+    let is_nfs = meters.iter().all(|meter| meter.is_nfs);
+    let flow = Flow { source_wait, storage_wait, shape: crew.shape(), held: high.held, is_nfs };
     report.bound = Some(report::bound(&report.targets, flow, ceiling, elapsed));
     report.warnings.clone_from(&done.warnings);
     report.failures = crew.report().count();

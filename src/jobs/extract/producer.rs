@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::archive::{Archive, ArchiveError, Member, MemberKind};
+use crate::base::name::Shown;
 use crate::base::{Failure, Name};
 use crate::crew::{Permit, Scope};
 use crate::jobs::select::Matched;
@@ -364,7 +365,10 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
                 None => match self.data(len) {
                     Ok(data) => Source::Held(data),
                     Err(error) => {
-                        big.end(refused(big.path(), &format!("incomplete: {error}")));
+                        // The error names the member that it struck; a failure names it anyway.
+                        let (text, named) = (error.to_string(), format!("{}: ", Shown(big.path())));
+                        let reason = text.strip_prefix(&named).unwrap_or(&text);
+                        big.end(refused(big.path(), &format!("incomplete: {reason}")));
                         self.error(error);
                         break;
                     }
