@@ -91,7 +91,8 @@ impl Big {
         &self.path
     }
 
-    fn is_over(&self) -> bool {
+    /// True once it cannot end well any more, or need not.
+    pub fn is_over(&self) -> bool {
         self.state().outcome.is_some()
     }
 

@@ -33,6 +33,8 @@ const AHEAD_BYTES_MAX: u64 = 64 << 20;
 /// Hard links that wait for what is before them, and bytes of their paths.
 const LINKS_MAX: usize = 4096;
 const LINK_BYTES_MAX: usize = 16 << 20;
+/// Bytes of the sparse maps of files in ranges that are in flight.
+const MAP_BYTES_MAX: u64 = 32 << 20;
 /// The longest symbolic link that Linux can hold.
 const LINK_TEXT_BYTES_MAX: usize = 4095;
 /// Warnings kept.
@@ -58,6 +60,8 @@ pub(super) struct Producer<'p, 'scope, 'env> {
     batch: Vec<Leaf>,
     links: Vec<Link>,
     link_bytes: usize,
+    /// Of the maps of files in ranges since the last drain.
+    map_bytes: u64,
     /// Places of waiting links and of their targets.
     link_places: HashSet<u64>,
     target_places: HashSet<u64>,
@@ -87,6 +91,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             batch: Vec::new(),
             links: Vec::new(),
             link_bytes: 0,
+            map_bytes: 0,
             link_places: HashSet::new(),
             target_places: HashSet::new(),
             next: 0,
@@ -322,15 +327,20 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             starts.collect::<Arc<[_]>>()
         });
         let shape = Shape { size: member.size, segments };
+        let map_bytes = shape.segments.as_ref().map_or(0, |s| s.len() as u64 * 24);
         if member.stored > self.small_bytes_max {
+            self.map_bytes += map_bytes;
+            if self.map_bytes > MAP_BYTES_MAX {
+                self.drain();
+                self.map_bytes = map_bytes;
+            }
             self.big(
                 Big::new(head, dir, name.clone(), meta, shape, member.stored.div_ceil(self.range_bytes)),
                 member.stored,
             );
             return Ok(());
         }
-        let map_bytes = shape.segments.as_ref().map_or(0, |s| s.len() * 24);
-        let permit = self.permit(member.stored + (head.path.len() + map_bytes) as u64);
+        let permit = self.permit(member.stored + head.path.len() as u64 + map_bytes);
         match self.data(member.stored) {
             Ok(data) => {
                 let what = What::File { data, shape };
@@ -354,7 +364,8 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         let seekable = self.archive.source().zip(self.archive.stored_at());
         let (mut start, mut spawned) = (0, 0);
         let ranges = stored.div_ceil(self.range_bytes);
-        while start < stored && !self.broken {
+        // A header may claim any size: no more ranges once one has met the archive's end, or the run is stopped.
+        while start < stored && !self.broken && !big.is_over() && !self.ctx.stop().is_set() {
             let len = (stored - start).min(self.range_bytes);
             self.broken |= !self.ctx.flight.below(MEMBERS_IN_FLIGHT_MAX);
             let Some(permit) = self.ctx.crew.budget().acquire(len) else { break };
