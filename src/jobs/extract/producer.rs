@@ -20,6 +20,7 @@ use super::leaf::{Leaf, Shape, What};
 use super::links::{self, Link, Ready};
 use super::owners::Ids;
 use super::path::{self, Place};
+use super::seen::Seen;
 use super::table::Table;
 use super::{Owners, batch};
 
@@ -65,6 +66,8 @@ pub(super) struct Producer<'p, 'scope, 'env> {
     /// Places of waiting links and of their targets.
     link_places: HashSet<u64>,
     target_places: HashSet<u64>,
+    /// Names met so far; for `resume` only.
+    seen: Seen,
     next: u64,
     range_bytes: u64,
     small_bytes_max: u64,
@@ -94,6 +97,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             map_bytes: 0,
             link_places: HashSet::new(),
             target_places: HashSet::new(),
+            seen: Seen::default(),
             next: 0,
             range_bytes,
             small_bytes_max: SMALL_BYTES_MAX.min(range_bytes),
@@ -159,6 +163,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             path: member.path.clone(),
             kind: member.kind,
             hash: None,
+            again: false,
             bytes: if member.kind == MemberKind::File { member.stored } else { 0 },
         };
         self.next += 1;
@@ -227,6 +232,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         let (dir, hash) = self.place(above, name);
         self.ctx.occupy(hash);
         head.hash = Some(hash);
+        head.again = self.ctx.options.resume && self.seen.note(hash);
         match what {
             Some(what) => {
                 let permit = self.permit((head.path.len() + member.link.len()) as u64);
