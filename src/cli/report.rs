@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -298,14 +299,22 @@ fn bound_by_latency(targets: &[&TargetReport], flow: Flow, iops: f64, elapsed: D
     Bound { by: "latency", because }
 }
 
-/// Writes `report` to `path` as JSON: into a temporary file beside it, which then takes its name, so that a reader never
-/// sees half of it.
-pub fn write_json(path: &Path, report: &impl Serialize) -> io::Result<()> {
+/// Writes `report` to `path` as JSON, into a file of `mode`: a temporary one beside it, which then takes its name, so that a
+/// reader never sees half of it. What is there and no regular file (`/dev/null`, a pipe) is written to, never replaced.
+pub fn write_json(path: &Path, mode: u32, report: &impl Serialize) -> io::Result<()> {
+    // Through symbolic links, for its user named it.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        let mut there = io::BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
+        serde_json::to_writer_pretty(&mut there, report)?;
+        there.write_all(b"\n")?;
+        return there.flush();
+    }
     let mut beside = PathBuf::from(path).into_os_string();
     beside.push(format!(".{}.tmp", std::process::id()));
     let beside = PathBuf::from(beside);
     let write = || {
-        let mut file = fs::File::create_new(&beside)?;
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&beside)?;
         serde_json::to_writer_pretty(&mut file, report)?;
         file.write_all(b"\n")?;
         file.sync_all()?;
@@ -399,10 +408,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("run.json");
         fs::write(&path, "old").unwrap();
-        write_json(&path, &[1, 2]).unwrap();
+        write_json(&path, 0o600, &[1, 2]).unwrap();
         let read: Vec<u32> = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
         assert_eq!(read, [1, 2]);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
-        assert!(write_json(&dir.path().join("no/run.json"), &[1]).is_err());
+        assert!(write_json(&dir.path().join("no/run.json"), 0o600, &[1]).is_err());
     }
 }
