@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use socket2::SockRef;
+use socket2::{Domain, SockRef, Socket, Type};
 
 use crate::base::PriceList;
 use crate::base::price::Ceiling;
@@ -102,6 +102,8 @@ pub(super) struct Target {
     stopped: AtomicBool,
     /// None once the target is gone; the portmapper's port may be the second.
     listeners: Mutex<Vec<Arc<TcpListener>>>,
+    /// Keep the ports of a target that is gone from being given to others, whom its clients would take for it.
+    parked: Mutex<Vec<Socket>>,
     links: Mutex<HashMap<u64, Arc<Link>>>,
 }
 
@@ -143,6 +145,7 @@ impl Target {
             restart: parts.restart,
             stopped: AtomicBool::new(false),
             listeners: Mutex::new(listeners.clone()),
+            parked: Mutex::default(),
             links: Mutex::default(),
         });
         let mut threads = Vec::new();
@@ -174,8 +177,11 @@ impl Target {
     pub(super) fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
         for listener in lock(&self.listeners).drain(..) {
-            // On Linux this ends an accept() that waits (it returns EINVAL).
+            let address = listener.local_addr();
+            // On Linux this ends an accept() that waits (it returns EINVAL), and gives back a port that the system chose.
             let _ = SockRef::from(&*listener).shutdown(Shutdown::Both);
+            // Where it cannot be had again, nothing is parked.
+            lock(&self.parked).extend(address.and_then(park).ok());
         }
         self.cut_all();
     }
@@ -371,4 +377,14 @@ pub(super) fn restart(targets: &Mutex<Vec<Weak<Target>>>, hook: Option<&(dyn Fn(
         hook();
     }
     targets.iter().for_each(|target| target.cut_all());
+}
+
+/// Takes a port without listening there: who connects is refused, and nobody else is given it.
+fn park(address: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    // To be had beside connections that are ending; not to be shared afterwards.
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.set_reuse_address(false)?;
+    Ok(socket)
 }

@@ -409,7 +409,8 @@ fn the_others_go_on_when_one_target_goes_away() {
                 if report.listening {
                     assert_eq!((issued + again, dropped), (served + replayed, 0), "{context}, target {target}");
                 } else {
-                    assert!(issued <= served + replayed, "{context}, target {target}");
+                    // What was in flight when it went was issued; whether it arrived nobody knows.
+                    assert!(issued + again >= served + replayed, "{context}, target {target}");
                 }
             }
         });
