@@ -317,3 +317,18 @@ fn a_panic_in_a_lane_comes_out() {
         assert!(ran.is_err());
     }
 }
+
+/// What a run that was stopped calls complete does not end with a file that it left incomplete.
+#[test]
+fn a_stopped_run_does_not_count_a_file_it_left_incomplete() {
+    let memory = Arc::new(MemoryMount::new());
+    let tar = Tar::default().file("a", "a").file("big", vec![5; 8 << 20]);
+    let crew = crew(1, 1);
+    // CREATE and WRITE of `a`, its SETATTR, then within `big`.
+    let tap = StopAt { stop: crew.stop().clone(), at: 6, seen: AtomicU64::new(0) };
+    let options = Options { range_bytes: 1 << 20, ..options() };
+    let mount = Arc::new(Tapped::new(memory, vec![Arc::new(tap)]));
+    let ran = extract(&volume(&mount), seekable(tar.bytes()), &options, &crew);
+    assert_eq!(ran.failures, ["big: WRITE: Interrupted"], "{:?}", ran.summary);
+    assert!(ran.summary.stopped.as_ref().unwrap().contains("the first 1 members, up to 'a'"), "{ran:?}");
+}

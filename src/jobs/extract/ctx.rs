@@ -193,7 +193,9 @@ impl<'a> Ctx<'a> {
         let told = Told {
             path: head.path,
             done: matches!(outcome, Outcome::Done),
-            undone: matches!(outcome, Outcome::Undone),
+            // Also a file that was begun and not ended.
+            undone: matches!(&outcome, Outcome::Undone)
+                || matches!(&outcome, Outcome::Failed(failure) if failure.is_cancelled()),
         };
         self.count(head.kind, head.bytes, outcome);
         self.sequencer.complete(head.number, told, |told| self.tell(told));
