@@ -457,12 +457,11 @@ fn one_reply_among_many_calls_in_flight_is_not_held_back() {
 fn a_call_without_reply_is_in_the_books() {
     let server = Scripted::start(|proc, _| if proc == Proc::Remove { Act::Reset } else { Act::Send });
     let mount = server.mount();
-    let before = mount.issued().unwrap().calls();
     let mut calls = [Call::remove(&mount.root(), &name(1))];
     mount.perform(&mut calls);
     assert_eq!(calls[0].status(), Err(Status::NoReply));
     let issued = mount.issued().unwrap();
-    assert_eq!((issued.calls() - before, issued.get(Proc::Remove).failed), (1, 1));
+    assert_eq!((issued.get(Proc::Remove).calls, issued.get(Proc::Remove).failed), (1, 1));
     assert_eq!(issued.get(Proc::Remove).calls + mount.retransmitted(), server.carried_out(Proc::Remove));
 }
 
@@ -523,4 +522,24 @@ fn a_read_of_nothing_is_an_error_unless_the_file_ends() {
         let _ = nfs3::decode_results(&mut call, reply, 0, &|_, handle| Node::Handle(handle));
         assert_eq!(call.status(), expected);
     }
+}
+
+/// A target that accepts connections and answers nothing is gone, however short the timeout; its calls are for another.
+#[test]
+fn a_silent_target_is_gone_although_it_takes_connections() {
+    let silent = Arc::new(AtomicBool::new(false));
+    let now_silent = silent.clone();
+    let server = Scripted::start(move |_, _| if now_silent.load(Ordering::SeqCst) { Act::Drop } else { Act::Send });
+    let url = server.url.replace("timeo=3&retrans=3&away=1", "timeo=1&retrans=1&away=30");
+    let mount = attach(&Url::parse(&url).unwrap()).unwrap().remove(0);
+    silent.store(true, Ordering::SeqCst);
+    let mut calls = [Call::mkdir(&mount.root(), &name(1), AttrChange::default())];
+    mount.perform(&mut calls);
+    assert_eq!((calls[0].status(), calls[0].repeated), (Err(Status::TargetGone), true));
+    // It answers all else: the call is to blame.
+    let server = Scripted::start(|proc, _| if proc == Proc::MkDir { Act::Drop } else { Act::Send });
+    let mount = attach(&Url::parse(&server.url.replace("timeo=3&retrans=3", "timeo=1&retrans=1")).unwrap()).unwrap();
+    let mut calls = [Call::mkdir(&mount[0].root(), &name(1), AttrChange::default())];
+    mount[0].perform(&mut calls);
+    assert_eq!(calls[0].status(), Err(Status::NoReply));
 }

@@ -28,6 +28,7 @@ struct Try {
     index: usize,
     xid: u32,
     first_sent: Option<Instant>,
+    last_sent: Option<Instant>,
     losses: u32,
 }
 
@@ -44,7 +45,7 @@ impl NfsMount {
         let mut tries: Vec<Try> = Vec::with_capacity(calls.len());
         for (index, call) in calls.iter_mut().enumerate() {
             match self.resolve_all(call) {
-                Ok(()) => tries.push(Try { index, xid: self.xid(), first_sent: None, losses: 0 }),
+                Ok(()) => tries.push(Try { index, xid: self.xid(), first_sent: None, last_sent: None, losses: 0 }),
                 Err(status) => call.fail(status),
             }
         }
@@ -184,6 +185,7 @@ impl NfsMount {
                 self.retransmitted.fetch_add(1, Ordering::Relaxed);
             }
             try_.first_sent.get_or_insert(now);
+            try_.last_sent = Some(now);
         }
         self.reconnects.fetch_add(u64::from(reconnected), Ordering::Relaxed);
     }
@@ -210,7 +212,8 @@ impl NfsMount {
                     call.repeated = true;
                     try_.losses += 1;
                     if try_.losses > self.patience.retrans {
-                        self.fail(call, &try_, Status::NoReply);
+                        let status = self.judge_silence(call, &try_);
+                        self.fail(call, &try_, status);
                     } else {
                         round.again.push(try_);
                     }
@@ -219,6 +222,24 @@ impl NfsMount {
             }
         }
         round
+    }
+
+    /// A call has been sent as often as may be. When the target has answered anything since the last time, or answers NULL now, it is this
+    /// call that it never answers; else the target is gone, and the call is for another one.
+    fn judge_silence(&self, call: &Call<'_>, try_: &Try) -> Status {
+        let heard = try_.last_sent.is_some_and(|sent| self.heard() > sent);
+        if heard || matches!(call.op, Op::Null { .. }) {
+            return Status::NoReply;
+        }
+        let mut probe = [Call::default()];
+        if !self.gone.load(Ordering::Relaxed) {
+            self.perform_sent(&mut probe);
+        }
+        if probe[0].status().is_ok() {
+            return Status::NoReply;
+        }
+        self.gone.store(true, Ordering::Relaxed);
+        Status::TargetGone
     }
 
     /// What was sent and never answered was issued all the same: the server may have carried it out (law 4).
