@@ -18,7 +18,7 @@ use super::input::{Input, ReadAt, Window};
 use super::member::{ArchiveError, Member, MemberKind, Segment};
 use super::pax::Overrides;
 use super::sparse::{self, NewMap, OldMap};
-use crate::base::name::Shown;
+use crate::base::name::{Shown, cut};
 
 /// Bytes of a GNU long name; Linux paths end at 4096.
 const LONG_NAME_BYTES_MAX: u64 = 1 << 20;
@@ -26,6 +26,8 @@ const LONG_NAME_BYTES_MAX: u64 = 1 << 20;
 const PAX_BYTES_MAX: u64 = 16 << 20;
 /// Warnings kept until they are taken.
 const WARNINGS_MAX: usize = 1000;
+/// Bytes kept of a warning: names and records in it can be of 16 MiB.
+const WARNING_BYTES_MAX: usize = 8192;
 
 /// How to read an archive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -106,6 +108,7 @@ impl Archive {
         if self.progress == Progress::Done {
             return Ok(None);
         }
+        let warned = self.warnings.len();
         let result = self.advance().and_then(|member| {
             if member.is_none() {
                 // A decompressor checks its sums at its end, and who writes into a pipe wants it read.
@@ -115,6 +118,9 @@ impl Archive {
         });
         if matches!(&result, Ok(None)) || result.as_ref().is_err_and(ArchiveError::is_fatal) {
             self.finish();
+        }
+        for warning in self.warnings.iter_mut().skip(warned) {
+            *warning = cut(mem::take(warning), WARNING_BYTES_MAX);
         }
         if self.warnings.len() > WARNINGS_MAX {
             self.warnings.truncate(WARNINGS_MAX);

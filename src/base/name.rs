@@ -50,6 +50,15 @@ impl Name {
     }
 }
 
+/// `text`, or its first `bytes_max` bytes (less a character that does not fit) and three dots.
+pub fn cut(text: String, bytes_max: usize) -> String {
+    if text.len() <= bytes_max {
+        return text;
+    }
+    let end = (0..=bytes_max).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    format!("{}...", &text[..end])
+}
+
 /// Bytes of a name or path as a terminal may show them: UTF-8 as it is, other and control bytes as `\ooo`,
 /// as GNU tar prints them.
 pub struct Shown<'a>(pub &'a [u8]);

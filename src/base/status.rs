@@ -167,7 +167,7 @@ impl Status {
 
     /// True when the call may have been carried out although it failed: its reply, not its work, was lost.
     pub fn is_uncertain(self) -> bool {
-        matches!(self, Status::TargetGone | Status::NoTarget)
+        matches!(self, Status::TargetGone | Status::NoTarget | Status::NoReply)
     }
 }
 

@@ -50,6 +50,7 @@ pub struct Console {
     bar: Mutex<Option<ProgressBar>>,
     stdout: Mutex<io::BufWriter<io::Stdout>>,
     stdout_gone: AtomicBool,
+    stdout_failed: AtomicBool,
     stdout_shares_terminal: bool,
 }
 
@@ -62,6 +63,7 @@ impl Console {
             bar: Mutex::new(None),
             stdout: Mutex::new(io::BufWriter::with_capacity(64 << 10, io::stdout())),
             stdout_gone: AtomicBool::new(false),
+            stdout_failed: AtomicBool::new(false),
             stdout_shares_terminal: io::stdout().is_terminal(),
         }
     }
@@ -110,10 +112,16 @@ impl Console {
         }
     }
 
+    /// True when something printed was lost, other than to a reader that went away.
+    pub fn has_failed(&self) -> bool {
+        self.stdout_failed.load(Ordering::Relaxed)
+    }
+
     fn note_stdout(&self, result: io::Result<()>) {
         let Err(error) = result else { return };
         let first = !self.stdout_gone.swap(true, Ordering::Relaxed);
         if first && error.kind() != io::ErrorKind::BrokenPipe {
+            self.stdout_failed.store(true, Ordering::Relaxed);
             let _lost = writeln!(io::stderr().lock(), "{}: stdout: {}", self.program, reason(&error));
         }
     }

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +28,9 @@ const SOURCE_BINDS_FROM: f64 = 0.3;
 
 /// The reader's waiting share above which the lanes' idleness is not its doing.
 const STORAGE_BINDS_FROM: f64 = 0.1;
+
+/// From how many times the idle answer time, and some milliseconds for this host's own delays, calls are said to queue.
+const QUEUES_FROM: (f64, f64) = (3.0, 2.0);
 
 /// One procedure's figures.
 #[derive(Clone, Debug, Serialize)]
@@ -60,6 +64,8 @@ pub struct TargetReport {
     pub issued: Option<u64>,
     pub retransmitted: Option<u64>,
     pub reconnected: Option<u64>,
+    /// How fast it answered before the run, where that was measured.
+    pub idle_us: Option<u64>,
     /// True when it stopped answering and was left out.
     pub gone: bool,
     pub procedures: Vec<ProcedureReport>,
@@ -68,7 +74,7 @@ pub struct TargetReport {
 /// What bound the run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Bound {
-    /// `limit` (asked for), `iops`, `bandwidth`, `source` or `latency`.
+    /// `limit` (asked for), `iops`, `bandwidth`, `source`, `target` or `latency`.
     pub by: &'static str,
     /// One sentence with the figures.
     pub because: String,
@@ -181,6 +187,7 @@ impl Meter {
             issued: self.nfs.as_ref().and_then(|mount| mount.issued()).map(|tally| tally.calls()),
             retransmitted: self.nfs.as_ref().map(|mount| mount.retransmitted()),
             reconnected: self.nfs.as_ref().map(|mount| mount.reconnects()),
+            idle_us: self.nfs.as_ref().and_then(|mount| u64::try_from(mount.idle_answer().as_micros()).ok()),
             gone: false,
             procedures: procedures(&[self], &tally),
         }
@@ -267,6 +274,16 @@ fn bound_by_latency(targets: &[&TargetReport], flow: Flow, iops: f64, elapsed: D
     let calls: u64 = all().map(|p| p.calls).sum();
     let per_s = calls as f64 / elapsed.as_secs_f64().max(1e-9);
     let median_ms = all().max_by_key(|p| p.calls).and_then(|p| p.p50_us).unwrap_or(0) as f64 / 1000.0;
+    let idle_ms = targets.iter().filter_map(|t| t.idle_us).min().map(|us| us as f64 / 1000.0);
+    if let Some(idle_ms) = idle_ms.filter(|idle| median_ms > QUEUES_FROM.0 * idle + QUEUES_FROM.1) {
+        let because = format!(
+            "the targets: they answered {} calls a second, at a median of {median_ms:.2} ms, where one call alone took \
+             {idle_ms:.2} ms, so calls queued there ({:.0} % of the IOPS ceiling); more targets help, more lanes do not",
+            grouped(per_s as u64),
+            iops * 100.0
+        );
+        return Bound { by: "target", because };
+    }
     let (share, more) = if flow.is_nfs && iops <= *BINDS.end() {
         (format!(" ({:.0} % of the IOPS ceiling)", iops * 100.0), " or targets")
     } else {
@@ -282,14 +299,22 @@ fn bound_by_latency(targets: &[&TargetReport], flow: Flow, iops: f64, elapsed: D
     Bound { by: "latency", because }
 }
 
-/// Writes `report` to `path` as JSON: into a temporary file beside it, which then takes its name, so that a reader never
-/// sees half of it.
-pub fn write_json(path: &Path, report: &impl Serialize) -> io::Result<()> {
+/// Writes `report` to `path` as JSON, into a file of `mode`: a temporary one beside it, which then takes its name, so that a
+/// reader never sees half of it. What is there and no regular file (`/dev/null`, a pipe) is written to, never replaced.
+pub fn write_json(path: &Path, mode: u32, report: &impl Serialize) -> io::Result<()> {
+    // Through symbolic links, for its user named it.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        let mut there = io::BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
+        serde_json::to_writer_pretty(&mut there, report)?;
+        there.write_all(b"\n")?;
+        return there.flush();
+    }
     let mut beside = PathBuf::from(path).into_os_string();
     beside.push(format!(".{}.tmp", std::process::id()));
     let beside = PathBuf::from(beside);
     let write = || {
-        let mut file = fs::File::create_new(&beside)?;
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&beside)?;
         serde_json::to_writer_pretty(&mut file, report)?;
         file.write_all(b"\n")?;
         file.sync_all()?;
@@ -335,6 +360,19 @@ mod tests {
     }
 
     #[test]
+    fn a_target_that_answers_far_slower_than_when_idle_is_the_bound() {
+        let by = |idle_us| {
+            let mut target = meter(1_000, Proc::Create, 0).report(Duration::from_secs(1), Ceiling::oci());
+            target.procedures.iter_mut().for_each(|p| p.p50_us = Some(10_000));
+            target.idle_us = idle_us;
+            let shape = Shape { lanes: 16, window: 4 };
+            let flow = Flow { source_wait: 0.0, storage_wait: 0.9, shape, held: None, is_nfs: true };
+            bound(&[target], flow, Ceiling::oci(), Duration::from_secs(1)).by
+        };
+        assert_eq!((by(None), by(Some(5_000)), by(Some(1_000))), ("latency", "latency", "target"));
+    }
+
+    #[test]
     fn a_local_directory_has_no_ceiling_and_a_gone_target_does_not_count() {
         let (ceiling, second) = (Ceiling::oci(), Duration::from_secs(1));
         let shape = Shape { lanes: 16, window: 4 };
@@ -370,10 +408,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("run.json");
         fs::write(&path, "old").unwrap();
-        write_json(&path, &[1, 2]).unwrap();
+        write_json(&path, 0o600, &[1, 2]).unwrap();
         let read: Vec<u32> = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
         assert_eq!(read, [1, 2]);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
-        assert!(write_json(&dir.path().join("no/run.json"), &[1]).is_err());
+        assert!(write_json(&dir.path().join("no/run.json"), 0o600, &[1]).is_err());
     }
 }

@@ -209,7 +209,7 @@ fn serve(low: &Low, console: &Arc<Console>) -> Result<Exit, String> {
     console.flush();
     wait(low, console, &server, ceiling, &stop);
     let written = match &low.report {
-        Some(path) => report::write_json(path, &server.report())
+        Some(path) => report::write_json(path, 0o666, &server.report())
             .map_err(|error| format!("{}: Cannot write: {}", path.display(), reason(&error))),
         None => Ok(()),
     };

@@ -2,10 +2,15 @@
 
 use std::sync::Mutex;
 
-use crate::base::Failure;
+use crate::base::name::cut;
+use crate::base::{Cause, Failure};
 
 /// How many failures are kept whole.
 pub const FAILURES_MAX: usize = 1000;
+
+/// Bytes kept of a failure's path, and of its reason: twice the longest path that Linux takes. An archive can name a
+/// member by 16 MiB.
+pub const TEXT_BYTES_MAX: usize = 8192;
 
 #[derive(Debug, Default)]
 struct Kept {
@@ -24,7 +29,15 @@ impl Report {
     }
 
     /// Records one object's failure.
-    pub fn add(&self, failure: Failure) {
+    pub fn add(&self, mut failure: Failure) {
+        if failure.path.len() > TEXT_BYTES_MAX {
+            failure.path.truncate(TEXT_BYTES_MAX);
+            failure.path.extend_from_slice(b"...");
+            failure.path.shrink_to_fit();
+        }
+        if let Cause::Refused(reason) = &mut failure.cause {
+            *reason = cut(std::mem::take(reason), TEXT_BYTES_MAX);
+        }
         let mut kept = self.kept();
         kept.count += 1;
         kept.cancelled += u64::from(failure.is_cancelled());
@@ -61,6 +74,16 @@ impl Report {
 mod tests {
     use super::*;
     use crate::base::{Proc, Status};
+
+    #[test]
+    fn keeps_no_more_of_a_failure_than_its_limit() {
+        let report = Report::default();
+        report.add(Failure::refused(&[b'x'; 1 << 20], "\u{e9}".repeat(1 << 20)));
+        let kept = report.failures().remove(0);
+        assert_eq!(kept.path.len(), TEXT_BYTES_MAX + 3);
+        assert!(kept.path.ends_with(b"x...") && kept.to_string().ends_with("\u{e9}..."));
+        assert!(kept.to_string().len() < 3 * TEXT_BYTES_MAX);
+    }
 
     #[test]
     fn keeps_the_first_and_counts_all() {

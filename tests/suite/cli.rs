@@ -298,3 +298,37 @@ fn a_signal_ends_the_run_in_order() {
         drop(stdin);
     }
 }
+
+#[test]
+fn a_report_replaces_no_device_and_is_as_private_as_the_umask_says() {
+    let bench = Bench::new();
+    let ran = bench.run("xf a.tar -C out --report /dev/stdout").ok();
+    assert_eq!(serde_json::from_str::<Value>(&ran.stdout).unwrap()["exit_status"], 0);
+    // Through a symbolic link, which stays one.
+    symlink("real.json", bench.path("link.json")).unwrap();
+    fs::write(bench.path("real.json"), "old").unwrap();
+    let umask = format!("umask 077; exec {} xf a.tar -C out --report link.json", bench.path("partar").display());
+    let output = Command::new("sh").arg("-c").arg(umask).current_dir(bench.path(".")).output().unwrap();
+    Ran::of(output).ok();
+    assert!(fs::symlink_metadata(bench.path("link.json")).unwrap().is_symlink());
+    assert_eq!(fs::metadata(bench.path("real.json")).unwrap().permissions().mode() & 0o777, 0o600);
+    // A fifo that nobody reads would block: one with a reader is written to and stays.
+    let fifo = bench.path("fifo");
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let reader = {
+        let fifo = fifo.clone();
+        std::thread::spawn(move || fs::read(fifo).unwrap())
+    };
+    bench.run("xf a.tar -C out --report fifo").ok();
+    assert_eq!(serde_json::from_slice::<Value>(&reader.join().unwrap()).unwrap()["exit_status"], 0);
+    assert!(!fs::metadata(&fifo).unwrap().is_file());
+}
+
+#[test]
+fn names_that_cannot_be_listed_are_a_failure() {
+    let bench = Bench::new();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = bench.command("xvf a.tar -C out").stdout(full).output().unwrap();
+    Ran::of(output).failed("partar: stdout: No space left on device");
+    assert_sample(&bench.out());
+}

@@ -323,3 +323,22 @@ fn a_deep_path_and_many_lanes_on_several_mounts() {
     let tree = tree::timeless(dump(&*mount));
     assert_eq!(tree.len(), 1503);
 }
+
+/// The first member of a name leaves what looks like the second one, complete.
+#[test]
+fn resume_does_not_take_one_member_for_a_later_one_of_its_name() {
+    let (small, big) = ([vec![1; 10], vec![2; 10]], [vec![1; 300_000], vec![2; 300_000]]);
+    let tar = Tar::default().file("s", &small[0]).file("b", &big[0]).file("s", &small[1]).file("b", &big[1]);
+    let resume = Options { resume: true, ..options() };
+    let mount = Arc::new(MemoryMount::new());
+    for _ in 0..2 {
+        extract(&volume(&mount), seekable(tar.bytes()), &resume, &crew(2, 2)).clean();
+        assert!(content(&*mount, "s") == small[1] && content(&*mount, "b") == big[1]);
+    }
+    // Interrupted between the two.
+    let first = Tar::default().file("s", &small[0]).file("b", &big[0]);
+    let mount = Arc::new(MemoryMount::new());
+    extract(&volume(&mount), seekable(first.bytes()), &resume, &crew(2, 2)).clean();
+    extract(&volume(&mount), seekable(tar.bytes()), &resume, &crew(2, 2)).clean();
+    assert!(content(&*mount, "s") == small[1] && content(&*mount, "b") == big[1]);
+}

@@ -368,3 +368,42 @@ fn any_damage_to_an_archive_ends_in_a_report() {
         }
     }
 }
+
+/// 2^60 bytes are 2^38 ranges: more than can be begun one by one.
+#[test]
+fn a_size_beyond_the_archives_end_ends_soon_on_any_input() {
+    let mut header = tar::Header::new_gnu();
+    header.set_path("big").unwrap();
+    header.set_mode(0o644);
+    header.set_mtime(MTIME);
+    header.set_size(1 << 60);
+    header.set_cksum();
+    let mut bytes = Tar::default().file("ok", "ok").bytes();
+    bytes.truncate(1024);
+    bytes.extend_from_slice(header.as_bytes());
+    bytes.resize(bytes.len() + 10_000, b'x');
+    for input in [seekable(bytes.clone()), pipe(bytes)] {
+        let mount = Arc::new(MemoryMount::new());
+        let ran = extract(&volume(&mount), input, &Options::default(), &crew(2, 2));
+        assert!(ran.failures.len() == 1 && ran.failures[0].contains("incomplete"), "{ran:?}");
+        assert!(ran.summary.archive_error.is_some(), "{ran:?}");
+        let tree = dump(&*mount);
+        assert_eq!(tree["ok"].mtime, crate::tars::at(MTIME));
+        assert!(tree.get("big").is_none_or(|big| big.mtime != crate::tars::at(MTIME)), "does not look complete");
+    }
+}
+
+/// What is told of a name or record is bounded: an archive that packs well can have thousands of 16 MiB.
+#[test]
+fn what_is_said_of_long_names_is_short() {
+    let long = "n".repeat(300_000);
+    let record = format!("{} mtime={long}\n", long.len() + 14);
+    let bad_time =
+        crate::tars::Entry { typeflag: b'x', path: "p", link: "", mode: 0, mtime: 0, data: record.as_bytes() };
+    let tar = Tar::default().file(&long, "x").add(bad_time).file("ok", "ok").bytes();
+    let mount = Arc::new(MemoryMount::new());
+    let ran = extract(&volume(&mount), seekable(tar), &Options::default(), &crew(2, 2));
+    assert_eq!((ran.failures.len(), ran.summary.warnings.len()), (1, 1), "{:?}", ran.summary);
+    assert!(ran.failures[0].len() < 10_000 && ran.summary.warnings[0].len() < 10_000);
+    assert_eq!(objects(&*mount), ["ok=ok"]);
+}

@@ -31,6 +31,8 @@ enum Act {
     Fragments(usize),
     /// Holds it until the next reply was sent.
     AfterNext,
+    /// Sends it and goes on holding what is held.
+    SendAlone,
     /// Sends these bytes in its place and then nothing more.
     Bytes(Vec<u8>),
     /// Answers with this status and does not carry the call out.
@@ -155,6 +157,7 @@ impl Scripted {
                 held.extend_from_slice(&reply);
                 return true;
             }
+            Act::SendAlone => return stream.write_all(&reply).is_ok(),
             Act::Bytes(bytes) => stream.write_all(&bytes).and_then(|()| stream.shutdown(Shutdown::Write)),
             _ => stream.write_all(&reply),
         };
@@ -417,4 +420,107 @@ fn a_silent_targets_removals_are_not_handed_on() {
     assert_eq!(calls[1].status(), Err(Status::NoReply));
     assert_eq!(volume.gone().len(), 1);
     assert_eq!((two.carried_out(Proc::Create), two.carried_out(Proc::Remove)), (1, 0));
+}
+
+/// A server may hold calls back until the client has acted on the answer to another: that answer must reach its lane,
+/// although it is few bytes for many calls in flight.
+#[test]
+fn one_reply_among_many_calls_in_flight_is_not_held_back() {
+    let server = Scripted::start(|proc, n| match (proc, n) {
+        (Proc::FsStat, _) => Act::AfterNext,
+        (Proc::GetAttr, 1..=2) => Act::SendAlone, // the first one is attach's
+        _ => Act::Send,
+    });
+    let mount = attach(&Url::parse(&server.url.replace("timeo=3", "timeo=50")).unwrap()).unwrap().remove(0);
+    let root = mount.root();
+    std::thread::scope(|scope| {
+        let slow = scope.spawn(|| {
+            let mut calls: Vec<Call<'_>> = (0..60).map(|_| Call::fs_stat(&root)).collect();
+            mount.perform(&mut calls);
+            calls.iter().all(|call| call.status() == Ok(()))
+        });
+        while server.counts.lock().unwrap()[Proc::FsStat as usize] < 60 {
+            std::thread::yield_now();
+        }
+        for _ in 0..3 {
+            let mut calls = [Call::get_attr(&root)];
+            mount.perform(&mut calls);
+            assert_eq!(calls[0].status(), Ok(()));
+        }
+        assert!(slow.join().unwrap());
+    });
+    assert_eq!(mount.retransmitted(), 0, "no reply had to be asked for again");
+}
+
+/// Law 4: what was sent and never answered was issued too.
+#[test]
+fn a_call_without_reply_is_in_the_books() {
+    let server = Scripted::start(|proc, _| if proc == Proc::Remove { Act::Reset } else { Act::Send });
+    let mount = server.mount();
+    let before = mount.issued().unwrap().calls();
+    let mut calls = [Call::remove(&mount.root(), &name(1))];
+    mount.perform(&mut calls);
+    assert_eq!(calls[0].status(), Err(Status::NoReply));
+    let issued = mount.issued().unwrap();
+    assert_eq!((issued.calls() - before, issued.get(Proc::Remove).failed), (1, 1));
+    assert_eq!(issued.get(Proc::Remove).calls + mount.retransmitted(), server.carried_out(Proc::Remove));
+}
+
+/// EXIST would be a judgement: its caller would leave the object as it is, which may be its own and empty.
+#[test]
+fn a_repeated_call_is_not_judged_without_looking() {
+    type Make = fn(&Node) -> Call<'static>;
+    let cases: [(Proc, Make); 4] = [
+        (Proc::Create, |root| Call::create(root, &name(1), How::Guarded, AttrChange::default())),
+        (Proc::Link, |root| Call::link(root, root, &name(2))),
+        (Proc::Symlink, |root| Call::symlink(root, &name(3), b"x", AttrChange::default())),
+        (Proc::Rename, |root| Call::rename(root, &name(4), root, &name(5))),
+    ];
+    for (proc, make) in cases {
+        let server = Scripted::start(move |p, n| match (p, n) {
+            (Proc::Lookup, _) => Act::ResetBefore,
+            (p, 0) if p == proc => Act::Reset,
+            (p, _) if p == proc => Act::Fail(if p == Proc::Rename { Status::NoEnt } else { Status::Exist }),
+            _ => Act::Send,
+        });
+        let mount = server.mount();
+        let mut calls = [make(&mount.root())];
+        mount.perform(&mut calls);
+        assert_eq!(calls[0].status(), Err(Status::NoReply), "{proc}");
+    }
+}
+
+/// Servers take the second they started in for a verifier: two targets may have the same and not each other's data.
+#[test]
+fn a_commit_at_another_target_does_not_vouch_for_a_write() {
+    let memory = Arc::new(MemoryMount::new());
+    let one = Scripted::serving(memory.clone(), 0, |_, _| Act::Send);
+    let two = Scripted::serving(memory, 0, |_, _| Act::Send);
+    let mounts = attach(&Url::parse(&format!("nfs://{},{}/", one.host(), two.host())).unwrap()).unwrap();
+    let mut calls = [Call::create(&mounts[0].root(), &name(0), How::Guarded, AttrChange::default())];
+    mounts[0].perform(&mut calls);
+    let file = calls[0].found().unwrap().node;
+    let mut calls = [Call::write(&file, 0, b"data", Stable::Unstable)];
+    mounts[0].perform(&mut calls);
+    let written = calls[0].written().unwrap().verifier;
+    let [here, there] = [0, 1].map(|i: usize| {
+        let mut calls = [Call::commit(&file, 0, 0)];
+        mounts[i].perform(&mut calls);
+        calls[0].verifier().unwrap()
+    });
+    assert_eq!(here, written);
+    assert_ne!(there, written);
+}
+
+/// A READ that gives nothing and does not end the file would be asked for again for ever.
+#[test]
+fn a_read_of_nothing_is_an_error_unless_the_file_ends() {
+    let node = MemoryMount::new().root();
+    for (count, eof, expected) in [(10, 0, Err(Status::Protocol)), (10, 1, Ok(())), (0, 0, Ok(()))] {
+        // NFS3_OK, no attributes, a count of 0, the end or not, no data.
+        let reply: Vec<u8> = [0_u32, 0, 0, eof, 0].into_iter().flat_map(u32::to_be_bytes).collect();
+        let mut call = Call::read(&node, 0, count, Vec::new());
+        let _ = nfs3::decode_results(&mut call, reply, 0, &|_, handle| Node::Handle(handle));
+        assert_eq!(call.status(), expected);
+    }
 }

@@ -41,7 +41,7 @@ pub fn run(high: &High, console: &Arc<Console>) -> Exit {
     };
     report.exit_status = exit.number();
     if let Some(path) = &high.report
-        && let Err(error) = report::write_json(path, &report)
+        && let Err(error) = report::write_json(path, high.options.implied_mode & 0o666, &report)
     {
         console.message(format_args!("{}: Cannot write: {}", path.display(), reason(&error)));
         if exit == Exit::Success {
@@ -201,8 +201,8 @@ fn tell_failures(console: &Console, report: &RunReport, crew: &Crew, done: &Summ
     for target in gone {
         console.message(format_args!("{target}: does not answer and was left out; should it wake, what it was sent may still be done: files' times may then differ, which --resume mends"));
     }
-    // What was only not begun is told once, by `stopped`.
-    crew.report().failures().iter().filter(|f| !f.is_cancelled()).for_each(|failure| console.message(failure));
+    // Also what was begun when the run was stopped: it is there, and incomplete.
+    crew.report().failures().iter().for_each(|failure| console.message(failure));
     if crew.report().unkept() > 0 {
         console.message(format_args!("{} failures more are not listed", crew.report().unkept()));
     }
@@ -212,6 +212,6 @@ fn tell_failures(console: &Console, report: &RunReport, crew: &Crew, done: &Summ
     if let Some(stopped) = &report.stopped {
         console.message(stopped);
     }
-    let clean = report.failures == 0 && report.fatal.is_none() && report.stopped.is_none();
+    let clean = report.failures == 0 && report.fatal.is_none() && report.stopped.is_none() && !console.has_failed();
     if clean { Exit::Success } else { Exit::Failure }
 }

@@ -16,6 +16,8 @@ use super::write;
 /// A file in ranges.
 pub(super) struct Big {
     path: Vec<u8>,
+    /// As in its head.
+    again: bool,
     dir: Arc<Dir>,
     name: Name,
     meta: Meta,
@@ -61,10 +63,10 @@ pub(super) struct Range {
 
 impl Big {
     pub fn new(head: Head, dir: Arc<Dir>, name: Name, meta: Meta, shape: Shape, ranges: u64) -> Big {
-        let path = head.path.clone();
+        let (path, again) = (head.path.clone(), head.again);
         let state = State { stage: Stage::Unmade, head: Some(head), outcome: None };
         let (state, settled, left) = (Mutex::new(state), Condvar::new(), AtomicU64::new(ranges));
-        Big { path, dir, name, meta, shape, state, settled, left }
+        Big { path, again, dir, name, meta, shape, state, settled, left }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -91,7 +93,8 @@ impl Big {
         &self.path
     }
 
-    fn is_over(&self) -> bool {
+    /// True once it cannot end well any more, or need not.
+    pub fn is_over(&self) -> bool {
         self.state().outcome.is_some()
     }
 
@@ -122,7 +125,7 @@ impl Big {
     fn make(&self, ctx: &Ctx<'_>, route: Route) -> Result<Made, Outcome> {
         dirs::ensure(ctx, route, &[&self.dir]);
         let parent = self.dir.result().map_err(|why| Outcome::Failed(why.of_member(&self.path)))?;
-        if ctx.options.resume {
+        if ctx.options.resume && !self.again {
             let lookup = ctx.one(route, Call::lookup(&parent, &self.name));
             if let Ok((_, attr)) = ctx.found(route, &lookup)
                 && leaf::is_complete(&attr, self.shape.size, self.meta.mtime)

@@ -40,6 +40,8 @@ pub(super) struct Head {
     pub kind: MemberKind,
     /// Of its place, while it is registered as in flight.
     pub hash: Option<u64>,
+    /// A member before may have had its name, so that what is there may be that one's.
+    pub again: bool,
     /// Data bytes it stands for when done.
     pub bytes: u64,
 }

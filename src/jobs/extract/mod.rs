@@ -20,6 +20,7 @@ mod links;
 mod owners;
 mod path;
 mod producer;
+mod seen;
 mod table;
 mod write;
 

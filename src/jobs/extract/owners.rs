@@ -8,6 +8,9 @@ use super::{Owner, Owners};
 
 /// User names remembered, and group names.
 const NAMES_MAX: usize = 4096;
+/// The longest name that is asked for: Linux's LOGIN_NAME_MAX. A pax record can be of 16 MiB, and not every name service
+/// survives that (nss-systemd ends the process).
+const NAME_BYTES_MAX: usize = 256;
 
 /// The users and groups of members.
 pub(super) struct Ids<'a> {
@@ -42,7 +45,7 @@ fn cached(
     name: &[u8],
     find: impl FnOnce(&[u8]) -> Option<u32>,
 ) -> Option<u32> {
-    if name.is_empty() {
+    if name.is_empty() || name.len() > NAME_BYTES_MAX {
         return None;
     }
     if let Some(known) = cache.get(name) {
@@ -54,4 +57,18 @@ fn cached(
     let found = find(name);
     cache.insert(name.to_vec(), found);
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_no_user_can_have_is_never_asked_for_nor_kept() {
+        let mut cache = HashMap::new();
+        assert_eq!(cached(&mut cache, &[b'u'; NAME_BYTES_MAX + 1], |_| panic!("asked")), None);
+        assert_eq!(cached(&mut cache, b"", |_| panic!("asked")), None);
+        assert!(cache.is_empty());
+        assert_eq!(cached(&mut cache, &[b'u'; NAME_BYTES_MAX], |_| Some(7)), Some(7));
+    }
 }

@@ -21,6 +21,7 @@ use super::leaf::{Leaf, Shape, What};
 use super::links::{self, Link, Ready};
 use super::owners::Ids;
 use super::path::{self, Place};
+use super::seen::Seen;
 use super::table::Table;
 use super::{Owners, batch};
 
@@ -34,6 +35,8 @@ const AHEAD_BYTES_MAX: u64 = 64 << 20;
 /// Hard links that wait for what is before them, and bytes of their paths.
 const LINKS_MAX: usize = 4096;
 const LINK_BYTES_MAX: usize = 16 << 20;
+/// Bytes of the sparse maps of files in ranges that are in flight.
+const MAP_BYTES_MAX: u64 = 32 << 20;
 /// The longest symbolic link that Linux can hold.
 const LINK_TEXT_BYTES_MAX: usize = 4095;
 /// Warnings kept.
@@ -59,9 +62,13 @@ pub(super) struct Producer<'p, 'scope, 'env> {
     batch: Vec<Leaf>,
     links: Vec<Link>,
     link_bytes: usize,
+    /// Of the maps of files in ranges since the last drain.
+    map_bytes: u64,
     /// Places of waiting links and of their targets.
     link_places: HashSet<u64>,
     target_places: HashSet<u64>,
+    /// Names met so far; for `resume` only.
+    seen: Seen,
     next: u64,
     range_bytes: u64,
     small_bytes_max: u64,
@@ -88,8 +95,10 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             batch: Vec::new(),
             links: Vec::new(),
             link_bytes: 0,
+            map_bytes: 0,
             link_places: HashSet::new(),
             target_places: HashSet::new(),
+            seen: Seen::default(),
             next: 0,
             range_bytes,
             small_bytes_max: SMALL_BYTES_MAX.min(range_bytes),
@@ -155,6 +164,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             path: member.path.clone(),
             kind: member.kind,
             hash: None,
+            again: false,
             bytes: if member.kind == MemberKind::File { member.stored } else { 0 },
         };
         self.next += 1;
@@ -223,6 +233,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         let (dir, hash) = self.place(above, name);
         self.ctx.occupy(hash);
         head.hash = Some(hash);
+        head.again = self.ctx.options.resume && self.seen.note(hash);
         match what {
             Some(what) => {
                 let permit = self.permit((head.path.len() + member.link.len()) as u64);
@@ -323,15 +334,20 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             starts.collect::<Arc<[_]>>()
         });
         let shape = Shape { size: member.size, segments };
+        let map_bytes = shape.segments.as_ref().map_or(0, |s| s.len() as u64 * 24);
         if member.stored > self.small_bytes_max {
+            self.map_bytes += map_bytes;
+            if self.map_bytes > MAP_BYTES_MAX {
+                self.drain();
+                self.map_bytes = map_bytes;
+            }
             self.big(
                 Big::new(head, dir, name.clone(), meta, shape, member.stored.div_ceil(self.range_bytes)),
                 member.stored,
             );
             return Ok(());
         }
-        let map_bytes = shape.segments.as_ref().map_or(0, |s| s.len() * 24);
-        let permit = self.permit(member.stored + (head.path.len() + map_bytes) as u64);
+        let permit = self.permit(member.stored + head.path.len() as u64 + map_bytes);
         match self.data(member.stored) {
             Ok(data) => {
                 let what = What::File { data, shape };
@@ -355,7 +371,8 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         let seekable = self.archive.source().zip(self.archive.stored_at());
         let (mut start, mut spawned) = (0, 0);
         let ranges = stored.div_ceil(self.range_bytes);
-        while start < stored && !self.broken {
+        // A header may claim any size: no more ranges once one has met the archive's end, or the run is stopped.
+        while start < stored && !self.broken && !big.is_over() && !self.ctx.stop().is_set() {
             let len = (stored - start).min(self.range_bytes);
             self.broken |= !self.ctx.flight.below(MEMBERS_IN_FLIGHT_MAX);
             let Some(permit) = self.ctx.crew.budget().acquire(len) else { break };

@@ -1,7 +1,7 @@
 //! READ, WRITE and COMMIT: cached descriptors, opened on first use, closed where their error can be reported.
 
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::buffer::spare_capacity;
 use rustix::fs::{Mode, OFlags, Stat, fstat};
@@ -10,12 +10,16 @@ use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 use crate::base::Status;
 use crate::storage::{Chain, Kind, Node, Out, Stable, Verifier, Written};
 
-use super::LocalMount;
 use super::convert::{kind, mode_bits, status};
 use super::descriptors::{Held, Use, close};
+use super::modify::On;
+use super::{LocalMount, Place};
 
 /// Never waits for the other end of a FIFO, never takes a terminal.
 pub(super) const QUIET: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
+
+/// Held while a file has another mode than its own.
+static OPENING: Mutex<()> = Mutex::new(());
 
 /// What RFC 1813 says of READ and WRITE on something that is not a regular file.
 fn only_files(stat: &Stat) -> Result<(), Status> {
@@ -34,15 +38,33 @@ impl LocalMount {
         }
         let place = self.place(chain)?;
         let flags = if used == Use::Write { OFlags::WRONLY } else { OFlags::RDONLY };
-        let fd = self.open_at(place.fd(), place.name(), flags | QUIET, Mode::empty()).map_err(|errno| match errno {
-            Errno::LOOP | Errno::NXIO | Errno::NODEV => Status::Inval, // a symlink; a FIFO, socket or device
-            errno => status(errno),
+        let open = || self.open_at(place.fd(), place.name(), flags | QUIET, Mode::empty());
+        let fd = open().or_else(|errno| match errno {
+            Errno::ACCESS if used == Use::Write => self.open_own(&place, open),
+            Errno::LOOP | Errno::NXIO | Errno::NODEV => Err(Status::Inval), // a symlink; a FIFO, socket or device
+            errno => Err(status(errno)),
         })?;
         let stat = fstat(&fd).map_err(status)?;
         only_files(&stat)?;
         let size = u64::try_from(stat.st_size).unwrap_or(0);
         let held = if used == Use::Write { self.for_writing(fd, &stat) } else { Held::Read(fd, size) };
         Ok(self.descriptors.keep(chain, used, held))
+    }
+
+    /// Opens for writing a file that its own mode keeps its owner from writing: NFSv3 servers let the owner (RFC 1813 4.4).
+    /// A descriptor kept from its making may have been closed to make room.
+    fn open_own(&self, place: &Place, open: impl Fn() -> Result<OwnedFd, Errno>) -> Result<OwnedFd, Status> {
+        // Another lane's file would be seen with the mode that it has for a moment.
+        let _one_at_a_time = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
+        let stat = place.stat()?;
+        let bits = mode_bits(&stat);
+        if kind(&stat) != Kind::File || bits & 0o200 != 0 || stat.st_uid != rustix::process::geteuid().as_raw() {
+            return Err(Status::Access);
+        }
+        On::Place(self, place).chmod(bits | 0o200)?;
+        let opened = open().map_err(status);
+        On::Place(self, place).chmod(bits)?;
+        opened
     }
 
     /// A descriptor for writing; a file whose mode keeps its owner from writing might not open a second time.

@@ -192,3 +192,24 @@ fn nodes_are_good_on_another_mount_of_the_same_directory() {
     assert_eq!(one(&a, Call::commit(&file, 0, 0)).verifier(), Ok(unstable.verifier));
     assert_eq!(std::fs::read(inside.path().join("d/f")).unwrap(), b"through A");
 }
+
+/// Bites when it is not run by root, who may open anything.
+#[test]
+fn a_write_protected_file_is_filled_though_its_descriptor_was_closed() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let mount = LocalMount::open_with(dir.path(), 1).unwrap();
+    let protected = AttrChange { mode: Some(0o444), ..AttrChange::default() };
+    let names = ["a", "b", "c", "d"].map(name);
+    let nodes = names
+        .each_ref()
+        .map(|at| one(&mount, Call::create(&mount.root(), at, How::Guarded, protected)).found().unwrap().node);
+    for node in &nodes {
+        write(&mount, node, b"data", Stable::FileSync).unwrap();
+    }
+    for at in ["a", "b", "c", "d"] {
+        let path = dir.path().join(at);
+        assert_eq!(std::fs::read(&path).unwrap(), b"data");
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o444);
+    }
+}

@@ -141,8 +141,8 @@ fn attach_target(url: &Url, host: &Host, index: usize, credential: &Credential) 
         Ok(attr) if attr.kind == Kind::Dir => {
             let answer_us =
                 [Proc::FsInfo, Proc::PathConf, Proc::GetAttr].map(|proc| mount.ledger.latency_us(proc, 0.0));
-            let answer = Duration::from_micros(answer_us.into_iter().flatten().min().unwrap_or(0));
-            mount.limits.shape = shape(answer);
+            mount.idle_answer = Duration::from_micros(answer_us.into_iter().flatten().min().unwrap_or(0));
+            mount.limits.shape = shape(mount.idle_answer);
             Ok(mount)
         }
         Ok(_) => Err(AttachError::NotADirectory { target: label, path: Shown(&url.path).to_string() }),

@@ -6,6 +6,7 @@
 //! Nothing is ever sent twice on one connection: servers stay silent on such duplicates.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::{self, IoSlice, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -110,9 +111,13 @@ impl Shared {
         lock(&self.waiting).len()
     }
 
-    /// Takes the call that `xid` answers; none for one that nobody waits for (a duplicate).
-    pub(super) fn claim(&self, xid: u32) -> Option<Waiting> {
-        lock(&self.waiting).remove(&xid)
+    /// Takes the call that `xid` answers; none for one that nobody waits for on this connection: a duplicate, or a call
+    /// that was sent again elsewhere, which a reply cut off here must not lose a second time.
+    pub(super) fn claim(&self, xid: u32, generation: u64) -> Option<Waiting> {
+        match lock(&self.waiting).entry(xid) {
+            Entry::Occupied(waiting) if waiting.get().generation == generation => Some(waiting.remove()),
+            _ => None,
+        }
     }
 
     /// Marks a generation as broken and gives its calls back as lost.
@@ -238,7 +243,7 @@ impl Connection {
         let (generation, shared, record_bytes_max) = (writer.generation, self.shared.clone(), self.record_bytes_max);
         let incoming = stream.try_clone()?;
         std::thread::Builder::new().name("nfs-reader".into()).stack_size(256 << 10).spawn(move || {
-            reader::read_replies(incoming, &shared, record_bytes_max);
+            reader::read_replies(incoming, &shared, generation, record_bytes_max);
             shared.break_off(generation);
         })?;
         writer.stream = Some(stream);
@@ -327,4 +332,22 @@ fn connect_from(peer: SocketAddr, port: Option<u16>) -> io::Result<TcpStream> {
     }
     socket.connect_timeout(&SockAddr::from(peer), CONNECT_TIMEOUT)?;
     Ok(socket.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A connection that was given up may still have replies in its socket, the last of them cut off.
+    #[test]
+    fn a_call_sent_again_is_not_lost_with_its_former_connection() {
+        let (shared, window) = (Shared::default(), Window::new(1));
+        let waiting = Waiting { window: window.clone(), slot: 0, buf: Vec::new(), generation: 2 };
+        lock(&shared.waiting).insert(7, waiting);
+        assert!(shared.claim(7, 1).is_none());
+        shared.break_off(1);
+        assert!(!window.wait(Duration::ZERO));
+        shared.claim(7, 2).expect("it waits on the second connection").answer(vec![1]);
+        assert!(matches!(&window.take()[..], [Reply::Record(record, _)] if *record == [1]));
+    }
 }

@@ -62,6 +62,8 @@ pub struct NfsMount {
     /// Milliseconds after `born` of the newest reply, for the judgement "stays away".
     heard_ms: AtomicU64,
     born: Instant,
+    /// How fast it answered when it was attached.
+    idle_answer: Duration,
     gone: AtomicBool,
     /// The last try to connect was refused: nobody serves at the address.
     refuses: AtomicBool,
@@ -99,6 +101,7 @@ impl NfsMount {
             reconnects: AtomicU64::new(0),
             heard_ms: AtomicU64::new(0),
             born: Instant::now(),
+            idle_answer: Duration::ZERO,
             gone: AtomicBool::new(false),
             refuses: AtomicBool::new(false),
         }
@@ -112,6 +115,11 @@ impl NfsMount {
     /// Connections made anew after one broke.
     pub fn reconnects(&self) -> u64 {
         self.reconnects.load(Ordering::Relaxed)
+    }
+
+    /// How fast the target answered when it was attached and nothing else was asked of it by this mount.
+    pub fn idle_answer(&self) -> Duration {
+        self.idle_answer
     }
 
     /// Counts and latencies of what was issued, each call from its first transmission to its reply.

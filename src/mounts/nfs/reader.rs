@@ -5,6 +5,7 @@
 
 use std::io::{self, Read};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use super::connection::{Shared, Waiting};
 use super::lowat;
@@ -22,12 +23,17 @@ const LAST_FRAGMENT: u32 = 1 << 31;
 const WAKE_BYTES_PER_CALL: usize = 8;
 /// The most that it sleeps for, in bytes: 512 calls in flight, far above what the lanes send.
 const WAKE_BYTES_MAX: usize = 4096;
+/// The longest that a reply lies in the socket for the sake of fewer wake-ups: a server that answers one call and holds
+/// the others back for seconds must not have that one wait for them. The kernel rounds it up to its tick.
+const HELD_MAX: Duration = Duration::from_millis(4);
 
 struct Input<'s> {
     shared: &'s Shared,
     stream: TcpStream,
     /// What the socket's wake-up is set to.
     wake_bytes: u16,
+    /// A receive ends after `HELD_MAX`.
+    timed: bool,
     /// Part of a record has been read.
     within_record: bool,
     buf: Box<[u8]>,
@@ -51,9 +57,15 @@ impl Input<'_> {
         }
         if missing > 0 {
             out.reserve(missing);
-            let got = (&self.stream).take(missing as u64).read_to_end(out)?;
-            if got < missing {
-                return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        while missing > 0 {
+            let before = out.len();
+            let result = (&self.stream).take(missing as u64).read_to_end(out);
+            missing -= out.len() - before;
+            match result {
+                Ok(_) if missing > 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Err(e) if !is_timeout(&e) => return Err(e),
+                _ => {}
             }
         }
         Ok(())
@@ -81,10 +93,17 @@ impl Input<'_> {
                     return Ok(());
                 }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                // Nothing came for a while: whatever comes next is wanted at once.
+                Err(e) if is_timeout(&e) => self.wake_at(1, false)?,
                 Err(e) => return Err(e),
             }
         }
     }
+}
+
+/// A receive timeout passed; Linux says EAGAIN.
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
 impl Input<'_> {
@@ -92,6 +111,15 @@ impl Input<'_> {
     fn set_wake_up(&mut self) -> io::Result<()> {
         let calls = if self.within_record { 0 } else { self.shared.in_flight() };
         let bytes = (calls * WAKE_BYTES_PER_CALL).clamp(1, WAKE_BYTES_MAX) as u16;
+        self.wake_at(bytes, self.timed || bytes > 1)
+    }
+
+    /// Has the next receive sleep until `bytes` bytes are there, or, when `timed`, until `HELD_MAX` has passed.
+    fn wake_at(&mut self, bytes: u16, timed: bool) -> io::Result<()> {
+        if timed != self.timed {
+            self.stream.set_read_timeout(timed.then_some(HELD_MAX))?;
+            self.timed = timed;
+        }
         if bytes != self.wake_bytes {
             lowat::set(&self.stream, bytes)?;
             self.wake_bytes = bytes;
@@ -101,13 +129,13 @@ impl Input<'_> {
 }
 
 /// Reads replies until the connection ends or misbehaves. Every reply goes to its window; what nobody waits for is dropped.
-pub(super) fn read_replies(stream: TcpStream, shared: &Shared, record_bytes_max: usize) {
+pub(super) fn read_replies(stream: TcpStream, shared: &Shared, generation: u64, record_bytes_max: usize) {
     let buf = vec![0; READ_BYTES].into();
-    let mut input = Input { shared, stream, wake_bytes: 1, within_record: false, buf, from: 0, to: 0 };
-    while let Ok(()) = read_reply(&mut input, shared, record_bytes_max) {}
+    let mut input = Input { shared, stream, wake_bytes: 1, timed: false, within_record: false, buf, from: 0, to: 0 };
+    while let Ok(()) = read_reply(&mut input, shared, generation, record_bytes_max) {}
 }
 
-fn read_reply(input: &mut Input<'_>, shared: &Shared, record_bytes_max: usize) -> io::Result<()> {
+fn read_reply(input: &mut Input<'_>, shared: &Shared, generation: u64, record_bytes_max: usize) -> io::Result<()> {
     input.within_record = input.to > input.from;
     let mark = input.word()?;
     input.within_record = true;
@@ -118,13 +146,13 @@ fn read_reply(input: &mut Input<'_>, shared: &Shared, record_bytes_max: usize) -
     // The xid decides the buffer. A first fragment too short to hold it is legal, if odd.
     if len < 4 {
         let record = read_fragments(input, mark, Vec::new(), record_bytes_max)?;
-        if let Some(waiting) = record.first_chunk().and_then(|xid| shared.claim(u32::from_be_bytes(*xid))) {
+        if let Some(waiting) = record.first_chunk().and_then(|xid| shared.claim(u32::from_be_bytes(*xid), generation)) {
             waiting.answer(record);
         }
         return Ok(());
     }
     let xid = input.word()?;
-    let Some(mut waiting) = shared.claim(xid) else {
+    let Some(mut waiting) = shared.claim(xid, generation) else {
         input.from -= 4;
         return read_fragments(input, mark, Vec::new(), record_bytes_max).map(drop);
     };

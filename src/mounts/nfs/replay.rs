@@ -27,21 +27,21 @@ pub(super) fn judge(mount: &NfsMount, call: &mut Call<'_>) {
         }
         Op::Symlink { dir, name, target, out, .. } if *out == Err(Status::Exist) => {
             let found = own_work(mount, dir, name, out.clone(), |a| a.kind == Kind::Symlink);
-            if let Ok(found) = found
-                && read_link(mount, &found.node).is_ok_and(|text| text == *target)
-            {
-                *out = Ok(found);
-            }
+            *out = found.and_then(|found| match read_link(mount, &found.node) {
+                Ok(text) if text == *target => Ok(found),
+                other => Err(unless_unknown(other, Status::Exist)),
+            });
         }
         Op::Link { node, dir, name, out } if *out == Err(Status::Exist) => {
             let same = |a: &Attr| get_attr(mount, node).is_ok_and(|n| (n.fsid, n.fileid) == (a.fsid, a.fileid));
-            if let Ok(found) = own_work(mount, dir, name, Err(Status::Exist), same) {
-                *out = Ok(found.attr);
-            }
+            *out = own_work(mount, dir, name, Err(Status::Exist), same).map(|found| found.attr);
         }
         Op::Remove { out, .. } | Op::RmDir { out, .. } if *out == Err(Status::NoEnt) => *out = Ok(()),
-        Op::Rename { to_dir, to, out, .. } if *out == Err(Status::NoEnt) && look_up(mount, to_dir, to).is_ok() => {
-            *out = Ok(());
+        Op::Rename { to_dir, to, out, .. } if *out == Err(Status::NoEnt) => {
+            *out = match look_up(mount, to_dir, to) {
+                Ok(_) => Ok(()),
+                other => Err(unless_unknown(other, Status::NoEnt)),
+            };
         }
         _ => {}
     }
@@ -54,12 +54,21 @@ fn own_work(
     otherwise: Out<Found>,
     fits: impl Fn(&Attr) -> bool,
 ) -> Out<Found> {
-    let Ok(found) = look_up(mount, dir, name) else { return otherwise };
-    let attr = match found.attr {
-        Some(attr) => Ok(attr),
-        None => get_attr(mount, &found.node),
-    };
-    if attr.is_ok_and(|a| fits(&a)) { Ok(found) } else { otherwise }
+    let looked = look_up(mount, dir, name).and_then(|found| {
+        let attr = found.attr.map_or_else(|| get_attr(mount, &found.node), Ok)?;
+        Ok((found, attr))
+    });
+    match looked {
+        Ok((found, attr)) if fits(&attr) => Ok(found),
+        Err(status) if status.is_uncertain() => Err(status),
+        _ => otherwise,
+    }
+}
+
+/// The judgement `status`, unless looking got no answer: then nothing is known, and a target that is gone leaves the call
+/// to the next one, which looks again. EXIST in its place would have the caller skip its own, still empty file.
+fn unless_unknown<T>(looked: Out<T>, status: Status) -> Status {
+    looked.err().filter(|s| s.is_uncertain()).unwrap_or(status)
 }
 
 /// The wanted attributes that an object shows: mode without the bits that servers clear, owner where one was asked for.

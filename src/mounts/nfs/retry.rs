@@ -6,6 +6,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use crate::base::hash::mix;
 use crate::base::{Proc, Status};
 use crate::storage::{Call, Node, Op};
 use crate::wire::nfs3::{self, Decoded};
@@ -112,7 +113,7 @@ impl NfsMount {
             let call = &mut calls[try_.index];
             let destroys = matches!(call.proc(), Proc::Remove | Proc::RmDir | Proc::Rename);
             let late = destroys && call.repeated && !refuses;
-            call.fail(if late { Status::NoReply } else { Status::TargetGone });
+            self.fail(call, try_, if late { Status::NoReply } else { Status::TargetGone });
         }
     }
 
@@ -209,7 +210,7 @@ impl NfsMount {
                     call.repeated = true;
                     try_.losses += 1;
                     if try_.losses > self.patience.retrans {
-                        call.fail(Status::NoReply);
+                        self.fail(call, &try_, Status::NoReply);
                     } else {
                         round.again.push(try_);
                     }
@@ -220,6 +221,14 @@ impl NfsMount {
         round
     }
 
+    /// What was sent and never answered was issued all the same: the server may have carried it out (law 4).
+    fn fail(&self, call: &mut Call<'_>, try_: &Try, status: Status) {
+        call.fail(status);
+        if let Some(sent) = try_.first_sent {
+            self.ledger.record(call.proc(), call.payload(), true, sent.elapsed());
+        }
+    }
+
     fn decode(&self, call: &mut Call<'_>, record: Vec<u8>) {
         match rpc::parse_reply(&record) {
             Ok((_, Ok(at))) => {
@@ -228,9 +237,21 @@ impl NfsMount {
                 {
                     self.look_up_made(call);
                 }
+                self.mark_verifier(call);
             }
             Ok((_, Err(error))) => call.fail(status_of(&error)),
             Err(_) => call.fail(Status::Protocol),
+        }
+    }
+
+    /// Makes write verifiers differ between targets. Servers take the second they started in for one, so two targets that
+    /// were started together have the same; and COMMIT at one says nothing of what another was sent (RFC 1813 3.3.7).
+    fn mark_verifier(&self, call: &mut Call<'_>) {
+        let mark = mix(self.index as u64);
+        match &mut call.op {
+            Op::Write { out: Ok(written), .. } => written.verifier ^= mark,
+            Op::Commit { out: Ok(verifier), .. } => *verifier ^= mark,
+            _ => {}
         }
     }
 

@@ -167,8 +167,9 @@ fn parse_host(text: &str) -> Result<Host, UrlError> {
     let bad = || UrlError::Host(text.into());
     let (name, port) = match text.strip_prefix('[') {
         Some(v6) => {
-            let (name, port) = v6.split_once(']').ok_or_else(bad)?;
-            (name, port.strip_prefix(':').filter(|p| !p.is_empty()))
+            let (name, after) = v6.split_once(']').ok_or_else(bad)?;
+            let port = if after.is_empty() { None } else { Some(after.strip_prefix(':').ok_or_else(bad)?) };
+            (name, port)
         }
         None => text.split_once(':').map_or((text, None), |(name, port)| (name, Some(port))),
     };
@@ -223,6 +224,8 @@ mod tests {
             ("nfs://h/e?nconnect=0", "nconnect=0"),
             ("nfs://h/e?version=4", "version=4"),
             ("nfs://[::1/e", "host"),
+            ("nfs://[::1]2049/e", "host"),
+            ("nfs://[::1]:/e", "host"),
         ] {
             let message = Url::parse(text).unwrap_err().to_string();
             assert!(message.contains(part), "{text}: {message}");

@@ -68,6 +68,10 @@ fn read_payload(reader: &mut Reader<'_>, asked: u32) -> Result<(usize, usize, bo
     let start = reader.at() + 4;
     let data = reader.opaque()?;
     let len = data.len().min(count as usize);
+    // A server that gives nothing and does not say that the file ends would be asked for the same bytes for ever.
+    if len == 0 && asked > 0 && !eof {
+        return Err(Malformed);
+    }
     // What was cut off is to be asked for again, so the end is not reached by this call.
     Ok((start, len.min(asked as usize), eof && len <= asked as usize))
 }

@@ -125,7 +125,7 @@ fn owners_change_when_that_is_allowed() {
 
 #[test]
 fn writes_say_how_safe_they_are() {
-    each(|mount, root, _| {
+    each(|mount, root, can| {
         let file = mount.file(root, "f", b"");
         let unstable = mount.write(&file, 0, b"a", Stable::Unstable).unwrap();
         let synced = mount.write(&file, 1, b"b", Stable::DataSync).unwrap();
@@ -133,8 +133,10 @@ fn writes_say_how_safe_they_are() {
         assert_eq!(mount.write(&file, 2, b"c", Stable::FileSync).unwrap().stable, Stable::FileSync);
         mount.write(&file, 3, b"d", Stable::Unstable).unwrap();
         let verifier = mount.commit(&file).unwrap();
-        assert_eq!((unstable.verifier, synced.verifier), (verifier, verifier));
-        assert_eq!(mount.commit(&file).unwrap(), verifier, "nothing to commit is no error");
+        let again = mount.commit(&file).expect("nothing to commit is no error");
+        if can.one_verifier {
+            assert_eq!([unstable.verifier, synced.verifier, again], [verifier; 3]);
+        }
         assert_eq!(mount.commit(root).unwrap_err(), Status::IsDir);
         assert_eq!(mount.content(&file).unwrap(), b"abcd");
         assert_eq!(mount.write(&file, 4, b"e", Stable::Unstable).unwrap().count, 1, "after COMMIT it goes on");
