@@ -107,7 +107,8 @@ impl Server {
         let service = Arc::new(Service::new(mount, faults, config.handles_max, config.squash));
         let all: Arc<Mutex<Vec<Weak<Target>>>> = Arc::default();
         let (hook, known) = (config.on_restart.clone(), Arc::clone(&all));
-        let restart: Arc<dyn Fn() + Send + Sync> = Arc::new(move || target::restart(&known, hook.as_deref()));
+        let served = Arc::clone(&service);
+        let restart: Arc<dyn Fn() + Send + Sync> = Arc::new(move || target::restart(&served, &known, hook.as_deref()));
         let mut server = Server { targets: Vec::new(), threads: Vec::new(), service, restart };
         let listeners = bind(&config)?;
         for (index, listeners) in listeners.into_iter().enumerate() {

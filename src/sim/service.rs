@@ -1,7 +1,7 @@
 //! What the targets of one server share: the mount and its handles, the faults, and the MOUNT program.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crate::base::{BadName, Name, Status};
 use crate::storage::{Call, Kind, Limits, Mount, Node};
@@ -23,6 +23,8 @@ pub(super) struct Service {
     pub faults: Faults,
     /// New objects belong to whom the mount gives them, not to the caller.
     pub squash: bool,
+    /// Read while requests are carried out, written by a restart.
+    pub running: RwLock<()>,
     /// Host and path, as DUMP tells them.
     mounted: Mutex<Vec<MountedBy>>,
 }
@@ -30,7 +32,7 @@ pub(super) struct Service {
 impl Service {
     pub(super) fn new(mount: Arc<dyn Mount>, faults: Faults, handles_max: usize, squash: bool) -> Service {
         let (limits, handles) = (mount.limits(), Handles::new(mount.root(), handles_max));
-        Service { mount, limits, handles, faults, squash, mounted: Mutex::default() }
+        Service { mount, limits, handles, faults, squash, running: RwLock::default(), mounted: Mutex::default() }
     }
 
     /// Answers a call of the MOUNT program.

@@ -340,7 +340,13 @@ impl Target {
                 let mut records = ranges.iter().map(|range| inbox.bytes(range.clone())).peekable();
                 while records.peek().is_some() {
                     self.counts.window();
-                    let (replies, ended) = carry_out(self, &link.outbox, link.peer, &mut records, WINDOW_BYTES_MAX);
+                    let (replies, ended) = {
+                        let _running = self.service.running.read().unwrap_or_else(PoisonError::into_inner);
+                        if link.outbox.is_aborted() {
+                            return Ok(None);
+                        }
+                        carry_out(self, &link.outbox, link.peer, &mut records, WINDOW_BYTES_MAX)
+                    };
                     if ended.is_some() {
                         // Whatever ends a connection takes along the replies that are not sent yet.
                         replies.iter().for_each(|_| self.counts.lost_replies());
@@ -369,8 +375,10 @@ pub(super) fn reachable(address: SocketAddr) -> SocketAddr {
 }
 
 /// Restarts a server whose targets are these: what was not committed is lost through `hook`, the duplicate request
-/// caches are empty, all connections are reset.
-pub(super) fn restart(targets: &Mutex<Vec<Weak<Target>>>, hook: Option<&(dyn Fn() + Send + Sync)>) {
+/// caches are empty, all connections are reset. What was read from them before is not carried out after: no request
+/// outlives the server that received it.
+pub(super) fn restart(service: &Service, targets: &Mutex<Vec<Weak<Target>>>, hook: Option<&(dyn Fn() + Send + Sync)>) {
+    let _stopped = service.running.write().unwrap_or_else(PoisonError::into_inner);
     let targets: Vec<Arc<Target>> = lock(targets).iter().filter_map(Weak::upgrade).collect();
     targets.iter().for_each(|target| target.replay.clear());
     if let Some(hook) = hook {
