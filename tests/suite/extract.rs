@@ -232,8 +232,10 @@ fn a_second_run_replaces_keeps_skips_or_overwrites() {
         assert_eq!((&tree["d/s"].target[..], &tree["d/was"].target[..]), (&b"new"[..], &b"now a link"[..]));
         assert_eq!(tree["d/empty"].kind, Kind::File);
 
+        // As GNU tar 1.34: an empty directory is not removed for a file that is to be written into.
         let (mount, ran) = run(Existing::Overwrite, false);
-        ran.clean();
+        assert_eq!(ran.failures, ["d/empty: CREATE: Is a directory"]);
+        assert_eq!(dump(&*mount)["d/empty"].kind, Kind::Dir);
         assert_eq!(content(&*mount, "d/other"), b"new");
         assert_eq!(dump(&*mount)["d/other"].nlink, 2);
         assert_eq!(content(&*mount, "d/f"), b"newer");
