@@ -49,8 +49,12 @@ impl Clock {
     }
 }
 
+/// The longest that one booking may take, in seconds: what an absurdly low ceiling asks for must still be a point in time.
+const BOOKING_S_MAX: f64 = 86_400.0;
+
 fn time_for(amount: u64, per_s: f64) -> Duration {
-    if per_s.is_finite() && per_s > 0.0 { Duration::from_secs_f64(amount as f64 / per_s) } else { Duration::ZERO }
+    let binds = per_s.is_finite() && per_s > 0.0;
+    if binds { Duration::from_secs_f64((amount as f64 / per_s).min(BOOKING_S_MAX)) } else { Duration::ZERO }
 }
 
 /// Holds the calls of one mount under a ceiling, by waiting before they are performed.
@@ -94,5 +98,13 @@ mod tests {
         // 1 MB takes a second of the byte clock, which the IOPS clock's 4 + 2*30 = 64 ms + 400 ms do not reach.
         let ready = clock.book(start, Proc::Write, 1_000_000);
         assert_eq!((ready - start).as_millis(), 1000);
+    }
+
+    #[test]
+    fn an_absurd_ceiling_is_slow_and_no_more() {
+        let ceiling = Ceiling { iops: f64::MIN_POSITIVE, bytes_per_s: f64::MIN_POSITIVE, latency: Duration::ZERO };
+        let clock = Clock::new(ceiling, PriceList::oci());
+        let now = Instant::now();
+        assert_eq!(clock.book(now, Proc::Write, u64::MAX) - now, Duration::from_secs(86_400));
     }
 }

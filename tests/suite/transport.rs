@@ -404,13 +404,21 @@ fn a_handle_good_at_one_target_only_is_looked_up_at_the_other() {
 /// A target that falls silent may wake later: what it was sent goes to the other, but nothing that could then destroy.
 #[test]
 fn a_silent_targets_removals_are_not_handed_on() {
+    removals_stay(true);
+    removals_stay(false);
+}
+
+fn removals_stay(by_away: bool) {
     let memory = Arc::new(MemoryMount::new());
-    let silent = |proc| matches!(proc, Proc::Remove | Proc::Create);
+    let silent = |proc| matches!(proc, Proc::Remove | Proc::Create | Proc::Null);
     // Attach makes and removes one file through the first target.
-    let one =
-        Scripted::serving(memory.clone(), 0, move |proc, n| if silent(proc) && n > 0 { Act::Drop } else { Act::Send });
+    let one = Scripted::serving(memory.clone(), 0, move |proc, n| {
+        if silent(proc) && (n > 0 || proc == Proc::Null) { Act::Drop } else { Act::Send }
+    });
     let two = Scripted::serving(memory, 0, |_, _| Act::Send);
-    let url = format!("nfs://{},{}/?timeo=2&retrans=50&away=1", one.host(), two.host());
+    // Silence is noticed by `away`, or by `retrans` first.
+    let patience = if by_away { "retrans=50&away=1" } else { "retrans=2&away=60" };
+    let url = format!("nfs://{},{}/?timeo=2&{patience}", one.host(), two.host());
     let mounts = attach(&Url::parse(&url).unwrap()).unwrap();
     let volume = Volume::new(mounts.into_iter().map(|m| m as Arc<dyn Mount>).collect(), Spread::First);
     let root = volume.root();

@@ -105,17 +105,21 @@ impl NfsMount {
         }
     }
 
-    /// Leaves the calls to another target. A target that is only silent may wake and still carry out what it was sent:
-    /// a REMOVE or RENAME could then hit what has been made under that name meanwhile, so these are not handed on.
-    /// One whose address refuses connections has no server left that could.
     fn give_up(&self, calls: &mut [Call<'_>], tries: &[Try]) {
-        let refuses = self.refuses.load(Ordering::Relaxed);
         for try_ in tries {
             let call = &mut calls[try_.index];
-            let destroys = matches!(call.proc(), Proc::Remove | Proc::RmDir | Proc::Rename);
-            let late = destroys && call.repeated && !refuses;
-            self.fail(call, try_, if late { Status::NoReply } else { Status::TargetGone });
+            let status = self.left_over(call);
+            self.fail(call, try_, status);
         }
+    }
+
+    /// What becomes of a call of a target that is gone: it is for another target, with one exception. A target that is
+    /// only silent may wake and still carry out what it was sent; a REMOVE or RENAME could then hit what has been made under
+    /// that name meanwhile, so these are not handed on. Where connections are refused, no server is left that could.
+    fn left_over(&self, call: &Call<'_>) -> Status {
+        let destroys = matches!(call.proc(), Proc::Remove | Proc::RmDir | Proc::Rename);
+        let late = destroys && call.repeated && !self.refuses.load(Ordering::Relaxed);
+        if late { Status::NoReply } else { Status::TargetGone }
     }
 
     fn heard(&self) -> Instant {
@@ -224,8 +228,8 @@ impl NfsMount {
         round
     }
 
-    /// A call has been sent as often as may be. When the target has answered anything since the last time, or answers NULL now, it is this
-    /// call that it never answers; else the target is gone, and the call is for another one.
+    /// A call has been sent as often as may be. When the target has answered anything since the last time, or answers NULL
+    /// now, it is this call that it never answers; else the target is gone.
     fn judge_silence(&self, call: &Call<'_>, try_: &Try) -> Status {
         let heard = try_.last_sent.is_some_and(|sent| self.heard() > sent);
         if heard || matches!(call.op, Op::Null { .. }) {
@@ -239,7 +243,7 @@ impl NfsMount {
             return Status::NoReply;
         }
         self.gone.store(true, Ordering::Relaxed);
-        Status::TargetGone
+        self.left_over(call)
     }
 
     /// What was sent and never answered was issued all the same: the server may have carried it out (law 4).
