@@ -91,6 +91,11 @@ impl Scripted {
         attach(&Url::parse(&self.url).unwrap()).unwrap().remove(0)
     }
 
+    /// With a patience that no pause of a busy machine outlasts.
+    fn patient_mount(&self) -> Arc<NfsMount> {
+        attach(&Url::parse(&self.url.replace("timeo=3", "timeo=200")).unwrap()).unwrap().remove(0)
+    }
+
     fn serve(&self, mut stream: TcpStream) {
         let mut records = Records::new(2 << 20);
         let mut buf = vec![0; 1 << 16];
@@ -295,7 +300,7 @@ fn replies_in_pieces_twice_and_out_of_order_are_matched_by_xid() {
         (Proc::Create, 1) => Act::Fragments(1),
         _ => Act::Send,
     });
-    let mount = server.mount();
+    let mount = server.patient_mount();
     assert_eq!(create_four(&mount), [Ok(()); 4]);
     let root = mount.root();
     for i in 0..4 {
@@ -342,7 +347,7 @@ fn jukebox_is_waited_out() {
         Scripted::start(
             |proc, n| if proc == Proc::Create && n % 3 == 0 { Act::Fail(Status::Jukebox) } else { Act::Send },
         );
-    let mount = server.mount();
+    let mount = server.patient_mount();
     assert_eq!(create_four(&mount), [Ok(()); 4]);
     assert_eq!((server.carried_out(Proc::Create), mount.retransmitted()), (4, 0));
 }
@@ -439,7 +444,7 @@ fn one_reply_among_many_calls_in_flight_is_not_held_back() {
         (Proc::GetAttr, 1..=2) => Act::SendAlone, // the first one is attach's
         _ => Act::Send,
     });
-    let mount = attach(&Url::parse(&server.url.replace("timeo=3", "timeo=50")).unwrap()).unwrap().remove(0);
+    let mount = server.patient_mount();
     let root = mount.root();
     std::thread::scope(|scope| {
         let slow = scope.spawn(|| {
