@@ -138,6 +138,8 @@ struct Writer {
     /// Counts the connections made; the current one's number.
     generation: u64,
     source_port: Option<u16>,
+    /// When the last try to connect failed, and how.
+    failed: Option<(Instant, io::ErrorKind)>,
 }
 
 /// One pipelined connection to a target, made anew when it breaks.
@@ -190,13 +192,23 @@ impl Connection {
         heads: &[u8],
         calls: &mut [Outgoing<'_>],
     ) -> io::Result<(u64, bool)> {
+        let asked = Instant::now();
         let mut writer = lock(&self.writer);
         if writer.stream.is_some() && self.shared.broken.load(Ordering::SeqCst) >= writer.generation {
             Self::drop_stream(&mut writer);
         }
         let connected = writer.stream.is_none();
         if connected {
-            self.connect(&mut writer)?;
+            // Who waited for the lock while another lane tried to connect takes that lane's word: at an address that swallows
+            // packets each try takes seconds, and lanes would take them one after the other.
+            if let Some((when, kind)) = writer.failed
+                && when > asked
+            {
+                return Err(kind.into());
+            }
+            let result = self.connect(&mut writer);
+            writer.failed = result.as_ref().err().map(|error| (Instant::now(), error.kind()));
+            result?;
         }
         let generation = writer.generation;
         {
@@ -349,5 +361,21 @@ mod tests {
         assert!(!window.wait(Duration::ZERO));
         shared.claim(7, 2).expect("it waits on the second connection").answer(vec![1]);
         assert!(matches!(&window.take()[..], [Reply::Record(record, _)] if *record == [1]));
+    }
+
+    /// A lane that waited while another one tried to connect does not try on its own.
+    #[test]
+    fn a_failed_connect_counts_for_all_who_waited_for_it() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let connection = Connection::new(listener.local_addr().unwrap(), false, 1000, Duration::from_secs(1));
+        let (window, minute) = (Window::new(0), Duration::from_secs(60));
+        let failed = |when| lock(&connection.writer).failed = Some((when, io::ErrorKind::TimedOut));
+        failed(Instant::now() + minute);
+        assert_eq!(connection.send(&window, &[], &mut []).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        assert_eq!(listener.accept().unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        failed(Instant::now());
+        assert_eq!(connection.send(&window, &[], &mut []).unwrap(), (1, true));
+        listener.accept().unwrap();
     }
 }
