@@ -15,7 +15,7 @@ use crate::base::PriceList;
 use crate::base::price::Ceiling;
 use crate::base::units::{bytes_shown, grouped};
 use crate::crew::Budget;
-use crate::jobs::extract::Live;
+use crate::jobs::Live;
 
 use super::console::Console;
 use super::report::Meter;
@@ -111,14 +111,14 @@ fn bar(total_bytes: u64) -> ProgressBar {
 /// a large file is written; members have a header of 512 bytes each.
 fn done_bytes(live: &Live, held: u64) -> u64 {
     let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-    let written = get(&live.bytes) + 512 * get(&live.members);
+    let written = get(&live.bytes) + 512 * get(&live.objects);
     get(&live.archive_bytes).saturating_sub(held).max(written).min(get(&live.total_bytes))
 }
 
 fn sample(live: &Live, meters: &[Meter]) -> Sample {
     let list = PriceList::oci();
     let iops = meters.iter().map(|meter| meter.ledger.tally().price(&list)).collect();
-    Sample { at: Instant::now(), members: live.members.load(Ordering::Relaxed), iops }
+    Sample { at: Instant::now(), members: live.objects.load(Ordering::Relaxed), iops }
 }
 
 fn text(samples: &VecDeque<Sample>, bytes: u64, ceiling: Ceiling) -> String {
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(done_bytes(&live, 4_000_000), 1_000_000);
         // A large file is being written: what was read of it is told when it is over.
         live.bytes.store(7_000_000, Ordering::Relaxed);
-        live.members.store(10, Ordering::Relaxed);
+        live.objects.store(10, Ordering::Relaxed);
         assert_eq!(done_bytes(&live, 4_000_000), 7_005_120);
         live.bytes.store(20_000_000, Ordering::Relaxed);
         assert_eq!(done_bytes(&live, 0), 10_000_000);

@@ -17,7 +17,8 @@ use crate::cli::progress::Progress;
 use crate::cli::report::{self, Extracted, FailureReport, Flow, Meter, RunReport};
 use crate::cli::signals::{self, Caught};
 use crate::crew::{Crew, Stop};
-use crate::jobs::extract::{Live, Summary, extract};
+use crate::jobs::Live;
+use crate::jobs::extract::{Summary, extract};
 use crate::storage::{Mount, Shape, Tally};
 
 use super::high::High;

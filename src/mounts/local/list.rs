@@ -135,7 +135,7 @@ impl LocalMount {
         want: Want,
     ) -> Option<Entry> {
         let attr = match want {
-            Want::Names => None,
+            Want::Names | Want::Types => None,
             Want::Attributes => match statat(fd, name.as_bytes(), ITSELF) {
                 Ok(stat) => Some(attr(&stat)),
                 Err(Errno::NOENT) => return None,
@@ -143,7 +143,7 @@ impl LocalMount {
             },
         };
         let node = Some(Node::child(dir, name.clone()));
-        Some(Entry { name, fileid, position, node, attr })
+        Some(Entry { name, fileid, position, node, attr, kind: attr.map(|a| a.kind) })
     }
 
     fn listing(&self, chain: &Arc<Chain>) -> Result<Arc<Held>, Status> {

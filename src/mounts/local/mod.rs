@@ -35,7 +35,7 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::base::{Name, Status, Time};
 use crate::storage::call::Space;
-use crate::storage::{Attr, Call, Chain, Found, Kind, Ledger, Limits, Mount, Node, Op, Out, Shape, Tally};
+use crate::storage::{Attr, Call, Chain, Extras, Found, Kind, Ledger, Limits, Mount, Node, Op, Out, Shape, Tally};
 
 use convert::{ITSELF, attr, kind, status};
 use descriptors::{Descriptors, Held, Use};
@@ -112,7 +112,15 @@ impl LocalMount {
             root: Arc::new(Held::Dir(root)),
             root_node: Node::root_chain(0),
             descriptors: Descriptors::new(descriptors_max),
-            limits: Limits { read_max: 1 << 20, write_max: 1 << 20, list_max: 1 << 20, name_max, size_max, shape },
+            limits: Limits {
+                read_max: 1 << 20,
+                write_max: 1 << 20,
+                list_max: 1 << 20,
+                name_max,
+                size_max,
+                shape,
+                extras: Extras::default(),
+            },
             verifier: RandomState::new().hash_one(Time::now()),
             umask: umask(),
             superuser: rustix::process::geteuid().is_root(),
@@ -176,15 +184,18 @@ impl LocalMount {
         Ok(Place { dir: self.dir(self.chain(dir)?)?, name: Some(name.clone()) })
     }
 
-    fn serve(&self, op: &mut Op<'_>) {
-        match op {
+    fn serve(&self, call: &mut Call<'_>) {
+        match &mut call.op {
             Op::Null { out } => *out = Ok(()),
             Op::GetAttr { node, out } => *out = self.get_attr(node),
             Op::SetAttr { node, change, out } => *out = self.set_attr(node, change),
             Op::Lookup { dir, name, out } => *out = self.lookup(dir, name),
             Op::Access { node, want, out } => *out = self.access(node, *want),
             Op::ReadLink { node, out } => *out = self.read_link(node),
-            Op::Read { node, offset, count, buf, out } => *out = self.read(node, *offset, *count, buf),
+            Op::Read { node, offset, count, buf, attr, out } => {
+                *attr = None;
+                *out = self.read(node, *offset, *count, buf);
+            }
             Op::Write { node, offset, data, stable, out } => *out = self.write(node, *offset, data, *stable),
             Op::Create { dir, name, how, change, out } => *out = self.create(dir, name, *how, change),
             Op::MkDir { dir, name, change, out } => *out = self.mkdir(dir, name, change),
@@ -199,6 +210,7 @@ impl LocalMount {
             Op::FsInfo { node, out } => *out = self.get_attr(node).map(|_| self.limits),
             Op::PathConf { node, out } => *out = self.get_attr(node).map(|_| self.limits.name_max),
             Op::Commit { node, out, .. } => *out = self.commit(node),
+            Op::Beyond(_) => call.fail(Status::NotSupp),
         }
     }
 
@@ -281,7 +293,7 @@ impl Mount for LocalMount {
     fn perform(&self, calls: &mut [Call<'_>]) {
         for call in calls {
             let start = Instant::now();
-            self.serve(&mut call.op);
+            self.serve(call);
             self.ledger.record(call.proc(), call.payload(), call.status().is_err(), start.elapsed());
         }
     }

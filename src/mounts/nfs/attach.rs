@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::base::hash::mix;
 use crate::base::name::Shown;
 use crate::base::{Name, Proc, Status, Time};
-use crate::storage::{AttrChange, Call, Handle, How, Kind, Limits, Mount, Node, Op, Shape};
+use crate::storage::{AttrChange, Call, Extras, Handle, How, Kind, Limits, Mount, Node, Op, Shape};
 use crate::wire::mount3::{self, MountProc};
 use crate::wire::rpc::{self, Credential};
 use crate::wire::{nfs3, portmap};
@@ -126,6 +126,7 @@ fn attach_target(url: &Url, host: &Host, index: usize, credential: &Credential) 
         name_max: 255,
         size_max: u64::MAX,
         shape: SHAPE,
+        extras: Extras::default(),
     };
     let mut mount = NfsMount::new(setup, Node::Handle(export), most);
     mount.limits = limits(&mount, most).map_err(|(proc, status)| call_error(&label, &url.path, proc, status))?;
@@ -180,6 +181,7 @@ fn limits(mount: &NfsMount, most: Limits) -> Result<Limits, (Proc, Status)> {
         name_max: name_max.unwrap_or(255).min(255),
         size_max: info.size_max,
         shape: SHAPE,
+        extras: Extras::default(),
     })
 }
 
