@@ -8,6 +8,7 @@ mod cli;
 mod cli_nfs;
 mod cli_support;
 mod conformance;
+mod copy;
 mod extract;
 mod faults;
 mod golden;

@@ -141,11 +141,6 @@ impl Links {
         inner.map = HashMap::new();
         true
     }
-
-    /// True when this is not the first pass: what has one name is done.
-    pub fn is_later_pass(&self) -> bool {
-        self.inner().floor > 0
-    }
 }
 
 impl Inner {

@@ -29,7 +29,8 @@ use super::port::Port;
 use super::select::Selection;
 use feed::{Feed, Operands};
 
-pub(super) use engine::{Counts, Engine, How, Task};
+pub(super) use engine::{Counts, Engine, How, Met, Task};
+pub(super) use frame::Root;
 
 /// Tasks of work that wait while listings rest, for each call that may be in flight: listings are resumed before lanes run dry.
 const LOW_WATER: usize = 4;
@@ -157,7 +158,8 @@ fn run(
     let (files, dirs) = (get(&counts.files), get(&counts.dirs));
     let lost = counts.lost.load(Ordering::Relaxed);
     let why = if lost { "no mount target is left that answers" } else { "interrupted" };
-    let stopped = format!("{why}: {files} files and {dirs} directories were removed; the same command removes the rest");
+    let stopped =
+        format!("{why}: {files} files and {dirs} directories were removed; the same command removes the rest");
     let summary = Summary {
         files,
         dirs,
