@@ -16,7 +16,7 @@ use super::delete::{self, Removal, Tag};
 use super::dir::{Dir, Made};
 use super::feed::Feed;
 use super::links::Links;
-use super::task::{At, Object, Task};
+use super::task::{At, Held, Object, Task};
 use super::{Deed, Options, Side, Summary, batch, decide, enter, visit, xattrs};
 
 /// What a pass is made of.
@@ -227,7 +227,7 @@ struct Sorted {
     enter: Vec<Arc<Dir>>,
     list: Vec<Arc<Dir>>,
     feed: bool,
-    objects: Vec<Box<Object>>,
+    objects: Vec<Held>,
     bigs: Vec<Arc<Big>>,
     finish: Vec<Arc<Dir>>,
     removals: Vec<Removal>,

@@ -50,6 +50,9 @@ pub(super) struct Object {
     pub single: bool,
 }
 
+/// An object in a box, so that tasks stay small.
+pub(super) type Held = Box<Object>;
+
 impl Object {
     /// An object met in a listing, or by name.
     pub fn new(dir: &Arc<Dir>, name: Name, source: Option<(Node, Attr)>, at: At) -> Box<Object> {
