@@ -166,7 +166,7 @@ mod tests {
     fn a_file_given_away_gets_its_set_id_bits_again() {
         let options = Options::default();
         let source = Attr { mode: 0o4755, ..file(1, 1) };
-        let target = Attr { uid: 9, ..source };
+        let target = Attr { uid: 9, fileid: 0, ..source };
         assert!(matches!(
             verdict(&options, &source, &target),
             Verdict::Attributes(AttrChange { uid: Some(1), gid: None, mode: Some(0o4755), .. })
