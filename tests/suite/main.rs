@@ -18,6 +18,7 @@ mod nasty;
 mod network;
 mod random;
 mod raw;
+mod shadow;
 mod sim;
 mod strict;
 mod tars;
