@@ -230,10 +230,10 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
         }
     }
 
-    /// The call that reads a page.
-    pub(super) fn list(&self, dir: &Node, from: Cookie) -> Call<'static> {
+    /// The call that reads a page: of names alone, or of all that is wanted.
+    pub(super) fn list(&self, dir: &Node, from: Cookie, names: bool) -> Call<'static> {
         let want = match self.how.older_than {
-            _ if self.names_only.load(Ordering::Relaxed) => Want::Names,
+            _ if names || self.names_only.load(Ordering::Relaxed) => Want::Names,
             Some(_) => Want::Attributes,
             None => Want::Types,
         };
