@@ -76,7 +76,7 @@ impl LocalMount {
         let stat = fstat(&fd).map_err(status)?;
         only_files(&stat)?;
         let size = u64::try_from(stat.st_size).unwrap_or(0);
-        Ok(if used == Use::Write { self.for_writing(fd, &stat) } else { Held::Read(fd, size) })
+        Ok(if used == Use::Write { self.for_writing(fd, mode_bits(&stat)) } else { Held::Read(fd, size) })
     }
 
     /// Opens for writing a file that its own mode keeps its owner from writing: NFSv3 servers let the owner (RFC 1813 4.4).
@@ -96,8 +96,8 @@ impl LocalMount {
     }
 
     /// A descriptor for writing; a file whose mode keeps its owner from writing might not open a second time.
-    pub(super) fn for_writing(&self, fd: OwnedFd, stat: &Stat) -> Held {
-        Held::Write(fd, !self.superuser && mode_bits(stat) & 0o200 == 0)
+    pub(super) fn for_writing(&self, fd: OwnedFd, bits: u32) -> Held {
+        Held::Write(fd, !self.superuser && bits & 0o200 == 0)
     }
 
     /// Reads; at the file's end also what the file was right after. Most files are read once and whole: only one that is
