@@ -2,20 +2,28 @@
 //!
 //! Each command has what was typed (clap's output) and what it means; only the second looks at the host.
 
+pub mod bound;
 pub mod console;
 pub mod demo;
 pub mod exit;
+pub mod flags;
 pub mod footprint;
+pub mod host;
+pub mod lists;
 pub mod location;
+pub mod meter;
 pub mod old_style;
 pub mod open;
 pub mod owners;
 pub mod partar;
 pub mod progress;
 pub mod readahead;
+pub mod refused;
 pub mod report;
+pub mod session;
 pub mod signals;
 pub mod sim;
+pub mod summary;
 pub mod table;
 
 use std::ffi::{OsStr, OsString};

@@ -1,9 +1,10 @@
 //! Opening what a command line names: the volume with its counters and ceilings, and the archive.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::archive::{Codec, Input, ReadAt};
@@ -11,54 +12,78 @@ use crate::base::PriceList;
 use crate::base::price::Ceiling;
 use crate::crew::Stop;
 use crate::mounts::LocalMount;
-use crate::mounts::nfs;
-use crate::storage::{Ledger, Mount, Spread, Tap, Tapped, Throttle, Volume};
+use crate::mounts::nfs::{self, NfsMount};
+use crate::storage::{Mount, Spread, Tap, Tapped, Throttle, Volume};
 
 use super::console::reason;
 use super::location::Location;
+use super::meter::{Meter, Meters, Role};
 use super::readahead::ReadAhead;
-use super::report::Meter;
 
 /// What statfs(2) says of a kernel's NFS mount.
 const NFS_SUPER_MAGIC: rustix::fs::FsWord = 0x6969;
 
-/// A volume and the counters of its targets, in the volume's order.
-pub struct Opened {
-    /// The volume; each target counted and, where asked, held under a ceiling.
-    pub volume: Volume,
-    /// One for each target.
-    pub meters: Vec<Meter>,
+/// Opens volumes whose targets are counted and, where asked, held under a ceiling; one target has one clock, however many
+/// volumes and sides it is in.
+pub struct Opener {
+    held: Option<Ceiling>,
+    meters: Meters,
+    throttles: HashMap<String, Arc<Throttle>>,
 }
 
-/// Opens `location`. An error is `NAME: CALL: reason`.
-pub fn volume(location: &Location, held: Option<Ceiling>) -> Result<Opened, String> {
-    let mut is_nfs = true;
-    let (mounts, nfs): (Vec<Arc<dyn Mount>>, Vec<Arc<nfs::NfsMount>>) = match location {
-        Location::Dir(path) => {
-            let failed = |error| format!("{}: Cannot open: {}", path.display(), reason(&error));
-            let mount = LocalMount::open(path).map_err(failed)?;
-            is_nfs = rustix::fs::statfs(path).is_ok_and(|stat| stat.f_type == NFS_SUPER_MAGIC);
-            (vec![Arc::new(mount)], Vec::new())
-        }
-        Location::Nfs(url, text) => {
-            let nfs = nfs::attach(url).map_err(|error| format!("{text}: Cannot mount: {error}"))?;
-            (nfs.iter().map(|mount| mount.clone() as Arc<dyn Mount>).collect(), nfs)
-        }
-    };
-    let mut meters = Vec::new();
-    let mut tapped: Vec<Arc<dyn Mount>> = Vec::new();
-    for (i, mount) in mounts.into_iter().enumerate() {
-        let ledger = Arc::new(Ledger::default());
-        meters.push(Meter { label: mount.label(), ledger: ledger.clone(), nfs: nfs.get(i).cloned(), is_nfs });
-        // The throttle is outside the ledger: the time it holds a window back is not the target's latency.
-        let mut taps: Vec<Arc<dyn Tap>> = Vec::new();
-        if let Some(ceiling) = held {
-            taps.push(Arc::new(Throttle::new(ceiling, PriceList::oci())));
-        }
-        taps.push(ledger);
-        tapped.push(Arc::new(Tapped::new(mount, taps)));
+impl Opener {
+    /// Counts into `meters`; holds each target under `held`.
+    pub fn new(held: Option<Ceiling>, meters: Meters) -> Opener {
+        Opener { held, meters, throttles: HashMap::new() }
     }
-    Ok(Opened { volume: Volume::new(tapped, Spread::default()), meters })
+
+    /// Opens `location`, on the side of `role`. An error is `NAME: CALL: reason`.
+    pub fn volume(&mut self, location: &Location, role: Option<Role>) -> Result<Volume, String> {
+        match location {
+            Location::Dir(path) => self.local(path, role, &[]),
+            Location::Nfs(url, text) => {
+                let mounts = nfs::attach(url).map_err(|error| format!("{text}: Cannot mount: {error}"))?;
+                Ok(self.attached(mounts, role, &[]))
+            }
+        }
+    }
+
+    /// Opens the directory `path`, with the taps `more` before its own.
+    pub fn local(&mut self, path: &Path, role: Option<Role>, more: &[Arc<dyn Tap>]) -> Result<Volume, String> {
+        let failed = |error: io::Error| format!("{}: Cannot open: {}", path.display(), reason(&error));
+        let mount = LocalMount::open(path).map_err(failed)?;
+        let device = std::fs::metadata(path).map_err(failed)?.dev();
+        let meter = Meter {
+            label: mount.label(),
+            ledger: Arc::default(),
+            nfs: Vec::new(),
+            is_nfs: rustix::fs::statfs(path).is_ok_and(|stat| stat.f_type == NFS_SUPER_MAGIC),
+            role,
+            key: format!("device {device}"),
+        };
+        Ok(Volume::new(vec![self.tapped(Arc::new(mount), meter, more)], Spread::default()))
+    }
+
+    /// A volume of these targets, with the taps `more` before their own.
+    pub fn attached(&mut self, mounts: Vec<Arc<NfsMount>>, role: Option<Role>, more: &[Arc<dyn Tap>]) -> Volume {
+        let tapped = mounts.into_iter().map(|mount| {
+            let (label, nfs) = (mount.label(), vec![mount.clone()]);
+            let meter = Meter { key: label.clone(), label, ledger: Arc::default(), nfs, is_nfs: true, role };
+            self.tapped(mount, meter, more)
+        });
+        Volume::new(tapped.collect(), Spread::default())
+    }
+
+    fn tapped(&mut self, mount: Arc<dyn Mount>, meter: Meter, more: &[Arc<dyn Tap>]) -> Arc<dyn Mount> {
+        let mut taps = more.to_vec();
+        // The throttle is outside the ledger: the time it holds a window back is not the target's latency.
+        if let Some(ceiling) = self.held {
+            let new = || Arc::new(Throttle::new(ceiling, PriceList::oci()));
+            taps.push(self.throttles.entry(meter.key.clone()).or_insert_with(new).clone());
+        }
+        taps.push(self.meters.ledger(meter));
+        Arc::new(Tapped::new(mount, taps))
+    }
 }
 
 /// Which archive.

@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 use super::Exit;
 use super::console::Console;
+use super::host::{Host, Unclear};
 
-use high::{High, Host, Unclear};
+use high::High;
 
 /// Runs partar with what follows its name.
 pub fn run(args: Vec<OsString>) -> Exit {
@@ -26,8 +27,8 @@ pub fn run(args: Vec<OsString>) -> Exit {
         Ok(low) => low,
         Err(text) => return usage(text),
     };
-    if low.output.help || low.output.version {
-        let text = if low.output.help { low::help() } else { super::version("partar (parfs)") };
+    if low.output.tell.help || low.output.tell.version {
+        let text = if low.output.tell.help { low::help() } else { super::version("partar (parfs)") };
         console.print(text.trim_end());
         console.flush();
         return Exit::Success;
