@@ -160,6 +160,8 @@ pub struct Side<'a> {
     pub way: Vec<Name>,
     /// It is the root of a file system: a `.snapshot` in it is left alone.
     pub fs_root: bool,
+    /// The root as the user typed it, for messages.
+    pub shown: Vec<u8>,
 }
 
 /// What is to be copied below the roots.
