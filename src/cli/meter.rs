@@ -186,6 +186,7 @@ pub fn procedures(meters: &[Meter], tally: &Tally) -> Vec<ProcedureReport> {
 }
 
 #[cfg(test)]
+#[allow(missing_docs)]
 pub mod tests {
     use super::*;
 

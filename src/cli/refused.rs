@@ -17,6 +17,7 @@ use Value::{No, Optional, Required};
 /// An option that is known and not carried.
 #[derive(Debug)]
 pub struct Refused {
+    letter_id: &'static str,
     short: Option<char>,
     /// The long name, and its other spellings.
     longs: &'static [&'static str],
@@ -24,24 +25,24 @@ pub struct Refused {
     instead: &'static str,
 }
 
-/// An option that is a letter only.
-pub const fn letter(short: char, instead: &'static str) -> Refused {
-    Refused { short: Some(short), longs: &[], value: Value::No, instead }
+/// An option that is a letter only; `id` is any name that no other option has.
+pub const fn letter(short: char, id: &'static str, instead: &'static str) -> Refused {
+    Refused { letter_id: id, short: Some(short), longs: &[], value: Value::No, instead }
 }
 
 /// An option without a letter.
 pub const fn long(longs: &'static [&'static str], value: Value, instead: &'static str) -> Refused {
-    Refused { short: None, longs, value, instead }
+    Refused { letter_id: "", short: None, longs, value, instead }
 }
 
 /// An option with a letter, which goes with the first spelling.
 pub const fn both(short: char, longs: &'static [&'static str], value: Value, instead: &'static str) -> Refused {
-    Refused { short: Some(short), longs, value, instead }
+    Refused { letter_id: "", short: Some(short), longs, value, instead }
 }
 
 /// One parser argument for each spelling that must keep its own name in the message.
 struct Spelling {
-    id: String,
+    id: &'static str,
     short: Option<char>,
     long: Option<&'static str>,
     value: Value,
@@ -60,9 +61,12 @@ impl Spelling {
 
 fn spellings(table: &'static [Refused]) -> impl Iterator<Item = Spelling> {
     table.iter().flat_map(|refused| {
-        let spelling = |short: Option<char>, long: Option<&'static str>| {
-            let id = long.map_or_else(|| format!("letter {}", short.unwrap_or_default()), str::to_string);
-            Spelling { id, short, long, value: refused.value, instead: refused.instead }
+        let spelling = |short: Option<char>, long: Option<&'static str>| Spelling {
+            id: long.unwrap_or(refused.letter_id),
+            short,
+            long,
+            value: refused.value,
+            instead: refused.instead,
         };
         let alone = refused.longs.is_empty().then(|| spelling(refused.short, None));
         let longs = refused.longs.iter().enumerate();
@@ -91,7 +95,7 @@ pub fn add(command: Command, table: &'static [Refused]) -> Command {
 
 /// The message for the first of these options that was given.
 pub fn check(matches: &ArgMatches, table: &'static [Refused]) -> Result<(), String> {
-    let given = spellings(table).find(|s| matches.value_source(&s.id) == Some(ValueSource::CommandLine));
+    let given = spellings(table).find(|s| matches.value_source(s.id) == Some(ValueSource::CommandLine));
     let Some(spelling) = given else { return Ok(()) };
     Err(format!("{} is not in this version; {}", spelling.shown(), spelling.instead))
 }
