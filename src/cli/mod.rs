@@ -15,6 +15,7 @@ pub mod meter;
 pub mod old_style;
 pub mod open;
 pub mod owners;
+pub mod parcp;
 pub mod parrm;
 pub mod partar;
 pub mod progress;
