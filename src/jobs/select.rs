@@ -50,6 +50,11 @@ impl Selection {
         Ok(selection)
     }
 
+    /// True when it selects everything.
+    pub fn is_everything(&self) -> bool {
+        self.excludes.is_empty() && self.operands.is_empty()
+    }
+
     /// A record of which operands have matched nothing yet.
     pub fn matched(&self) -> Matched {
         Matched(vec![false; self.operands.len()])

@@ -34,6 +34,8 @@ pub struct Options {
     pub range_bytes: u64,
     /// Mode bits taken off new objects where modes are not preserved.
     pub umask: u32,
+    /// The caller may write anywhere at the target; else directories there that shut their owner out are opened meanwhile.
+    pub privileged: bool,
     /// Multiply linked files remembered at most at once; beyond, the source is listed once more for the rest.
     pub links_max: usize,
     /// Names of both sides held at most while they are compared; beyond, names are looked up one by one.
@@ -55,6 +57,7 @@ impl Default for Options {
             reflink: true,
             range_bytes: 4 << 20,
             umask: 0o022,
+            privileged: false,
             links_max: 1_000_000,
             join_max: 500_000,
         }

@@ -1,0 +1,284 @@
+//! Objects that are no directories, a window of them at a time: looked up where that is needed, compared with what is
+//! there, and sorted by what is to be done.
+
+use crate::base::{Proc, Status};
+use crate::crew::Due;
+use crate::storage::{Attr, AttrChange, Call, Kind, Node, Op, Route};
+
+use super::compare;
+use super::ctx::{Ctx, On, Trouble, add};
+use super::decide::{self, Verdict};
+use super::delete;
+use super::enter::{owner_aside, owner_refused};
+use super::link;
+use super::links::Role;
+use super::make::{self, Item};
+use super::task::{At, Object, Task};
+use super::visit;
+use super::{Deed, TRIES_MAX, xattrs};
+
+/// The mounts that a window's calls go to.
+#[derive(Clone, Copy)]
+pub(super) struct Routes {
+    pub source: Route,
+    pub target: Route,
+}
+
+/// An object whose source is known.
+pub(super) struct Known {
+    pub object: Box<Object>,
+    pub node: Node,
+    pub attr: Attr,
+}
+
+/// Deals with objects; each is over then, or has become another task.
+pub(super) fn run(ctx: &Ctx<'_>, objects: Vec<Box<Object>>, due: &mut Vec<Due<Task>>) {
+    let routes = Routes { source: ctx.source.route(), target: ctx.target.route() };
+    let known = look_up_source(ctx, routes, objects, due);
+    let known = look_up_target(ctx, routes, known, due);
+    let mut lists = Lists::default();
+    for known in known {
+        if let Some(known) = take_role(ctx, routes, known, due) {
+            sort(ctx, known, &mut lists, due);
+        }
+    }
+    set_attributes(ctx, routes, lists.attributes, due);
+    compare::texts(ctx, routes, lists.texts, &mut lists.items, due);
+    compare::bytes(ctx, routes, lists.bytes, due);
+    make::run(ctx, routes, lists.items, due);
+}
+
+#[derive(Default)]
+struct Lists {
+    attributes: Vec<(Known, AttrChange)>,
+    texts: Vec<Known>,
+    bytes: Vec<Known>,
+    items: Vec<Item>,
+}
+
+/// An object could not be dealt with.
+pub(super) fn give_up(ctx: &Ctx<'_>, object: Box<Object>, trouble: Trouble, due: &mut Vec<Due<Task>>) {
+    ctx.fail(&object.dir, Some(&object.name), trouble);
+    end(ctx, object, None, due);
+}
+
+/// An object is over. `made` is where the first name of a multiply linked file is: its other names go on.
+pub(super) fn end(ctx: &Ctx<'_>, object: Box<Object>, made: Option<(Node, Option<u64>)>, due: &mut Vec<Due<Task>>) {
+    if let Some(key) = object.first {
+        due.extend(ctx.links.made(key, made).into_iter().map(|waiting| Task::Object(waiting).due()));
+    }
+    ctx.over(&object.dir, due);
+}
+
+fn look_up_source(
+    ctx: &Ctx<'_>,
+    routes: Routes,
+    objects: Vec<Box<Object>>,
+    due: &mut Vec<Due<Task>>,
+) -> Vec<Known> {
+    let (unknown, known): (Vec<_>, Vec<_>) = objects.into_iter().partition(|object| object.source.is_none());
+    let mut all: Vec<Known> = Vec::with_capacity(unknown.len() + known.len());
+    for mut object in known {
+        if let Some((node, attr)) = object.source.take() {
+            all.push(Known { object, node, attr });
+        }
+    }
+    let mut calls: Vec<Call<'_>> = unknown.iter().map(|o| Call::lookup(&o.dir.source, &o.name)).collect();
+    ctx.source.perform(routes.source, &mut calls);
+    let answers: Vec<_> = calls.iter().map(|call| ctx.source.found(routes.source, call)).collect();
+    drop(calls);
+    for (object, answer) in unknown.into_iter().zip(answers) {
+        match answer {
+            Ok((node, attr)) if attr.kind == Kind::Dir => {
+                visit::enter_later(ctx, &object.dir, &object.name, (node, attr), object.at.clone(), due);
+                object.dir.leave(due);
+            }
+            Ok((node, attr)) => all.push(Known { object, node, attr }),
+            // It went between the listing and now: as if it had never been there, unless it was asked for by name.
+            Err((_, Status::NoEnt)) if !object.dir.is_partial() => end(ctx, object, None, due),
+            Err((proc, status)) => give_up(ctx, object, Trouble::Call(On::Source, proc, status), due),
+        }
+    }
+    all
+}
+
+fn look_up_target(ctx: &Ctx<'_>, routes: Routes, known: Vec<Known>, due: &mut Vec<Due<Task>>) -> Vec<Known> {
+    let is_unknown = |known: &Known| matches!(known.object.at, At::Ask | At::Present(None, _));
+    let (unknown, mut all): (Vec<_>, Vec<_>) = known.into_iter().partition(is_unknown);
+    let mut calls: Vec<Call<'_>> =
+        unknown.iter().map(|k| Call::lookup(&k.object.dir.made().node, &k.object.name)).collect();
+    ctx.target.perform(routes.target, &mut calls);
+    let answers: Vec<_> = calls.iter().map(|call| ctx.target.found(routes.target, call)).collect();
+    drop(calls);
+    for (mut known, answer) in unknown.into_iter().zip(answers) {
+        match answer {
+            Ok((node, attr)) => known.object.at = At::Present(Some(node), attr),
+            Err((_, Status::NoEnt)) => known.object.at = At::Absent,
+            Err(error) => {
+                give_up(ctx, known.object, Trouble::on_target(error), due);
+                continue;
+            }
+        }
+        all.push(known);
+    }
+    all
+}
+
+/// What an object of several names is; those that go on like any other come back.
+fn take_role(ctx: &Ctx<'_>, routes: Routes, known: Known, due: &mut Vec<Due<Task>>) -> Option<Known> {
+    let Known { object, node, attr } = known;
+    if attr.nlink < 2 || !ctx.options.preserve.hard_links || ctx.compares() || object.first.is_some() {
+        return Some(Known { object, node, attr });
+    }
+    let dir = object.dir.clone();
+    let mut object = Some(object);
+    let role = ctx.links.meet(&attr, &mut object);
+    let Some(mut object) = object else { return None }; // it waits
+    match role {
+        Role::First(key) => {
+            object.first = Some(key);
+            Some(Known { object, node, attr })
+        }
+        Role::Other(there, fileid) => {
+            link::run(ctx, routes.target, Known { object, node, attr }, (there, fileid), due);
+            None
+        }
+        Role::Parked | Role::Postponed | Role::Past => {
+            dir.leave(due);
+            None
+        }
+    }
+}
+
+/// Finds out what is to be done.
+fn sort(ctx: &Ctx<'_>, known: Known, lists: &mut Lists, due: &mut Vec<Due<Task>>) {
+    let Known { object, attr, .. } = &known;
+    let special = matches!(attr.kind, Kind::Char | Kind::Block | Kind::Fifo | Kind::Socket);
+    if special && !ctx.options.preserve.specials {
+        add(&ctx.counts.left_out, 1);
+        return end(ctx, known.object, None, due);
+    }
+    let At::Present(Some(there), is) = &object.at else {
+        if ctx.compares() {
+            ctx.differs("only in the source", &object.dir, Some(&object.name));
+            return end(ctx, known.object, None, due);
+        }
+        return lists.items.push(Item::new(known));
+    };
+    let made = Some((there.clone(), Some(is.fileid)));
+    if ctx.compares() {
+        return sort_comparison(ctx, known, lists, due);
+    }
+    let verdict = if object.differs { Verdict::Content } else { decide::verdict(ctx.options, attr, is) };
+    match verdict {
+        Verdict::Equal if ctx.xattrs => lists.attributes.push((known, AttrChange::default())),
+        Verdict::Equal => {
+            add(&ctx.counts.unchanged, 1);
+            end(ctx, known.object, made, due);
+        }
+        Verdict::Attributes(change) => lists.attributes.push((known, change)),
+        Verdict::Content => lists.items.push(Item::new(known)),
+        Verdict::CompareBytes => lists.bytes.push(known),
+        Verdict::CompareText => lists.texts.push(known),
+        Verdict::Replace if is.kind == Kind::Dir => delete::replace(ctx, known, due),
+        Verdict::Replace => lists.items.push(Item::new(known)),
+        Verdict::Keep => {
+            add(&ctx.counts.kept, 1);
+            end(ctx, known.object, made, due);
+        }
+    }
+}
+
+/// For a comparison: tells what differs in attributes, and leaves what has content.
+fn sort_comparison(ctx: &Ctx<'_>, known: Known, lists: &mut Lists, due: &mut Vec<Due<Task>>) {
+    let Known { object, attr, .. } = &known;
+    let At::Present(_, is) = &object.at else { return };
+    let differs = |what| ctx.differs(what, &object.dir, Some(&object.name));
+    if attr.kind != is.kind {
+        differs("type");
+        return end(ctx, known.object, None, due);
+    }
+    if attr.kind == Kind::File && attr.size != is.size {
+        differs("size");
+        return end(ctx, known.object, None, due);
+    }
+    if let Some(what) = decide::difference(ctx.options, attr, is) {
+        differs(what);
+    }
+    if ctx.options.preserve.hard_links && attr.nlink != is.nlink {
+        differs("number of links");
+    }
+    match attr.kind {
+        Kind::File => lists.bytes.push(known),
+        Kind::Symlink => lists.texts.push(known),
+        _ => {
+            add(&ctx.counts.unchanged, 1);
+            end(ctx, known.object, None, due);
+        }
+    }
+}
+
+/// Sets the attributes of objects whose content is equal.
+pub(super) fn set_attributes(
+    ctx: &Ctx<'_>,
+    routes: Routes,
+    objects: Vec<(Known, AttrChange)>,
+    due: &mut Vec<Due<Task>>,
+) {
+    let mut setting = Vec::new();
+    for (known, change) in objects {
+        let At::Present(Some(there), is) = &known.object.at else { continue };
+        let there = there.clone();
+        let mut carried = false;
+        if ctx.xattrs {
+            let place = (&*known.object.dir, Some(&known.object.name));
+            carried = xattrs::carry(ctx, routes.target, (&known.node, &there), true, place);
+        }
+        if change.is_empty() {
+            add(if carried { &ctx.counts.attributes } else { &ctx.counts.unchanged }, 1);
+            let made = Some((there, Some(is.fileid)));
+            end(ctx, known.object, made, due);
+        } else {
+            setting.push((known, there, change));
+        }
+    }
+    let mut calls: Vec<Call<'_>> = setting.iter().map(|(_, node, change)| Call::set_attr(node, *change)).collect();
+    ctx.target.perform(routes.target, &mut calls);
+    for ((known, node, _), call) in setting.into_iter().zip(calls) {
+        let Known { object, attr, .. } = known;
+        let fileid = if let At::Present(_, is) = &object.at { Some(is.fileid) } else { None };
+        match owner_aside(ctx, routes.target, &call) {
+            // RFC 1813 has no time for symlinks; Linux has, some servers do not.
+            Err(Status::NotSupp) if attr.kind == Kind::Symlink => {
+                add(&ctx.counts.unchanged, 1);
+                end(ctx, object, Some((node, fileid)), due);
+            }
+            Err(status) => give_up(ctx, object, Trouble::Call(On::Target, Proc::SetAttr, status), due),
+            Ok(refused) => {
+                if refused {
+                    ctx.fail(&object.dir, Some(&object.name), owner_refused());
+                }
+                add(&ctx.counts.attributes, 1);
+                ctx.tell(Deed::Attributes, &object.dir, Some(&object.name));
+                end(ctx, object, Some((node, fileid)), due);
+            }
+        }
+    }
+}
+
+/// The text that a READLINK read.
+pub(super) fn text(call: Call<'_>) -> Result<Vec<u8>, Status> {
+    match call.op {
+        Op::ReadLink { out, .. } => out,
+        _ => Err(Status::ServerFault),
+    }
+}
+
+/// Begins an object anew, or gives it up when it was begun too often.
+pub(super) fn retry(ctx: &Ctx<'_>, object: Box<Object>, trouble: Trouble, due: &mut Vec<Due<Task>>) {
+    if usize::from(object.tries) < TRIES_MAX {
+        due.push(object.again().due());
+    } else {
+        give_up(ctx, object, trouble, due);
+    }
+}

@@ -1,0 +1,258 @@
+//! What the lanes of one copy share: both sides, what is counted, what failed.
+
+use std::collections::HashSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use crate::base::{Failure, Name, Proc, Status};
+use crate::crew::{Crew, Due};
+use crate::storage::{Extras, Limits, Mount};
+
+use super::super::Live;
+use super::super::port::Port;
+use super::dir::Dir;
+use super::links::Links;
+use super::task::Task;
+use super::{Deed, Options, Side, Summary, Verify};
+
+/// Bytes of a listing's page on the wire: some 350 entries with attributes. What waits at a level of the tree is pages.
+const PAGE_BYTES: u32 = 64 << 10;
+
+/// A file of up to this size is copied in windows with others, if one READ and one WRITE carry it.
+const SMALL_BYTES_MAX: u64 = 1 << 20;
+
+/// Warnings kept.
+const WARNINGS_MAX: usize = 100;
+
+/// The name of the directory in which a file system shows its snapshots.
+const SNAPSHOT: &[u8] = b".snapshot";
+
+/// Which side a call was made on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum On {
+    Source,
+    Target,
+}
+
+/// One failed call and where.
+#[derive(Clone, Debug)]
+pub(super) enum Trouble {
+    Call(On, Proc, Status),
+    Refused(On, String),
+}
+
+impl Trouble {
+    pub fn source(proc: Proc) -> impl Fn(Status) -> Trouble {
+        move |status| Trouble::Call(On::Source, proc, status)
+    }
+
+    pub fn target(proc: Proc) -> impl Fn(Status) -> Trouble {
+        move |status| Trouble::Call(On::Target, proc, status)
+    }
+
+    /// A failure of the target by procedure and status, as [`super::super::write`] gives it.
+    pub fn on_target((proc, status): (Proc, Status)) -> Trouble {
+        Trouble::Call(On::Target, proc, status)
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub objects: AtomicU64,
+    pub files: AtomicU64,
+    pub bytes: AtomicU64,
+    pub dirs: AtomicU64,
+    pub symlinks: AtomicU64,
+    pub hard_links: AtomicU64,
+    pub specials: AtomicU64,
+    pub attributes: AtomicU64,
+    pub unchanged: AtomicU64,
+    pub left_out: AtomicU64,
+    pub kept: AtomicU64,
+    pub deleted: AtomicU64,
+    pub held_back: AtomicU64,
+    pub differences: AtomicU64,
+    pub verified_bytes: AtomicU64,
+    pub read_again: AtomicU64,
+}
+
+pub(super) fn add(counter: &AtomicU64, n: u64) {
+    counter.fetch_add(n, Ordering::Relaxed);
+}
+
+/// How objects of two volumes are known to be the same.
+pub(super) struct Ctx<'a> {
+    pub source: Port<'a>,
+    pub target: Port<'a>,
+    pub shown: [&'a [u8]; 2],
+    pub fs_root: [bool; 2],
+    pub options: &'a Options,
+    pub crew: &'a Crew,
+    pub live: &'a Live,
+    pub tell: &'a (dyn Fn(Deed, &[u8]) + Sync),
+    pub counts: Counts,
+    pub links: &'a Links,
+    /// What both sides can do.
+    pub extras: Extras,
+    /// What the target keeps in this host's memory.
+    pub caches: [bool; 2],
+    /// Extended attributes or ACLs are carried.
+    pub xattrs: bool,
+    pub small_max: u64,
+    /// Something of the source could not be read.
+    pub source_failed: AtomicBool,
+    /// No target is left; told once.
+    pub lost: AtomicBool,
+    /// COPY was refused for this pair of file systems.
+    pub copies_refused: AtomicBool,
+    /// Names held by comparisons.
+    pub joined: AtomicUsize,
+    /// Objects that `--delete` may still remove.
+    pub deletions_left: std::sync::atomic::AtomicI64,
+    /// The root of the target, so that a copy into itself ends.
+    pub target_root: Option<(u64, u64)>,
+    snapshot: Name,
+    warnings: Mutex<(HashSet<&'static str>, Vec<String>)>,
+}
+
+impl<'a> Ctx<'a> {
+    pub fn new(
+        sides: (&'a Side<'a>, &'a Side<'a>),
+        options: &'a Options,
+        crew: &'a Crew,
+        live: &'a Live,
+        tell: &'a (dyn Fn(Deed, &[u8]) + Sync),
+        links: &'a Links,
+    ) -> Ctx<'a> {
+        let (source, target) = sides;
+        let window = crew.shape().window;
+        let (from, to): (Limits, Limits) = (source.volume.limits(), target.volume.limits());
+        let extras = from.extras.and(to.extras);
+        let most = u64::from(from.read_max.min(to.write_max)).max(1);
+        let limit = options.delete.and_then(|delete| delete.max);
+        Ctx {
+            source: Port::new(source.volume, window),
+            target: Port::new(target.volume, window),
+            shown: [&source.shown, &target.shown],
+            fs_root: [source.fs_root, target.fs_root],
+            options,
+            crew,
+            live,
+            tell,
+            counts: Counts::default(),
+            links,
+            extras,
+            caches: [from.extras.caches, to.extras.caches],
+            xattrs: extras.xattrs && (options.preserve.xattrs || options.preserve.acls),
+            small_max: SMALL_BYTES_MAX.min(most),
+            source_failed: AtomicBool::new(false),
+            lost: AtomicBool::new(false),
+            copies_refused: AtomicBool::new(!(extras.copies && options.reflink)),
+            joined: AtomicUsize::new(0),
+            deletions_left: i64::try_from(limit.unwrap_or(u64::MAX)).unwrap_or(i64::MAX).into(),
+            target_root: None,
+            snapshot: Name::new(SNAPSHOT).expect("the name is valid"),
+            warnings: Mutex::default(),
+        }
+    }
+
+    /// Bytes of a page of a listing of either side.
+    pub fn page_bytes(&self) -> u32 {
+        PAGE_BYTES
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.crew.stop().is_set()
+    }
+
+    /// True when nothing is written: the trees are compared.
+    pub fn compares(&self) -> bool {
+        self.options.verify == Verify::Only
+    }
+
+    /// True for a name in the root that shows snapshots rather than holds files.
+    pub fn is_snapshot(&self, on: On, dir: &Dir, name: &Name) -> bool {
+        dir.is_root() && self.fs_root[on as usize] && *name == self.snapshot
+    }
+
+    /// Records why an object is not as it should be.
+    pub fn fail(&self, dir: &Dir, name: Option<&Name>, trouble: Trouble) {
+        let on = match &trouble {
+            Trouble::Call(on, ..) | Trouble::Refused(on, _) => *on,
+        };
+        if on == On::Source {
+            self.source_failed.store(true, Ordering::Relaxed);
+        }
+        let below = dir.path_of(name);
+        let mut path = self.shown[on as usize].to_vec();
+        if !below.is_empty() {
+            if path.last().is_some_and(|last| *last != b'/') {
+                path.push(b'/');
+            }
+            path.extend(below);
+        }
+        match trouble {
+            // Whatever is tried after that fails likewise.
+            Trouble::Call(_, proc, status @ Status::NoTarget) => {
+                if !self.lost.swap(true, Ordering::Relaxed) {
+                    self.crew.report().add(Failure::call(&path, proc, status));
+                }
+                self.crew.stop().set();
+            }
+            Trouble::Call(_, proc, status) => self.crew.report().add(Failure::call(&path, proc, status)),
+            Trouble::Refused(_, reason) => self.crew.report().add(Failure::refused(&path, reason)),
+        }
+    }
+
+    /// Says something once.
+    pub fn warn_once(&self, kind: &'static str, text: impl FnOnce() -> String) {
+        let mut warnings = self.warnings.lock().expect("nothing panics while it warns");
+        if warnings.0.insert(kind) && warnings.1.len() < WARNINGS_MAX {
+            warnings.1.push(text());
+        }
+    }
+
+    /// Tells a deed.
+    pub fn tell(&self, deed: Deed, dir: &Dir, name: Option<&Name>) {
+        (self.tell)(deed, &dir.path_of(name));
+    }
+
+    /// Tells a difference that a comparison found.
+    pub fn differs(&self, what: &'static str, dir: &Dir, name: Option<&Name>) {
+        add(&self.counts.differences, 1);
+        self.tell(Deed::Differs(what), dir, name);
+    }
+
+    /// An object of the source is dealt with: counts it off in its directory.
+    pub fn over(&self, dir: &std::sync::Arc<Dir>, due: &mut Vec<Due<Task>>) {
+        add(&self.counts.objects, 1);
+        add(&self.live.objects, 1);
+        dir.leave(due);
+    }
+
+    /// What came of it all.
+    pub fn summary(&self) -> Summary {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let counts = &self.counts;
+        Summary {
+            objects: get(&counts.objects),
+            files: get(&counts.files),
+            bytes: get(&counts.bytes),
+            dirs: get(&counts.dirs),
+            symlinks: get(&counts.symlinks),
+            hard_links: get(&counts.hard_links),
+            specials: get(&counts.specials),
+            attributes: get(&counts.attributes),
+            unchanged: get(&counts.unchanged),
+            left_out: get(&counts.left_out),
+            kept: get(&counts.kept),
+            deleted: get(&counts.deleted),
+            delete_held_back: get(&counts.held_back),
+            differences: get(&counts.differences),
+            verified_bytes: get(&counts.verified_bytes),
+            read_again: get(&counts.read_again),
+            warnings: self.warnings.lock().expect("nothing panics while it warns").1.clone(),
+            ..Summary::default()
+        }
+    }
+}
