@@ -18,6 +18,7 @@ pub mod owners;
 pub mod parcp;
 pub mod parrm;
 pub mod partar;
+pub mod program;
 pub mod progress;
 pub mod readahead;
 pub mod refused;
@@ -43,6 +44,7 @@ Usage: parfs COMMAND [ARGUMENT...]
 
 Commands:
   partar, tar  Extract tar archives with many NFS operations in flight (also by a link named partar)
+  parrm, rm    Remove trees with many NFS operations in flight (also by a link named parrm)
   sim          Serve NFSv3 on the loopback as a mount target would, with its latency, ceilings and faults
   demo         Show what parallel extraction gains, against simulated mount targets, in a minute
 
@@ -54,7 +56,7 @@ Options:
 ";
 
 /// Commands and links that parfs is to have and has not yet.
-const LATER: [&str; 6] = ["parcp", "parrm", "parload", "plan", "load", "doctor"];
+const LATER: [&str; 5] = ["parcp", "parload", "plan", "load", "doctor"];
 
 /// The version line of `program`.
 pub fn version(program: &str) -> String {
@@ -69,6 +71,7 @@ pub fn run(args: Vec<OsString>) -> Exit {
     let rest: Vec<OsString> = args.collect();
     match name.as_str() {
         "partar" => partar::run(rest),
+        "parrm" => parrm::run(rest),
         later if LATER.contains(&later) => refuse(format_args!("{later} is not in this version")),
         _ => command(rest),
     }
@@ -84,6 +87,7 @@ fn command(args: Vec<OsString>) -> Exit {
     let rest = rest.collect();
     match first.to_string_lossy().as_ref() {
         "partar" | "tar" => partar::run(rest),
+        "parrm" | "rm" => parrm::run(rest),
         "sim" => sim::run(rest),
         "demo" => demo::run(rest),
         "--help" | "-h" | "help" => shown(&console, HELP.trim_end()),

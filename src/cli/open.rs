@@ -11,8 +11,8 @@ use crate::archive::{Codec, Input, ReadAt};
 use crate::base::PriceList;
 use crate::base::price::Ceiling;
 use crate::crew::Stop;
-use crate::mounts::LocalMount;
 use crate::mounts::nfs::{self, NfsMount};
+use crate::mounts::{LocalMount, ShadowMount};
 use crate::storage::{Mount, Spread, Tap, Tapped, Throttle, Volume};
 
 use super::console::reason;
@@ -29,12 +29,28 @@ pub struct Opener {
     held: Option<Ceiling>,
     meters: Meters,
     throttles: HashMap<String, Arc<Throttle>>,
+    rehearsal: Option<Rehearsal>,
+}
+
+/// A run that changes nothing: what it would ask is asked of shadows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rehearsal {
+    /// No file is read either.
+    Unread,
+    /// Files are read, for a job that compares them.
+    Reading,
 }
 
 impl Opener {
     /// Counts into `meters`; holds each target under `held`.
     pub fn new(held: Option<Ceiling>, meters: Meters) -> Opener {
-        Opener { held, meters, throttles: HashMap::new() }
+        Opener { held, meters, throttles: HashMap::new(), rehearsal: None }
+    }
+
+    /// From now on volumes are opened for a rehearsal, where one is given.
+    pub fn rehearse(mut self, rehearsal: Option<Rehearsal>) -> Opener {
+        self.rehearsal = rehearsal;
+        self
     }
 
     /// Opens `location`, on the side of `role`. An error is `NAME: CALL: reason`.
@@ -61,28 +77,38 @@ impl Opener {
             role,
             key: format!("device {device}"),
         };
-        Ok(Volume::new(vec![self.tapped(Arc::new(mount), meter, more)], Spread::default()))
+        Ok(self.tapped(vec![(Arc::new(mount), meter)], more))
     }
 
     /// A volume of these targets, with the taps `more` before their own.
     pub fn attached(&mut self, mounts: Vec<Arc<NfsMount>>, role: Option<Role>, more: &[Arc<dyn Tap>]) -> Volume {
-        let tapped = mounts.into_iter().map(|mount| {
+        let metered = mounts.into_iter().map(|mount| {
             let (label, nfs) = (mount.label(), vec![mount.clone()]);
             let meter = Meter { key: label.clone(), label, ledger: Arc::default(), nfs, is_nfs: true, role };
-            self.tapped(mount, meter, more)
+            (mount as Arc<dyn Mount>, meter)
         });
-        Volume::new(tapped.collect(), Spread::default())
+        self.tapped(metered.collect(), more)
     }
 
-    fn tapped(&mut self, mount: Arc<dyn Mount>, meter: Meter, more: &[Arc<dyn Tap>]) -> Arc<dyn Mount> {
-        let mut taps = more.to_vec();
-        // The throttle is outside the ledger: the time it holds a window back is not the target's latency.
-        if let Some(ceiling) = self.held {
-            let new = || Arc::new(Throttle::new(ceiling, PriceList::oci()));
-            taps.push(self.throttles.entry(meter.key.clone()).or_insert_with(new).clone());
+    fn tapped(&mut self, mounts: Vec<(Arc<dyn Mount>, Meter)>, more: &[Arc<dyn Tap>]) -> Volume {
+        let (mut mounts, meters): (Vec<_>, Vec<_>) = mounts.into_iter().unzip();
+        if let Some(rehearsal) = self.rehearsal {
+            let shadow = |shadow: ShadowMount| -> Arc<dyn Mount> {
+                Arc::new(if rehearsal == Rehearsal::Reading { shadow.reading() } else { shadow })
+            };
+            mounts = ShadowMount::all(mounts).into_iter().map(shadow).collect();
         }
-        taps.push(self.meters.ledger(meter));
-        Arc::new(Tapped::new(mount, taps))
+        let tapped = mounts.into_iter().zip(meters).map(|(mount, meter)| -> Arc<dyn Mount> {
+            let mut taps = more.to_vec();
+            // The throttle is outside the ledger: the time it holds a window back is not the target's latency.
+            if let Some(ceiling) = self.held {
+                let new = || Arc::new(Throttle::new(ceiling, PriceList::oci()));
+                taps.push(self.throttles.entry(meter.key.clone()).or_insert_with(new).clone());
+            }
+            taps.push(self.meters.ledger(meter));
+            Arc::new(Tapped::new(mount, taps))
+        });
+        Volume::new(tapped.collect(), Spread::default())
     }
 }
 

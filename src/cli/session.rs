@@ -145,6 +145,13 @@ impl<'a> Session<'a> {
         summary::cost(&self.report, &procedures).iter().for_each(|line| self.console.line(line));
     }
 
+    /// `first`, and then what a run that changes something would cost.
+    pub fn tell_price(&self, first: String) {
+        let procedures = meter::procedures(&self.meters.list(), &self.meters.tally());
+        self.console.line(first);
+        summary::price(&self.report.targets, &procedures).iter().for_each(|line| self.console.line(line));
+    }
+
     /// Writes the report, if one is wanted; `failure` is how the run then ends when that fails.
     pub fn conclude<J: Serialize>(mut self, job: &J, exit: Exit, failure: Exit) -> Exit {
         self.console.flush();

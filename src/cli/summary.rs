@@ -1,8 +1,9 @@
 //! What `-v` prints at the end of any run: what it cost by procedure and target, and what bound it.
 
+use crate::base::price::Ceiling;
 use crate::base::units::{bytes_shown, grouped};
 
-use super::meter::{ProcedureReport, TargetReport};
+use super::meter::{ProcedureReport, Role, TargetReport};
 use super::report::RunReport;
 use super::table::Table;
 
@@ -32,6 +33,34 @@ pub fn cost(report: &RunReport, procedures: &[ProcedureReport]) -> Vec<String> {
     ));
     if let Some(bound) = &report.bound {
         lines.push(format!("Bound by {}.", bound.because));
+    }
+    lines
+}
+
+/// The lines of what a rehearsal found that a run would cost, by side.
+pub fn price(targets: &[TargetReport], procedures: &[ProcedureReport]) -> Vec<String> {
+    let ceiling = Ceiling::oci();
+    let mut table = Table::new(&["Procedure", "calls", "of IOPS"]);
+    for p in procedures {
+        table.row(vec![p.procedure.to_string(), grouped(p.calls), percent(p.share)]);
+    }
+    let mut lines = table.lines();
+    for role in [None, Some(Role::Source), Some(Role::Destination)] {
+        let side: Vec<&TargetReport> = targets.iter().filter(|target| target.role == role).collect();
+        if side.is_empty() {
+            continue;
+        }
+        let (iops, bytes): (u64, u64) = (side.iter().map(|t| t.iops_total).sum(), side.iter().map(|t| t.bytes).sum());
+        let seconds = (iops as f64 / ceiling.iops).max(bytes as f64 / ceiling.bytes_per_s) / side.len() as f64;
+        let (at, n) = (role.map_or_else(String::new, |role| format!("{}: ", role.name())), side.len());
+        lines.push(format!(
+            "{at}{} IOPS and {} of data: {seconds:.2} s at the ceiling of {n} mount target{} ({} IOPS, {:.0} MB/s each)",
+            grouped(iops),
+            bytes_shown(bytes),
+            if n == 1 { "" } else { "s" },
+            grouped(ceiling.iops as u64),
+            ceiling.bytes_per_s / 1e6,
+        ));
     }
     lines
 }

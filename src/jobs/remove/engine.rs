@@ -37,12 +37,27 @@ pub(in crate::jobs) struct Task<T>(pub(super) Step<T>);
 /// What is done with an entry of `up`, or with a directory.
 pub(super) enum Step<T> {
     /// What is it? By name; by its node where that is known, or has no name.
-    Look { up: Arc<Frame<T>>, name: Option<Name>, node: Option<Box<Node>>, tried: Tried },
+    Look {
+        up: Arc<Frame<T>>,
+        name: Option<Name>,
+        node: Option<Box<Node>>,
+        tried: Tried,
+    },
     /// A page of a listing, through the mount that it began with.
-    List { frame: Arc<Frame<T>>, from: Cookie, route: Option<Route> },
+    List {
+        frame: Arc<Frame<T>>,
+        from: Cookie,
+        route: Option<Route>,
+    },
     /// Anything but a directory.
-    Remove { up: Arc<Frame<T>>, name: Name, tried: Tried },
-    RmDir { frame: Arc<Frame<T>> },
+    Remove {
+        up: Arc<Frame<T>>,
+        name: Name,
+        tried: Tried,
+    },
+    RmDir {
+        frame: Arc<Frame<T>>,
+    },
 }
 
 /// What was tried with a name before.
@@ -148,7 +163,14 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
     }
 
     /// Begins with a root of which this much is known. `depth` is that of the directory that it is in.
-    pub fn begin(&self, root: Root<T>, met: Met, depth: u32, due: &mut Vec<Due<Task<T>>>, finished: &mut Vec<(T, bool)>) {
+    pub fn begin(
+        &self,
+        root: Root<T>,
+        met: Met,
+        depth: u32,
+        due: &mut Vec<Due<Task<T>>>,
+        finished: &mut Vec<(T, bool)>,
+    ) {
         let name = root.name.clone();
         let top = Arc::new(Frame::top(root, depth));
         self.turn(due, finished, |turn| turn.meet(&top, name, met, Tried::default()));

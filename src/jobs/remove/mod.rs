@@ -157,7 +157,8 @@ fn run(
     let (files, dirs) = (get(&counts.files), get(&counts.dirs));
     let lost = counts.lost.load(Ordering::Relaxed);
     let why = if lost { "no mount target is left that answers" } else { "interrupted" };
-    let stopped = format!("{why}: {files} files and {dirs} directories were removed; the same command removes the rest");
+    let stopped =
+        format!("{why}: {files} files and {dirs} directories were removed; the same command removes the rest");
     let summary = Summary {
         files,
         dirs,

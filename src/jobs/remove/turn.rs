@@ -278,9 +278,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         match status {
             Status::NoEnt => self.off(up),
             Status::Stale if up.root.is_none() => self.off(up),
-            Status::IsDir | Status::Perm
-                if tried.tries < TRIES_MAX && (status == Status::IsDir || tried.unknown) =>
-            {
+            Status::IsDir | Status::Perm if tried.tries < TRIES_MAX && (status == Status::IsDir || tried.unknown) => {
                 let tried = Tried { tries: tried.tries + 1, perm: status == Status::Perm, unknown: false };
                 self.push(Step::Look { up, name: Some(name), node: None, tried });
             }
