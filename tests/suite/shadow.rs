@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use parfs::base::price::Ceiling;
 use parfs::base::{Proc, Status, Time};
+use parfs::jobs::Live;
 use parfs::jobs::extract::{Existing, Options};
+use parfs::jobs::remove;
 use parfs::mounts::nfs::{Url, attach};
 use parfs::mounts::{LocalMount, MemoryMount, ShadowMount};
 use parfs::sim::{Config, Server};
@@ -215,6 +217,8 @@ fn names_are_taken_and_given_up_as_on_the_real_mount() {
             assert!(shadow.mkdir(&root, at, none).is_ok());
         }
         assert_eq!(shadow.rename(&root, "nothing", &root, "x"), Err(Status::NoEnt));
+        assert_eq!(shadow.rmdir(&root, "nothing"), Err(Status::NoEnt));
+        assert_eq!(shadow.rmdir(&root, "names"), Err(Status::NotEmpty));
         assert_eq!(shadow.lookup(&root, "nothing").unwrap_err(), Status::NoEnt);
     });
 }
@@ -357,4 +361,31 @@ fn law_2_an_extraction_asks_of_a_shadow_what_it_asks_of_the_real_mount() {
             }
         }
     }
+}
+
+/// Removes the contents of the root; what was asked, and what went.
+fn removal(mount: Arc<dyn Mount>, shape: (usize, usize)) -> (Tally, u64, u64) {
+    let ledger = Arc::new(Ledger::default());
+    let seat: Arc<dyn Mount> = Arc::new(Tapped::new(mount, vec![ledger.clone()]));
+    let volume = Volume::new(vec![seat], Spread::First);
+    let (dir, shown) = (volume.root(), b"all".to_vec());
+    let all = remove::Operand { dir, way: Vec::new(), shown, contents: true, fs_root: false };
+    let crew = crew(shape.0, shape.1);
+    let options = remove::Options::default();
+    let summary = remove::remove(&volume, &mut std::iter::once(Ok(all)), &options, &crew, &Live::default(), &|_, _| ());
+    assert_eq!(crew.report().failures(), []);
+    (ledger.tally(), summary.files, summary.dirs)
+}
+
+#[test]
+fn law_2_a_removal_asks_of_a_shadow_what_it_asks_of_the_real_mount() {
+    each(|real, _| {
+        let before = dump(&**real);
+        let planned = [(1, 1), (8, 4)].map(|shape| removal(Arc::new(ShadowMount::new(real.clone())), shape));
+        assert_eq!(planned[0], planned[1], "law 1 on a shadow");
+        assert_same(&before, &dump(&**real), "after a dry run");
+        assert_eq!(planned[0].1 + planned[0].2 + 1, before.len() as u64, "all but the root");
+        assert_eq!(removal(real.clone(), (4, 4)), planned[0]);
+        assert_eq!(dump(&**real).len(), 1);
+    });
 }

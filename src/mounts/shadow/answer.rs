@@ -60,8 +60,8 @@ impl ShadowMount {
             Op::MkNod { dir, name, special, change, out } => {
                 *out = self.mknod(dir, name, *special, change, looked_up(question));
             }
-            Op::Remove { dir, name, out } => *out = self.remove(dir, name, false),
-            Op::RmDir { dir, name, out } => *out = self.remove(dir, name, true),
+            Op::Remove { dir, name, out } => *out = self.remove(dir, name, looked_up(question)),
+            Op::RmDir { dir, name, out } => *out = self.rmdir(dir, name, question),
             Op::Rename { from_dir, from, to_dir, to, out } => {
                 *out = self.rename((from_dir, from), (to_dir, to), looked_up(question));
             }
@@ -290,29 +290,58 @@ impl ShadowMount {
         self.make(dir, name, kind, change, real, |attr| attr.rdev = rdev)
     }
 
-    fn remove(&self, dir: &Node, name: &Name, want_dir: bool) -> Out<()> {
+    fn remove(&self, dir: &Node, name: &Name, real: Option<Out<Found>>) -> Out<()> {
         self.dir(dir)?;
-        let under = self.under(dir, name);
-        let is_dir = match under {
-            Some(Known::Gone) => return Err(Status::NoEnt),
-            None if self.is_made(dir) => return Err(Status::NoEnt),
-            None => want_dir, // a real object is what the job says it is
-            Some(Known::Made(made)) if made != self.world.forgotten(self.world.name_key(dir, name)) => {
-                made.kind == Kind::Dir
-            }
-            Some(Known::Made(_)) => want_dir,
-            Some(Known::Real(kind)) => kind == Kind::Dir,
-        };
-        match (is_dir, want_dir) {
-            (true, false) => return Err(Status::IsDir),
-            (false, true) => return Err(Status::NotDir),
-            _ => {}
+        if let (None, Some(found)) = (self.known(dir, name), real) {
+            let kind = found?.attr.map_or(Kind::File, |attr| attr.kind);
+            self.set_name(dir, name, Known::Real(kind));
         }
-        if let Some(Known::Made(made)) = under {
+        match self.gives_up(dir, name, Kind::File)? {
+            Kind::Dir => Err(Status::IsDir),
+            _ => self.give_up(dir, name),
+        }
+    }
+
+    fn rmdir(&self, dir: &Node, name: &Name, page: Option<Call<'_>>) -> Out<()> {
+        self.dir(dir)?;
+        if self.gives_up(dir, name, Kind::Dir)? != Kind::Dir {
+            return Err(Status::NotDir);
+        }
+        if let Some(mut page) = page
+            && !page.take_page()?.entries.is_empty()
+        {
+            return Err(Status::NotEmpty);
+        }
+        self.give_up(dir, name)
+    }
+
+    /// The kind of the object whose name is to go; of an unknown one it is what the job believes.
+    fn gives_up(&self, dir: &Node, name: &Name, believed: Kind) -> Out<Kind> {
+        let forgotten = self.world.forgotten(self.world.name_key(dir, name));
+        match self.under(dir, name) {
+            Some(Known::Gone) => Err(Status::NoEnt),
+            None if self.is_made(dir) => Err(Status::NoEnt),
+            None => Ok(believed),
+            Some(Known::Made(made)) if made == forgotten => Ok(believed),
+            Some(Known::Made(made)) => Ok(made.kind),
+            Some(Known::Real(kind)) => Ok(kind),
+        }
+    }
+
+    fn give_up(&self, dir: &Node, name: &Name) -> Out<()> {
+        if let Some(Known::Made(made)) = self.under(dir, name) {
             self.update(made, |attr| attr.nlink = attr.nlink.saturating_sub(1));
         }
-        self.set_name(dir, name, Known::Gone);
+        self.set_gone(dir, name);
         Ok(())
+    }
+
+    fn set_gone(&self, dir: &Node, name: &Name) {
+        self.set_name(dir, name, Known::Gone);
+        if !self.is_made(dir) {
+            let key = self.world.key(dir);
+            self.world.memory().emptied.insert(key, ());
+        }
     }
 
     fn rename(&self, from: (&Node, &Name), to: (&Node, &Name), real: Option<Out<Found>>) -> Out<()> {
@@ -328,7 +357,7 @@ impl ShadowMount {
             }
             _ => return Err(Status::NoEnt),
         };
-        self.set_name(from.0, from.1, Known::Gone);
+        self.set_gone(from.0, from.1);
         self.set_name(to.0, to.1, Known::Made(moved));
         Ok(())
     }

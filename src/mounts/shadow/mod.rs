@@ -8,18 +8,20 @@
 //! Calls that change are answered and not made. What they would have made is invented: objects with handles of their own,
 //! whose attributes, names and removal hold for LOOKUP, GETATTR and the calls that change. A name in a real directory is
 //! looked up, uncounted, before something is made of it, so that EXIST is answered where the real mount would. Left out: listings
-//! show the real tree alone, and nothing of an invented directory; REMOVE and RMDIR of a real object are believed
-//! (removing is not worth a LOOKUP, and a job knows what it removes); the attributes of real objects stay what they are; rights and full disks;
+//! show the real tree alone, and nothing of an invented directory; REMOVE of a real object is believed where listings tell
+//! kinds (a job knows what it removes), and RMDIR of a directory from which something was removed; the attributes of real
+//! objects stay what they are; rights and full disks;
 //! a real object that is renamed is seen as an empty one of its kind. Memory is bounded (`world`): of a run that made more
 //! than that, a forgotten name in an invented directory is taken for a file that is there.
 
 mod answer;
 mod world;
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::base::Name;
-use crate::storage::{Beyond, Call, How, Kind, Lent, Limits, Mount, Node, Op, Tally};
+use crate::base::{Name, Status};
+use crate::storage::{Beyond, Call, Cookie, How, Kind, Lent, Limits, Mount, Node, Op, Tally, Want};
 
 use world::{Known, REMEMBERED_MAX, Seen, World};
 
@@ -36,7 +38,19 @@ enum Need {
     Real,
     Answer,
     Ask(Box<Call<'static>>),
+    /// The answer is this error.
+    Fail(Status),
 }
+
+/// What was asked of the real mount in place of a call.
+enum Asked {
+    Nothing,
+    ItsOwn,
+    Question,
+}
+
+/// Bytes of the page that tells whether a directory is empty: the longest name fits.
+const PEEK_BYTES: u32 = 4096;
 
 fn ask(question: Call<'static>) -> Need {
     Need::Ask(Box::new(question))
@@ -112,9 +126,12 @@ impl ShadowMount {
                 None | Some(Known::Real(_)) if !self.is_made(from_dir) => ask(Call::lookup(from_dir, from)),
                 _ => Need::Answer,
             },
-            Op::SetAttr { .. } | Op::Write { .. } | Op::Remove { .. } | Op::RmDir { .. } | Op::Commit { .. } => {
-                Need::Answer
+            Op::Remove { dir, name, .. } => {
+                let asks = self.world.untyped.load(Ordering::Relaxed) && !self.is_made(dir);
+                if asks && self.known(dir, name).is_none() { ask(Call::lookup(dir, name)) } else { Need::Answer }
             }
+            Op::RmDir { dir, name, .. } => self.before_rmdir(dir, name),
+            Op::SetAttr { .. } | Op::Write { .. } | Op::Commit { .. } => Need::Answer,
             Op::Beyond(beyond) => match beyond {
                 Beyond::Seek { node, .. } | Beyond::ListXattrs { node, .. } | Beyond::GetXattr { node, .. } => {
                     made_or_real(node)
@@ -125,6 +142,26 @@ impl ShadowMount {
                 | Beyond::RemoveXattr { .. } => Need::Answer,
             },
         }
+    }
+
+    /// A real directory from which nothing was removed is asked whether it is empty.
+    fn before_rmdir(&self, dir: &Node, name: &Name) -> Need {
+        let is_real = matches!(self.known(dir, name), None | Some(Known::Real(Kind::Dir)));
+        if self.is_made(dir) || !is_real {
+            return Need::Answer;
+        }
+        let mut calls = [Call::lookup(dir, name)];
+        self.real.perform(&mut calls);
+        let node = match calls[0].found() {
+            Ok(found) => found.node,
+            Err(status) => return Need::Fail(status),
+        };
+        let key = self.world.key(&node);
+        let memory = self.world.memory();
+        if memory.emptied.get(key).is_some() || memory.emptied.forgot {
+            return Need::Answer;
+        }
+        ask(Call::read_dir(&node, Cookie::default(), Want::Names, PEEK_BYTES))
     }
 
     fn before_reading(&self, node: &Node) -> Need {
@@ -171,6 +208,9 @@ impl ShadowMount {
                 }
             }
             Op::ReadDir { out: Ok(page), .. } => {
+                if page.entries.iter().any(|entry| entry.kind.is_none()) {
+                    self.world.untyped.store(true, Ordering::Relaxed);
+                }
                 for entry in &page.entries {
                     if let (Some(node), Some(attr)) = (&entry.node, &entry.attr) {
                         one(node, attr);
@@ -212,8 +252,18 @@ impl Mount for ShadowMount {
         for (call, need) in calls.iter_mut().zip(needs) {
             asked.push(match need {
                 Need::Answer => None,
-                Need::Real => Some((window.push(std::mem::take(call)), true).1),
-                Need::Ask(question) => Some((window.push(*question), false).1),
+                Need::Fail(status) => {
+                    call.fail(status);
+                    Some(Asked::Nothing)
+                }
+                Need::Real => {
+                    window.push(std::mem::take(call));
+                    Some(Asked::ItsOwn)
+                }
+                Need::Ask(question) => {
+                    window.push(*question);
+                    Some(Asked::Question)
+                }
             });
         }
         if !window.is_empty() {
@@ -221,13 +271,16 @@ impl Mount for ShadowMount {
         }
         let mut window = window.into_iter();
         for (call, asked) in calls.iter_mut().zip(asked) {
-            let done = asked.and_then(|_| window.next());
-            match (asked, done) {
-                (Some(true), Some(done)) => {
-                    self.note(&done);
-                    *call = done;
+            match asked {
+                Some(Asked::Nothing) => {}
+                Some(Asked::ItsOwn) => {
+                    if let Some(done) = window.next() {
+                        self.note(&done);
+                        *call = done;
+                    }
                 }
-                (_, question) => self.answer(call, question),
+                Some(Asked::Question) => self.answer(call, window.next()),
+                None => self.answer(call, None),
             }
         }
         self.count(calls);

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::base::{Name, Time};
@@ -85,6 +85,8 @@ pub(super) struct Memory {
     pub names: Memo<Known>,
     pub objects: Memo<Attr>,
     pub real: Memo<Seen>,
+    /// Real directories in which names were given up.
+    pub emptied: Memo<()>,
 }
 
 /// What all views of one volume share.
@@ -98,6 +100,8 @@ pub(super) struct World {
     root: OnceLock<Option<Attr>>,
     /// Whether READ brings attributes.
     pub tells: OnceLock<bool>,
+    /// A listing named something without its kind: a job may try REMOVE to find out.
+    pub untyped: AtomicBool,
 }
 
 const KINDS: [Kind; 7] = [Kind::File, Kind::Dir, Kind::Block, Kind::Char, Kind::Symlink, Kind::Socket, Kind::Fifo];
@@ -115,9 +119,11 @@ impl World {
                 names: Memo::new(remembered_max),
                 objects: Memo::new(remembered_max),
                 real: Memo::new(remembered_max),
+                emptied: Memo::new(remembered_max),
             }),
             root: OnceLock::new(),
             tells: OnceLock::new(),
+            untyped: AtomicBool::new(false),
         }
     }
 
