@@ -6,6 +6,7 @@ pub mod bound;
 pub mod console;
 pub mod demo;
 pub mod exit;
+pub mod exports;
 pub mod flags;
 pub mod footprint;
 pub mod host;
@@ -44,6 +45,7 @@ Usage: parfs COMMAND [ARGUMENT...]
 
 Commands:
   partar, tar  Extract tar archives with many NFS operations in flight (also by a link named partar)
+  parcp, cp    Copy trees with many NFS operations in flight (also by a link named parcp)
   parrm, rm    Remove trees with many NFS operations in flight (also by a link named parrm)
   sim          Serve NFSv3 on the loopback as a mount target would, with its latency, ceilings and faults
   demo         Show what parallel extraction gains, against simulated mount targets, in a minute
@@ -56,7 +58,7 @@ Options:
 ";
 
 /// Commands and links that parfs is to have and has not yet.
-const LATER: [&str; 5] = ["parcp", "parload", "plan", "load", "doctor"];
+const LATER: [&str; 4] = ["parload", "plan", "load", "doctor"];
 
 /// The version line of `program`.
 pub fn version(program: &str) -> String {
@@ -71,6 +73,7 @@ pub fn run(args: Vec<OsString>) -> Exit {
     let rest: Vec<OsString> = args.collect();
     match name.as_str() {
         "partar" => partar::run(rest),
+        "parcp" => parcp::run(rest),
         "parrm" => parrm::run(rest),
         later if LATER.contains(&later) => refuse(format_args!("{later} is not in this version")),
         _ => command(rest),
@@ -87,6 +90,7 @@ fn command(args: Vec<OsString>) -> Exit {
     let rest = rest.collect();
     match first.to_string_lossy().as_ref() {
         "partar" | "tar" => partar::run(rest),
+        "parcp" | "cp" => parcp::run(rest),
         "parrm" | "rm" => parrm::run(rest),
         "sim" => sim::run(rest),
         "demo" => demo::run(rest),

@@ -92,22 +92,30 @@ impl Opener {
 
     fn tapped(&mut self, mounts: Vec<(Arc<dyn Mount>, Meter)>, more: &[Arc<dyn Tap>]) -> Volume {
         let (mut mounts, meters): (Vec<_>, Vec<_>) = mounts.into_iter().unzip();
+        // A throttle is outside the ledger: the time it holds a window back is not the target's latency. In a rehearsal it
+        // holds what is really asked, under the shadow.
+        let mut throttle = |meter: &Meter| -> Option<Arc<dyn Tap>> {
+            let ceiling = self.held?;
+            let new = || Arc::new(Throttle::new(ceiling, PriceList::oci()));
+            Some(self.throttles.entry(meter.key.clone()).or_insert_with(new).clone())
+        };
+        let throttles: Vec<Option<Arc<dyn Tap>>> = meters.iter().map(&mut throttle).collect();
         if let Some(rehearsal) = self.rehearsal {
             let shadow = |shadow: ShadowMount| -> Arc<dyn Mount> {
                 Arc::new(if rehearsal == Rehearsal::Reading { shadow.reading() } else { shadow })
             };
-            mounts = ShadowMount::all(mounts).into_iter().map(shadow).collect();
+            let held = mounts.into_iter().zip(&throttles).map(|(mount, throttle)| -> Arc<dyn Mount> {
+                Arc::new(Tapped::new(mount, throttle.iter().cloned().collect()))
+            });
+            mounts = ShadowMount::all(held).into_iter().map(shadow).collect();
         }
-        let tapped = mounts.into_iter().zip(meters).map(|(mount, meter)| -> Arc<dyn Mount> {
-            let mut taps = more.to_vec();
-            // The throttle is outside the ledger: the time it holds a window back is not the target's latency.
-            if let Some(ceiling) = self.held {
-                let new = || Arc::new(Throttle::new(ceiling, PriceList::oci()));
-                taps.push(self.throttles.entry(meter.key.clone()).or_insert_with(new).clone());
-            }
-            taps.push(self.meters.ledger(meter));
-            Arc::new(Tapped::new(mount, taps))
-        });
+        let is_real = self.rehearsal.is_none();
+        let tapped =
+            mounts.into_iter().zip(meters).zip(throttles).map(|((mount, meter), throttle)| -> Arc<dyn Mount> {
+                let before = more.iter().cloned().chain(throttle).filter(|_| is_real);
+                let taps = before.chain([self.meters.ledger(meter) as Arc<dyn Tap>]).collect();
+                Arc::new(Tapped::new(mount, taps))
+            });
         Volume::new(tapped.collect(), Spread::default())
     }
 }

@@ -17,6 +17,7 @@ fn stdout(args: &[&str]) -> String {
 fn helps() {
     insta::assert_snapshot!("help_parfs", stdout(&["--help"]));
     insta::assert_snapshot!("help_partar", stdout(&["partar", "--help"]));
+    insta::assert_snapshot!("help_parcp", stdout(&["parcp", "--help"]));
     insta::assert_snapshot!("help_parrm", stdout(&["parrm", "--help"]));
     insta::assert_snapshot!("help_sim", stdout(&["sim", "--help"]));
     insta::assert_snapshot!("help_demo", stdout(&["demo", "--help"]));

@@ -61,6 +61,7 @@ impl High {
             ));
         }
         let sparse = if low.data.sparse_always { Sparse::Always } else { Sparse::Auto };
+        let bwlimit = low.parallel.bwlimit.filter(|rate| *rate > 0);
         let options = Options {
             rules,
             compare: compare(&low),
@@ -75,7 +76,8 @@ impl High {
             atomic: low.data.atomic,
             verify,
             sparse: low.data.sparse.unwrap_or(sparse),
-            reflink: low.data.reflink.unwrap_or(true),
+            // What the storage copies by itself cannot be held under a rate.
+            reflink: low.data.reflink.unwrap_or(true) && bwlimit.is_none(),
             umask: host.umask,
             ..Options::default()
         };
@@ -89,7 +91,7 @@ impl High {
             list,
             options,
             asked,
-            bwlimit: low.parallel.bwlimit.filter(|rate| *rate > 0),
+            bwlimit,
             dry_run: low.check.dry_run,
             stats,
             warnings,

@@ -218,7 +218,7 @@ pub struct DeleteFlags {
     /// Remove from DST what SRC lacks, after the copies, unless SRC could not be read everywhere
     #[arg(long)]
     pub delete: bool,
-    /// Also remove what the patterns leave out (implies --delete)
+    /// Also remove what SRC lacks and the patterns leave out (implies --delete)
     #[arg(long)]
     pub delete_excluded: bool,
     /// Remove no more than N objects, and count the rest as failures

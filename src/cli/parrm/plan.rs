@@ -3,12 +3,12 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::Arc;
 
 use crate::base::{Failure, Name, Status};
+use crate::cli::exports::{Exports, Mounts};
 use crate::cli::location::{Location, is_fs_root};
 use crate::jobs::remove::Operand;
-use crate::mounts::nfs::{self, AttachError, NfsMount, Url};
+use crate::mounts::nfs::{AttachError, Url};
 use crate::storage::{Attr, Call, Kind, Mount, Volume};
 
 use super::operands::{self, Parent, Placed, Rule};
@@ -23,7 +23,7 @@ pub struct Group {
     /// Their directory; for a whole export the export.
     pub parent: Parent,
     /// Attached already, where it is an export.
-    pub mounts: Option<Vec<Arc<NfsMount>>>,
+    pub mounts: Option<Mounts>,
     /// The operands.
     pub operands: Vec<Wanted>,
 }
@@ -39,41 +39,25 @@ pub struct Wanted {
     pub slash: bool,
 }
 
-/// Attached exports, each by the URL it was attached with.
-#[derive(Default)]
-struct Exports(Vec<(Url, Vec<Arc<NfsMount>>)>);
-
-impl Exports {
-    fn attach(&mut self, url: &Url) -> Result<Vec<Arc<NfsMount>>, AttachError> {
-        if let Some((_, mounts)) = self.0.iter().rev().find(|(there, _)| there == url) {
-            return Ok(mounts.clone());
+/// An object of an export: in its directory, or a whole export where the directory above it is none.
+fn place(exports: &mut Exports, url: &Url, rule: Rule) -> Result<(Placed, Mounts), String> {
+    let cannot = |error: AttachError| format!("Cannot mount: {error}");
+    let placed = operands::nfs(url)?;
+    if let (Parent::Nfs(parent), Some(name)) = (&placed.parent, &placed.name) {
+        if name.as_bytes() == b".snapshot" {
+            return Err(IS_SNAPSHOTS.into());
         }
-        let mounts = nfs::attach(url)?;
-        self.0.push((url.clone(), mounts.clone()));
-        Ok(mounts)
+        match exports.attach(parent) {
+            Ok(mounts) => return Ok((placed, mounts)),
+            Err(AttachError::Mount { .. }) => {}
+            Err(error) => return Err(cannot(error)),
+        }
     }
-
-    /// An object of an export: in its directory, or a whole export where the directory above it is none.
-    fn place(&mut self, url: &Url, rule: Rule) -> Result<(Placed, Vec<Arc<NfsMount>>), String> {
-        let cannot = |error: AttachError| format!("Cannot mount: {error}");
-        let mut placed = operands::nfs(url)?;
-        if let (Parent::Nfs(parent), Some(name)) = (&placed.parent, &placed.name) {
-            if name.as_bytes() == b".snapshot" {
-                return Err(IS_SNAPSHOTS.into());
-            }
-            match self.attach(parent) {
-                Ok(mounts) => return Ok((placed, mounts)),
-                Err(AttachError::Mount { .. }) => {}
-                Err(error) => return Err(cannot(error)),
-            }
-        }
-        let mounts = self.attach(url).map_err(cannot)?;
-        if !rule.contents || rule.same_device {
-            return Err("it is an export's root; --contents removes what is in it".into());
-        }
-        placed = Placed { parent: Parent::Nfs(Box::new(url.clone())), name: None, fs_root: true, ..placed };
-        Ok((placed, mounts))
+    let mounts = exports.attach(url).map_err(cannot)?;
+    if !rule.contents || rule.same_device {
+        return Err("it is an export's root; --contents removes what is in it".into());
     }
+    Ok((Placed { parent: Parent::Nfs(Box::new(url.clone())), name: None, fs_root: true, ..placed }, mounts))
 }
 
 /// True when the directory of a local operand is the root of a file system.
@@ -89,7 +73,7 @@ pub fn plan(typed: &[OsString], rule: Rule) -> (Vec<Group>, Vec<Failure>) {
     for operand in typed {
         let placed = match Location::parse(operand) {
             Err(error) => Err(error.to_string()),
-            Ok(Location::Nfs(url, _)) => exports.place(&url, rule).map(|(placed, mounts)| (placed, Some(mounts))),
+            Ok(Location::Nfs(url, _)) => place(&mut exports, &url, rule).map(|(placed, mounts)| (placed, Some(mounts))),
             Ok(Location::Dir(_)) => operands::local(operand, rule).map(|placed| (placed, None)),
         };
         let placed = placed.and_then(|(placed, mounts)| {
