@@ -5,8 +5,11 @@
 mod ask;
 mod books;
 mod cli;
+mod cli_cp;
 mod cli_nfs;
+mod cli_rm;
 mod cli_support;
+mod compat;
 mod conformance;
 mod copy;
 mod edits;
