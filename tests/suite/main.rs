@@ -16,6 +16,7 @@ mod hostile;
 mod model;
 mod network;
 mod raw;
+mod remove;
 mod sim;
 mod strict;
 mod tars;
