@@ -17,6 +17,7 @@ mod extract;
 mod faults;
 mod golden;
 mod hostile;
+mod imagined;
 mod model;
 mod nasty;
 mod network;
