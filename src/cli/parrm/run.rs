@@ -132,8 +132,7 @@ fn remove_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<E
     let elapsed = start.elapsed();
     let Remover { total, gone, .. } = remover;
     job.removed = removed(&total);
-    finish(high, session, &crew, total, gone, elapsed, &job.removed);
-    let clean = session.report.failures == 0 && session.report.stopped.is_none() && !console.has_failed();
+    let clean = finish(high, session, &crew, total, gone, elapsed, &job.removed);
     Ok(match caught.signal() {
         Some(signal) => Exit::Signal(signal),
         None if clean => Exit::Success,
@@ -141,6 +140,7 @@ fn remove_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<E
     })
 }
 
+/// Tells what came of it; true when nothing went wrong.
 fn finish(
     high: &High,
     session: &mut Session<'_>,
@@ -149,7 +149,7 @@ fn finish(
     gone: Vec<String>,
     elapsed: Duration,
     removed: &Removed,
-) {
+) -> bool {
     let mut warnings = total.warnings;
     warnings.extend(
         total
@@ -167,13 +167,14 @@ fn finish(
         fatal: None,
     };
     session.fill(crew, flow, ended);
-    session.tell_failures(crew);
+    let clean = session.tell_failures(crew);
     let line = line(removed, elapsed, high.dry_run);
     if high.dry_run {
         session.tell_price(line);
     } else if high.manner.verbose > 0 {
         session.tell_summary(line);
     }
+    clean
 }
 
 /// Opens what the crew's shape depends on: the directory of a list, all exports, and the first of the local directories.
