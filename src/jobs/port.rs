@@ -2,7 +2,7 @@
 
 use crate::base::Proc;
 use crate::base::Status;
-use crate::storage::{Attr, Call, Mount, Node, Route, Volume};
+use crate::storage::{Attr, Call, Node, Route, Volume};
 
 /// A volume and how many independent calls a lane has in flight to it.
 #[derive(Clone, Copy)]
@@ -19,11 +19,6 @@ impl<'a> Port<'a> {
     /// The mount for calls that belong together.
     pub fn route(&self) -> Route {
         self.volume.route()
-    }
-
-    /// The largest WRITE, in bytes.
-    pub fn write_max(&self) -> usize {
-        usize::try_from(self.volume.limits().write_max).unwrap_or(usize::MAX).max(1)
     }
 
     /// Carries out calls in windows through one mount.

@@ -8,6 +8,7 @@ mod cli;
 mod cli_nfs;
 mod cli_support;
 mod conformance;
+mod copy;
 mod edits;
 mod extract;
 mod faults;

@@ -13,7 +13,7 @@ use super::enter::{owner_aside, owner_refused};
 use super::link;
 use super::links::Role;
 use super::make::{self, Item};
-use super::task::{At, Object, Task};
+use super::task::{At, Held, Object, Task};
 use super::visit;
 use super::{Deed, TRIES_MAX, xattrs};
 
@@ -32,7 +32,7 @@ pub(super) struct Known {
 }
 
 /// Deals with objects; each is over then, or has become another task.
-pub(super) fn run(ctx: &Ctx<'_>, objects: Vec<Box<Object>>, due: &mut Vec<Due<Task>>) {
+pub(super) fn run(ctx: &Ctx<'_>, objects: Vec<Held>, due: &mut Vec<Due<Task>>) {
     let routes = Routes { source: ctx.source.route(), target: ctx.target.route() };
     let known = look_up_source(ctx, routes, objects, due);
     let known = look_up_target(ctx, routes, known, due);
@@ -70,12 +70,7 @@ pub(super) fn end(ctx: &Ctx<'_>, object: Box<Object>, made: Option<(Node, Option
     ctx.over(&object.dir, due);
 }
 
-fn look_up_source(
-    ctx: &Ctx<'_>,
-    routes: Routes,
-    objects: Vec<Box<Object>>,
-    due: &mut Vec<Due<Task>>,
-) -> Vec<Known> {
+fn look_up_source(ctx: &Ctx<'_>, routes: Routes, objects: Vec<Held>, due: &mut Vec<Due<Task>>) -> Vec<Known> {
     let (unknown, known): (Vec<_>, Vec<_>) = objects.into_iter().partition(|object| object.source.is_none());
     let mut all: Vec<Known> = Vec::with_capacity(unknown.len() + known.len());
     for mut object in known {
@@ -83,9 +78,17 @@ fn look_up_source(
             all.push(Known { object, node, attr });
         }
     }
-    let mut calls: Vec<Call<'_>> = unknown.iter().map(|o| Call::lookup(&o.dir.source, &o.name)).collect();
+    let look = |o: &Held| match o.single {
+        true => Call::get_attr(&o.dir.source),
+        false => Call::lookup(&o.dir.source, &o.name),
+    };
+    let mut calls: Vec<Call<'_>> = unknown.iter().map(look).collect();
     ctx.source.perform(routes.source, &mut calls);
-    let answers: Vec<_> = calls.iter().map(|call| ctx.source.found(routes.source, call)).collect();
+    let found = |(object, call): (&Held, &Call<'_>)| match object.single {
+        true => call.attr().map(|attr| (object.dir.source.clone(), attr)).map_err(|status| (Proc::GetAttr, status)),
+        false => ctx.source.found(routes.source, call),
+    };
+    let answers: Vec<_> = unknown.iter().zip(&calls).map(found).collect();
     drop(calls);
     for (object, answer) in unknown.into_iter().zip(answers) {
         match answer {
@@ -133,7 +136,7 @@ fn take_role(ctx: &Ctx<'_>, routes: Routes, known: Known, due: &mut Vec<Due<Task
     let dir = object.dir.clone();
     let mut object = Some(object);
     let role = ctx.links.meet(&attr, &mut object);
-    let Some(mut object) = object else { return None }; // it waits
+    let mut object = object?; // else it waits
     match role {
         Role::First(key) => {
             object.first = Some(key);

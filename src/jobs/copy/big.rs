@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use crate::base::{Proc, Status};
 use crate::crew::Due;
-use crate::storage::{Call, Lent, Mount, Node, Op, Sought, Route};
 use crate::storage::Beyond;
+use crate::storage::{Call, Lent, Mount, Node, Op, Route, Sought};
 
 use super::super::write;
 use super::batch::{Known, Routes, give_up};
@@ -201,10 +201,8 @@ fn carry(ctx: &Ctx<'_>, routes: Routes, big: &Big, node: &Node, range: (u64, u64
     };
     for segment in segments(ctx, routes.source, big, range)? {
         let parts = read(ctx, On::Source, routes.source, &big.source, segment)?;
-        let chunks: Vec<_> = parts
-            .iter()
-            .flat_map(|(at, data)| fill::pieces(data, *at, ctx.write_max, big.hole_min))
-            .collect();
+        let chunks: Vec<_> =
+            parts.iter().flat_map(|(at, data)| fill::pieces(data, *at, ctx.write_max, big.hole_min)).collect();
         write::put_file(ctx.target, routes.target, node, &chunks).map_err(Trouble::on_target)?;
         if ctx.options.verify == Verify::Written {
             for (at, data) in &parts {

@@ -13,13 +13,7 @@ use super::make::Item;
 use super::task::{At, Task};
 
 /// Compares symlinks' texts; those that differ are to be made anew.
-pub(super) fn texts(
-    ctx: &Ctx<'_>,
-    routes: Routes,
-    links: Vec<Known>,
-    items: &mut Vec<Item>,
-    due: &mut Vec<Due<Task>>,
-) {
+pub(super) fn texts(ctx: &Ctx<'_>, routes: Routes, links: Vec<Known>, items: &mut Vec<Item>, due: &mut Vec<Due<Task>>) {
     let mut ours: Vec<Call<'_>> = links.iter().map(|known| Call::read_link(&known.node)).collect();
     ctx.source.perform(routes.source, &mut ours);
     let mut theirs: Vec<Call<'_>> = links.iter().filter_map(there).map(Call::read_link).collect();

@@ -1,19 +1,23 @@
 //! What the lanes of one copy share: both sides, what is counted, what failed.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use crate::base::{Failure, Name, Proc, Status};
 use crate::crew::{Crew, Due};
-use crate::storage::{Extras, Limits, Mount};
+use crate::storage::{Attr, Limits, Mount};
 
 use super::super::Live;
 use super::super::port::Port;
+use super::super::remove::Engine;
+use super::delete::Tag;
 use super::dir::Dir;
 use super::links::Links;
+use super::run::Run;
 use super::task::Task;
-use super::{Deed, Options, Side, Summary, Verify};
+use super::{Deed, Options, Summary, Verify};
 
 /// Bytes of a listing's page on the wire: some 350 entries with attributes. What waits at a level of the tree is pages.
 const PAGE_BYTES: u32 = 64 << 10;
@@ -42,10 +46,6 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
-    pub fn source(proc: Proc) -> impl Fn(Status) -> Trouble {
-        move |status| Trouble::Call(On::Source, proc, status)
-    }
-
     pub fn target(proc: Proc) -> impl Fn(Status) -> Trouble {
         move |status| Trouble::Call(On::Target, proc, status)
     }
@@ -69,7 +69,6 @@ pub(super) struct Counts {
     pub unchanged: AtomicU64,
     pub left_out: AtomicU64,
     pub kept: AtomicU64,
-    pub deleted: AtomicU64,
     pub held_back: AtomicU64,
     pub differences: AtomicU64,
     pub verified_bytes: AtomicU64,
@@ -80,7 +79,7 @@ pub(super) fn add(counter: &AtomicU64, n: u64) {
     counter.fetch_add(n, Ordering::Relaxed);
 }
 
-/// How objects of two volumes are known to be the same.
+/// What the lanes share.
 pub(super) struct Ctx<'a> {
     pub source: Port<'a>,
     pub target: Port<'a>,
@@ -92,12 +91,18 @@ pub(super) struct Ctx<'a> {
     pub tell: &'a (dyn Fn(Deed, &[u8]) + Sync),
     pub counts: Counts,
     pub links: &'a Links,
-    /// What both sides can do.
-    pub extras: Extras,
-    /// What the target keeps in this host's memory.
+    /// Removes what is to go from the target.
+    pub remover: &'a Engine<'a, Tag>,
+    /// A pass after the first: only links that were postponed are new to it.
+    pub later: bool,
+    /// What is read back from a side may come from this host's memory.
     pub caches: [bool; 2],
+    /// The source tells data from holes.
+    pub source_holes: bool,
     /// Extended attributes or ACLs are carried.
     pub xattrs: bool,
+    pub read_max: u32,
+    pub write_max: usize,
     pub small_max: u64,
     /// Something of the source could not be read.
     pub source_failed: AtomicBool,
@@ -107,29 +112,23 @@ pub(super) struct Ctx<'a> {
     pub copies_refused: AtomicBool,
     /// Names held by comparisons.
     pub joined: AtomicUsize,
-    /// Objects that `--delete` may still remove.
-    pub deletions_left: std::sync::atomic::AtomicI64,
-    /// The root of the target, so that a copy into itself ends.
+    /// The target's root, where it can be met in the source: a copy into itself ends there.
     pub target_root: Option<(u64, u64)>,
+    /// The file system of the source's root.
+    pub source_fsid: u64,
+    /// The source is one object that is no directory.
+    pub single: bool,
     snapshot: Name,
     warnings: Mutex<(HashSet<&'static str>, Vec<String>)>,
 }
 
 impl<'a> Ctx<'a> {
-    pub fn new(
-        sides: (&'a Side<'a>, &'a Side<'a>),
-        options: &'a Options,
-        crew: &'a Crew,
-        live: &'a Live,
-        tell: &'a (dyn Fn(Deed, &[u8]) + Sync),
-        links: &'a Links,
-    ) -> Ctx<'a> {
-        let (source, target) = sides;
+    pub fn new(run: &Run<'a>, remover: &'a Engine<'a, Tag>, later: bool) -> Ctx<'a> {
+        let Run { sides: (source, target), options, crew, live, tell, links } = *run;
         let window = crew.shape().window;
         let (from, to): (Limits, Limits) = (source.volume.limits(), target.volume.limits());
         let extras = from.extras.and(to.extras);
         let most = u64::from(from.read_max.min(to.write_max)).max(1);
-        let limit = options.delete.and_then(|delete| delete.max);
         Ctx {
             source: Port::new(source.volume, window),
             target: Port::new(target.volume, window),
@@ -141,16 +140,21 @@ impl<'a> Ctx<'a> {
             tell,
             counts: Counts::default(),
             links,
-            extras,
+            remover,
+            later,
+            source_holes: from.extras.holes,
             caches: [from.extras.caches, to.extras.caches],
             xattrs: extras.xattrs && (options.preserve.xattrs || options.preserve.acls),
+            read_max: from.read_max.min(to.read_max).max(1),
+            write_max: usize::try_from(to.write_max).unwrap_or(usize::MAX).max(1),
             small_max: SMALL_BYTES_MAX.min(most),
             source_failed: AtomicBool::new(false),
             lost: AtomicBool::new(false),
             copies_refused: AtomicBool::new(!(extras.copies && options.reflink)),
             joined: AtomicUsize::new(0),
-            deletions_left: i64::try_from(limit.unwrap_or(u64::MAX)).unwrap_or(i64::MAX).into(),
             target_root: None,
+            source_fsid: 0,
+            single: false,
             snapshot: Name::new(SNAPSHOT).expect("the name is valid"),
             warnings: Mutex::default(),
         }
@@ -159,6 +163,30 @@ impl<'a> Ctx<'a> {
     /// Bytes of a page of a listing of either side.
     pub fn page_bytes(&self) -> u32 {
         PAGE_BYTES
+    }
+
+    /// Tasks that a lane takes at once.
+    pub fn take_max(&self) -> usize {
+        self.source.window.max(self.target.window)
+    }
+
+    /// Is the object of this name to be copied?
+    pub fn allows(&self, dir: &Dir, name: &Name) -> bool {
+        self.options.rules.is_empty() || self.options.rules.allow(&dir.path_of(Some(name)))
+    }
+
+    /// True in another file system than the source's root.
+    pub fn is_other_fs(&self, attr: &Attr) -> bool {
+        attr.fsid != self.source_fsid
+    }
+
+    /// The path of an object below the roots; empty for the roots.
+    fn below(&self, dir: &Dir, name: Option<&Name>) -> Vec<u8> {
+        if self.single { Vec::new() } else { dir.path_of(name) }
+    }
+
+    pub fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed) || self.remover.is_lost()
     }
 
     pub fn is_stopped(&self) -> bool {
@@ -183,7 +211,7 @@ impl<'a> Ctx<'a> {
         if on == On::Source {
             self.source_failed.store(true, Ordering::Relaxed);
         }
-        let below = dir.path_of(name);
+        let below = self.below(dir, name);
         let mut path = self.shown[on as usize].to_vec();
         if !below.is_empty() {
             if path.last().is_some_and(|last| *last != b'/') {
@@ -214,7 +242,7 @@ impl<'a> Ctx<'a> {
 
     /// Tells a deed.
     pub fn tell(&self, deed: Deed, dir: &Dir, name: Option<&Name>) {
-        (self.tell)(deed, &dir.path_of(name));
+        (self.tell)(deed, &self.below(dir, name));
     }
 
     /// Tells a difference that a comparison found.
@@ -224,7 +252,7 @@ impl<'a> Ctx<'a> {
     }
 
     /// An object of the source is dealt with: counts it off in its directory.
-    pub fn over(&self, dir: &std::sync::Arc<Dir>, due: &mut Vec<Due<Task>>) {
+    pub fn over(&self, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) {
         add(&self.counts.objects, 1);
         add(&self.live.objects, 1);
         dir.leave(due);
@@ -246,7 +274,6 @@ impl<'a> Ctx<'a> {
             unchanged: get(&counts.unchanged),
             left_out: get(&counts.left_out),
             kept: get(&counts.kept),
-            deleted: get(&counts.deleted),
             delete_held_back: get(&counts.held_back),
             differences: get(&counts.differences),
             verified_bytes: get(&counts.verified_bytes),

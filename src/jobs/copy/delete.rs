@@ -39,13 +39,17 @@ pub(super) enum Removal {
 }
 
 impl Removal {
-    pub fn due(self) -> Due<Task> {
-        let (class, depth) = match &self {
+    /// Its class and depth.
+    pub fn place(&self) -> (Class, u32) {
+        match self {
             Removal::Extras(dir, _) => (Class::Work, dir.depth() + 1),
             Removal::List(dir, _) => (Class::List, dir.depth()),
             Removal::Step(due) => (due.class, due.depth),
-        };
-        Due { class, depth, task: Task::Remove(self) }
+        }
+    }
+
+    fn due(self) -> Due<Task> {
+        Task::Remove(self).due()
     }
 }
 
@@ -104,12 +108,7 @@ pub(super) fn run(ctx: &Ctx<'_>, class: Class, removals: Vec<Removal>, due: &mut
     settle(ctx, next, finished, due);
 }
 
-fn settle(
-    ctx: &Ctx<'_>,
-    next: Vec<Due<RemoveTask<Tag>>>,
-    finished: Vec<(Tag, bool)>,
-    due: &mut Vec<Due<Task>>,
-) {
+fn settle(ctx: &Ctx<'_>, next: Vec<Due<RemoveTask<Tag>>>, finished: Vec<(Tag, bool)>, due: &mut Vec<Due<Task>>) {
     due.extend(next.into_iter().map(|step| Removal::Step(step).due()));
     for (tag, gone) in finished {
         match tag {
@@ -225,7 +224,8 @@ pub(super) fn replace(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) {
                 due.push(Task::Object(object).due());
             }
             Err(Status::NotEmpty | Status::Exist) => {
-                let reason = "is a directory that is not empty where the source has something else; --delete replaces it";
+                let reason =
+                    "is a directory that is not empty where the source has something else; --delete replaces it";
                 batch::give_up(ctx, object, Trouble::Refused(On::Target, reason.into()), due);
             }
             Err(status) => batch::give_up(ctx, object, Trouble::Call(On::Target, Proc::RmDir, status), due),

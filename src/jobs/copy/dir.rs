@@ -168,7 +168,6 @@ impl Dir {
         names.reverse();
         names.join(&b'/')
     }
-
 }
 
 /// Parents are let go one by one: the compiler's way would need stack for each directory of a path.

@@ -264,11 +264,11 @@ fn last_change(ctx: &Ctx<'_>, dir: &Dir) -> Option<AttrChange> {
     let change = match &made.was {
         None => {
             // Its mode comes with the time: making it may have left bits out, and its owner was let in.
-            AttrChange { mode: Some(wanted), ..decide::times(ctx.options, &dir.attr) }
+            let all = decide::make(ctx.options, &dir.attr);
+            let (uid, gid) = if dir.is_root() { (all.uid, all.gid) } else { (None, None) };
+            AttrChange { mode: Some(wanted), uid, gid, ..decide::times(ctx.options, &dir.attr) }
         }
-        Some(was) if dir.is_partial() => {
-            AttrChange { mode: made.opened.then_some(was.mode), ..AttrChange::default() }
-        }
+        Some(was) if dir.is_partial() => AttrChange { mode: made.opened.then_some(was.mode), ..AttrChange::default() },
         Some(was) => {
             let differs = decide::change(ctx.options, &dir.attr, was);
             let timed = dir.is_touched() && ctx.options.preserve.times;

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard};
 use crate::base::hash::mix;
 use crate::storage::{Attr, Node};
 
-use super::task::Object;
+use super::task::Held;
 
 /// File system and file.
 pub(super) type Key = (u64, u64);
@@ -31,7 +31,7 @@ pub(super) enum Role {
 }
 
 enum Link {
-    Making(Vec<Box<Object>>),
+    Making(Vec<Held>),
     Made(Node, Option<u64>),
 }
 
@@ -75,7 +75,7 @@ impl Links {
     }
 
     /// A name of a file with `attr.nlink` names was met. `object` is taken where it has to wait.
-    pub fn meet(&self, attr: &Attr, object: &mut Option<Box<Object>>) -> Role {
+    pub fn meet(&self, attr: &Attr, object: &mut Option<Held>) -> Role {
         let key = Links::key(attr);
         let mut inner = self.inner();
         if let Some(entry) = inner.map.get_mut(&key) {
@@ -112,8 +112,7 @@ impl Links {
     }
 
     /// The first name is there, or not (none): what waited for it is to be met again.
-    #[allow(clippy::vec_box)] // they were boxed to be small tasks, and become tasks again
-    pub fn made(&self, key: Key, made: Option<(Node, Option<u64>)>) -> Vec<Box<Object>> {
+    pub fn made(&self, key: Key, made: Option<(Node, Option<u64>)>) -> Vec<Held> {
         let mut inner = self.inner();
         let postponed = inner.ceiling.is_some_and(|ceiling| hash(key) >= ceiling);
         let Some(entry) = inner.map.get_mut(&key) else { return Vec::new() };
@@ -140,11 +139,6 @@ impl Links {
         inner.floor = ceiling;
         inner.map = HashMap::new();
         true
-    }
-
-    /// True when this is not the first pass: what has one name is done.
-    pub fn is_later_pass(&self) -> bool {
-        self.inner().floor > 0
     }
 }
 

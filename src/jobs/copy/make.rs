@@ -42,15 +42,7 @@ pub(super) struct Item {
 
 impl Item {
     pub fn new(known: Known) -> Item {
-        Item {
-            known,
-            data: Vec::new(),
-            made: None,
-            size_due: None,
-            unsteady: false,
-            trouble: None,
-            elsewhere: false,
-        }
+        Item { known, data: Vec::new(), made: None, size_due: None, unsteady: false, trouble: None, elsewhere: false }
     }
 
     pub fn attr(&self) -> &Attr {
@@ -272,7 +264,8 @@ fn fail(ctx: &Ctx<'_>, item: &mut Item, (proc, status): (Proc, Status), due: &mu
         item.trouble = Some(trouble);
         return;
     }
-    let object = std::mem::replace(&mut item.known.object, placeholder(&item.known.object));
+    let placeholder = placeholder(&item.known.object);
+    let object = std::mem::replace(&mut item.known.object, placeholder);
     batch::retry(ctx, Box::new(Object { unlink, ..*object }), trouble, due);
     item.elsewhere = true;
 }

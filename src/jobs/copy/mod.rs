@@ -1,11 +1,48 @@
 //! Copying trees: the target becomes what the source is, in one pass, in parallel.
+//!
+//! Directories are listed on both sides, page against page, and what is equal by these listings costs no further call. A new
+//! small file costs READ at the source and CREATE, WRITE and SETATTR at the target, in windows; large ones are carried in
+//! ranges by all lanes. A file's times are set last, after its data is safe, so a file of the source's size and time is complete and
+//! a run that was interrupted, however, is resumed by running it again. Directories get their attributes when all is in them.
+//!
+//! Nothing outside the two roots is reached: objects are known by handles or by directory and name, symbolic links are
+//! copied and never followed. Memory is bounded by the depth and width of the tree: what waits are pages of listings (see
+//! [`crate::crew::Agenda`]), comparisons hold at most `join_max` names, hard links at most `links_max` entries.
+//!
+//! Leaves out: what changes at the source while it is copied is copied as it is met; there is no snapshot but the server's own.
 
-use std::time::Duration;
+mod batch;
+mod big;
+mod compare;
+mod ctx;
+mod decide;
+mod delete;
+mod dir;
+mod enter;
+mod feed;
+mod fill;
+mod join;
+mod link;
+mod links;
+mod make;
+mod run;
+mod task;
+mod visit;
+mod xattrs;
+
+use std::time::{Duration, Instant};
 
 use crate::base::Name;
+use crate::crew::Crew;
 use crate::storage::Volume;
 
+use super::Live;
 use super::select::Rules;
+use links::Links;
+use run::Run;
+
+/// How often an object is begun anew because something came in its way.
+const TRIES_MAX: usize = 4;
 
 /// What to copy and how.
 #[derive(Clone, Debug)]
@@ -231,4 +268,69 @@ pub struct Summary {
     pub warnings: Vec<String>,
     /// Why not all was done, when the run was stopped.
     pub stopped: Option<String>,
+}
+
+/// Makes the target what the source is. `tell` hears of each deed: its path below the roots, empty for the roots themselves; from any
+/// lane, in any order.
+pub fn copy(
+    source: &Side<'_>,
+    target: &Side<'_>,
+    what: What<'_>,
+    options: &Options,
+    crew: &Crew,
+    live: &Live,
+    tell: &(dyn Fn(Deed, &[u8]) + Sync),
+) -> Summary {
+    let start = Instant::now();
+    let links = Links::new(options.links_max);
+    let mut names = match what {
+        What::Tree => None,
+        What::Names(names) => Some(names),
+    };
+    let mut summary: Option<Summary> = None;
+    loop {
+        let run = Run { sides: (source, target), options, crew, live, tell, links: &links };
+        let passes = summary.as_ref().map_or(0, |summary| summary.passes);
+        let pass = run.pass(names.take(), passes > 0);
+        summary = Some(match summary {
+            None => pass,
+            Some(before) => before.and(pass),
+        });
+        // A list of names cannot be read twice.
+        let again = links.next_pass();
+        if !again || crew.stop().is_set() {
+            break;
+        }
+    }
+    let mut summary = summary.unwrap_or_default();
+    summary.elapsed = start.elapsed();
+    summary
+}
+
+impl Summary {
+    /// Two passes of one run.
+    fn and(self, later: Summary) -> Summary {
+        Summary {
+            objects: self.objects + later.objects,
+            files: self.files + later.files,
+            bytes: self.bytes + later.bytes,
+            dirs: self.dirs + later.dirs,
+            symlinks: self.symlinks + later.symlinks,
+            hard_links: self.hard_links + later.hard_links,
+            specials: self.specials + later.specials,
+            attributes: self.attributes + later.attributes,
+            unchanged: self.unchanged + later.unchanged,
+            left_out: self.left_out + later.left_out,
+            kept: self.kept + later.kept,
+            deleted: self.deleted + later.deleted,
+            delete_held_back: self.delete_held_back + later.delete_held_back,
+            differences: self.differences + later.differences,
+            verified_bytes: self.verified_bytes + later.verified_bytes,
+            read_again: self.read_again + later.read_again,
+            passes: self.passes + later.passes,
+            elapsed: Duration::ZERO,
+            warnings: [self.warnings, later.warnings].concat(),
+            stopped: self.stopped.or(later.stopped),
+        }
+    }
 }

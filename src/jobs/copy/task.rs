@@ -46,12 +46,27 @@ pub(super) struct Object {
     pub differs: bool,
     /// What is there cannot be written into: it is removed first.
     pub unlink: bool,
+    /// The copy is of this object alone; the directory stands for the source's object itself.
+    pub single: bool,
 }
+
+/// An object in a box, so that tasks stay small.
+pub(super) type Held = Box<Object>;
 
 impl Object {
     /// An object met in a listing, or by name.
     pub fn new(dir: &Arc<Dir>, name: Name, source: Option<(Node, Attr)>, at: At) -> Box<Object> {
-        Box::new(Object { dir: dir.clone(), name, source, at, first: None, tries: 0, differs: false, unlink: false })
+        Box::new(Object {
+            dir: dir.clone(),
+            name,
+            source,
+            at,
+            first: None,
+            tries: 0,
+            differs: false,
+            unlink: false,
+            single: false,
+        })
     }
 
     /// The same once more, with nothing known of it.
@@ -89,7 +104,7 @@ impl Task {
             // Before what is at its depth: they hold memory and a place among the open files.
             Task::Carry(big) => (Class::Work, big.depth() + 2),
             Task::Finish(dir) => (Class::Work, dir.depth() + 1),
-            Task::Remove(removal) => return removal.due(),
+            Task::Remove(removal) => removal.place(),
         };
         Due { class, depth, task: self }
     }

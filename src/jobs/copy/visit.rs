@@ -7,13 +7,13 @@ use crate::base::{Name, Status};
 use crate::crew::Due;
 use crate::storage::{Attr, Call, Cookie, Entry, Kind, Route, Want};
 
+use super::Compare;
 use super::ctx::{Ctx, On, Trouble, add};
 use super::decide::{self, Verdict};
 use super::dir::Dir;
 use super::enter;
 use super::join::Pair;
 use super::task::{At, Object, Task};
-use super::Compare;
 
 /// How often a listing begins anew.
 const RESTARTS_MAX: u8 = 3;
@@ -78,8 +78,7 @@ fn list_source(ctx: &Ctx<'_>, route: Route, dirs: &[Arc<Dir>], pairs: &mut [Vec<
 
 fn list_target(ctx: &Ctx<'_>, route: Route, dirs: &[Arc<Dir>], pairs: &mut [Vec<Pair>]) {
     let open: Vec<usize> = (0..dirs.len()).filter(|&i| !dirs[i].join().target.end).collect();
-    let page =
-        |dir: &Dir| Call::read_dir(&dir.made().node, dir.join().target.next, Want::Attributes, ctx.page_bytes());
+    let page = |dir: &Dir| Call::read_dir(&dir.made().node, dir.join().target.next, Want::Attributes, ctx.page_bytes());
     let mut calls: Vec<Call<'_>> = open.iter().map(|&i| page(&dirs[i])).collect();
     ctx.target.perform(route, &mut calls);
     for (i, call) in open.into_iter().zip(&mut calls) {

@@ -104,9 +104,8 @@ pub(super) fn carry(
     for call in &calls {
         match call.status() {
             Ok(()) => changed = true,
-            Err(status @ (Status::Perm | Status::NotSupp)) => ctx.warn_once("xattrs", || {
-                format!("some extended attributes cannot be set at the destination: {status}")
-            }),
+            Err(status @ (Status::Perm | Status::NotSupp)) => ctx
+                .warn_once("xattrs", || format!("some extended attributes cannot be set at the destination: {status}")),
             Err(status) => {
                 fail(On::Target, (call.proc(), status));
             }

@@ -212,6 +212,11 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
         cursors().push(cursor);
     }
 
+    /// True when no target is left that answers.
+    pub fn is_lost(&self) -> bool {
+        self.counts.lost.load(Ordering::Relaxed)
+    }
+
     /// True where the lane that finds work had best do it itself.
     pub(super) fn is_serial(&self) -> bool {
         self.serial

@@ -29,7 +29,8 @@ use super::port::Port;
 use super::select::Selection;
 use feed::{Feed, Operands};
 
-pub(super) use engine::{Counts, Engine, How, Task};
+pub(super) use engine::{Counts, Engine, How, Met, Task};
+pub(super) use frame::Root;
 
 /// Tasks of work that wait while listings rest, for each call that may be in flight: listings are resumed before lanes run dry.
 const LOW_WATER: usize = 4;
