@@ -5,10 +5,13 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::base::Proc;
+use crate::base::{Proc, Status};
 
 use super::call::{Out, PENDING};
 use super::{Call, Node, Op};
+
+/// How GETXATTR and REMOVEXATTR end when the object has no such attribute: NFS4ERR_NOXATTR (RFC 8276), ENODATA on Linux.
+pub const NO_XATTR: Status = Status::Errno(61);
 
 /// Which of these a mount can do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,49 +60,24 @@ impl fmt::Debug for Lent {
 #[derive(Debug)]
 #[allow(missing_docs)] // the arguments are the RFCs'
 pub enum Beyond<'a> {
-    /// The first data or hole at or after `offset`; the file's end is a hole. `NxIo` when there is none.
-    Seek {
-        node: Node,
-        offset: u64,
-        what: Sought,
-        out: Out<u64>,
-    },
+    /// The first data or hole at or after `offset`; the file's end is a hole. `NxIo` when there is none, also for a hole
+    /// from the file's end on. What is data is the storage's to say: zeros may be either.
+    Seek { node: Node, offset: u64, what: Sought, out: Out<u64> },
     /// Copies up to `count` bytes of `from`, shared where the file system can; `out` is how many, 0 at the end of `from`.
     /// Written as by an UNSTABLE WRITE: COMMIT makes it safe. `NotSupp` where this pair cannot.
-    Copy {
-        from: Lent,
-        from_offset: u64,
-        node: Node,
-        offset: u64,
-        count: u64,
-        out: Out<u64>,
-    },
-    /// This host forgets what it holds of the file in memory (IO_ADVISE4_DONTNEED), so that READ asks the storage.
-    IoAdvise {
-        node: Node,
-        out: Out<()>,
-    },
-    /// The names of the attributes that a caller may read, `system.posix_acl_*` among them.
-    ListXattrs {
-        node: Node,
-        out: Out<Vec<Vec<u8>>>,
-    },
-    GetXattr {
-        node: Node,
-        name: &'a [u8],
-        out: Out<Vec<u8>>,
-    },
-    SetXattr {
-        node: Node,
-        name: &'a [u8],
-        value: &'a [u8],
-        out: Out<()>,
-    },
-    RemoveXattr {
-        node: Node,
-        name: &'a [u8],
-        out: Out<()>,
-    },
+    Copy { from: Lent, from_offset: u64, node: Node, offset: u64, count: u64, out: Out<u64> },
+    /// This host forgets what it holds of the file in memory (IO_ADVISE4_DONTNEED), so that READ asks the storage. Data
+    /// not yet there is sent first, and the error of that reported.
+    IoAdvise { node: Node, out: Out<()> },
+    /// The names of the attributes that a caller may read, `system.posix_acl_*` among them, sorted. As the other three: of
+    /// the object itself, also when it is a symlink.
+    ListXattrs { node: Node, out: Out<Vec<Vec<u8>>> },
+    /// An attribute's value; `NO_XATTR` when there is none of that name.
+    GetXattr { node: Node, name: &'a [u8], out: Out<Vec<u8>> },
+    /// Makes an attribute or gives it another value.
+    SetXattr { node: Node, name: &'a [u8], value: &'a [u8], out: Out<()> },
+    /// Takes an attribute away; `NO_XATTR` when there is none of that name.
+    RemoveXattr { node: Node, name: &'a [u8], out: Out<()> },
 }
 
 impl Beyond<'_> {

@@ -19,6 +19,7 @@ mod nasty;
 mod network;
 mod random;
 mod raw;
+mod remove;
 mod shadow;
 mod sim;
 mod strict;

@@ -146,6 +146,13 @@ fn take_role(ctx: &Ctx<'_>, routes: Routes, known: Known, due: &mut Vec<Due<Task
             link::run(ctx, routes.target, Known { object, node, attr }, (there, fileid), due);
             None
         }
+        Role::Alone => {
+            ctx.warn_once("links", || {
+                "more hard links than can be remembered for a list of names; some were copied as files of their own"
+                    .into()
+            });
+            Some(Known { object, node, attr })
+        }
         Role::Parked | Role::Postponed | Role::Past => {
             dir.leave(due);
             None

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use crate::base::{Failure, Name, Proc, Status};
+use crate::base::{Failure, Name, Proc, Status, Time, hash::mix};
 use crate::crew::{Crew, Due};
-use crate::storage::{Attr, Limits, Mount};
+use crate::storage::{Attr, AttrChange, Call, How, Limits, Mount, Node};
 
 use super::super::Live;
 use super::super::port::Port;
@@ -113,7 +113,7 @@ pub(super) struct Ctx<'a> {
     /// Names held by comparisons.
     pub joined: AtomicUsize,
     /// The target's root, where it can be met in the source: a copy into itself ends there.
-    pub target_root: Option<(u64, u64)>,
+    pub target_root: Option<(Node, Attr)>,
     /// The file system of the source's root.
     pub source_fsid: u64,
     /// The source is one object that is no directory.
@@ -173,6 +173,27 @@ impl<'a> Ctx<'a> {
     /// Is the object of this name to be copied?
     pub fn allows(&self, dir: &Dir, name: &Name) -> bool {
         self.options.rules.is_empty() || self.options.rules.allow(&dir.path_of(Some(name)))
+    }
+
+    /// True when the source's directory is the target's root. Ids that are equal may be those of two servers, so a name made in the
+    /// one is looked for in the other; where nothing can be made there is nothing to be lost either.
+    pub fn is_target_root(&self, node: &Node, attr: &Attr) -> bool {
+        let Some((root, is)) = &self.target_root else { return false };
+        if (attr.fsid, attr.fileid) != (is.fsid, is.fileid) || self.compares() {
+            return false;
+        }
+        let now = Time::now();
+        let unique = mix(mix(u64::from(std::process::id())) ^ u64::from(now.nanos) ^ (now.secs as u64) << 30);
+        let name = Name::new(format!(".parfs-{unique:016x}").as_bytes()).expect("hex digits are a name");
+        let change = AttrChange { mode: Some(0o600), ..AttrChange::default() };
+        let route = self.target.route();
+        if self.target.one(route, Call::create(root, &name, How::Guarded, change)).status().is_err() {
+            return false;
+        }
+        let seen = self.source.one(self.source.route(), Call::lookup(node, &name)).status();
+        self.target.one(route, Call::remove(root, &name));
+        // What cannot be told apart is not written to.
+        seen != Err(Status::NoEnt)
     }
 
     /// True in another file system than the source's root.

@@ -31,6 +31,11 @@ pub(super) fn verdict(options: &Options, source: &Attr, target: &Attr) -> Verdic
     if source.kind != target.kind {
         return Verdict::Replace;
     }
+    // The very same object, by a mount or a link: making it equal would empty it before it is read.
+    let identity = |attr: &Attr| (attr.fsid, attr.fileid, attr.size, attr.mtime, attr.ctime);
+    if identity(source) == identity(target) {
+        return Verdict::Equal;
+    }
     let same_time = source.mtime.may_be_kept_as(target.mtime);
     match source.kind {
         Kind::File => {
@@ -118,7 +123,10 @@ mod tests {
     use super::*;
     use crate::base::Time;
 
+    /// Each is a file of its own.
     fn file(size: u64, secs: i64) -> Attr {
+        static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+        let fileid = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let time = Time { secs, nanos: 5 };
         Attr {
             kind: Kind::File,
@@ -130,7 +138,7 @@ mod tests {
             used: size,
             rdev: (0, 0),
             fsid: 1,
-            fileid: 1,
+            fileid,
             atime: time,
             mtime: time,
             ctime: time,
@@ -158,11 +166,18 @@ mod tests {
     fn a_file_given_away_gets_its_set_id_bits_again() {
         let options = Options::default();
         let source = Attr { mode: 0o4755, ..file(1, 1) };
-        let target = Attr { uid: 9, ..source };
+        let target = Attr { uid: 9, fileid: 0, ..source };
         assert!(matches!(
             verdict(&options, &source, &target),
             Verdict::Attributes(AttrChange { uid: Some(1), gid: None, mode: Some(0o4755), .. })
         ));
+    }
+
+    #[test]
+    fn a_file_is_never_copied_onto_itself() {
+        let options = Options { compare: Compare::Never, ..Options::default() };
+        let same = file(1, 1);
+        assert_eq!(verdict(&options, &same, &same), Verdict::Equal);
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub(super) enum Role {
     Postponed,
     /// Dealt with in an earlier pass.
     Past,
+    /// Nothing more can be remembered, and there is no later pass: it is copied by itself.
+    Alone,
 }
 
 enum Link {
@@ -53,6 +55,8 @@ struct Inner {
 pub(super) struct Links {
     inner: Mutex<Inner>,
     max: usize,
+    /// The source can be gone through again.
+    passes: bool,
 }
 
 fn hash(key: Key) -> u64 {
@@ -60,9 +64,10 @@ fn hash(key: Key) -> u64 {
 }
 
 impl Links {
-    pub fn new(max: usize) -> Links {
+    /// At most `max` entries; `passes`: the source can be gone through again for those that are postponed.
+    pub fn new(max: usize, passes: bool) -> Links {
         let inner = Inner { map: HashMap::new(), floor: 0, ceiling: None };
-        Links { inner: Mutex::new(inner), max: max.max(1) }
+        Links { inner: Mutex::new(inner), max: max.max(1), passes }
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -102,6 +107,9 @@ impl Links {
             return Role::Postponed;
         }
         if inner.map.len() >= self.max {
+            if !self.passes {
+                return Role::Alone;
+            }
             inner.postpone_upper_half();
             if inner.ceiling.is_some_and(|ceiling| hash_here >= ceiling) {
                 return Role::Postponed;
@@ -185,7 +193,7 @@ mod tests {
     #[test]
     fn every_name_of_every_file_gets_a_role_in_some_pass() {
         let (files, names) = (1000_u64, 3_u32);
-        let links = Links::new(64);
+        let links = Links::new(64, true);
         let mut done = vec![0; files as usize];
         let mut passes = 0;
         loop {
@@ -202,7 +210,7 @@ mod tests {
                             done[fileid as usize] |= 1 << name;
                         }
                         Role::Postponed | Role::Past => {}
-                        Role::Parked => panic!("nothing waits here"),
+                        Role::Parked | Role::Alone => panic!("nothing waits here"),
                     }
                 }
             }
@@ -217,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_file_is_forgotten_when_all_its_names_were_met() {
-        let links = Links::new(10);
+        let links = Links::new(10, true);
         let Role::First(key) = links.meet(&attr(1, 2), &mut None) else { panic!() };
         links.made(key, Some((node(1), Some(9))));
         assert!(matches!(links.meet(&attr(1, 2), &mut None), Role::Other(_, Some(9))));

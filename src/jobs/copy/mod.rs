@@ -74,8 +74,10 @@ pub struct Options {
     /// The caller may write anywhere at the target; else directories there that shut their owner out are opened meanwhile.
     pub privileged: bool,
     /// Multiply linked files remembered at most at once; beyond, the source is listed once more for the rest.
+    /// An entry takes at most 300 bytes.
     pub links_max: usize,
     /// Names of both sides held at most while they are compared; beyond, names are looked up one by one.
+    /// A name takes at most 500 bytes.
     pub join_max: usize,
 }
 
@@ -95,8 +97,8 @@ impl Default for Options {
             range_bytes: 4 << 20,
             umask: 0o022,
             privileged: false,
-            links_max: 1_000_000,
-            join_max: 500_000,
+            links_max: 500_000,
+            join_max: 200_000,
         }
     }
 }
@@ -282,7 +284,8 @@ pub fn copy(
     tell: &(dyn Fn(Deed, &[u8]) + Sync),
 ) -> Summary {
     let start = Instant::now();
-    let links = Links::new(options.links_max);
+    // A list of names cannot be read twice.
+    let links = Links::new(options.links_max, matches!(what, What::Tree));
     let mut names = match what {
         What::Tree => None,
         What::Names(names) => Some(names),
@@ -296,7 +299,6 @@ pub fn copy(
             None => pass,
             Some(before) => before.and(pass),
         });
-        // A list of names cannot be read twice.
         let again = links.next_pass();
         if !again || crew.stop().is_set() {
             break;

@@ -84,13 +84,15 @@ impl Run<'_> {
         let last_missing = |failure: Failure| (failure.cause == NOT_THERE).then_some(()).ok_or(failure);
         let Some((last, way)) = target.way.split_last() else {
             let (there, is) = resolve(ctx.target, &[], &target.shown)?;
-            ctx.target_root = Some((is.fsid, is.fileid));
+            ctx.target_root = Some((there.clone(), is));
+            self.tell_apart(ctx, &node, &attr)?;
             return Ok(Begun { node, attr, parent: None, at: At::Present(Some(there), is) });
         };
         let (parent, parent_attr) = resolve(ctx.target, way, &target.shown)?;
         let at = match resolve_in(ctx.target, &parent, last, &target.shown) {
             Ok((there, is)) => {
-                ctx.target_root = Some((is.fsid, is.fileid));
+                ctx.target_root = Some((there.clone(), is));
+                self.tell_apart(ctx, &node, &attr)?;
                 At::Present(Some(there), is)
             }
             Err(failure) => {
@@ -99,6 +101,17 @@ impl Run<'_> {
             }
         };
         Ok(Begun { node, attr, parent: Some((parent, parent_attr, last.clone())), at })
+    }
+
+    /// A copy onto itself would empty each file before it is read.
+    fn tell_apart(&self, ctx: &Ctx<'_>, node: &Node, attr: &Attr) -> Result<(), Failure> {
+        let same = match attr.kind {
+            Kind::Dir => ctx.is_target_root(node, attr),
+            // A name cannot be made in a file; one of equal ids and times is taken for the same.
+            _ => ctx.target_root.as_ref().is_some_and(|(_, is)| is == attr) && !ctx.compares(),
+        };
+        let same_text = || Failure::refused(&self.sides.0.shown, "source and destination are the same");
+        if same { Err(same_text()) } else { Ok(()) }
     }
 
     /// Copies from the roots on; returns how many tasks were left undone.

@@ -196,7 +196,7 @@ pub(super) fn enter_later(
     at: At,
     due: &mut Vec<Due<Task>>,
 ) {
-    if ctx.target_root == Some((attr.fsid, attr.fileid)) {
+    if ctx.is_target_root(&node, &attr) {
         let reason = "is the destination; it is not copied into itself";
         return ctx.fail(dir, Some(name), Trouble::Refused(On::Source, reason.into()));
     }

@@ -3,8 +3,10 @@
 //!
 //! Where the RFC leaves a choice, it answers as Linux does: REMOVE of a directory is ISDIR, RMDIR of a file NOTDIR, RENAME of a file
 //! onto a directory ISDIR. Unstable data is lost by [`MemoryMount::restart`]. Left out: permissions (a mount has no caller to
-//! check; ACCESS grants all that makes sense), and the update of atime by READ, as under `noatime`.
+//! check; ACCESS grants all that makes sense), the update of atime by READ, as under `noatime`, and what ACLs mean: they
+//! are kept as bytes and change no mode.
 
+mod beyond;
 mod data;
 mod quota;
 mod serve;
@@ -118,7 +120,7 @@ impl Mount for MemoryMount {
     /// The largest sizes that NFSv3 servers of today announce (1 MiB), and a shape that suits a simulated target.
     fn limits(&self) -> Limits {
         let shape = Shape { lanes: 16, window: 4 };
-        let extras = Extras::default();
+        let extras = Extras { holes: true, xattrs: true, ..Extras::default() };
         Limits {
             read_max: 1 << 20,
             write_max: 1 << 20,

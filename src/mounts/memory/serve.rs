@@ -44,7 +44,7 @@ impl MemoryMount {
             Op::FsInfo { node, out } => *out = self.inode(node).map(|_| self.limits()),
             Op::PathConf { node, out } => *out = self.inode(node).map(|_| self.limits().name_max),
             Op::Commit { node, out, .. } => *out = self.commit(node),
-            Op::Beyond(_) => call.fail(Status::NotSupp),
+            Op::Beyond(beyond) => self.serve_beyond(beyond),
         }
     }
 
