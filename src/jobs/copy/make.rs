@@ -212,8 +212,8 @@ fn outcome(ctx: &Ctx<'_>, routes: Routes, call: &Call<'_>) -> Outcome {
 
 fn settle(ctx: &Ctx<'_>, routes: Routes, item: &mut Item, out: Outcome, due: &mut Vec<Due<Task>>) {
     let gives_away = ctx.options.preserve.uid || ctx.options.preserve.gid;
-    let mut out = out;
-    for owner in [true, false] {
+    let (mut out, mut owner, mut cleared) = (out, true, false);
+    loop {
         match out {
             Ok((made, refused)) => {
                 if let Some(is) = &mut item.made {
@@ -226,16 +226,12 @@ fn settle(ctx: &Ctx<'_>, routes: Routes, item: &mut Item, out: Outcome, due: &mu
                 return;
             }
             // Not root, or root that the server squashes. A server may make an object before it refuses its owner.
-            Err((proc, Status::Perm)) if owner && gives_away && proc != Proc::SetAttr => {
-                out = remake(ctx, routes, item, false);
-            }
+            Err((proc, Status::Perm)) if owner && gives_away && proc != Proc::SetAttr => owner = false,
             // What a killed run left under this name.
-            Err((_, Status::Exist)) if owner && ctx.options.atomic => out = remake(ctx, routes, item, true),
+            Err((_, Status::Exist)) if ctx.options.atomic && !cleared => cleared = true,
             Err(error) => return fail(ctx, item, error, due),
         }
-    }
-    if let Err(error) = out {
-        fail(ctx, item, error, due);
+        out = remake(ctx, routes, item, owner);
     }
 }
 
