@@ -14,8 +14,8 @@ use parfs::storage::{Cookie, Ledger, Mount, Node, Spread, Tally, Tapped, Volume,
 use crate::ask::Ask;
 use crate::copies::{Ran, asked, assert_asked, crew, direct, local, run, sync, volume};
 use crate::edits::Editor;
-use crate::nasty::Nasty;
-use crate::tree::{assert_same, dump, dump_dir, through_nfs};
+use crate::nasty::{Nasty, past, set_time};
+use crate::tree::{assert_same, differences, dump, dump_dir, through_nfs};
 
 fn small() -> Nasty {
     Nasty { sparse_bytes: 20 << 20, ..Nasty::SMALL }.allowed()
@@ -202,6 +202,71 @@ fn edits_are_synced_when_few_links_are_remembered() {
     }
 }
 
+/// The trees that `build` makes differ in their links alone; each is synced onto each. Names that are one file at the source are one
+/// at the target; as with rsync, names whose size and time are equal may stay one file that are several at the source.
+#[test]
+fn what_is_linked_at_the_source_is_linked_at_the_target() {
+    let build = |groups: &[&[&str]]| {
+        let mount = memory();
+        let dir = mount.dir(&mount.root(), "d");
+        for group in groups {
+            let node = mount.file(&dir, group[0], b"the same");
+            for name in &group[1..] {
+                mount.link(&node, &dir, name).unwrap();
+            }
+            set_time(&*mount, &node, past(1));
+        }
+        set_time(&*mount, &dir, past(2));
+        set_time(&*mount, &mount.root(), past(3));
+        mount
+    };
+    let groupings: [&[&[&str]]; 6] = [
+        &[&["a", "b"], &["c", "e"]],
+        &[&["a", "c"], &["b", "e"]],
+        &[&["a", "e", "b", "c"]],
+        &[&["a"], &["b"], &["c"], &["e"]],
+        &[&["a"], &["b", "c", "e"]],
+        &[&["b", "a"], &["c"], &["e"]],
+    ];
+    let mut wrong = Vec::new();
+    for (i, from) in groupings.iter().enumerate() {
+        for (j, to) in groupings.iter().enumerate() {
+            let (source, target) = (build(from), build(to));
+            let ran = run(&one(&source), &one(&target), &sync(), &crew(1, 1)).clean();
+            let (want, is) = (dump(&*source), dump(&*target));
+            let found = differences(&want, &is);
+            let content = found.iter().any(|line| !line.contains(": nlink: ") && !line.contains(": first: "));
+            let apart = want.iter().any(|(path, object)| {
+                let first = &object.first;
+                !first.is_empty() && is[path].first != is[first].first
+            });
+            if content || apart {
+                wrong.push(format!("{i} onto {j}: {found:?} after {:?}", ran.deeds));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// One name of a linked file at the source becomes a file of its own: the others at the target must not get its data.
+#[test]
+fn a_broken_link_leaves_the_other_names_alone() {
+    for atomic in [false, true] {
+        let (source, target) = (memory(), memory());
+        let root = source.root();
+        let node = source.file(&root, "a", b"shared");
+        source.link(&node, &root, "b").unwrap();
+        set_time(&*source, &node, past(1));
+        let options = Options { atomic, ..sync() };
+        run(&one(&source), &one(&target), &options, &crew(1, 1)).clean();
+        source.remove(&root, "b").unwrap();
+        let own = source.file(&root, "b", b"its own content");
+        set_time(&*source, &own, past(2));
+        run(&one(&source), &one(&target), &options, &crew(1, 1)).clean();
+        assert_same(&dump(&*source), &dump(&*target), &format!("atomic: {atomic}"));
+    }
+}
+
 #[test]
 fn what_is_equal_costs_the_listings_alone() {
     let (source, target) = (memory(), memory());
@@ -222,8 +287,9 @@ fn what_is_equal_costs_the_listings_alone() {
     assert!(beyond * 5 < 2000, "{beyond} IOPS beyond the listings:\n{read:?}\n{written:?}");
     for (asked, listing) in [(read, listings.0), (written, listings.1)] {
         assert_eq!(asked.get(Proc::ReadDirPlus), listing.get(Proc::ReadDirPlus));
-        let beyond: Vec<_> = (asked - listing).iter().collect();
-        assert!((asked - listing).calls() <= 2, "{beyond:?}");
+        // Extended attributes are asked for name by name; that NFSv3 has none spares it there.
+        let beyond: Vec<_> = (asked - listing).iter().filter(|(proc, _)| proc.is_nfs3()).collect();
+        assert!(beyond.iter().map(|(_, count)| count.calls).sum::<u64>() <= 2, "{beyond:?}");
     }
 }
 
@@ -243,9 +309,8 @@ fn law_1_asked_does_not_depend_on_lanes_window_or_spread() {
         for fresh in [false, true] {
             let mut first: Option<(Tally, Tally, Vec<String>)> = None;
             for (lanes, window, views) in [(1, 1, 1), (1, 4, 1), (4, 1, 2), (8, 4, 3), (32, 4, 1)] {
-                let editor = Editor::new(seed);
-                // Whether the first name met of a changed file is at the target depends on the order.
-                let (source, target) = pair(if fresh { editor } else { editor.without_links() });
+                // Which name of a file is met first depends on the order, and so does what there is to do for it.
+                let (source, target) = pair(Editor::new(seed).without_links());
                 let target = if fresh { memory() } else { target };
                 let (from, read) = views_of(&source, views);
                 let (to, written) = views_of(&target, views);
@@ -274,7 +339,7 @@ fn laws_2_and_3_a_dry_run_asks_and_does_what_the_run_does() {
     for seed in [5, 6, 7] {
         for options in [sync(), Options { atomic: true, ..sync() }, Options { verify: Verify::Written, ..sync() }] {
             for fresh in [false, true] {
-                let (source, target) = pair(Editor::new(seed));
+                let (source, target) = pair(Editor::new(seed).without_links());
                 let target = if fresh { memory() } else { target };
                 let before = dump(&*target);
                 let shadows = [&source, &target].map(|mount| Arc::new(ShadowMount::new(mount.clone())));
@@ -287,7 +352,9 @@ fn laws_2_and_3_a_dry_run_asks_and_does_what_the_run_does() {
                 let (really_read, really_written, ran) = asked(&source, &target, &options, (1, 4));
                 assert_asked(really_read, read, &format!("{context}, source"));
                 assert_asked(really_written, written, &format!("{context}, target"));
-                let (plan, ran) = (plan.clean().deeds, ran.clean().deeds);
+                // Which name of a file is made and which are linked to it depends on the order.
+                let any = |deeds: Vec<String>| deeds.iter().map(|deed| deed.replace("Linked ", "Made ")).collect();
+                let (plan, ran) = (any(plan.clean().deeds), any(ran.clean().deeds));
                 let differ = |a: &Vec<String>, b: &Vec<String>| -> Vec<String> {
                     a.iter().filter(|deed| !b.contains(deed)).cloned().collect()
                 };

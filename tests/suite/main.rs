@@ -10,6 +10,7 @@ mod cli_support;
 mod conformance;
 mod copies;
 mod copy;
+mod copy_faults;
 mod copy_trees;
 mod edits;
 mod extract;
