@@ -47,7 +47,7 @@ fn it_is_called_by_a_link_or_by_its_name_as_a_command() {
         assert_sample(&out);
     }
     let bench = Bench::new();
-    for later in ["parcp", "parrm", "parload"] {
+    for later in ["parload"] {
         symlink(PARFS, bench.path(later)).unwrap();
         let output = Command::new(bench.path(later)).arg("x").output().unwrap();
         Ran::of(output).failed(&format!("parfs: {later} is not in this version"));

@@ -17,6 +17,8 @@ fn stdout(args: &[&str]) -> String {
 fn helps() {
     insta::assert_snapshot!("help_parfs", stdout(&["--help"]));
     insta::assert_snapshot!("help_partar", stdout(&["partar", "--help"]));
+    insta::assert_snapshot!("help_parcp", stdout(&["parcp", "--help"]));
+    insta::assert_snapshot!("help_parrm", stdout(&["parrm", "--help"]));
     insta::assert_snapshot!("help_sim", stdout(&["sim", "--help"]));
     insta::assert_snapshot!("help_demo", stdout(&["demo", "--help"]));
 }
@@ -32,7 +34,7 @@ fn messages_of_the_other_commands() {
         "demo --files many",
         "nonsense",
         "--nonsense",
-        "parcp",
+        "parload",
     ] {
         let output = Command::new(PARFS).args(line.split(' ')).env_remove("COLUMNS").output().unwrap();
         assert!(output.stdout.is_empty(), "{output:?}");

@@ -112,6 +112,10 @@ pub(super) struct Ctx<'a> {
     pub copies_refused: AtomicBool,
     /// Names held by comparisons.
     pub joined: AtomicUsize,
+    /// The most of them at once.
+    pub joined_most: AtomicUsize,
+    /// The most tasks that waited at once.
+    pub waited_most: AtomicUsize,
     /// The target's root, where it can be met in the source: a copy into itself ends there.
     pub target_root: Option<(Node, Attr)>,
     /// The file system of the source's root.
@@ -152,6 +156,8 @@ impl<'a> Ctx<'a> {
             lost: AtomicBool::new(false),
             copies_refused: AtomicBool::new(!(extras.copies && options.reflink)),
             joined: AtomicUsize::new(0),
+            joined_most: AtomicUsize::new(0),
+            waited_most: AtomicUsize::new(0),
             target_root: None,
             source_fsid: 0,
             single: false,
@@ -299,6 +305,8 @@ impl<'a> Ctx<'a> {
             differences: get(&counts.differences),
             verified_bytes: get(&counts.verified_bytes),
             read_again: get(&counts.read_again),
+            waited_most: self.waited_most.load(Ordering::Relaxed),
+            joined_most: self.joined_most.load(Ordering::Relaxed),
             warnings: self.warnings.lock().expect("nothing panics while it warns").1.clone(),
             ..Summary::default()
         }

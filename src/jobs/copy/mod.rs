@@ -265,6 +265,9 @@ pub struct Summary {
     pub read_again: u64,
     /// Passes over the source; more than one where `links_max` was not enough.
     pub passes: u64,
+    /// The most tasks that waited at once, and the most names that comparisons held: what memory was used for.
+    pub waited_most: usize,
+    pub joined_most: usize,
     pub elapsed: Duration,
     /// What was odd.
     pub warnings: Vec<String>,
@@ -330,6 +333,8 @@ impl Summary {
             verified_bytes: self.verified_bytes + later.verified_bytes,
             read_again: self.read_again + later.read_again,
             passes: self.passes + later.passes,
+            waited_most: self.waited_most.max(later.waited_most),
+            joined_most: self.joined_most.max(later.joined_most),
             elapsed: Duration::ZERO,
             warnings: [self.warnings, later.warnings].concat(),
             stopped: self.stopped.or(later.stopped),

@@ -137,11 +137,13 @@ impl Run<'_> {
         }
         let agenda = Agenda::new(self.crew, 4 * self.crew.shape().in_flight());
         agenda.add(due);
-        agenda.run(self.crew, ctx.take_max(), |class, tasks, due| {
+        let left = agenda.run(self.crew, ctx.take_max(), |class, tasks, due| {
             let mut sorted = Sorted::default();
             tasks.drain(..).for_each(|task| sorted.take(task));
             sorted.run(ctx, feed.as_ref(), class, due);
-        })
+        });
+        ctx.waited_most.store(agenda.most(), Ordering::Relaxed);
+        left
     }
 
     /// The target's root directory: found, or made.

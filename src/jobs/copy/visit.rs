@@ -121,6 +121,7 @@ fn go_on(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) {
     join.counted = join.held();
     let held = ctx.joined.fetch_add(join.counted, Ordering::Relaxed) + join.counted;
     ctx.joined.fetch_sub(before, Ordering::Relaxed);
+    ctx.joined_most.fetch_max(held.saturating_sub(before), Ordering::Relaxed);
     if held.saturating_sub(before) > ctx.options.join_max && join.counted > 0 {
         unknown = join.forget();
     } else if join.lossy || join.is_over() {

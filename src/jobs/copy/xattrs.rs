@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::base::{Name, Proc, Status};
-use crate::storage::{Beyond, Call, Node, Op, Route};
+use crate::storage::{Beyond, Call, NO_XATTR, Node, Op, Route};
 
 use super::super::port::Port;
 use super::ctx::{Ctx, On, Trouble};
@@ -42,7 +42,7 @@ fn all(ctx: &Ctx<'_>, port: Port<'_>, route: Route, node: &Node) -> Result<Xattr
                 Ok(value) => {
                     xattrs.insert(name, value);
                 }
-                Err(Status::NoEnt | Status::Errno(61)) => vanished = true, // ENODATA
+                Err(Status::NoEnt | NO_XATTR) => vanished = true,
                 Err(status) => return Err((Proc::GetXattr, status)),
             }
         }

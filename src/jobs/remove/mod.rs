@@ -82,6 +82,8 @@ pub struct Summary {
     pub relisted: u64,
     /// Names like `.nfs0000...`: files that some client still has open, removed or not; the first ones.
     pub leftovers: Vec<Vec<u8>>,
+    /// The most tasks that waited at once: what memory was used for.
+    pub waited_most: usize,
     /// Wall time.
     pub elapsed: Duration,
     /// What was odd.
@@ -166,6 +168,7 @@ fn run(
         kept: get(&counts.kept),
         relisted: get(&counts.relisted),
         leftovers: counts.leftovers.into_inner().unwrap_or_else(PoisonError::into_inner),
+        waited_most: agenda.most(),
         elapsed: start.elapsed(),
         warnings: counts.warnings.into_inner().unwrap_or_else(PoisonError::into_inner),
         stopped: (left > 0 || lost).then_some(stopped),

@@ -72,7 +72,7 @@ impl LocalMount {
     /// A descriptor to read from: the cached one, or one that goes with its last user.
     fn to_read(&self, node: &Node) -> Result<Arc<Held>, Status> {
         let chain = self.chain(node)?;
-        match self.descriptors.get(chain.id, Use::Read) {
+        match self.descriptors.get(chain, Use::Read) {
             Some(held) => Ok(held),
             None => Ok(Arc::new(self.open_file(chain, Use::Read)?)),
         }
@@ -133,7 +133,7 @@ impl LocalMount {
     /// Data on its way to the storage cannot be dropped, so it is sent first; that costs nothing where there is none.
     fn io_advise(&self, node: &Node) -> Out<()> {
         let chain = self.chain(node)?;
-        let held = match self.descriptors.get(chain.id, Use::Write) {
+        let held = match self.descriptors.get(chain, Use::Write) {
             Some(held) => held,
             None => self.to_read(node)?,
         };

@@ -56,7 +56,7 @@ fn read_some(held: &Held, buf: &mut Vec<u8>, count: usize, at: u64) -> Result<us
 impl LocalMount {
     /// The descriptor of a regular file: cached, or opened.
     pub(super) fn file(&self, chain: &Arc<Chain>, used: Use) -> Result<Arc<Held>, Status> {
-        if let Some(held) = self.descriptors.get(chain.id, used) {
+        if let Some(held) = self.descriptors.get(chain, used) {
             return Ok(held);
         }
         let held = self.open_file(chain, used)?;
@@ -76,7 +76,7 @@ impl LocalMount {
         let stat = fstat(&fd).map_err(status)?;
         only_files(&stat)?;
         let size = u64::try_from(stat.st_size).unwrap_or(0);
-        Ok(if used == Use::Write { self.for_writing(fd, &stat) } else { Held::Read(fd, size) })
+        Ok(if used == Use::Write { self.for_writing(fd, mode_bits(&stat)) } else { Held::Read(fd, size) })
     }
 
     /// Opens for writing a file that its own mode keeps its owner from writing: NFSv3 servers let the owner (RFC 1813 4.4).
@@ -96,23 +96,44 @@ impl LocalMount {
     }
 
     /// A descriptor for writing; a file whose mode keeps its owner from writing might not open a second time.
-    pub(super) fn for_writing(&self, fd: OwnedFd, stat: &Stat) -> Held {
-        Held::Write(fd, !self.superuser && mode_bits(stat) & 0o200 == 0)
+    pub(super) fn for_writing(&self, fd: OwnedFd, bits: u32) -> Held {
+        Held::Write(fd, !self.superuser && bits & 0o200 == 0)
     }
 
-    /// Reads; at the file's end also what the file was right after.
+    /// Reads; at the file's end also what the file was right after. Most files are read once and whole: only one that is
+    /// read further stays open.
     pub(super) fn read(&self, node: &Node, offset: u64, count: u32, buf: &mut Vec<u8>) -> Out<(bool, Option<Attr>)> {
         buf.clear();
         let chain = self.chain(node)?;
-        let held = self.file(chain, Use::Read)?;
-        let mut size = if let Held::Read(_, size) = &*held { *size } else { 0 };
+        match self.descriptors.get(chain, Use::Read) {
+            Some(held) => {
+                let read = self.read_from(&held, offset, count, buf);
+                if matches!(read, Ok((true, _))) {
+                    drop(held);
+                    self.descriptors.take(chain, Use::Read);
+                }
+                read
+            }
+            None => {
+                let held = self.open_file(chain, Use::Read)?;
+                let read = self.read_from(&held, offset, count, buf);
+                if matches!(read, Ok((false, _))) {
+                    self.descriptors.keep(chain, Use::Read, held);
+                }
+                read
+            }
+        }
+    }
+
+    fn read_from(&self, held: &Held, offset: u64, count: u32, buf: &mut Vec<u8>) -> Out<(bool, Option<Attr>)> {
+        let mut size = if let Held::Read(_, size) = held { *size } else { 0 };
         let count = count.min(self.limits.read_max) as usize;
         let stat = loop {
             let (had, at) = (buf.len(), offset.saturating_add(buf.len() as u64));
             // No file reaches beyond `size_max`, and the kernel takes no such offset.
             let ended = at > self.limits.size_max
                 || had < count && {
-                    match read_some(&held, buf, next_bytes(size, at, count - had), at) {
+                    match read_some(held, buf, next_bytes(size, at, count - had), at) {
                         Ok(read) => read == 0,
                         Err(errno) if had == 0 => return Err(status(errno)),
                         Err(_) => return Ok((false, None)), // what was read is good; the next READ will meet the error
@@ -135,8 +156,6 @@ impl LocalMount {
                 return Ok((false, None)); // it has grown
             }
         };
-        drop(held);
-        self.descriptors.take(chain.id, Use::Read); // read to its end: most files are read once
         Ok((true, Some(attr(&stat))))
     }
 
@@ -170,7 +189,7 @@ impl LocalMount {
     /// part of closing (on NFS: sending the data, waiting, telling the error) is the same. `for_good`: no more is to be written.
     pub(super) fn send(&self, chain: &Arc<Chain>, held: Arc<Held>, for_good: bool) -> Result<(), Status> {
         let stays = matches!(&*held, Held::Write(_, true)) && !for_good;
-        let shared = if stays { Err(held) } else { self.descriptors.take_alone(chain.id, Use::Write, held) };
+        let shared = if stays { Err(held) } else { self.descriptors.take_alone(chain, Use::Write, held) };
         match shared {
             Ok(Held::Write(fd, _)) => close(fd),
             Ok(_) => Ok(()),
@@ -184,7 +203,7 @@ impl LocalMount {
     pub(super) fn commit(&self, node: &Node) -> Out<Verifier> {
         let chain = self.chain(node)?;
         self.descriptors.take_error(chain.id)?;
-        match self.descriptors.get(chain.id, Use::Write) {
+        match self.descriptors.get(chain, Use::Write) {
             Some(held) => self.send(chain, held, true)?,
             None => only_files(&self.place(chain)?.stat()?)?,
         }

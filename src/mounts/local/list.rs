@@ -112,7 +112,8 @@ impl LocalMount {
         let mut listing = listing.lock().unwrap_or_else(PoisonError::into_inner);
         listing.go(fd, from.position)?;
         let mut room = Room::new(want, bytes_max.min(self.limits.list_max));
-        let mut page = Page { entries: Vec::new(), next: from, end: false };
+        let ahead = listing.ahead.len();
+        let mut page = Page { entries: Vec::with_capacity(ahead), next: from, end: false };
         loop {
             let Some(ahead) = listing.peek(fd)? else {
                 page.end = true;
@@ -129,13 +130,13 @@ impl LocalMount {
         let full = page.entries.is_empty() && !ended && page.next == from;
         drop(listing);
         if ended {
-            self.descriptors.take(chain.id, Use::List);
+            self.descriptors.take(chain, Use::List);
         }
         if full { Err(Status::TooSmall) } else { Ok(page) }
     }
 
     fn listing(&self, chain: &Arc<Chain>) -> Result<Arc<Held>, Status> {
-        if let Some(held) = self.descriptors.get(chain.id, Use::List) {
+        if let Some(held) = self.descriptors.get(chain, Use::List) {
             return Ok(held);
         }
         let dir = self.dir(chain)?;

@@ -274,3 +274,23 @@ fn a_file_that_hides_its_size_is_read_whole() {
     }
     assert!(whole.starts_with(b"Name:") && whole.len() > 300, "{}", whole.len());
 }
+
+/// What another mount has lent is copied, or READ must do it; nothing is taken for an empty file that is none.
+#[test]
+fn copies_go_from_mount_to_mount() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::fs::write(from.path().join("f"), "lent").unwrap();
+    let (source, target) = (LocalMount::open(from.path()).unwrap(), LocalMount::open(to.path()).unwrap());
+    let file = one(&source, Call::lookup(&source.root(), &name("f"))).found().unwrap().node;
+    let lent = source.lend(&file).unwrap();
+    assert_eq!(source.descriptors.len(), 0, "what is lent is not cached");
+    let new = create(&target, &target.root(), "new").unwrap();
+    assert_eq!(one(&target, Call::copy(&lent, 0, &new, 0, 100)).status(), Ok(()));
+    assert_eq!(target.descriptors.len(), 1, "open until COMMIT");
+    assert_eq!(one(&target, Call::commit(&new, 0, 0)).status(), Ok(()));
+    assert_eq!(std::fs::read(to.path().join("new")).unwrap(), b"lent");
+    let proc = LocalMount::open(Path::new("/proc/self")).unwrap();
+    let status = one(&proc, Call::lookup(&proc.root(), &name("status"))).found().unwrap().node;
+    let lent = proc.lend(&status).unwrap();
+    assert_eq!(one(&target, Call::copy(&lent, 0, &new, 0, 100)).status(), Err(Status::NotSupp));
+}
