@@ -113,6 +113,16 @@ fn the_whole_nasty_tree_from_memory_to_memory() {
     assert_same(&dump(&*source), &dump(&*target), "memory to memory");
 }
 
+/// To NFS, where the source's holes are asked for, so that 15 GiB of them are not read.
+#[test]
+fn the_whole_nasty_tree_through_nfs() {
+    let ((from, source), target) = (local(), memory());
+    Nasty::FULL.allowed().build(&*source);
+    let (_server, views) = direct(target.clone(), 2);
+    run(&one(&source), &volume(views), &sync(), &crew(8, 4)).clean();
+    assert_same(&through_nfs(dump_dir(from.path())), &dump(&*target), "local to NFS");
+}
+
 #[test]
 fn the_nasty_tree_through_nfs_and_back() {
     let (from, source) = local();
@@ -404,4 +414,33 @@ fn law_3_and_4_what_is_asked_is_issued_and_served() {
         assert_eq!(served, issued.iter().map(|(proc, count)| (proc.name(), count.calls)).collect(), "side {i}");
     }
     assert_same(&dump(&*source), &dump(&*target), "through the wire");
+}
+
+/// Between directories, where holes are asked for, the kernel copies, and attributes are extended.
+#[test]
+fn law_2_holds_between_directories() {
+    for (seed, reflink, atomic) in [(15, true, false), (16, false, false), (17, true, true)] {
+        for fresh in [true, false] {
+            let ((_from, source), (_to, target)) = (local(), local());
+            let options = Options { reflink, atomic, ..sync() };
+            let mut editor = Editor::new(seed).without_links();
+            editor.plant(&*source, 60);
+            if !fresh {
+                run(&one(&source), &one(&target), &sync(), &crew(1, 1)).clean();
+                editor.edit(&*source, 30);
+            }
+            let before = dump(&*target);
+            let [from, to] =
+                [&source, &target].map(|mount| Arc::new(ShadowMount::new(mount.clone())) as Arc<dyn Mount>);
+            let (read, written, plan) = asked(&from, &to, &options, (4, 4));
+            plan.clean();
+            let context = format!("seed {seed}, reflink {reflink}, atomic {atomic}, fresh: {fresh}");
+            assert_same(&before, &dump(&*target), &context);
+            let (really_read, really_written, ran) = asked(&source, &target, &options, (4, 4));
+            ran.clean();
+            assert_asked(really_read, read, &format!("{context}, source"));
+            assert_asked(really_written, written, &format!("{context}, target"));
+            assert_same(&dump(&*source), &dump(&*target), &context);
+        }
+    }
 }

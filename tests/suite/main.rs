@@ -14,6 +14,7 @@ mod conformance;
 mod copies;
 mod copy;
 mod copy_faults;
+mod copy_kill;
 mod copy_trees;
 mod edits;
 mod extract;
