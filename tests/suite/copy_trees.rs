@@ -198,6 +198,26 @@ fn edits_are_synced_between_directories() {
     }
 }
 
+/// A node of a directory is a name: once the file is renamed, its other names are made from the new one.
+#[test]
+fn links_are_made_of_what_had_a_temporary_name() {
+    let ((from, source), (to, target)) = (local(), local());
+    let node = source.file(&source.root(), "a", b"shared");
+    for i in 0..20 {
+        source.link(&node, &source.root(), format!("b{i}")).unwrap();
+    }
+    run(&one(&source), &one(&target), &Options { atomic: true, ..sync() }, &crew(1, 1)).clean();
+    assert_same(&dump_dir(from.path()), &dump_dir(to.path()), "21 names");
+}
+
+#[test]
+fn edits_are_synced_with_temporary_names_between_directories() {
+    for seed in 45..48 {
+        let ((_from, source), (_to, target)) = (local(), local());
+        synced(seed, &source, &target, &Options { atomic: true, ..sync() });
+    }
+}
+
 #[test]
 fn edits_are_synced_when_names_are_looked_up_one_by_one() {
     for seed in 60..64 {
