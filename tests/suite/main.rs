@@ -22,6 +22,7 @@ mod faults;
 mod golden;
 mod hostile;
 mod imagined;
+mod memory;
 mod model;
 mod nasty;
 mod network;

@@ -44,7 +44,7 @@ pub(super) struct Dir {
     partial: bool,
     listing: Mutex<Join>,
     /// What the target alone has.
-    extras: Mutex<Vec<Entry>>,
+    extras: Mutex<Vec<Box<Entry>>>,
     /// The extras were dealt with.
     swept: AtomicBool,
 }
@@ -119,7 +119,7 @@ impl Dir {
         self.listing.lock().expect("nothing panics while it holds a listing")
     }
 
-    pub fn extras(&self) -> MutexGuard<'_, Vec<Entry>> {
+    pub fn extras(&self) -> MutexGuard<'_, Vec<Box<Entry>>> {
         self.extras.lock().expect("nothing panics while it holds the extras")
     }
 
