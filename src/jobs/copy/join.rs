@@ -9,6 +9,9 @@ use crate::storage::{Cookie, Entry};
 /// Names to be looked up that become tasks at once: more than a page brings, so that they do not pile up.
 const LOOKED_UP_MAX: usize = 1024;
 
+/// An entry seen on one side only; in a box, for tables are larger than what is in them.
+pub(super) type Alone = Box<Entry>;
+
 /// The listings of one directory on both sides.
 #[derive(Debug, Default)]
 pub(super) struct Join {
@@ -17,7 +20,7 @@ pub(super) struct Join {
     /// Names of the target were forgotten: what the source alone has must be looked up.
     pub lossy: bool,
     /// Names of the source that are to be looked up before it is listed on: taken by the page, for each becomes a task.
-    unknown: Vec<Box<Entry>>,
+    unknown: Vec<Alone>,
     /// Names that the run's sum counts for this directory.
     pub counted: usize,
 }
@@ -31,7 +34,7 @@ pub(super) struct Listing {
     pub restarts: u8,
     /// Not seen on the other side yet. Boxed: a table of entries as they are (256 bytes) is half empty after it has grown,
     /// and for a moment there twice. So a name held costs some 350 bytes rather than 700.
-    alone: HashMap<Name, Box<Entry>>,
+    alone: HashMap<Name, Alone>,
 }
 
 /// A name of the source and what the target has under it.
@@ -110,7 +113,7 @@ impl Join {
     }
 
     /// At the end of both listings: what the target alone has.
-    pub fn take_extras(&mut self) -> Vec<Box<Entry>> {
+    pub fn take_extras(&mut self) -> Vec<Alone> {
         std::mem::take(&mut self.target.alone).into_values().collect()
     }
 }
