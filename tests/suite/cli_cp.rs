@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -177,6 +177,24 @@ fn what_is_there_is_compared_as_asked() {
     }
     bench.run_as("parcp --resume s d").ok();
     same(&bench, "s", "d");
+}
+
+#[test]
+fn modes_and_times_are_the_sources_unless_they_are_to_be_new() {
+    for (flags, mode, is_old) in
+        [("", 0o666, true), ("--no-preserve=mode,timestamps", 0o640, false), ("--no-preserve=mode -p", 0o666, true)]
+    {
+        let bench = Bench::new();
+        let file = plant(&bench, "s").join("a.txt");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+        let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(7);
+        fs::File::options().write(true).open(&file).unwrap().set_modified(old).unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("umask 027; exec ./parcp {flags} s d")]).current_dir(bench.path("."));
+        Ran::of(command.output().unwrap()).ok();
+        let made = fs::metadata(bench.path("d/a.txt")).unwrap();
+        assert_eq!((made.mode() & 0o7777, made.mtime() == 7), (mode, is_old), "{flags}");
+    }
 }
 
 #[test]
