@@ -174,7 +174,7 @@ impl State<'_> {
                 return engine.crew.report().add(Failure::refused(&operand.shown, why));
             }
         };
-        let fsid = self.fsid(engine, &operand);
+        let fsid = if options.mounts_stay { self.fsid(engine, &operand) } else { None };
         let Operand { shown, contents, fs_root, .. } = operand;
         let skip = shown.iter().rposition(|b| *b != b'/').map_or(0, |i| i + 1) + 1;
         let root = Root { dir, name, shown, skip, contents, fs_root, fsid, tag: () };
