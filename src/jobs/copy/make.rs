@@ -373,6 +373,18 @@ fn rename(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
         item.known.object.dir.touch();
         if let Err(status) = answer {
             item.trouble = Some(Trouble::Call(On::Target, Proc::Rename, status));
+        } else if item.attr().nlink > 1 {
+            find_again(ctx, routes, item);
         }
+    }
+}
+
+/// Its other names are made from it, and where there are no handles it is not known by its new name yet.
+fn find_again(ctx: &Ctx<'_>, routes: Routes, item: &mut Item) {
+    let lookup = ctx.target.one(routes.target, Call::lookup(item.parent(), &item.known.object.name));
+    match (ctx.target.found(routes.target, &lookup), &mut item.made) {
+        (Ok((node, attr)), Some(made)) => (made.node, made.fileid) = (node, Some(attr.fileid)),
+        (Ok(_), None) => {}
+        (Err(error), _) => item.trouble = Some(Trouble::on_target(error)),
     }
 }
