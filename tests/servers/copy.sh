@@ -12,7 +12,7 @@ tree_copy() {
         set -e
         mkdir across && ln odd/link-a across/link-d && ln large/five across/five
         perl -MSocket -e 'socket(S, PF_UNIX, SOCK_STREAM, 0) && bind(S, sockaddr_un("socket")) or die $!'
-        truncate -s 1 one-hole
+        truncate -s 1 one-hole && truncate -s 8M large/hole-only
         echo x >before-1970 && touch -d '1955-05-05 05:05:05.123456789Z' before-1970
         echo x >far && touch -d '2286-11-20 17:46:40.000000001Z' far
         mkdir deep && cd deep
@@ -213,6 +213,23 @@ copy_ganesha() {
     ganesha_reset || die "nfs-ganesha did not come back"
 }
 
+# copy_huge: a sparse file beyond what 32 bits count, to nfs-ganesha and back.
+copy_huge() {
+    local from=$work/huge to=$work/copied name=copy/huge at
+    mkdir "$from" && truncate -s 5G "$from/file"
+    for at in 0 65535 65536 69000 81919; do
+        random_bytes "$at" 65536 | dd of="$from/file" bs=64k seek=$at conv=notrunc status=none
+    done
+    run_job $name/to 0 parcp -a "$from" "$(parfs_url 2 huge)" && run_job $name/from 0 parcp -a "$(parfs_url 2 huge)" "$to" &&
+        if cmp "$from/file" "$to/file" >"$(log $name)" 2>&1 && (($(du -k "$exports/huge/file" | cut -f 1) < 1024 && $(du -k "$to/file" | cut -f 1) < 1024)); then
+            ok $name
+        else
+            bad $name "bytes differ, or $(du -k "$exports/huge/file" "$to/file" | tr '\n' ' ') KiB in use"
+        fi
+    rm -r "$from" "$to"
+    ganesha_reset || die "nfs-ganesha did not come back"
+}
+
 # edit_tree DIR SEED COUNT: so many changes of a tree as tree_work makes, the same for each seed.
 edit_tree() (
     cd "$1" || exit 1
@@ -274,6 +291,23 @@ copy_edits() {
         fi
         nothing_to_do "$name/seed-$seed/again" "$from" "$target" --restore --delete
     done
+}
+
+# copy_many NAME TARGET DIR COMPARE: directories of many names, of which half is new, a quarter equal and a quarter another
+# file; nfs-ganesha pages its listing with cookies of its own, and gives the names in another order than the source.
+copy_many() {
+    local from=$work/many
+    mkdir -p "$from/flat" "$3/flat"
+    (cd "$from/flat" && seq -f 'name-of-some-length-%.0f' 12000 | xargs touch -d '2010-10-10 10:10:10.1Z')
+    (cd "$3/flat" && seq -f 'name-of-some-length-%.0f' 6001 18000 | xargs touch -d '2010-10-10 10:10:10.1Z')
+    (cd "$3/flat" && seq -f 'name-of-some-length-%.0f' 9001 12000 | while read -r name; do echo other >"$name"; done)
+    run_job "$1" 0 parcp -a --delete --report "$work/report.json" "$from" "$2" && "$4" "$1" "$from" "$3"
+    if [[ $(field "$work/report.json" files)/$(field "$work/report.json" unchanged)/$(field "$work/report.json" deleted) == 9000/3000/6000 ]]; then
+        ok "$1/counts"
+    else
+        bad "$1/counts" "$(field "$work/report.json" files) files, $(field "$work/report.json" unchanged) unchanged, $(field "$work/report.json" deleted) deleted"
+    fi
+    find "$from" -delete
 }
 
 # copy_choices: what is left out or listed, against rsync with the same list.
@@ -372,8 +406,11 @@ copy_suite() {
     if [[ -n $root ]]; then
         copy_simulator "$from"
         copy_ganesha "$from"
+        [[ -z $full ]] || copy_huge
         mkdir "$exports/edits"
         copy_edits copy/edits/ganesha "$(parfs_url 2 edits)" "$exports/edits" same_copy_ganesha
+        ganesha_reset || die "nfs-ganesha did not come back"
+        copy_many copy/many/ganesha "$(parfs_url 2 many)" "$exports/many" same_copy_ganesha
         ganesha_reset || die "nfs-ganesha did not come back"
         mkdir "$exports/choices"
         copy_choices "$(parfs_url 2 choices)" "$exports/choices" copy/choices/ganesha same_copy_ganesha
