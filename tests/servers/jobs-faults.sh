@@ -34,12 +34,13 @@ proceed() {
     wait "$deed_pid" || status=$?
 }
 
-# cut_off: kills it; what it sent before is on its way to the server.
+# cut_off: kills it, and lets the servers carry out what it had sent.
 cut_off() {
     kill -KILL "$deed_pid" 2>/dev/null
     exec 7<&-
     status=0
     wait "$deed_pid" 2>/dev/null || status=$?
+    settle_servers
 }
 
 # claims_are_true NAME SOURCE COPY: no file of the copy has its source's size and time and other bytes.
@@ -72,9 +73,8 @@ killed_copies() {
         fi
         ((whole)) || claims_are_true "$name/kill-$kills" "$from" "$exports/$there"
     done
-    # The servers may still have been at calls of a run that was killed while the next one was under way.
-    settle_servers
-    run_job "$name/last" 0 parcp -a "$@" "$from" "$(parfs_url "$targets" "$there")" &&
+    # With --atomic and hard links a temporary name may be left that no later run needs; --delete takes it away.
+    run_job "$name/last" 0 parcp -a "$@" ${1:+--delete} "$from" "$(parfs_url "$targets" "$there")" &&
         same_copy_ganesha "$name" "$from" "$exports/$there"
     if ((kills >= 3 && claimed > 0 && status == 0)); then
         ok "$name/kills"
@@ -85,9 +85,15 @@ killed_copies() {
     find "$exports/$there" -delete
 }
 
-# settle_servers: their answers prove that they are done with what was sent before.
+# settle_servers: they have read what a program that is gone had sent, and closed its connections (state 08 is one that its
+# client has left); their answers come after that.
 settle_servers() {
+    until_true 60 no_connection_left || return
     until_true 60 timeout 5 nfs-ls "$(libnfs_url 1)" && until_true 60 timeout 5 nfs-ls "$(libnfs_url 2)"
+}
+
+no_connection_left() {
+    ! cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | awk -v port="$(printf ':%04X' "$nfs_port")" '$4 == "08" && $2 ~ port "$"' | grep -q .
 }
 
 # copy_fault NAME TARGETS COMMAND...: at a third of a copy to the server runs COMMAND; the run ends with 0 and the tree is whole,
@@ -170,7 +176,6 @@ killed_removals() {
         cut_off
         [[ $status == 137 ]] || break
         kills=$((kills + 1))
-        settle_servers
     done
     run_job "$name" 0 parrm -f "$(parfs_url "$targets" "$there")"
     if [[ ! -e $exports/$there ]] && ((kills >= 2)); then
