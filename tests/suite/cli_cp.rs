@@ -225,6 +225,24 @@ fn a_directory_that_shuts_its_owner_out_is_filled_and_is_nothing_to_tell_when_eq
 }
 
 #[test]
+fn modes_and_times_are_the_sources_unless_they_are_to_be_new() {
+    for (flags, mode, is_old) in
+        [("", 0o666, true), ("--no-preserve=mode,timestamps", 0o640, false), ("--no-preserve=mode -p", 0o666, true)]
+    {
+        let bench = Bench::new();
+        let file = plant(&bench, "s").join("a.txt");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+        let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(7);
+        fs::File::options().write(true).open(&file).unwrap().set_modified(old).unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("umask 027; exec ./parcp {flags} s d")]).current_dir(bench.path("."));
+        Ran::of(command.output().unwrap()).ok();
+        let made = fs::metadata(bench.path("d/a.txt")).unwrap();
+        assert_eq!((made.mode() & 0o7777, made.mtime() == 7), (mode, is_old), "{flags}");
+    }
+}
+
+#[test]
 fn deletions_are_limited_and_told() {
     let bench = Bench::new();
     plant(&bench, "s");

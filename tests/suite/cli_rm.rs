@@ -290,5 +290,5 @@ fn a_directory_that_may_not_be_written_is_told() {
     fs::set_permissions(tree.join("sub"), fs::Permissions::from_mode(0o555)).unwrap();
     bench.run_as("parrm t").ended(1, "parrm: t/sub/c.log: REMOVE: Permission denied");
     fs::set_permissions(tree.join("sub"), fs::Permissions::from_mode(0o755)).unwrap();
-    assert_eq!(left(&bench, "t"), ["sub", "sub/c.log"]);
+    assert_eq!(left(&bench, "t"), ["sub", "sub/c.log", "sub/deep"]);
 }

@@ -63,7 +63,9 @@ impl Bench {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("a.tar"), sample_tar()).unwrap();
         fs::create_dir(dir.path().join("out")).unwrap();
-        ["partar", "parcp", "parrm"].map(|name| symlink(PARFS, dir.path().join(name)).unwrap());
+        for name in ["partar", "parcp", "parrm"] {
+            symlink(PARFS, dir.path().join(name)).unwrap();
+        }
         Bench { dir }
     }
 

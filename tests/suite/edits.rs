@@ -14,6 +14,8 @@ use crate::random::Random;
 pub struct Editor {
     pub random: Random,
     count: i64,
+    /// Files may have several names.
+    links: bool,
 }
 
 /// An object in a tree: its directory, its name there, itself.
@@ -47,7 +49,12 @@ const EDITS: [&str; 14] = [
 impl Editor {
     pub fn new(seed: u64) -> Editor {
         println!("seed {seed}"); // shown when a test fails
-        Editor { random: Random(seed), count: 0 }
+        Editor { random: Random(seed), count: 0, links: true }
+    }
+
+    /// Every file has one name.
+    pub fn without_links(self) -> Editor {
+        Editor { links: false, ..self }
     }
 
     /// Fills the mount's root with about `objects` objects.
@@ -59,7 +66,7 @@ impl Editor {
                 0 | 1 => dirs.push(self.add_dir(mount, &dir)),
                 2 => self.add_symlink(mount, &dir),
                 3 if self.random.below(3) == 0 => self.add_fifo(mount, &dir),
-                4 => {
+                4 if self.links => {
                     let to = self.random.pick(&dirs);
                     let node = self.add_file(mount, &dir);
                     let name = self.name();
@@ -183,7 +190,9 @@ impl Editor {
             self.stamp(mount, &node);
         } else {
             let (to, name) = (self.random.pick(dirs), self.name());
-            mount.link(&place.node, &to, name).unwrap();
+            if self.links {
+                mount.link(&place.node, &to, name).unwrap();
+            }
         }
     }
 

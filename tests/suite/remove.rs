@@ -12,7 +12,7 @@ use parfs::crew::Crew;
 use parfs::jobs::Live;
 use parfs::jobs::remove::{Operand, Options, Summary, remove};
 use parfs::jobs::select::Selection;
-use parfs::mounts::{LocalMount, MemoryMount};
+use parfs::mounts::{LocalMount, MemoryMount, ShadowMount};
 use parfs::storage::{AttrChange, Call, How, Kind, Ledger, Mount, Node, SetTime, Spread, Tally, Tapped, Volume};
 
 use crate::tars::{at, crew, volume};
@@ -414,4 +414,31 @@ fn kinds_of_all_sorts_go() {
     assert_eq!((ran.summary.files, ran.summary.dirs), (4, 1));
     let tree = dump(&*memory);
     assert_eq!((paths(&tree), tree["other"].kind, tree["other"].nlink), (["other"].into(), Kind::File, 1));
+}
+
+/// Law 2: a dry run asks what the run asks, tells what the run tells, and changes nothing. Only where something is kept may
+/// the run list less: its second listing of a directory is of what is left, the dry run's of what was there.
+#[test]
+fn a_dry_run_is_the_same_job() {
+    let select = Selection::new(&["f1*".into()], &[], false).unwrap();
+    for (options, kept) in [(Options::default(), 0), (Options { select, ..Options::default() }, 5 * 1111)] {
+        let memory = Arc::new(MemoryMount::new());
+        plant_tree(&*memory, "top", 5, 2500);
+        let before = dump(&*memory);
+        let run = |mount: Arc<dyn Mount>| {
+            let ledger = Arc::new(Ledger::default());
+            let tapped = Arc::new(Tapped::new(mount, vec![ledger.clone()]));
+            let mut ran = remove_paths(&tapped, &["top"], &options, &crew(4, 2)).clean();
+            ran.told.sort_unstable();
+            assert_eq!(ran.summary.kept, kept);
+            (ledger.tally(), ran.told)
+        };
+        let dry = run(Arc::new(ShadowMount::new(memory.clone())));
+        assert!(dump(&*memory) == before);
+        let wet = run(memory.clone());
+        assert!(wet.1 == dry.1, "what is told differs");
+        let checks = |tally: &Tally| tally.get(Proc::ReadDir).calls;
+        assert_eq!((checks(&wet.0), checks(&dry.0)), if kept == 0 { (0, 0) } else { (5, 10) });
+        assert_eq!(wet.0.calls() - checks(&wet.0), dry.0.calls() - checks(&dry.0));
+    }
 }

@@ -169,6 +169,36 @@ fn what_never_ends_is_a_failure() {
     assert_eq!(ran.failures, ["x: the server's listing does not go on"]);
 }
 
+/// A server whose directories lead back to one above them, after a way of any length.
+#[test]
+fn directories_that_contain_themselves_are_a_failure() {
+    for length in [1, 2, 3, 10, 100] {
+        let memory = Arc::new(MemoryMount::new());
+        let mut path = "t".to_string();
+        for _ in 0..length + 5 {
+            plant(&*memory, &[&format!("{path}/"), &format!("{path}/f")]);
+            path += "/d";
+        }
+        // What is named `d` in the last directory is one further up.
+        let last = find(&*memory, &path[..path.len() - 2]);
+        let above = find(&*memory, &path[..path.len() - 2 * length]);
+        let odd = Odd::new(&memory, move |mount, call| {
+            pass(mount, call);
+            if let Op::ReadDir { dir, out: Ok(page), .. } = &mut call.op
+                && *dir == last
+            {
+                let (name, node, kind) = (crate::remove::name("d"), Some(above.clone()), Some(Kind::Dir));
+                page.entries.push(parfs::storage::Entry { name, fileid: 1, position: 1 << 40, node, attr: None, kind });
+            }
+        });
+        let ran = remove_paths(&odd, &["t"], &Options::default(), &crew(4, 2));
+        assert_eq!(ran.failures.len(), 1, "{length}: {:?}", ran.failures);
+        let (path, why) = ran.failures[0].split_once(": ").unwrap();
+        assert_eq!(why, "a directory that contains itself");
+        assert!(path.len() < 2 * (4 * length + 20), "{length}: found at {path}");
+    }
+}
+
 /// Listings that say less than usual, or the wrong thing, and servers that call a directory PERM.
 #[test]
 fn listings_need_not_say_what_things_are() {

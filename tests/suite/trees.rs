@@ -124,7 +124,9 @@ fn the_nasty_tree_is_the_same_on_every_mount() {
     let size = tiny();
     let memory = MemoryMount::new();
     size.build(&memory);
-    let expected = dump(&memory);
+    let mut expected = dump(&memory);
+    // Which names of attributes there are, and what a new owner makes of them, is each file system's own.
+    expected.values_mut().for_each(|object| object.xattrs.clear());
     assert!(expected.values().any(|object| object.nlink > 5), "hard links");
     assert!(expected.keys().any(|path| path.len() > 4096), "a path longer than PATH_MAX");
     assert!(

@@ -16,15 +16,16 @@ const USAGE: &str = "parcp [OPTION...] SRC DST\n       parcp [OPTION...] SRC... 
                      parcp [OPTION...] -t DIR SRC...";
 
 const AFTER_HELP: &str = "\
-One SRC is mapped onto DST: what is in the directory SRC lands in DST, whether or not DST exists, with
-or without a '/' or '/.' behind SRC. Several SRC, or -t, land below DIR under their own names. A SRC that
-is one symbolic link to a directory is that directory; all other links are copied as links.
+One SRC is mapped onto DST: what is in the directory SRC lands in DST, whether or not DST
+exists, with or without a '/' or '/.' behind SRC. Several SRC, or -t, land below DIR under
+their own names. A SRC that is one symbolic link to a directory is that directory; all other
+links are copied as links.
 
-Trees are copied whole, and everything that can be is preserved: modes, times, hard and symbolic links,
-holes, special files, owners as root, extended attributes and ACLs where both sides have them. A file
-whose size and time are the source's is left alone, so a run that was stopped is finished by running it
-again, and a file gets its time last, when its data is safe. A .snapshot in the root of a file system is
-never entered, counted as extra, or deleted.
+Trees are copied whole, and everything that can be is preserved: modes, times, hard and
+symbolic links, holes, special files, owners as root, extended attributes and ACLs where both
+sides have them. A file whose size and time are the source's is left alone, so a run that was
+stopped is finished by running it again, and a file gets its time last, when its data is safe.
+A .snapshot in the root of a file system is never entered, counted as extra, or deleted.
 
 SRC and DST may be NFSv3 exports that parcp speaks to by itself:
   nfs://HOST[:PORT][,HOST2...]/export/dir?uid=0&gid=0&nconnect=4

@@ -14,9 +14,10 @@ const USAGE: &str = "parrm [OPTION...] PATH|nfs://HOST/EXPORT/PATH...\n       \
 
 const AFTER_HELP: &str = "\
 Trees are removed with or without -r. Symbolic links are removed, never followed; the way to an
-operand may lead through them. Never removed, and told: '/', '.' and '..' as the last name, the empty
-name, and the root of a mounted file system or export. A .snapshot in such a root is never entered.
-There are no prompts without -I. A run that was stopped is finished by running it again.
+operand may lead through them. Never removed, and told: '/', '.' and '..' as the last name, the
+empty name, and the root of a mounted file system or export. A .snapshot in such a root is
+never entered. There are no prompts without -I. A run that was stopped is finished by running
+it again.
 
 An operand may be an NFSv3 export's that parrm speaks to by itself:
   nfs://HOST[:PORT][,HOST2...]/export/dir?uid=0&gid=0&nconnect=4

@@ -77,7 +77,12 @@ pub fn local(operand: &OsStr, rule: Rule) -> Result<Placed, String> {
     }
     let (before, last) = split(path);
     let name = name(last)?;
-    let parent = if before.is_empty() { Path::new(".") } else { Path::new(OsStr::from_bytes(before)) };
+    let parent: &[u8] = match without_slashes(before) {
+        (b"", false) => b".",
+        (b"", true) => b"/",
+        (parent, _) => parent,
+    };
+    let parent = Path::new(OsStr::from_bytes(parent));
     let mut placed = Placed { parent: Parent::Dir(parent.into()), name: Some(name), fs_root: false, slash };
     let there = match fs::symlink_metadata(OsStr::from_bytes(path)) {
         Ok(there) => there,
@@ -177,7 +182,7 @@ mod tests {
         std::os::unix::fs::symlink("d", dir.path().join("link")).unwrap();
         let at = |name: &str| local(dir.path().join(name).as_os_str(), PLAIN);
         let placed = |name: &str, slash| Placed {
-            parent: Parent::Dir(format!("{}/", dir.path().display()).into()),
+            parent: Parent::Dir(dir.path().into()),
             name: Some(Name::new(name.as_bytes()).unwrap()),
             fs_root: false,
             slash,

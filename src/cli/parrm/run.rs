@@ -1,7 +1,7 @@
 //! One run of parrm: asks where it is to ask, opens the directories of its operands, removes, tells, and reports.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -97,7 +97,15 @@ impl Remover<'_> {
 /// What is to be removed, opened as far as the crew's shape needs it.
 enum Work {
     Groups(Vec<(Group, Option<Volume>)>),
-    List(Volume, bool, bool, Paths),
+    List(Box<Listed>),
+}
+
+/// A list of paths below the volume's root.
+struct Listed {
+    volume: Volume,
+    base_is_root: bool,
+    in_fs_root: bool,
+    paths: Paths,
 }
 
 /// An error ends the run before anything is removed.
@@ -124,7 +132,8 @@ fn remove_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<E
         Work::Groups(groups) => groups.into_iter().for_each(|(group, volume)| {
             remove_group(&mut remover, &mut opener, rule, group, volume);
         }),
-        Work::List(volume, base_is_root, in_fs_root, paths) => {
+        Work::List(list) => {
+            let Listed { volume, base_is_root, in_fs_root, paths } = *list;
             let mut operands = listed(&volume, base_is_root, in_fs_root, paths, &crew);
             remover.remove(&volume, &mut operands);
         }
@@ -132,8 +141,7 @@ fn remove_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<E
     let elapsed = start.elapsed();
     let Remover { total, gone, .. } = remover;
     job.removed = removed(&total);
-    finish(high, session, &crew, total, gone, elapsed, &job.removed);
-    let clean = session.report.failures == 0 && session.report.stopped.is_none() && !console.has_failed();
+    let clean = finish(high, session, &crew, total, gone, elapsed, &job.removed);
     Ok(match caught.signal() {
         Some(signal) => Exit::Signal(signal),
         None if clean => Exit::Success,
@@ -141,6 +149,7 @@ fn remove_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<E
     })
 }
 
+/// Tells what came of it; true when nothing went wrong.
 fn finish(
     high: &High,
     session: &mut Session<'_>,
@@ -149,7 +158,7 @@ fn finish(
     gone: Vec<String>,
     elapsed: Duration,
     removed: &Removed,
-) {
+) -> bool {
     let mut warnings = total.warnings;
     warnings.extend(
         total
@@ -167,13 +176,14 @@ fn finish(
         fatal: None,
     };
     session.fill(crew, flow, ended);
-    session.tell_failures(crew);
+    let clean = session.tell_failures(crew);
     let line = line(removed, elapsed, high.dry_run);
     if high.dry_run {
         session.tell_price(line);
     } else if high.manner.verbose > 0 {
         session.tell_summary(line);
     }
+    clean
 }
 
 /// Opens what the crew's shape depends on: the directory of a list, all exports, and the first of the local directories.
@@ -212,7 +222,7 @@ fn prepare_list(high: &High, opener: &mut Opener, list: &List) -> Result<(Work, 
     };
     let paths = Paths::open(&list.file, list.null)?;
     let shape = volume.limits().shape;
-    Ok((Work::List(volume, base_is_root, in_fs_root, paths), shape))
+    Ok((Work::List(Box::new(Listed { volume, base_is_root, in_fs_root, paths })), shape))
 }
 
 /// The operands of a list; what is refused goes to the crew's report.
@@ -269,7 +279,7 @@ fn remove_group(remover: &mut Remover<'_>, opener: &mut Opener, rule: Rule, grou
 }
 
 /// False when no directory is there, so that nothing in it can be.
-fn path_is_there(path: &PathBuf) -> bool {
+fn path_is_there(path: &Path) -> bool {
     use std::io::ErrorKind::{NotADirectory, NotFound};
     !matches!(std::fs::metadata(path.join(".")), Err(error) if matches!(error.kind(), NotFound | NotADirectory))
 }

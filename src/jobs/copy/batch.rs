@@ -129,11 +129,12 @@ fn look_up_target(ctx: &Ctx<'_>, routes: Routes, known: Vec<Known>, due: &mut Ve
 
 /// What an object of several names is; those that go on like any other come back.
 fn take_role(ctx: &Ctx<'_>, routes: Routes, known: Known, due: &mut Vec<Due<Task>>) -> Option<Known> {
-    let Known { object, node, attr } = known;
+    let Known { mut object, node, attr } = known;
     if attr.nlink < 2 || !ctx.options.preserve.hard_links || ctx.compares() || object.first.is_some() {
         return Some(Known { object, node, attr });
     }
     let dir = object.dir.clone();
+    object.source = Some((node.clone(), attr)); // for one that waits
     let mut object = Some(object);
     let role = ctx.links.meet(&attr, &mut object);
     let mut object = object?; // else it waits

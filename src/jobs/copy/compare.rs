@@ -62,6 +62,10 @@ pub(super) fn equals(ctx: &Ctx<'_>, routes: Routes, equal: Vec<Known>, due: &mut
         let At::Present(_, is) = &known.object.at else { continue };
         let change = match decide::rest(ctx.options, &known.attr, is) {
             Verdict::Attributes(change) => change,
+            Verdict::Replace => {
+                content_differs(ctx, known, due); // made anew, apart from its other names
+                continue;
+            }
             _ => Default::default(),
         };
         setting.push((known, change));

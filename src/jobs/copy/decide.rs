@@ -60,7 +60,12 @@ pub(super) fn verdict(options: &Options, source: &Attr, target: &Attr) -> Verdic
 /// The verdict on an object whose content is equal.
 pub(super) fn rest(options: &Options, source: &Attr, target: &Attr) -> Verdict {
     let change = change(options, source, target);
-    if change.is_empty() { Verdict::Equal } else { Verdict::Attributes(change) }
+    match change {
+        change if change.is_empty() => Verdict::Equal,
+        // Names that the source does not have would change with it.
+        _ if options.preserve.hard_links && target.nlink > source.nlink.max(1) => Verdict::Replace,
+        change => Verdict::Attributes(change),
+    }
 }
 
 /// The attributes in which the target differs.
@@ -171,6 +176,15 @@ mod tests {
             verdict(&options, &source, &target),
             Verdict::Attributes(AttrChange { uid: Some(1), gid: None, mode: Some(0o4755), .. })
         ));
+    }
+
+    #[test]
+    fn what_has_other_names_is_not_changed_under_them() {
+        let options = Options::default();
+        let source = file(1, 1);
+        let target = Attr { nlink: 2, fileid: 0, ..source };
+        assert_eq!(verdict(&options, &source, &target), Verdict::Equal);
+        assert_eq!(verdict(&options, &source, &Attr { mode: 0, ..target }), Verdict::Replace);
     }
 
     #[test]

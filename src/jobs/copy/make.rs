@@ -303,8 +303,19 @@ pub(super) fn complete(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mu
             let reason = "changed while it was read, also the second time; the copy is not of one moment";
             ctx.fail(place.0, place.1, Trouble::Refused(On::Source, reason.into()));
         }
-        end(ctx, object, Some((made.node, made.fileid)), due);
+        let node = settled_node(ctx, routes, &object, &made);
+        end(ctx, object, node.map(|node| (node, made.fileid)), due);
     }
+}
+
+/// The object by its final name, for its other names: a node that is a way from the root ends at the name it was made under.
+fn settled_node(ctx: &Ctx<'_>, routes: Routes, object: &Object, made: &Made) -> Option<Node> {
+    if object.first.is_none() || made.aside.is_none() {
+        return Some(made.node.clone());
+    }
+    let lookup = Call::lookup(&object.dir.made().node, &object.name);
+    // Without it the next name begins anew, as a file of its own.
+    ctx.target.one(routes.target, lookup).found().ok().map(|found| found.node)
 }
 
 /// A name that was to be renamed goes, if it can.
@@ -373,18 +384,6 @@ fn rename(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
         item.known.object.dir.touch();
         if let Err(status) = answer {
             item.trouble = Some(Trouble::Call(On::Target, Proc::Rename, status));
-        } else if item.attr().nlink > 1 {
-            find_again(ctx, routes, item);
         }
-    }
-}
-
-/// Its other names are made from it, and where there are no handles it is not known by its new name yet.
-fn find_again(ctx: &Ctx<'_>, routes: Routes, item: &mut Item) {
-    let lookup = ctx.target.one(routes.target, Call::lookup(item.parent(), &item.known.object.name));
-    match (ctx.target.found(routes.target, &lookup), &mut item.made) {
-        (Ok((node, attr)), Some(made)) => (made.node, made.fileid) = (node, Some(attr.fileid)),
-        (Ok(_), None) => {}
-        (Err(error), _) => item.trouble = Some(Trouble::on_target(error)),
     }
 }

@@ -104,6 +104,9 @@ pub(in crate::jobs) struct Counts {
     pub lost: AtomicBool,
 }
 
+/// Says whether the object of a path may be removed.
+pub(in crate::jobs) type Allow<'a> = dyn Fn(&[u8]) -> bool + Sync + 'a;
+
 /// Removes trees. The embedder's agenda hands it tasks; `step` says what they led to.
 pub(in crate::jobs) struct Engine<'a, T> {
     pub(super) port: Port<'a>,
@@ -115,7 +118,7 @@ pub(in crate::jobs) struct Engine<'a, T> {
     pub(super) tell: &'a (dyn Fn(&[u8], bool) + Sync),
     /// May the object of this path go? Asked for entries below roots, with the root's `skip` taken off. A directory that may
     /// not is not entered. None: all may.
-    pub allow: Option<&'a (dyn Fn(&[u8]) -> bool + Sync)>,
+    pub allow: Option<&'a Allow<'a>>,
     /// How many objects may still be removed; counted down before each removal, and up again when it certainly failed.
     pub may_remove: Option<&'a AtomicI64>,
     /// The mount carries calls out one after the other.
@@ -230,10 +233,10 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
         }
     }
 
-    /// The call that reads a page.
-    pub(super) fn list(&self, dir: &Node, from: Cookie) -> Call<'static> {
+    /// The call that reads a page: of names alone, or of all that is wanted.
+    pub(super) fn list(&self, dir: &Node, from: Cookie, names: bool) -> Call<'static> {
         let want = match self.how.older_than {
-            _ if self.names_only.load(Ordering::Relaxed) => Want::Names,
+            _ if names || self.names_only.load(Ordering::Relaxed) => Want::Names,
             Some(_) => Want::Attributes,
             None => Want::Types,
         };

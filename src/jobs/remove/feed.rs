@@ -79,6 +79,7 @@ fn above(operand: &Operand) -> &[Name] {
 
 impl State<'_> {
     /// Finds the directories that these operands are in, one level of the tree after the other.
+    #[allow(clippy::mutable_key_type)] // a node is hashed and compared by what never changes
     fn resolve(&mut self, engine: &Engine<'_, ()>, batch: &[Operand]) {
         self.known.retain(|_, node| node.is_ok());
         if self.known.len() > KNOWN_MAX {

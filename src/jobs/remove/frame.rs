@@ -6,6 +6,7 @@
 //! and a name of about 40, or as frames of about 250 bytes where they are directories and have been entered: at most
 //! 100 KiB a page. A directory without siblings costs one frame.
 
+use std::hash::{DefaultHasher, Hasher};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -55,12 +56,17 @@ pub(super) mod flag {
     pub const SNAPSHOT: u8 = 32;
     /// It has names of files that some client has open.
     pub const SILLY: u8 = 64;
+    /// It is being listed only to see whether that shows what the listing before skipped.
+    pub const CHECK: u8 = 128;
 }
 
 /// A directory that is being removed; or, at the top, the place of a root in the directory that it is in.
 pub(super) struct Frame<T> {
     /// The directory that it is in; none at the top.
     pub up: Option<Arc<Frame<T>>>,
+    /// An ancestor that directories below are compared with, to find one that contains itself (Brent's algorithm: the marks
+    /// are at depths of powers of two, so a loop of any length is found before it is gone round three times).
+    mark: Option<Arc<Frame<T>>>,
     /// Its name there; none at the top and for a directory that is only emptied.
     pub name: Option<Name>,
     /// At the top.
@@ -82,6 +88,10 @@ pub(super) struct Frame<T> {
     flags: AtomicU8,
     /// Listings begun anew.
     pub passes: AtomicU32,
+    /// Sums over names: of the entries listed, of those removed, and of those that the check showed.
+    listed: AtomicU64,
+    removed: AtomicU64,
+    shown: AtomicU64,
     /// Why it could not be listed, where removing it may succeed all the same.
     pub trouble: OnceLock<Status>,
 }
@@ -99,12 +109,14 @@ impl<T> Frame<T> {
     pub fn dir(up: &Arc<Frame<T>>, name: Option<Name>, node: Node) -> Frame<T> {
         let mut frame = Frame::bare(Some(up.clone()), name, node, up.depth.saturating_add(1));
         frame.skip = up.skip;
+        frame.mark = if up.depth.is_power_of_two() { Some(up.clone()) } else { up.mark.clone() };
         frame
     }
 
     fn bare(up: Option<Arc<Frame<T>>>, name: Option<Name>, node: Node, depth: u32) -> Frame<T> {
         Frame {
             up,
+            mark: None,
             name,
             root: None,
             node,
@@ -118,6 +130,9 @@ impl<T> Frame<T> {
             kept: AtomicU64::new(0),
             flags: AtomicU8::new(0),
             passes: AtomicU32::new(0),
+            listed: AtomicU64::new(0),
+            removed: AtomicU64::new(0),
+            shown: AtomicU64::new(0),
             trouble: OnceLock::new(),
         }
     }
@@ -130,6 +145,12 @@ impl<T> Frame<T> {
         self.flags.load(Ordering::Relaxed) & flag != 0
     }
 
+    /// True when `node`, met in this directory, is known to be above it: only a broken or hostile server says so. Nodes without
+    /// handles cannot be compared; there the kernel sees to it.
+    pub fn is_within(&self, node: &Node) -> bool {
+        self.node == *node || self.mark.as_ref().is_some_and(|mark| mark.node == *node)
+    }
+
     /// The root that this directory is itself; none at the top and below.
     pub fn own_root(&self) -> Option<&Root<T>> {
         self.up.as_ref()?.root.as_deref()
@@ -140,13 +161,47 @@ impl<T> Frame<T> {
         self.name.is_none() || self.own_root().is_some_and(|root| root.contents)
     }
 
+    /// An entry was met in a listing.
+    pub fn note_listed(&self, name: &Name) {
+        let sum = if self.has(flag::CHECK) { &self.shown } else { &self.listed };
+        sum.fetch_add(sum_of(name), Ordering::Relaxed);
+    }
+
+    /// An entry was removed.
+    pub fn note_removed(&self, name: &Name) {
+        self.removed.fetch_add(sum_of(name), Ordering::Relaxed);
+    }
+
+    /// Begins the check. Nothing is under way in it.
+    pub fn check(&self) {
+        self.set(flag::CHECK);
+        self.pending.store(1, Ordering::Relaxed);
+    }
+
+    /// Did the check show nothing new: what was listed less what was removed, or all that was listed (in a dry run, or from a
+    /// client's cache)?
+    pub fn is_checked(&self) -> bool {
+        let get = |sum: &AtomicU64| sum.load(Ordering::Relaxed);
+        let (listed, shown) = (get(&self.listed), get(&self.shown));
+        shown == listed || shown == listed.wrapping_sub(get(&self.removed))
+    }
+
     /// Makes ready for another listing from the start. Nothing is under way in it.
     pub fn renew(&self) {
         self.passes.fetch_add(1, Ordering::Relaxed);
-        self.kept.store(0, Ordering::Relaxed);
+        for sum in [&self.kept, &self.listed, &self.removed, &self.shown] {
+            sum.store(0, Ordering::Relaxed);
+        }
         self.flags.store(0, Ordering::Relaxed);
         self.pending.store(1, Ordering::Relaxed);
     }
+}
+
+/// A name's part in a sum that tells sets of names apart.
+fn sum_of(name: &Name) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(name.as_bytes());
+    hasher.finish()
 }
 
 /// A chain of frames is taken apart one by one: the compiler's way would need stack for each level of the tree.

@@ -2,8 +2,9 @@
 //!
 //! Directories are listed with types, so that nothing is asked of an entry; files go while the listing goes on, and a directory
 //! goes as soon as it is empty. n files in d directories cost n REMOVE, d RMDIR, the pages of the listings and one LOOKUP for each
-//! operand. A directory is listed again only when RMDIR says that something is in it although something was removed, when a
-//! cookie went stale, or when something in it is kept and only another listing tells whether the first one skipped entries.
+//! operand. A directory is listed again only when RMDIR says that something is in it although something was removed, or when a
+//! cookie went stale. Where it stays, because it or something in it is kept, and had several pages, no RMDIR tells whether the
+//! listing skipped entries; then its names are listed once more, and removed from only if that shows new ones.
 //!
 //! Nothing but what is below the operands is touched: objects are reached by node and name, a symbolic link is removed and never
 //! followed. What fails is told by path, once, and its parents stay without a word. Memory is bounded by the depth of the tree
@@ -78,7 +79,7 @@ pub struct Summary {
     pub dirs: u64,
     /// Objects left alone because the options say so.
     pub kept: u64,
-    /// Directories that were listed again because RMDIR found something in them, or because a cookie was stale.
+    /// Directories that were listed again because something was left in them, or because a cookie was stale.
     pub relisted: u64,
     /// Names like `.nfs0000...`: files that some client still has open, removed or not; the first ones.
     pub leftovers: Vec<Vec<u8>>,

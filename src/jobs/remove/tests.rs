@@ -55,6 +55,13 @@ fn remove_top(memory: &Arc<MemoryMount>, shape: (usize, usize)) -> (Summary, usi
     ran
 }
 
+/// What `frame` says of memory.
+#[test]
+fn tasks_and_frames_are_small() {
+    let (task, frame) = (size_of::<Task<()>>(), size_of::<Frame<()>>());
+    assert!(task <= 56 && frame <= 280, "{task} {frame}");
+}
+
 /// Entries of a page of 64 KiB with names of at least 4 bytes (24 + 164 + 4 bytes each).
 const PAGE_ENTRIES: usize = (64 << 10) / 192;
 

@@ -40,7 +40,7 @@ impl<T> Step<T> {
             Step::Look { node: Some(node), .. } => Call::get_attr(node),
             Step::Look { up, name: Some(name), .. } => Call::lookup(&up.node, name),
             Step::Look { up, .. } => Call::get_attr(&up.node),
-            Step::List { frame, from, .. } => engine.list(&frame.node, *from),
+            Step::List { frame, from, .. } => engine.list(&frame.node, *from, frame.has(flag::CHECK)),
             Step::Remove { up, name, .. } => Call::remove(&up.node, name),
             Step::RmDir { frame } => match (&frame.up, &frame.name) {
                 (Some(up), Some(name)) => Call::rmdir(&up.node, name),
@@ -193,6 +193,10 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             return self.refuse(up, name.as_ref(), "skipping it, since it's on a different device");
         }
         let root = up.root.as_deref();
+        // A directory that is only emptied is its own place.
+        if name.is_some() && up.is_within(&node) {
+            return self.refuse(up, name.as_ref(), "a directory that contains itself");
+        }
         let listed = !self.engine.how.empty_only || root.is_some_and(|root| root.contents || root.name.is_none());
         let mut frame = Frame::dir(up, name, node);
         frame.fsid = met.fsid;
@@ -234,8 +238,12 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
                 return self.off(frame);
             }
         };
-        frame.pending.fetch_add(page.entries.len(), Ordering::Relaxed);
-        for entry in page.entries {
+        if self.may_stay(&frame) {
+            page.entries.iter().for_each(|entry| frame.note_listed(&entry.name));
+        }
+        let entries = if frame.has(flag::CHECK) { Vec::new() } else { page.entries };
+        frame.pending.fetch_add(entries.len(), Ordering::Relaxed);
+        for entry in entries {
             let allow = self.engine.allow;
             if allow.is_some_and(|allow| !allow(self.cursor.below(&frame, &entry.name))) {
                 self.keep(&frame);
@@ -319,6 +327,11 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         }
     }
 
+    /// May it be that this directory is left for other reasons than failures?
+    fn may_stay(&self, frame: &Frame<T>) -> bool {
+        frame.stays() || self.engine.allow.is_some() || self.engine.how.older_than.is_some()
+    }
+
     fn list_again(&mut self, frame: &Arc<Frame<T>>) {
         frame.renew();
         self.push(Step::List { frame: frame.clone(), from: Cookie::default(), route: None });
@@ -329,6 +342,9 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         self.engine.live.objects.fetch_add(1, Ordering::Relaxed);
         (self.engine.tell)(self.cursor.path(&up, name), is_dir);
         up.set(flag::REMOVED);
+        if let Some(name) = name.filter(|_| self.may_stay(&up)) {
+            up.note_removed(name);
+        }
         self.off(up);
     }
 
@@ -408,7 +424,13 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             self.engine.counts.held_back.fetch_add(u64::from(next), Ordering::Relaxed);
         } else if kept > 0 || frame.young || frame.stays() {
             // No RMDIR will say whether the listing skipped entries, as those do whose cookies shift when entries go.
-            if progress && frame.has(flag::PAGES) {
+            if !frame.has(flag::CHECK) && progress && frame.has(flag::PAGES) {
+                frame.check();
+                self.push(Step::List { frame: frame.clone(), from: Cookie::default(), route: None });
+                return None;
+            }
+            if frame.has(flag::CHECK) && progress && !frame.is_checked() {
+                self.engine.counts.relisted.fetch_add(1, Ordering::Relaxed);
                 self.list_again(frame);
                 return None;
             }
