@@ -317,7 +317,7 @@ fn deeds_and_costs_are_told_where_they_are_asked_for() {
         assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
     }
     let ran = bench.run_as("parcp --stats --info=progress2 s d").ok();
-    assert!(ran.stdout.is_empty() && ran.stderr.contains("5 equal"), "{ran:?}");
+    assert!(ran.stdout.is_empty() && ran.stderr.contains("8 equal"), "{ran:?}");
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     Ran::of(bench.command_as("parcp", ["-v", "s", "e"]).stdout(writer).output().unwrap()).ok();

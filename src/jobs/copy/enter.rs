@@ -214,7 +214,11 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
     let mut setting = Vec::new();
     let mut calls: Vec<Call<'_>> = Vec::new();
     for dir in &over {
-        if let Some(change) = last_change(ctx, dir) {
+        let change = last_change(ctx, dir);
+        if change.is_none() && !ctx.later && !dir.is_partial() && dir.entered().is_some_and(|made| made.was.is_some()) {
+            add(&ctx.counts.unchanged, 1);
+        }
+        if let Some(change) = change {
             if ctx.xattrs {
                 xattrs::carry(ctx, route, (&dir.source, &dir.made().node), !dir.is_fresh(), (dir, None));
             }
