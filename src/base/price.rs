@@ -22,7 +22,15 @@ impl PriceList {
         let mut base = [0; Proc::COUNT];
         for proc in Proc::ALL {
             base[proc as usize] = match proc {
-                Proc::Null => 0,
+                // Beyond NFSv3: no mount target serves them.
+                Proc::Null
+                | Proc::Seek
+                | Proc::Copy
+                | Proc::IoAdvise
+                | Proc::ListXattrs
+                | Proc::GetXattr
+                | Proc::SetXattr
+                | Proc::RemoveXattr => 0,
                 Proc::Access
                 | Proc::Commit
                 | Proc::FsInfo

@@ -1,8 +1,9 @@
-//! The 22 procedures of NFSv3 (RFC 1813, section 3.3): the vocabulary of every count in parfs.
+//! The 22 procedures of NFSv3 (RFC 1813, section 3.3), and those of NFSv4.2 (RFC 7862, RFC 8276) that local file systems
+//! have as well: the vocabulary of every count in parfs.
 
 use std::fmt;
 
-/// One of NFSv3's 22 procedures; the discriminant is its number on the wire.
+/// One of NFSv3's 22 procedures, whose discriminant is its number on the wire, or an operation beyond NFSv3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 #[allow(missing_docs)] // the names are the RFC's
@@ -29,11 +30,21 @@ pub enum Proc {
     FsInfo = 19,
     PathConf = 20,
     Commit = 21,
+    Seek = 22,
+    Copy = 23,
+    IoAdvise = 24,
+    ListXattrs = 25,
+    GetXattr = 26,
+    SetXattr = 27,
+    RemoveXattr = 28,
 }
 
 impl Proc {
     /// How many procedures there are; the length of every table indexed by one.
-    pub const COUNT: usize = 22;
+    pub const COUNT: usize = 29;
+
+    /// How many of them NFSv3 has: the first ones.
+    pub const NFS3_COUNT: usize = 22;
 
     /// All of them, in the order of their numbers.
     pub const ALL: [Proc; Proc::COUNT] = [
@@ -59,11 +70,23 @@ impl Proc {
         Proc::FsInfo,
         Proc::PathConf,
         Proc::Commit,
+        Proc::Seek,
+        Proc::Copy,
+        Proc::IoAdvise,
+        Proc::ListXattrs,
+        Proc::GetXattr,
+        Proc::SetXattr,
+        Proc::RemoveXattr,
     ];
 
     /// The procedure with this number on the wire.
     pub fn from_number(number: u32) -> Option<Proc> {
-        Proc::ALL.get(usize::try_from(number).ok()?).copied()
+        Proc::ALL[..Proc::NFS3_COUNT].get(usize::try_from(number).ok()?).copied()
+    }
+
+    /// True for the procedures of NFSv3.
+    pub fn is_nfs3(self) -> bool {
+        (self as usize) < Proc::NFS3_COUNT
     }
 
     /// The RFC's spelling, as `mountstats` and `nfsstat` print it.
@@ -91,6 +114,13 @@ impl Proc {
             Proc::FsInfo => "FSINFO",
             Proc::PathConf => "PATHCONF",
             Proc::Commit => "COMMIT",
+            Proc::Seek => "SEEK",
+            Proc::Copy => "COPY",
+            Proc::IoAdvise => "IO_ADVISE",
+            Proc::ListXattrs => "LISTXATTRS",
+            Proc::GetXattr => "GETXATTR",
+            Proc::SetXattr => "SETXATTR",
+            Proc::RemoveXattr => "REMOVEXATTR",
         }
     }
 
@@ -114,7 +144,7 @@ mod tests {
     fn numbers_and_names_are_inverse() {
         for (i, p) in Proc::ALL.into_iter().enumerate() {
             assert_eq!(p as usize, i);
-            assert_eq!(Proc::from_number(i as u32), Some(p));
+            assert_eq!(Proc::from_number(i as u32), Some(p).filter(|p| p.is_nfs3()));
             assert_eq!(Proc::from_name(&p.name().to_lowercase()), Some(p));
         }
         assert_eq!(Proc::from_number(22), None);

@@ -4,11 +4,14 @@
 //! written to stderr is lost; there is nobody left to tell.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::ProgressBar;
+
+/// Bytes read of an answer.
+const ANSWER_BYTES_MAX: u64 = 4096;
 
 /// Bytes of a path in GNU tar's listing style: printable UTF-8 as it is, a backslash doubled, the control characters
 /// that C has letters for with those, every other byte as `\ooo`.
@@ -88,6 +91,14 @@ impl Console {
     /// A message on stderr: `partar: text`.
     pub fn message(&self, text: impl fmt::Display) {
         self.line(format_args!("{}: {text}", self.program));
+    }
+
+    /// Asks on stderr and reads a line from stdin: does it begin with `y`?
+    pub fn ask(&self, question: &str) -> bool {
+        let _lost = write!(io::stderr().lock(), "{}: {question}", self.program);
+        let mut answer = Vec::new();
+        let read = io::stdin().lock().take(ANSWER_BYTES_MAX).read_until(b'\n', &mut answer);
+        read.is_ok() && matches!(answer.first(), Some(b'y' | b'Y'))
     }
 
     /// A line on stdout; buffered unless stdout is a terminal.

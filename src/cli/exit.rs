@@ -7,7 +7,9 @@ use std::process::ExitCode;
 pub enum Exit {
     /// All was done.
     Success,
-    /// A usage error, a fatal error, or any object failed: GNU tar's 2.
+    /// parcp, parrm: something failed, is left undone or differs; cp's, rm's and diff's 1.
+    Partly,
+    /// A usage error; of partar also a fatal error and any object that failed: GNU tar's 2.
     Failure,
     /// Stopped by this signal, in order: 128 and the signal's number, as a shell reports it.
     Signal(i32),
@@ -18,6 +20,7 @@ impl Exit {
     pub fn number(self) -> u8 {
         match self {
             Exit::Success => 0,
+            Exit::Partly => 1,
             Exit::Failure => 2,
             Exit::Signal(signal) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
         }
@@ -36,7 +39,7 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_tar_and_the_shell() {
-        let ends = [Exit::Success, Exit::Failure, Exit::Signal(2), Exit::Signal(15)];
-        assert_eq!(ends.map(Exit::number), [0, 2, 130, 143]);
+        let ends = [Exit::Success, Exit::Partly, Exit::Failure, Exit::Signal(2), Exit::Signal(15)];
+        assert_eq!(ends.map(Exit::number), [0, 1, 2, 130, 143]);
     }
 }

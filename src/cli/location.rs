@@ -1,7 +1,8 @@
 //! Where files go, as typed: a directory of this host, or an NFSv3 export.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use crate::mounts::nfs::{Url, UrlError};
 
@@ -32,6 +33,13 @@ impl Location {
     }
 }
 
+/// True when the local directory `path` is the root of a mounted file system: it is on another device than what is above
+/// it, or nothing is. False also for what cannot be looked at.
+pub fn is_fs_root(path: &Path) -> bool {
+    let (Ok(here), Ok(above)) = (std::fs::metadata(path), std::fs::metadata(path.join(".."))) else { return false };
+    here.dev() != above.dev() || here.ino() == above.ino()
+}
+
 impl std::fmt::Display for Location {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -44,6 +52,14 @@ impl std::fmt::Display for Location {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn roots_of_file_systems_are_known() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("d")).unwrap();
+        assert!(is_fs_root(Path::new("/")) && is_fs_root(Path::new("/proc")) && is_fs_root(Path::new("/proc/.")));
+        assert!(!is_fs_root(&dir.path().join("d")) && !is_fs_root(&dir.path().join("absent")));
+    }
 
     #[test]
     fn urls_and_directories() {

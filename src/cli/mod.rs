@@ -2,20 +2,32 @@
 //!
 //! Each command has what was typed (clap's output) and what it means; only the second looks at the host.
 
+pub mod bound;
 pub mod console;
 pub mod demo;
 pub mod exit;
+pub mod exports;
+pub mod flags;
 pub mod footprint;
+pub mod host;
+pub mod lists;
 pub mod location;
+pub mod meter;
 pub mod old_style;
 pub mod open;
 pub mod owners;
+pub mod parcp;
+pub mod parrm;
 pub mod partar;
+pub mod program;
 pub mod progress;
 pub mod readahead;
+pub mod refused;
 pub mod report;
+pub mod session;
 pub mod signals;
 pub mod sim;
+pub mod summary;
 pub mod table;
 
 use std::ffi::{OsStr, OsString};
@@ -33,6 +45,8 @@ Usage: parfs COMMAND [ARGUMENT...]
 
 Commands:
   partar, tar  Extract tar archives with many NFS operations in flight (also by a link named partar)
+  parcp, cp    Copy trees with many NFS operations in flight (also by a link named parcp)
+  parrm, rm    Remove trees with many NFS operations in flight (also by a link named parrm)
   sim          Serve NFSv3 on the loopback as a mount target would, with its latency, ceilings and faults
   demo         Show what parallel extraction gains, against simulated mount targets, in a minute
 
@@ -44,7 +58,7 @@ Options:
 ";
 
 /// Commands and links that parfs is to have and has not yet.
-const LATER: [&str; 6] = ["parcp", "parrm", "parload", "plan", "load", "doctor"];
+const LATER: [&str; 4] = ["parload", "plan", "load", "doctor"];
 
 /// The version line of `program`.
 pub fn version(program: &str) -> String {
@@ -59,6 +73,8 @@ pub fn run(args: Vec<OsString>) -> Exit {
     let rest: Vec<OsString> = args.collect();
     match name.as_str() {
         "partar" => partar::run(rest),
+        "parcp" => parcp::run(rest),
+        "parrm" => parrm::run(rest),
         later if LATER.contains(&later) => refuse(format_args!("{later} is not in this version")),
         _ => command(rest),
     }
@@ -74,6 +90,8 @@ fn command(args: Vec<OsString>) -> Exit {
     let rest = rest.collect();
     match first.to_string_lossy().as_ref() {
         "partar" | "tar" => partar::run(rest),
+        "parcp" | "cp" => parcp::run(rest),
+        "parrm" | "rm" => parrm::run(rest),
         "sim" => sim::run(rest),
         "demo" => demo::run(rest),
         "--help" | "-h" | "help" => shown(&console, HELP.trim_end()),

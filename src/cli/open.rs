@@ -1,64 +1,123 @@
 //! Opening what a command line names: the volume with its counters and ceilings, and the archive.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::archive::{Codec, Input, ReadAt};
 use crate::base::PriceList;
 use crate::base::price::Ceiling;
 use crate::crew::Stop;
-use crate::mounts::LocalMount;
-use crate::mounts::nfs;
-use crate::storage::{Ledger, Mount, Spread, Tap, Tapped, Throttle, Volume};
+use crate::mounts::nfs::{self, NfsMount};
+use crate::mounts::{LocalMount, ShadowMount};
+use crate::storage::{Mount, Spread, Tap, Tapped, Throttle, Volume};
 
 use super::console::reason;
 use super::location::Location;
+use super::meter::{Meter, Meters, Role};
 use super::readahead::ReadAhead;
-use super::report::Meter;
 
 /// What statfs(2) says of a kernel's NFS mount.
 const NFS_SUPER_MAGIC: rustix::fs::FsWord = 0x6969;
 
-/// A volume and the counters of its targets, in the volume's order.
-pub struct Opened {
-    /// The volume; each target counted and, where asked, held under a ceiling.
-    pub volume: Volume,
-    /// One for each target.
-    pub meters: Vec<Meter>,
+/// Opens volumes whose targets are counted and, where asked, held under a ceiling; one target has one clock, however many
+/// volumes and sides it is in.
+pub struct Opener {
+    held: Option<Ceiling>,
+    meters: Meters,
+    throttles: HashMap<String, Arc<Throttle>>,
+    rehearsal: Option<Rehearsal>,
 }
 
-/// Opens `location`. An error is `NAME: CALL: reason`.
-pub fn volume(location: &Location, held: Option<Ceiling>) -> Result<Opened, String> {
-    let mut is_nfs = true;
-    let (mounts, nfs): (Vec<Arc<dyn Mount>>, Vec<Arc<nfs::NfsMount>>) = match location {
-        Location::Dir(path) => {
-            let failed = |error| format!("{}: Cannot open: {}", path.display(), reason(&error));
-            let mount = LocalMount::open(path).map_err(failed)?;
-            is_nfs = rustix::fs::statfs(path).is_ok_and(|stat| stat.f_type == NFS_SUPER_MAGIC);
-            (vec![Arc::new(mount)], Vec::new())
-        }
-        Location::Nfs(url, text) => {
-            let nfs = nfs::attach(url).map_err(|error| format!("{text}: Cannot mount: {error}"))?;
-            (nfs.iter().map(|mount| mount.clone() as Arc<dyn Mount>).collect(), nfs)
-        }
-    };
-    let mut meters = Vec::new();
-    let mut tapped: Vec<Arc<dyn Mount>> = Vec::new();
-    for (i, mount) in mounts.into_iter().enumerate() {
-        let ledger = Arc::new(Ledger::default());
-        meters.push(Meter { label: mount.label(), ledger: ledger.clone(), nfs: nfs.get(i).cloned(), is_nfs });
-        // The throttle is outside the ledger: the time it holds a window back is not the target's latency.
-        let mut taps: Vec<Arc<dyn Tap>> = Vec::new();
-        if let Some(ceiling) = held {
-            taps.push(Arc::new(Throttle::new(ceiling, PriceList::oci())));
-        }
-        taps.push(ledger);
-        tapped.push(Arc::new(Tapped::new(mount, taps)));
+/// A run that changes nothing: what it would ask is asked of shadows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rehearsal {
+    /// No file is read either.
+    Unread,
+    /// Files are read, for a job that compares them.
+    Reading,
+}
+
+impl Opener {
+    /// Counts into `meters`; holds each target under `held`.
+    pub fn new(held: Option<Ceiling>, meters: Meters) -> Opener {
+        Opener { held, meters, throttles: HashMap::new(), rehearsal: None }
     }
-    Ok(Opened { volume: Volume::new(tapped, Spread::default()), meters })
+
+    /// From now on volumes are opened for a rehearsal, where one is given.
+    pub fn rehearse(mut self, rehearsal: Option<Rehearsal>) -> Opener {
+        self.rehearsal = rehearsal;
+        self
+    }
+
+    /// Opens `location`, on the side of `role`. An error is `NAME: CALL: reason`.
+    pub fn volume(&mut self, location: &Location, role: Option<Role>) -> Result<Volume, String> {
+        match location {
+            Location::Dir(path) => self.local(path, role, &[]),
+            Location::Nfs(url, text) => {
+                let mounts = nfs::attach(url).map_err(|error| format!("{text}: Cannot mount: {error}"))?;
+                Ok(self.attached(mounts, role, &[]))
+            }
+        }
+    }
+
+    /// Opens the directory `path`, with the taps `more` before its own.
+    pub fn local(&mut self, path: &Path, role: Option<Role>, more: &[Arc<dyn Tap>]) -> Result<Volume, String> {
+        let failed = |error: io::Error| format!("{}: Cannot open: {}", path.display(), reason(&error));
+        let mount = LocalMount::open(path).map_err(failed)?;
+        let device = std::fs::metadata(path).map_err(failed)?.dev();
+        let meter = Meter {
+            label: mount.label(),
+            ledger: Arc::default(),
+            nfs: Vec::new(),
+            is_nfs: rustix::fs::statfs(path).is_ok_and(|stat| stat.f_type == NFS_SUPER_MAGIC),
+            role,
+            key: format!("device {device}"),
+        };
+        Ok(self.tapped(vec![(Arc::new(mount), meter)], more))
+    }
+
+    /// A volume of these targets, with the taps `more` before their own.
+    pub fn attached(&mut self, mounts: Vec<Arc<NfsMount>>, role: Option<Role>, more: &[Arc<dyn Tap>]) -> Volume {
+        let metered = mounts.into_iter().map(|mount| {
+            let (label, nfs) = (mount.label(), vec![mount.clone()]);
+            let meter = Meter { key: label.clone(), label, ledger: Arc::default(), nfs, is_nfs: true, role };
+            (mount as Arc<dyn Mount>, meter)
+        });
+        self.tapped(metered.collect(), more)
+    }
+
+    fn tapped(&mut self, mounts: Vec<(Arc<dyn Mount>, Meter)>, more: &[Arc<dyn Tap>]) -> Volume {
+        let (mut mounts, meters): (Vec<_>, Vec<_>) = mounts.into_iter().unzip();
+        // A throttle is outside the ledger: the time it holds a window back is not the target's latency. In a rehearsal it
+        // holds what is really asked, under the shadow.
+        let mut throttle = |meter: &Meter| -> Option<Arc<dyn Tap>> {
+            let ceiling = self.held?;
+            let new = || Arc::new(Throttle::new(ceiling, PriceList::oci()));
+            Some(self.throttles.entry(meter.key.clone()).or_insert_with(new).clone())
+        };
+        let throttles: Vec<Option<Arc<dyn Tap>>> = meters.iter().map(&mut throttle).collect();
+        if let Some(rehearsal) = self.rehearsal {
+            let shadow = |shadow: ShadowMount| -> Arc<dyn Mount> {
+                Arc::new(if rehearsal == Rehearsal::Reading { shadow.reading() } else { shadow })
+            };
+            let held = mounts.into_iter().zip(&throttles).map(|(mount, throttle)| -> Arc<dyn Mount> {
+                Arc::new(Tapped::new(mount, throttle.iter().cloned().collect()))
+            });
+            mounts = ShadowMount::all(held).into_iter().map(shadow).collect();
+        }
+        let is_real = self.rehearsal.is_none();
+        let tapped =
+            mounts.into_iter().zip(meters).zip(throttles).map(|((mount, meter), throttle)| -> Arc<dyn Mount> {
+                let before = more.iter().cloned().chain(throttle).filter(|_| is_real);
+                let taps = before.chain([self.meters.ledger(meter) as Arc<dyn Tap>]).collect();
+                Arc::new(Tapped::new(mount, taps))
+            });
+        Volume::new(tapped.collect(), Spread::default())
+    }
 }
 
 /// Which archive.

@@ -15,10 +15,10 @@ use crate::base::PriceList;
 use crate::base::price::Ceiling;
 use crate::base::units::{bytes_shown, grouped};
 use crate::crew::Budget;
-use crate::jobs::extract::Live;
+use crate::jobs::Live;
 
 use super::console::Console;
-use super::report::Meter;
+use super::meter::{Meter, Meters, Role};
 
 const SAMPLE_EVERY: Duration = Duration::from_millis(200);
 
@@ -32,8 +32,8 @@ const TARGETS_SHOWN_MAX: usize = 8;
 #[derive(Clone, Debug)]
 struct Sample {
     at: Instant,
-    members: u64,
-    iops: Vec<u64>,
+    objects: u64,
+    iops: Vec<(Option<Role>, u64)>,
 }
 
 /// A running progress display.
@@ -44,8 +44,15 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Starts to show `live` and `meters`; `budget` knows what was read but is not written.
-    pub fn start(console: Arc<Console>, live: Arc<Live>, meters: Vec<Meter>, budget: Budget) -> Progress {
+    /// Starts to show `live`, whose objects are `noun`, and `meters`; `budget` knows what was read but is not written.
+    pub fn start(
+        console: &Arc<Console>,
+        live: Arc<Live>,
+        meters: Meters,
+        budget: Budget,
+        noun: &'static str,
+    ) -> Progress {
+        let console = console.clone();
         let ceiling = Ceiling::oci();
         let (ended, end) = channel();
         let terminal = std::io::stderr().is_terminal();
@@ -55,7 +62,7 @@ impl Progress {
         let show = move || {
             let mut samples = VecDeque::with_capacity(SAMPLES);
             // Without a first sample the first line would tell of no rate.
-            samples.push_back(sample(&live, &meters));
+            samples.push_back(sample(&live, &meters.list()));
             for tick in 1u64.. {
                 if end.recv_timeout(SAMPLE_EVERY) != Err(RecvTimeoutError::Timeout) {
                     return;
@@ -63,8 +70,8 @@ impl Progress {
                 if samples.len() == SAMPLES {
                     samples.pop_front();
                 }
-                samples.push_back(sample(&live, &meters));
-                let text = text(&samples, live.bytes.load(Ordering::Relaxed), ceiling);
+                samples.push_back(sample(&live, &meters.list()));
+                let text = text(&samples, noun, live.bytes.load(Ordering::Relaxed), ceiling);
                 match &bar {
                     Some(bar) => {
                         bar.set_position(done_bytes(&live, budget.held()));
@@ -111,31 +118,43 @@ fn bar(total_bytes: u64) -> ProgressBar {
 /// a large file is written; members have a header of 512 bytes each.
 fn done_bytes(live: &Live, held: u64) -> u64 {
     let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-    let written = get(&live.bytes) + 512 * get(&live.members);
+    let written = get(&live.bytes) + 512 * get(&live.objects);
     get(&live.archive_bytes).saturating_sub(held).max(written).min(get(&live.total_bytes))
 }
 
 fn sample(live: &Live, meters: &[Meter]) -> Sample {
     let list = PriceList::oci();
-    let iops = meters.iter().map(|meter| meter.ledger.tally().price(&list)).collect();
-    Sample { at: Instant::now(), members: live.members.load(Ordering::Relaxed), iops }
+    let iops = meters.iter().map(|meter| (meter.role, meter.ledger.tally().price(&list))).collect();
+    Sample { at: Instant::now(), objects: live.objects.load(Ordering::Relaxed), iops }
 }
 
-fn text(samples: &VecDeque<Sample>, bytes: u64, ceiling: Ceiling) -> String {
+fn text(samples: &VecDeque<Sample>, noun: &str, bytes: u64, ceiling: Ceiling) -> String {
     let (Some(first), Some(last)) = (samples.front(), samples.back()) else { return String::new() };
     let seconds = (last.at - first.at).as_secs_f64();
     let rate = |now: u64, then: u64| if seconds > 0.0 { now.saturating_sub(then) as f64 / seconds } else { 0.0 };
-    let members = rate(last.members, first.members);
-    let iops: Vec<f64> = last.iops.iter().zip(&first.iops).map(|(&now, &then)| rate(now, then)).collect();
-    format!(
-        "{} members, {}, {}/s, {} IOPS ({} of {})",
-        grouped(last.members),
+    // A target that joined meanwhile had nothing before.
+    let then = first.iops.iter().map(|(_, iops)| *iops).chain(std::iter::repeat(0));
+    let iops: Vec<(Option<Role>, f64)> =
+        last.iops.iter().zip(then).map(|(&(role, now), then)| (role, rate(now, then))).collect();
+    let mut text = format!(
+        "{} {noun}, {}, {}/s",
+        grouped(last.objects),
         bytes_shown(bytes),
-        grouped(members as u64),
-        grouped(iops.iter().sum::<f64>() as u64),
-        shares(&iops, ceiling),
-        grouped(ceiling.iops as u64)
-    )
+        grouped(rate(last.objects, first.objects) as u64),
+    );
+    for role in [None, Some(Role::Source), Some(Role::Destination)] {
+        let of_role: Vec<f64> = iops.iter().filter(|(of, _)| *of == role).map(|(_, iops)| *iops).collect();
+        if !of_role.is_empty() {
+            text += &format!(
+                ", {}{} IOPS ({} of {})",
+                role.map_or_else(String::new, |role| format!("{} ", role.name())),
+                grouped(of_role.iter().sum::<f64>() as u64),
+                shares(&of_role, ceiling),
+                grouped(ceiling.iops as u64)
+            );
+        }
+    }
+    text
 }
 
 fn shares(iops: &[f64], ceiling: Ceiling) -> String {
@@ -160,7 +179,7 @@ mod tests {
         assert_eq!(done_bytes(&live, 4_000_000), 1_000_000);
         // A large file is being written: what was read of it is told when it is over.
         live.bytes.store(7_000_000, Ordering::Relaxed);
-        live.members.store(10, Ordering::Relaxed);
+        live.objects.store(10, Ordering::Relaxed);
         assert_eq!(done_bytes(&live, 4_000_000), 7_005_120);
         live.bytes.store(20_000_000, Ordering::Relaxed);
         assert_eq!(done_bytes(&live, 0), 10_000_000);
@@ -169,12 +188,25 @@ mod tests {
     #[test]
     fn rates_are_taken_over_the_window_of_samples() {
         let at = Instant::now();
-        let sample =
-            |s, members, iops: &[u64]| Sample { at: at + Duration::from_secs(s), members, iops: iops.to_vec() };
-        let samples = VecDeque::from([sample(0, 1_000, &[0, 10_000]), sample(2, 11_000, &[50_000, 100_000])]);
+        let sample = |s, objects, iops: &[(Option<Role>, u64)]| Sample {
+            at: at + Duration::from_secs(s),
+            objects,
+            iops: iops.to_vec(),
+        };
+        let samples = VecDeque::from([
+            sample(0, 1_000, &[(None, 0), (None, 10_000)]),
+            sample(2, 11_000, &[(None, 50_000), (None, 100_000)]),
+        ]);
         assert_eq!(
-            text(&samples, 1_500_000, Ceiling::oci()),
+            text(&samples, "members", 1_500_000, Ceiling::oci()),
             "11,000 members, 1.50 MB, 5,000/s, 70,000 IOPS (50 %, 90 % of 50,000)"
+        );
+        let (source, destination) = (Some(Role::Source), Some(Role::Destination));
+        let samples =
+            VecDeque::from([sample(0, 0, &[(source, 0)]), sample(1, 10, &[(source, 5_000), (destination, 25_000)])]);
+        assert_eq!(
+            text(&samples, "files", 5, Ceiling::oci()),
+            "10 files, 5 B, 10/s, source 5,000 IOPS (10 % of 50,000), destination 25,000 IOPS (50 % of 50,000)"
         );
         assert_eq!(shares(&[5_000.0; 9], Ceiling::oci()), "10 % to 10 %");
     }

@@ -1,6 +1,7 @@
 //! Who does the work: a crew of lanes (threads), the bytes they may hold, when they stop, what failed, and in which
 //! order completions are told. Knows no storage but the numbers of a `Shape`, no mounts, and draws nothing.
 
+pub mod agenda;
 pub mod budget;
 pub mod flight;
 pub mod report;
@@ -11,6 +12,7 @@ use thiserror::Error;
 
 use crate::storage::Shape;
 
+pub use agenda::{Agenda, Class, Due};
 pub use budget::{Budget, Permit};
 pub use flight::{Flight, Ticket};
 pub use report::Report;

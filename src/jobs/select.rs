@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use thiserror::Error;
 
 /// Why a pattern cannot be used.
@@ -48,6 +48,11 @@ impl Selection {
             selection.literal = literal.collect();
         }
         Ok(selection)
+    }
+
+    /// True when it selects everything.
+    pub fn is_everything(&self) -> bool {
+        self.excludes.is_empty() && self.operands.is_empty()
     }
 
     /// A record of which operands have matched nothing yet.
@@ -106,19 +111,28 @@ fn normal(path: &[u8]) -> Vec<u8> {
 fn globs(patterns: &[String], anywhere: bool) -> Result<GlobSet, BadPattern> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
-        let bad = |e: globset::Error| BadPattern { pattern: pattern.clone(), reason: e.kind().to_string() };
-        let text = as_glob(if anywhere { pattern } else { pattern.trim_end_matches('/') });
-        let mut forms = vec![text.clone(), format!("{text}/*")];
-        // Paths come without the `./` that they may begin with, so this is their start.
-        if anywhere && !pattern.starts_with("./") {
-            forms.extend([format!("*/{text}"), format!("*/{text}/*")]);
-        }
-        for form in forms {
-            let glob = GlobBuilder::new(&form).literal_separator(false).backslash_escape(true).build().map_err(bad)?;
+        forms(pattern, anywhere, true)?.into_iter().for_each(|glob| {
             set.add(glob);
-        }
+        });
     }
     set.build().map_err(|e| BadPattern { pattern: patterns.join(" "), reason: e.to_string() })
+}
+
+/// A pattern's globs: at the start, with `anywhere` after any slash, and with `below` for what is below a match.
+fn forms(pattern: &str, anywhere: bool, below: bool) -> Result<Vec<Glob>, BadPattern> {
+    let bad = |e: globset::Error| BadPattern { pattern: pattern.into(), reason: e.kind().to_string() };
+    let text = as_glob(if anywhere { pattern } else { pattern.trim_end_matches('/') });
+    let mut forms = vec![text.clone()];
+    // Paths come without the `./` that they may begin with, so this is their start.
+    if anywhere && !pattern.starts_with("./") {
+        forms.push(format!("*/{text}"));
+    }
+    if below {
+        forms.extend(forms.clone().into_iter().map(|form| format!("{form}/*")));
+    }
+    let glob =
+        |form: String| GlobBuilder::new(&form).literal_separator(false).backslash_escape(true).build().map_err(bad);
+    forms.into_iter().map(glob).collect()
 }
 
 /// A shell pattern in globset's words: braces are not special, and a run of stars is one.
@@ -136,6 +150,48 @@ fn as_glob(pattern: &str) -> String {
         escaped = c == '\\' && !escaped;
     }
     glob
+}
+
+/// Ordered rules of what a copy leaves out, as rsync's: the first one that matches decides, and what none matches is
+/// copied. A pattern matches anywhere below the root, as [`Selection`]'s exclude patterns do; what is below an excluded
+/// directory is never met.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    globs: GlobSet,
+    /// For each glob: the rule it belongs to. For each rule: does it include?
+    rules: Vec<(usize, bool)>,
+}
+
+impl Rules {
+    /// Rules in the order they were given: (include, pattern).
+    pub fn new(rules: &[(bool, String)]) -> Result<Rules, BadPattern> {
+        let mut set = GlobSetBuilder::new();
+        let mut of_glob = Vec::new();
+        for (i, (include, pattern)) in rules.iter().enumerate() {
+            for glob in forms(pattern, true, !include)? {
+                set.add(glob);
+                of_glob.push((i, *include));
+            }
+        }
+        let patterns = || rules.iter().map(|(_, p)| p.as_str()).collect::<Vec<_>>().join(" ");
+        let globs = set.build().map_err(|e| BadPattern { pattern: patterns(), reason: e.to_string() })?;
+        Ok(Rules { globs, rules: of_glob })
+    }
+
+    /// Is the object of this path, relative to the root, to be copied?
+    pub fn allow(&self, path: &[u8]) -> bool {
+        if self.globs.is_empty() {
+            return true;
+        }
+        let matches = self.globs.matches(Path::new(OsStr::from_bytes(path)));
+        let first = matches.into_iter().map(|glob| self.rules[glob]).min_by_key(|(rule, _)| *rule);
+        first.is_none_or(|(_, include)| include)
+    }
+
+    /// True when everything is copied.
+    pub fn is_empty(&self) -> bool {
+        self.globs.is_empty()
+    }
 }
 
 #[cfg(test)]

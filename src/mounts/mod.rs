@@ -5,6 +5,8 @@ pub mod local;
 pub mod memory;
 pub mod nfs;
 mod page;
+pub mod shadow;
 
 pub use local::LocalMount;
 pub use memory::MemoryMount;
+pub use shadow::ShadowMount;

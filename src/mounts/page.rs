@@ -19,7 +19,7 @@ pub(super) struct Room {
 impl Room {
     /// A page of `bytes_max` bytes on the wire.
     pub(super) fn new(want: Want, bytes_max: u32) -> Room {
-        let entry = ENTRY_BYTES + if want == Want::Attributes { ENTRY_PLUS_BYTES } else { 0 };
+        let entry = ENTRY_BYTES + if want != Want::Names { ENTRY_PLUS_BYTES } else { 0 };
         Room { left: u64::from(bytes_max).saturating_sub(PAGE_BYTES), entry }
     }
 

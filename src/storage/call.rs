@@ -2,7 +2,8 @@
 
 use crate::base::{Name, Proc, Status};
 
-use super::{Attr, AttrChange, Node};
+use super::beyond::Beyond;
+use super::{Attr, AttrChange, Kind, Node};
 
 /// The outcome of a call: `Err(Status::Pending)` until a mount has filled it in.
 pub type Out<T> = Result<T, Status>;
@@ -45,6 +46,8 @@ pub enum Special {
 pub enum Want {
     /// READDIR: names and file ids.
     Names,
+    /// Types as well, and nodes where that costs nothing more: READDIRPLUS; locally what the directory itself knows.
+    Types,
     /// READDIRPLUS: attributes and nodes as well, where the server gives them.
     Attributes,
 }
@@ -91,6 +94,8 @@ pub struct Entry {
     pub node: Option<Node>,
     /// The attributes, when the listing carried them.
     pub attr: Option<Attr>,
+    /// The type, when the listing carried it or the attributes.
+    pub kind: Option<Kind>,
 }
 
 /// One page of a listing.
@@ -149,12 +154,13 @@ pub enum Op<'a> {
         out: Out<Vec<u8>>,
     },
     /// Reads up to `count` bytes into `buf`, which is emptied first and holds exactly what was read; `out` is "end of file".
-    /// The buffer is the caller's to reuse.
+    /// The buffer is the caller's to reuse. `attr` is what the file was right after, where the mount knows that for nothing.
     Read {
         node: Node,
         offset: u64,
         count: u32,
         buf: Vec<u8>,
+        attr: Option<Attr>,
         out: Out<bool>,
     },
     Write {
@@ -244,6 +250,8 @@ pub enum Op<'a> {
         count: u32,
         out: Out<Verifier>,
     },
+    /// What NFSv3 has no procedure for.
+    Beyond(Beyond<'a>),
 }
 
 /// A call: the work, and whether it may have been carried out before.
@@ -255,7 +263,7 @@ pub struct Call<'a> {
     pub repeated: bool,
 }
 
-const PENDING: Status = Status::Pending;
+pub(super) const PENDING: Status = Status::Pending;
 
 impl<'a> From<Op<'a>> for Call<'a> {
     fn from(op: Op<'a>) -> Call<'a> {
@@ -288,7 +296,7 @@ impl<'a> Call<'a> {
         Op::ReadLink { node: node.clone(), out: Err(PENDING) }.into()
     }
     pub fn read(node: &Node, offset: u64, count: u32, buf: Vec<u8>) -> Self {
-        Op::Read { node: node.clone(), offset, count, buf, out: Err(PENDING) }.into()
+        Op::Read { node: node.clone(), offset, count, buf, attr: None, out: Err(PENDING) }.into()
     }
     pub fn write(node: &Node, offset: u64, data: &'a [u8], stable: Stable) -> Self {
         Op::Write { node: node.clone(), offset, data, stable, out: Err(PENDING) }.into()
@@ -360,6 +368,13 @@ macro_rules! each_out {
             Op::FsInfo { out: $out, .. } => $body,
             Op::PathConf { out: $out, .. } => $body,
             Op::Commit { out: $out, .. } => $body,
+            Op::Beyond(Beyond::Seek { out: $out, .. }) => $body,
+            Op::Beyond(Beyond::Copy { out: $out, .. }) => $body,
+            Op::Beyond(Beyond::IoAdvise { out: $out, .. }) => $body,
+            Op::Beyond(Beyond::ListXattrs { out: $out, .. }) => $body,
+            Op::Beyond(Beyond::GetXattr { out: $out, .. }) => $body,
+            Op::Beyond(Beyond::SetXattr { out: $out, .. }) => $body,
+            Op::Beyond(Beyond::RemoveXattr { out: $out, .. }) => $body,
         }
     };
 }
@@ -385,11 +400,12 @@ impl Call<'_> {
             Op::Rename { .. } => Proc::Rename,
             Op::Link { .. } => Proc::Link,
             Op::ReadDir { want: Want::Names, .. } => Proc::ReadDir,
-            Op::ReadDir { want: Want::Attributes, .. } => Proc::ReadDirPlus,
+            Op::ReadDir { want: Want::Types | Want::Attributes, .. } => Proc::ReadDirPlus,
             Op::FsStat { .. } => Proc::FsStat,
             Op::FsInfo { .. } => Proc::FsInfo,
             Op::PathConf { .. } => Proc::PathConf,
             Op::Commit { .. } => Proc::Commit,
+            Op::Beyond(beyond) => beyond.proc(),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Counting calls: `Tally` is a snapshot that adds and subtracts, `Ledger` the live counter with latencies.
 
 use std::ops::{Add, AddAssign, Sub};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
@@ -109,65 +109,86 @@ impl std::iter::Sum for Tally {
     }
 }
 
+/// Parts of a ledger: threads count in different ones, so that they do not wait for each other or fight for cache lines.
+const PARTS: usize = 8;
+
+/// What some of the threads counted. Aligned to two cache lines, which are fetched in pairs.
 #[derive(Debug, Default)]
-struct Row {
-    calls: AtomicU64,
-    bytes: AtomicU64,
-    blocks_extra: AtomicU64,
-    failed: AtomicU64,
+#[repr(align(128))]
+struct Part(Mutex<Rows>);
+
+#[derive(Debug, Default)]
+struct Rows {
+    tally: Tally,
     /// Microseconds, 1 us to 10 min, two significant digits (some 30 KiB); made at the first call.
-    latency: Mutex<Option<Histogram<u32>>>,
+    latency: [Option<Box<Histogram<u32>>>; Proc::COUNT],
+}
+
+impl Part {
+    fn rows(&self) -> MutexGuard<'_, Rows> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Live counts, bytes and latencies of each procedure, for one target. As a `Tap` it counts what is asked of a mount
 /// (latency: the window's); the direct NFS mount and the simulator feed one call by call.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    rows: [Row; Proc::COUNT],
+    parts: [Part; PARTS],
 }
 
 /// The longest latency a histogram keeps apart, in microseconds.
 const LATENCY_US_MAX: u64 = 600_000_000;
 
+fn histogram() -> Histogram<u32> {
+    Histogram::new_with_bounds(1, LATENCY_US_MAX, 2).expect("valid bounds")
+}
+
+/// The part that this thread counts in: threads get them in turn.
+fn part_of_thread() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static PART: usize = NEXT.fetch_add(1, Ordering::Relaxed) % PARTS;
+    }
+    PART.try_with(|part| *part).unwrap_or(0) // 0 while the thread ends
+}
+
 impl Ledger {
     /// Counts one procedure that took `took`.
     pub fn record(&self, proc: Proc, bytes: u64, failed: bool, took: Duration) {
-        let row = &self.rows[proc as usize];
-        row.calls.fetch_add(1, Ordering::Relaxed);
-        row.bytes.fetch_add(bytes, Ordering::Relaxed);
-        row.blocks_extra.fetch_add(price::blocks_extra(bytes), Ordering::Relaxed);
-        row.failed.fetch_add(u64::from(failed), Ordering::Relaxed);
-        let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX).clamp(1, LATENCY_US_MAX);
-        let mut latency = row.latency.lock().expect("a histogram never panics");
-        latency
-            .get_or_insert_with(|| Histogram::new_with_bounds(1, LATENCY_US_MAX, 2).expect("valid bounds"))
-            .saturating_record(us);
+        self.parts[part_of_thread()].rows().record(proc, bytes, failed, took);
     }
 
     /// What has been counted so far.
     pub fn tally(&self) -> Tally {
-        Tally(std::array::from_fn(|i| {
-            let row = &self.rows[i];
-            Count {
-                calls: row.calls.load(Ordering::Relaxed),
-                bytes: row.bytes.load(Ordering::Relaxed),
-                blocks_extra: row.blocks_extra.load(Ordering::Relaxed),
-                failed: row.failed.load(Ordering::Relaxed),
-            }
-        }))
+        self.parts.iter().map(|part| part.rows().tally).sum()
     }
 
     /// The latency in microseconds that `quantile` (0 to 1) of a procedure's calls did not exceed; none before the first.
     pub fn latency_us(&self, proc: Proc, quantile: f64) -> Option<u64> {
-        let latency = self.rows[proc as usize].latency.lock().expect("a histogram never panics");
-        latency.as_ref().map(|h| h.value_at_quantile(quantile))
+        let mut all: Option<Histogram<u32>> = None;
+        for part in &self.parts {
+            if let Some(latency) = &part.rows().latency[proc as usize] {
+                all.get_or_insert_with(histogram).add(&**latency).expect("the same bounds");
+            }
+        }
+        all.map(|latency| latency.value_at_quantile(quantile))
+    }
+}
+
+impl Rows {
+    fn record(&mut self, proc: Proc, bytes: u64, failed: bool, took: Duration) {
+        self.tally.count(proc, bytes, failed);
+        let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX).clamp(1, LATENCY_US_MAX);
+        self.latency[proc as usize].get_or_insert_with(|| Box::new(histogram())).saturating_record(us);
     }
 }
 
 impl Tap for Ledger {
     fn after(&self, calls: &[Call<'_>], took: Duration) {
+        let mut rows = self.parts[part_of_thread()].rows();
         for call in calls {
-            self.record(call.proc(), call.payload(), call.status().is_err(), took);
+            rows.record(call.proc(), call.payload(), call.status().is_err(), took);
         }
     }
 }
@@ -197,6 +218,15 @@ mod tests {
         let median = ledger.latency_us(Proc::GetAttr, 0.5).unwrap();
         assert!((49_000..=51_000).contains(&median), "{median}");
         assert_eq!(ledger.latency_us(Proc::Read, 0.5), None);
+        // Other threads' counts are of the same ledger.
+        std::thread::scope(|scope| {
+            for _ in 0..3 * PARTS {
+                scope.spawn(|| ledger.record(Proc::Write, 40_000, true, Duration::from_millis(7)));
+            }
+        });
+        let (count, all) = (ledger.tally().get(Proc::Write), 3 * PARTS as u64);
+        assert_eq!((count.calls, count.failed, count.blocks_extra), (all, all, all));
+        assert!((6_900..=7_100).contains(&ledger.latency_us(Proc::Write, 0.1).unwrap()));
         assert_eq!(ledger.tally().get(Proc::GetAttr).calls, 100);
     }
 }

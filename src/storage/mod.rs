@@ -3,6 +3,7 @@
 //! Knows no back end and no wire format. What wraps a mount (count, slow down, fail, record) is a [`Tap`].
 
 pub mod attr;
+pub mod beyond;
 pub mod call;
 pub mod faults;
 pub mod ledger;
@@ -14,6 +15,7 @@ pub mod trace;
 pub mod volume;
 
 pub use attr::{Attr, AttrChange, Kind, SetTime};
+pub use beyond::{Beyond, Extras, Lent, NO_XATTR, Sought};
 pub use call::{Call, Cookie, Entry, Found, How, Op, Out, Page, Space, Special, Stable, Verifier, Want, Written};
 pub use faults::Faults;
 pub use ledger::{Ledger, Tally};

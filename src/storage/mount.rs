@@ -1,6 +1,6 @@
 //! What carries out calls.
 
-use super::{Call, Node, Tally};
+use super::{Call, Extras, Lent, Node, Tally};
 
 /// What a mount takes and how it likes to be driven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct Limits {
     pub size_max: u64,
     /// How parallel a job should drive it unless told otherwise.
     pub shape: Shape,
+    /// What it can do beyond NFSv3.
+    pub extras: Extras,
 }
 
 /// How parallel: `lanes` threads with up to `window` independent calls each.
@@ -50,6 +52,11 @@ pub trait Mount: Send + Sync {
     /// Returns when all have one. Never panics on what a server or file system answers. A call that ends with
     /// `Status::TargetGone` has `repeated` set when it was sent and may have been carried out.
     fn perform(&self, calls: &mut [Call<'_>]);
+
+    /// The file, for another mount of this kind to COPY from; none where that is not possible.
+    fn lend(&self, _node: &Node) -> Option<Lent> {
+        None
+    }
 
     /// The procedures this mount will issue for the call.
     fn lower(&self, call: &Call<'_>) -> Tally {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::base::Status;
 
-use super::{Call, Limits, Mount, Node, Tally};
+use super::{Call, Lent, Limits, Mount, Node, Tally};
 
 /// A wrapper's part in each window of calls.
 pub trait Tap: Send + Sync {
@@ -77,6 +77,10 @@ impl Mount for Tapped {
         });
         let took = start.elapsed();
         self.taps.iter().rev().for_each(|tap| tap.after(calls, took));
+    }
+
+    fn lend(&self, node: &Node) -> Option<Lent> {
+        self.mount.lend(node)
     }
 
     fn lower(&self, call: &Call<'_>) -> Tally {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::base::{PriceList, Status};
 
 use super::tap::perform_some;
-use super::{Call, Limits, Mount, Node, Shape, Tally};
+use super::{Call, Lent, Limits, Mount, Node, Shape, Tally};
 
 /// How windows of calls are spread over the mounts of a volume.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,12 +131,17 @@ impl Mount for Volume {
             name_max: a.name_max.min(b.name_max),
             size_max: a.size_max.min(b.size_max),
             shape: Shape { lanes: a.shape.lanes + b.shape.lanes, window: a.shape.window.max(b.shape.window) },
+            extras: a.extras.and(b.extras),
         })
         .expect("a volume has at least one mount")
     }
 
     fn perform(&self, calls: &mut [Call<'_>]) {
         self.perform_on(self.route(), calls);
+    }
+
+    fn lend(&self, node: &Node) -> Option<Lent> {
+        self.seats[self.route().0].mount.lend(node)
     }
 
     fn lower(&self, call: &Call<'_>) -> Tally {
@@ -169,7 +174,15 @@ mod tests {
         }
         fn limits(&self) -> Limits {
             let shape = Shape { lanes: 2, window: 4 };
-            Limits { read_max: 1, write_max: 1, list_max: 1, name_max: 255, size_max: 1, shape }
+            Limits {
+                read_max: 1,
+                write_max: 1,
+                list_max: 1,
+                name_max: 255,
+                size_max: 1,
+                shape,
+                extras: Default::default(),
+            }
         }
         fn perform(&self, calls: &mut [Call<'_>]) {
             for call in calls {

@@ -3,8 +3,8 @@
 use parfs::base::Name;
 use parfs::storage::call::Space;
 use parfs::storage::{
-    Attr, AttrChange, Call, Cookie, Entry, Found, How, Limits, Mount, Node, Op, Out, Page, Special, Stable, Verifier,
-    Want, Written,
+    Attr, AttrChange, Beyond, Call, Cookie, Entry, Found, How, Lent, Limits, Mount, Node, Op, Out, Page, Sought,
+    Special, Stable, Verifier, Want, Written,
 };
 
 /// A name that is one.
@@ -30,6 +30,19 @@ macro_rules! outcome {
         let [call] = calls;
         match call.op {
             Op::$op { out, .. } => out,
+            other => panic!("another operation came back: {other:?}"),
+        }
+    }};
+}
+
+/// The same for what is beyond NFSv3.
+macro_rules! outcome_beyond {
+    ($mount:expr, $call:expr, $op:ident) => {{
+        let mut calls = [$call];
+        $mount.perform(&mut calls);
+        let [call] = calls;
+        match call.op {
+            Op::Beyond(Beyond::$op { out, .. }) => out,
             other => panic!("another operation came back: {other:?}"),
         }
     }};
@@ -106,6 +119,27 @@ pub trait Ask: Mount {
     }
     fn commit(&self, node: &Node) -> Out<Verifier> {
         outcome!(self, Call::commit(node, 0, 0), Commit)
+    }
+    fn seek(&self, node: &Node, offset: u64, what: Sought) -> Out<u64> {
+        outcome_beyond!(self, Call::seek(node, offset, what), Seek)
+    }
+    fn copy(&self, from: &Lent, from_offset: u64, node: &Node, offset: u64, count: u64) -> Out<u64> {
+        outcome_beyond!(self, Call::copy(from, from_offset, node, offset, count), Copy)
+    }
+    fn io_advise(&self, node: &Node) -> Out<()> {
+        outcome_beyond!(self, Call::io_advise(node), IoAdvise)
+    }
+    fn list_xattrs(&self, node: &Node) -> Out<Vec<Vec<u8>>> {
+        outcome_beyond!(self, Call::list_xattrs(node), ListXattrs)
+    }
+    fn get_xattr(&self, node: &Node, at: impl AsRef<[u8]>) -> Out<Vec<u8>> {
+        outcome_beyond!(self, Call::get_xattr(node, at.as_ref()), GetXattr)
+    }
+    fn set_xattr(&self, node: &Node, at: impl AsRef<[u8]>, value: &[u8]) -> Out<()> {
+        outcome_beyond!(self, Call::set_xattr(node, at.as_ref(), value), SetXattr)
+    }
+    fn remove_xattr(&self, node: &Node, at: impl AsRef<[u8]>) -> Out<()> {
+        outcome_beyond!(self, Call::remove_xattr(node, at.as_ref()), RemoveXattr)
     }
 
     /// A new file with this content, safe.

@@ -53,7 +53,7 @@ pub fn assert_sample(dir: &Path) {
     assert_eq!(fs::read_link(dir.join("top/link")).unwrap(), Path::new("a.txt"));
 }
 
-/// A directory with `a.tar`, an empty directory `out`, and a link `partar` to the binary.
+/// A directory with `a.tar`, an empty directory `out`, and links `partar`, `parcp` and `parrm` to the binary.
 pub struct Bench {
     dir: tempfile::TempDir,
 }
@@ -63,7 +63,9 @@ impl Bench {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("a.tar"), sample_tar()).unwrap();
         fs::create_dir(dir.path().join("out")).unwrap();
-        symlink(PARFS, dir.path().join("partar")).unwrap();
+        for name in ["partar", "parcp", "parrm"] {
+            symlink(PARFS, dir.path().join(name)).unwrap();
+        }
         Bench { dir }
     }
 
@@ -81,7 +83,12 @@ impl Bench {
     }
 
     pub fn command_of(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
-        let mut command = Command::new(self.path("partar"));
+        self.command_as("partar", args)
+    }
+
+    /// One of the links.
+    pub fn command_as(&self, program: &str, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
+        let mut command = Command::new(self.path(program));
         command.args(args).current_dir(self.dir.path()).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -91,17 +98,28 @@ impl Bench {
         Ran::of(self.command(line).output().unwrap())
     }
 
+    /// A program and its arguments, separated by blanks.
+    pub fn run_as(&self, line: &str) -> Ran {
+        let (program, args) = line.split_once(' ').unwrap_or((line, ""));
+        Ran::of(self.command_as(program, args.split_whitespace()).output().unwrap())
+    }
+
     /// Runs with `input` on a pipe.
     pub fn run_with(&self, line: &str, input: &[u8]) -> Ran {
-        let mut child = self.command(line).stdin(Stdio::piped()).spawn().unwrap();
-        let mut pipe = child.stdin.take().unwrap();
-        let input = input.to_vec();
-        let writer = std::thread::spawn(move || pipe.write_all(&input));
-        let ran = Ran::of(child.wait_with_output().unwrap());
-        // A command that ends early leaves the pipe broken; what matters is how it ended.
-        let _how = writer.join().unwrap();
-        ran
+        run_with(self.command(line), input)
     }
+}
+
+/// Runs `command` with `input` on a pipe.
+pub fn run_with(mut command: Command, input: &[u8]) -> Ran {
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    let writer = std::thread::spawn(move || pipe.write_all(&input));
+    let ran = Ran::of(child.wait_with_output().unwrap());
+    // A command that ends early leaves the pipe broken; what matters is how it ended.
+    let _how = writer.join().unwrap();
+    ran
 }
 
 /// How a command ended.
@@ -127,7 +145,13 @@ impl Ran {
     /// Fails unless it ended with 2 and said this.
     #[track_caller]
     pub fn failed(self, said: &str) -> Ran {
-        assert_eq!(self.status, Some(2), "{self:?}");
+        self.ended(2, said)
+    }
+
+    /// Fails unless it ended so and said this.
+    #[track_caller]
+    pub fn ended(self, status: i32, said: &str) -> Ran {
+        assert_eq!(self.status, Some(status), "{self:?}");
         assert!(self.stderr.contains(said), "'{said}' is not in {self:?}");
         self
     }

@@ -17,6 +17,8 @@ fn stdout(args: &[&str]) -> String {
 fn helps() {
     insta::assert_snapshot!("help_parfs", stdout(&["--help"]));
     insta::assert_snapshot!("help_partar", stdout(&["partar", "--help"]));
+    insta::assert_snapshot!("help_parcp", stdout(&["parcp", "--help"]));
+    insta::assert_snapshot!("help_parrm", stdout(&["parrm", "--help"]));
     insta::assert_snapshot!("help_sim", stdout(&["sim", "--help"]));
     insta::assert_snapshot!("help_demo", stdout(&["demo", "--help"]));
 }
@@ -32,7 +34,7 @@ fn messages_of_the_other_commands() {
         "demo --files many",
         "nonsense",
         "--nonsense",
-        "parcp",
+        "parload",
     ] {
         let output = Command::new(PARFS).args(line.split(' ')).env_remove("COLUMNS").output().unwrap();
         assert!(output.stdout.is_empty(), "{output:?}");
@@ -73,12 +75,61 @@ fn messages() {
         "-xf a.tar --totals=3",
         "-xf - -X -",
     ];
+    let lines: Vec<String> = lines.iter().map(|line| format!("partar {line}")).collect();
+    insta::assert_snapshot!(said(&bench, &lines));
+}
+
+/// What each command line says, and how it ends.
+fn said(bench: &Bench, lines: &[impl AsRef<str>]) -> String {
     let mut all = String::new();
-    for line in lines {
-        let ran = bench.run(line);
-        all += &format!("$ partar {line}\n{}{}= {}\n", ran.stdout, ran.stderr, ran.status.unwrap());
+    for line in lines.iter().map(AsRef::as_ref) {
+        let ran = bench.run_as(line);
+        all += &format!("$ {line}\n{}{}= {}\n", ran.stdout, ran.stderr, ran.status.unwrap());
     }
-    insta::assert_snapshot!(all);
+    all
+}
+
+#[test]
+fn messages_of_parcp_and_parrm() {
+    let bench = Bench::new();
+    let lines = [
+        "parrm",
+        "parrm -i x",
+        "parrm --no-preserve-root /",
+        "parrm --interactive=always x",
+        "parrm --preserve-root=some x",
+        "parrm --older-than soon x",
+        "parrm --files-from list a b",
+        "parrm --null x",
+        "parrm --ex=3",
+        "parrm --dereference x",
+        "parrm -P 0 x",
+        "parrm / . .. none none/x",
+        "parrm --files-from none",
+        "parrm -d out/.. out",
+        "parcp",
+        "parcp a.tar",
+        "parcp -t out",
+        "parcp none out",
+        "parcp a.tar none out",
+        "parcp out out",
+        "parcp out a.tar",
+        "parcp a.tar out/new/",
+        "parcp -L a b",
+        "parcp -R a b",
+        "parcp -f a b",
+        "parcp --link-dest=x a b",
+        "parcp -avz a b",
+        "parcp --reflink=always a b",
+        "parcp --preserve=context a b",
+        "parcp --bwlimit=1Q a b",
+        "parcp --max-delete 3 a b",
+        "parcp --files-from list --delete a b",
+        "parcp --foo a b",
+        "parcp --exclude [a a b",
+        "parcp nfs://h b",
+    ];
+    insta::assert_snapshot!(said(&bench, &lines));
 }
 
 /// Each leaf as `path: type`; of a list, its first element.
@@ -94,13 +145,20 @@ fn shape(value: &Value, path: &str, lines: &mut Vec<String>) {
     }
 }
 
-#[test]
-fn report_schema_1() {
+/// The report's leaves, of a run of this command line.
+fn report_of(line: &str) -> String {
     let bench = Bench::new();
-    bench.run("xf a.tar -C out --report run.json").ok();
+    bench.run_as(&format!("{line} --report run.json")).ok();
     let report: Value = serde_json::from_slice(&fs::read(bench.path("run.json")).unwrap()).unwrap();
     assert_eq!(report["schema"], Value::from(1));
     let mut lines = Vec::new();
     shape(&report, "", &mut lines);
-    insta::assert_snapshot!(lines.join("\n"));
+    lines.join("\n")
+}
+
+#[test]
+fn report_schema_1() {
+    insta::assert_snapshot!(report_of("partar xf a.tar -C out"));
+    insta::assert_snapshot!("report_schema_1_of_parcp", report_of("parcp a.tar out"));
+    insta::assert_snapshot!("report_schema_1_of_parrm", report_of("parrm out"));
 }

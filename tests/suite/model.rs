@@ -9,23 +9,7 @@ use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::storage::{Attr, AttrChange, Found, How, Kind, Mount, Node, Out, SetTime, Special, Stable, Want};
 
 use super::ask::Ask;
-
-/// A small generator of its own (splitmix64), so that a seed means the same for ever.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
-    }
-
-    fn pick<T: Clone>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len() as u64) as usize].clone()
-    }
-}
+use super::random::Random;
 
 /// Times set on purpose lie before this; the clock's do not.
 const PAST: i64 = 1_200_000_000;

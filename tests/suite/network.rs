@@ -23,9 +23,9 @@ use crate::tree::{Tree, dump};
 
 const TARGETS: [usize; 3] = [1, 2, 3];
 /// Where silence is the fault: of 0.3 s it loses a call, of 1 s a target.
-const SHORT: &str = "timeo=3&retrans=8&away=1";
+pub const SHORT: &str = "timeo=3&retrans=8&away=1";
 /// Elsewhere a busy machine's pause must not be taken for one.
-const LONG: &str = "timeo=200&retrans=8&away=60";
+pub const LONG: &str = "timeo=200&retrans=8&away=60";
 /// No case takes a tenth of it.
 const HANGS_AFTER: Duration = Duration::from_secs(60);
 /// Cases mostly wait for time-outs, so several go at once.
@@ -107,7 +107,7 @@ struct Outcome {
     gone: usize,
 }
 
-fn free() -> Ceiling {
+pub fn free() -> Ceiling {
     Ceiling { iops: f64::INFINITY, bytes_per_s: f64::INFINITY, latency: Duration::ZERO }
 }
 
@@ -230,7 +230,7 @@ fn each(tape: &Tape, cases: &[Case], body: impl Fn(&Case, Outcome, &str) + Sync)
 }
 
 /// Ends the process with `context` unless it is dropped in time. Nothing less ends a thread that hangs.
-fn watchdog(context: &str) -> mpsc::Sender<()> {
+pub fn watchdog(context: &str) -> mpsc::Sender<()> {
     let (alive, watched) = mpsc::channel();
     let context = context.to_string();
     std::thread::spawn(move || {

@@ -118,7 +118,7 @@ fn every_procedure(server: &Server) {
     assert!(matches!(attr(&mut raw, &dir), Err(Status::Stale | Status::NoEnt)));
     assert_eq!(raw.call(Call::default()).status(), Ok(()));
     let served = server.served()[0];
-    for proc in Proc::ALL {
+    for proc in Proc::ALL.into_iter().filter(|proc| proc.is_nfs3()) {
         assert!(served.get(proc).calls > 0, "{proc}");
     }
     assert_eq!((served.get(Proc::Create).calls, served.get(Proc::Create).failed), (2, 1));

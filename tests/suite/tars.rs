@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use parfs::archive::{self, Archive, Input};
 use parfs::base::Time;
 use parfs::crew::Crew;
-use parfs::jobs::extract::{self, Live, Options, Owners, Summary};
+use parfs::jobs::Live;
+use parfs::jobs::extract::{self, Options, Owners, Summary};
 use parfs::storage::{Mount, Shape, Spread, Volume};
 
 /// The time that members get unless told otherwise.

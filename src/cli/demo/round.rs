@@ -8,13 +8,15 @@ use crate::archive::{self, Archive, Input};
 use crate::base::PriceList;
 use crate::base::price::Ceiling;
 use crate::cli::location::Location;
-use crate::cli::open::{self, Opened, Seekable};
+use crate::cli::meter::Meters;
+use crate::cli::open::{Opener, Seekable};
 use crate::cli::owners::HostOwners;
 use crate::crew::{Crew, Stop};
-use crate::jobs::extract::{Live, Options, extract};
+use crate::jobs::Live;
+use crate::jobs::extract::{Options, extract};
 use crate::mounts::MemoryMount;
 use crate::sim::{Config, Server};
-use crate::storage::{Mount, Shape, Tally};
+use crate::storage::{Mount, Shape};
 
 use super::patch::Patch;
 
@@ -81,7 +83,8 @@ impl Round {
         let server = Server::start(Arc::new(MemoryMount::new()), config).map_err(|e| format!("Cannot listen: {e}"))?;
         let url = format!("{}?uid=0&gid=0", server.url());
         let location = Location::parse(url.as_ref()).map_err(|error| error.to_string())?;
-        let Opened { volume, meters } = open::volume(&location, None)?;
+        let meters = Meters::default();
+        let volume = Opener::new(None, meters.clone()).volume(&location, None)?;
         let crew = Crew::new(self.shape.unwrap_or(volume.limits().shape), BUDGET_BYTES).map_err(|e| e.to_string())?;
         let source = Input::Seekable(Arc::new(Seekable::new(patch.file.clone(), patch.len)));
         let mut archive = Archive::new(source, archive::Options { ignore_zeros: false });
@@ -112,7 +115,6 @@ impl Round {
         if let Some(error) = done.archive_error.filter(|_| !crew.stop().is_set()) {
             return Err(error);
         }
-        let tally: Tally = meters.iter().map(|meter| meter.ledger.tally()).sum();
         drop(volume);
         server.stop();
         Ok(Figures {
@@ -120,7 +122,7 @@ impl Round {
             seconds,
             files: done.files,
             files_whole: patch.files,
-            iops: tally.price(&PriceList::oci()),
+            iops: meters.tally().price(&PriceList::oci()),
         })
     }
 }

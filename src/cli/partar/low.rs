@@ -2,16 +2,13 @@
 
 use std::ffi::OsString;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser};
 
 use crate::base::units;
-use crate::cli::old_style;
+use crate::cli::flags::{ParallelFlags, TellFlags, complaint};
+use crate::cli::{old_style, refused};
 
-use super::refused;
-
-/// Threads and windows at most; beyond it a typing error is likelier than a wish.
-const PARALLEL_MAX: usize = 1024;
+use super::refused::REFUSED;
 
 const USAGE: &str = "partar -x [-f ARCHIVE] [-C DIR|nfs://HOST/EXPORT] [OPTION...] [MEMBER...]\n       \
                      partar pxf ARCHIVE [-P N] ...";
@@ -69,7 +66,7 @@ pub struct Low {
     #[command(flatten)]
     pub choice: ChoiceFlags,
     #[command(flatten)]
-    pub parallel: ParallelFlags,
+    pub limits: LimitFlags,
     #[command(flatten)]
     pub output: OutputFlags,
 }
@@ -181,16 +178,9 @@ pub struct ChoiceFlags {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Parallel work")]
 #[allow(missing_docs)]
-pub struct ParallelFlags {
-    /// Threads, together over all targets [default: what the targets suggest]
-    #[arg(short = 'P', long, value_name = "N", value_parser = threads, allow_hyphen_values = true)]
-    pub parallel: Option<usize>,
-    /// Operations that each thread keeps in flight [default: what the targets suggest]
-    #[arg(long, value_name = "N", value_parser = window)]
-    pub window: Option<usize>,
-    /// Stay below N IOPS of OCI's price list on each mount target
-    #[arg(long, value_name = "N", value_parser = iops)]
-    pub max_iops: Option<u64>,
+pub struct LimitFlags {
+    #[command(flatten)]
+    pub parallel: ParallelFlags,
     /// Stay below SIZE bytes a second on each mount target (64k, 10MiB, 1GB)
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub bwlimit: Option<u64>,
@@ -207,41 +197,12 @@ pub struct OutputFlags {
     /// Print the bytes read and the speed at the end
     #[arg(long)]
     pub totals: bool,
-    /// Write what the run did and cost to FILE as JSON, also when it fails
-    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
-    pub report: Option<OsString>,
-    /// Show progress on stderr (default when it is a terminal)
-    #[arg(long, overrides_with = "no_progress")]
-    pub progress: bool,
-    /// Show no progress
-    #[arg(long, overrides_with = "progress")]
-    pub no_progress: bool,
-    /// This help
-    #[arg(long)]
-    pub help: bool,
-    /// The version
-    #[arg(long)]
-    pub version: bool,
-}
-
-fn between(text: &str, max: usize, what: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|n| (1..=max).contains(n)).ok_or_else(|| format!("{what}, 1 to {max}"))
-}
-
-fn threads(text: &str) -> Result<usize, String> {
-    between(text, PARALLEL_MAX, "-P is the number of threads")
-}
-
-fn window(text: &str) -> Result<usize, String> {
-    between(text, PARALLEL_MAX, "operations in flight of each thread")
+    #[command(flatten)]
+    pub tell: TellFlags,
 }
 
 fn elements(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| "Invalid number of elements".into())
-}
-
-fn iops(text: &str) -> Result<u64, String> {
-    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "a whole number of IOPS above 0".into())
 }
 
 fn size(text: &str) -> Result<u64, String> {
@@ -251,7 +212,7 @@ fn size(text: &str) -> Result<u64, String> {
 
 /// The parser with every option that GNU tar has.
 pub fn command() -> Command {
-    refused::add(Low::command())
+    refused::add(Low::command(), REFUSED)
 }
 
 /// The help text.
@@ -269,29 +230,8 @@ pub fn parse(args: Vec<OsString>) -> Result<Low, String> {
     let args = old_style::rewrite(args, takes_value)?;
     let typed = std::iter::once(OsString::from("partar")).chain(args);
     let matches = command.try_get_matches_from_mut(typed).map_err(|error| complaint(&command, &error))?;
-    refused::check(&matches)?;
+    refused::check(&matches, REFUSED)?;
     Low::from_arg_matches(&matches).map_err(|error| complaint(&command, &error))
-}
-
-/// clap's error in tar's words.
-pub fn complaint(command: &Command, error: &clap::Error) -> String {
-    let argument = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(argument)) => argument.as_str(),
-        _ => "",
-    };
-    if error.kind() == ErrorKind::UnknownArgument {
-        let longs = command.get_arguments().filter(|arg| !arg.is_hide_set()).filter_map(|arg| arg.get_long());
-        let typed = argument.trim_start_matches("--");
-        let possible: Vec<String> = longs.filter(|l| l.starts_with(typed)).map(|l| format!("'--{l}'")).collect();
-        return match possible.len() {
-            2.. if argument.starts_with("--") && !typed.is_empty() => {
-                format!("option '{argument}' is ambiguous; possibilities: {}", possible.join(" "))
-            }
-            _ => format!("unrecognized option '{argument}'"),
-        };
-    }
-    let text = error.to_string();
-    text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_string()
 }
 
 #[cfg(test)]
@@ -309,7 +249,7 @@ mod tests {
         for line in ["pxf - -P 32", "-pxf - -P32", "-x -p --file=- --parallel 32", "xpfP - 32", "-P 32 -xpf -"] {
             let low = low(line);
             assert!(low.extract && low.attributes.preserve_permissions, "{line}");
-            assert_eq!((low.file, low.parallel.parallel), (vec![OsString::from("-")], Some(32)), "{line}");
+            assert_eq!((low.file, low.limits.parallel.parallel), (vec![OsString::from("-")], Some(32)), "{line}");
         }
     }
 
@@ -333,7 +273,7 @@ mod tests {
         assert!(e.overwrite && !e.keep_old_files && !e.skip_old_files);
         let e = low("-x --overwrite -k").existing;
         assert!(e.keep_old_files && !e.overwrite);
-        assert!(!low("-x --progress --no-progress").output.progress);
+        assert!(!low("-x --progress --no-progress").output.tell.progress);
     }
 
     #[test]

@@ -7,38 +7,22 @@ mod run;
 mod summary;
 
 use std::ffi::OsString;
-use std::sync::Arc;
 
 use super::Exit;
-use super::console::Console;
+use super::program::Program;
 
-use high::{High, Host, Unclear};
+use high::High;
 
 /// Runs partar with what follows its name.
 pub fn run(args: Vec<OsString>) -> Exit {
-    let console = Arc::new(Console::new("partar"));
-    let usage = |text: String| {
-        console.message(text);
-        console.line("Try 'partar --help' for more information.");
-        Exit::Failure
+    let program = Program {
+        name: "partar",
+        parse: low::parse,
+        help: low::help,
+        tell: |low| &low.output.tell,
+        high: High::new,
+        run: run::run,
+        fatal: (Exit::Failure, Some("Error is not recoverable: exiting now")),
     };
-    let low = match low::parse(args) {
-        Ok(low) => low,
-        Err(text) => return usage(text),
-    };
-    if low.output.help || low.output.version {
-        let text = if low.output.help { low::help() } else { super::version("partar (parfs)") };
-        console.print(text.trim_end());
-        console.flush();
-        return Exit::Success;
-    }
-    match High::new(low, &Host::here()) {
-        Ok(high) => run::run(&high, &console),
-        Err(Unclear::Usage(text)) => usage(text),
-        Err(Unclear::Fatal(text)) => {
-            console.message(text);
-            console.message("Error is not recoverable: exiting now");
-            Exit::Failure
-        }
-    }
+    program.run(args)
 }

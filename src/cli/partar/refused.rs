@@ -1,32 +1,7 @@
-//! Options that GNU tar has and this version does not carry. Each is known to the parser, also inside a cluster and as an
-//! abbreviation, and ends the run with a message that names it and says what to do instead. None is silently ignored.
+//! Options that GNU tar has and this version does not carry.
 
-use clap::{Arg, ArgAction, ArgMatches, Command, parser::ValueSource};
-
-/// Whether an option has a value, so that the parser does not take it for an operand.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Value {
-    No,
-    Required,
-    Optional,
-}
-use Value::{No, Optional, Required};
-
-struct Refused {
-    short: Option<char>,
-    /// The long name, if there is one, and its other spellings.
-    longs: &'static [&'static str],
-    value: Value,
-    instead: &'static str,
-}
-
-const fn long(longs: &'static [&'static str], value: Value, instead: &'static str) -> Refused {
-    Refused { short: None, longs, value, instead }
-}
-
-const fn both(short: char, longs: &'static [&'static str], value: Value, instead: &'static str) -> Refused {
-    Refused { short: Some(short), longs, value, instead }
-}
+use crate::cli::refused::Value::{No, Optional, Required};
+use crate::cli::refused::{Refused, both, long};
 
 const CREATE: &str = "use GNU tar to create archives";
 const CREATING: &str = "leave it out: it is about creating archives";
@@ -41,7 +16,8 @@ const MATCHING: &str = "patterns match as GNU tar matches them by default";
 const DIRECTORIES: &str = "an existing directory keeps what is in it and takes the archive's mode and time";
 const READ_ALL: &str = "the whole archive is read in its order";
 
-const REFUSED: &[Refused] = &[
+/// The table.
+pub const REFUSED: &[Refused] = &[
     both('c', &["create"], No, CREATE),
     both('t', &["list"], No, "use GNU tar to list archives"),
     both('d', &["diff", "compare"], No, "use GNU tar to compare archives"),
@@ -125,79 +101,15 @@ const REFUSED: &[Refused] = &[
     long(&["restrict"], No, DEFAULT),
 ];
 
-/// One parser argument for each spelling that must keep its own name in the message.
-struct Spelling {
-    id: &'static str,
-    short: Option<char>,
-    long: &'static str,
-    value: Value,
-    instead: &'static str,
-}
-
-fn spellings() -> impl Iterator<Item = Spelling> {
-    REFUSED.iter().flat_map(|refused| {
-        refused.longs.iter().enumerate().map(|(i, &long)| {
-            // The letter goes with the first spelling.
-            let short = refused.short.filter(|_| i == 0);
-            Spelling { id: long, short, long, value: refused.value, instead: refused.instead }
-        })
-    })
-}
-
-/// `command` with these options known, hidden from its help.
-pub fn add(command: Command) -> Command {
-    command.args(spellings().map(|spelling| {
-        let arg = Arg::new(spelling.id).long(spelling.long).hide(true);
-        let arg = match spelling.short {
-            Some(short) => arg.short(short),
-            None => arg,
-        };
-        match spelling.value {
-            No => arg.action(ArgAction::Count),
-            Required => arg
-                .action(ArgAction::Append)
-                .allow_hyphen_values(true)
-                .value_parser(clap::value_parser!(std::ffi::OsString)),
-            Optional => arg
-                .action(ArgAction::Append)
-                .num_args(0..=1)
-                .require_equals(true)
-                .value_parser(clap::value_parser!(std::ffi::OsString)),
-        }
-    }))
-}
-
-/// The message for the first of these options that was given.
-pub fn check(matches: &ArgMatches) -> Result<(), String> {
-    let given = spellings().find(|s| matches.value_source(s.id) == Some(ValueSource::CommandLine));
-    let Some(spelling) = given else { return Ok(()) };
-    let name = match spelling.short {
-        Some(short) => format!("-{short} (--{})", spelling.long),
-        None => format!("--{}", spelling.long),
-    };
-    Err(format!("{name} is not in this version; {}", spelling.instead))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::low;
     use super::*;
+    use crate::cli::refused::assert_all_named;
 
     #[test]
     fn every_refused_option_is_known_by_all_its_spellings_and_named() {
         low::command().debug_assert();
-        for spelling in spellings() {
-            let value = if spelling.value == Required { "=v" } else { "" };
-            let long = format!("--{}{value}", spelling.long);
-            let message = low::parse(vec!["-x".into(), long.into()]).unwrap_err();
-            assert!(message.contains(&format!("--{}", spelling.long)), "{message}");
-            assert!(message.contains("is not in this version; "), "{message}");
-            if let Some(short) = spelling.short {
-                let cluster = format!("-x{short}");
-                let args = [cluster.as_str(), "v"].map(std::ffi::OsString::from);
-                let message = low::parse(args.into()).unwrap_err();
-                assert!(message.starts_with(&format!("-{short} (--{}) is not", spelling.long)), "{message}");
-            }
-        }
+        assert_all_named(REFUSED, |args| low::parse([vec!["-x".into()], args].concat()).err());
     }
 }

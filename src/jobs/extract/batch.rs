@@ -6,10 +6,10 @@ use crate::base::{Failure, Proc, Status};
 use crate::crew::Ticket;
 use crate::storage::{Call, Node, Route, Stable};
 
+use super::super::write::{self, Put};
 use super::ctx::{Ctx, Outcome};
 use super::dirs::{self, Why};
 use super::leaf::{self, Leaf, Made, MakeKind, Making, What};
-use super::write::{self, Put};
 
 /// A leaf in work: what it is in, then what it became.
 struct Work {
@@ -141,7 +141,7 @@ fn write(ctx: &Ctx<'_>, route: Route, works: &mut [Work]) {
             .collect();
         let single: Vec<_> = files.iter().filter(|(.., chunks)| chunks.len() == 1).collect();
         let mut puts: Vec<Put<'_>> = single.iter().map(|(_, node, chunks)| Put::new(node, chunks[0])).collect();
-        write::put_all(ctx, route, &mut puts, Stable::FileSync);
+        write::put_all(ctx.port, route, &mut puts, Stable::FileSync);
         let mut one_by_one: Vec<_> = files.iter().filter(|(.., chunks)| chunks.len() > 1).collect();
         for (file, put) in single.into_iter().zip(&puts) {
             match put.error {
@@ -151,7 +151,7 @@ fn write(ctx: &Ctx<'_>, route: Route, works: &mut [Work]) {
             }
         }
         for (i, node, chunks) in one_by_one {
-            if let Err((proc, status)) = write::put_file(ctx, route, node, chunks) {
+            if let Err((proc, status)) = write::put_file(ctx.port, route, node, chunks) {
                 failed.push((*i, proc, status));
             }
         }

@@ -8,10 +8,10 @@ use crate::base::{Failure, Name, Proc, Status};
 use crate::crew::{Permit, Ticket};
 use crate::storage::{Call, Node, Route};
 
+use super::super::write;
 use super::ctx::{Ctx, Head, Meta, Outcome};
 use super::dirs::{self, Dir};
 use super::leaf::{self, Made, MakeKind, Making, Shape};
-use super::write;
 
 /// A file in ranges.
 pub(super) struct Big {
@@ -206,7 +206,7 @@ pub(super) fn run(ctx: &Ctx<'_>, range: Range, ticket: Ticket<'_>) {
             Ok(data) => {
                 let chunks = write::chunks(&data, start, big.shape.segments.as_deref(), ctx.write_max);
                 if !big.is_over()
-                    && let Err((proc, status)) = write::put_file(ctx, route, &node, &chunks)
+                    && let Err((proc, status)) = write::put_file(ctx.port, route, &node, &chunks)
                 {
                     big.end(Outcome::Failed(Failure::call(&big.path, proc, status)));
                 }

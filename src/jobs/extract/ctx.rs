@@ -10,7 +10,9 @@ use crate::base::{Failure, Proc, Status};
 use crate::crew::{Crew, Flight, Sequencer, Stop};
 use crate::storage::{Attr, Call, Mount, Node, Route, SetTime, Volume};
 
-use super::{Live, Options};
+use super::super::Live;
+use super::super::port::Port;
+use super::Options;
 
 /// What became of a member.
 #[derive(Debug)]
@@ -81,7 +83,7 @@ pub(super) struct Ctx<'a> {
     pub live: &'a Live,
     pub done: &'a (dyn Fn(&[u8]) + Sync),
     pub flight: Flight,
-    pub window: usize,
+    pub port: Port<'a>,
     pub write_max: usize,
     pub counts: Counts,
     /// Places of members in flight that are no directories, and how many there are of each.
@@ -108,7 +110,7 @@ impl<'a> Ctx<'a> {
             live,
             done,
             flight: Flight::default(),
-            window: crew.shape().window,
+            port: Port::new(volume, crew.shape().window),
             write_max,
             counts: Counts::default(),
             places: Mutex::default(),
@@ -124,27 +126,17 @@ impl<'a> Ctx<'a> {
 
     /// Carries out calls in windows through one mount.
     pub fn perform(&self, route: Route, calls: &mut [Call<'_>]) {
-        for window in calls.chunks_mut(self.window) {
-            self.volume.perform_on(route, window);
-        }
+        self.port.perform(route, calls);
     }
 
     /// Carries out one call.
     pub fn one<'c>(&self, route: Route, call: Call<'c>) -> Call<'c> {
-        let mut calls = [call];
-        self.volume.perform_on(route, &mut calls);
-        let [call] = calls;
-        call
+        self.port.one(route, call)
     }
 
     /// The object and attributes that a LOOKUP found; asks for the attributes where it gave none.
     pub fn found(&self, route: Route, lookup: &Call<'_>) -> Result<(Node, Attr), (Proc, Status)> {
-        let found = lookup.found().map_err(|s| (lookup.proc(), s))?;
-        let attr = match found.attr {
-            Some(attr) => attr,
-            None => self.one(route, Call::get_attr(&found.node)).attr().map_err(|s| (Proc::GetAttr, s))?,
-        };
-        Ok((found.node, attr))
+        self.port.found(route, lookup)
     }
 
     /// Runs a lane's task and adds the time it took to what lanes were busy.
@@ -223,7 +215,7 @@ impl<'a> Ctx<'a> {
             }
         }
         add(&self.counts.members, 1);
-        add(&self.live.members, 1);
+        add(&self.live.objects, 1);
     }
 
     fn tell(&self, told: Told) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::base::{Failure, Name, Proc, Status, Time};
+use crate::base::{Failure, Name, Proc, Status};
 use crate::crew::Permit;
 use crate::storage::{Attr, AttrChange, Call, How, Kind, Node, Op, Route, SetTime, Special};
 
@@ -234,10 +234,5 @@ pub(super) fn remove(
 /// True when a file found is the member, complete: its size, and the time that is set last.
 pub(super) fn is_complete(attr: &Attr, size: u64, mtime: SetTime) -> bool {
     let SetTime::At(mtime) = mtime else { return false };
-    // A server may keep times in coarser units: down to whole seconds (unfs3).
-    let equal = |t: Time| {
-        let units = [1, 100, 1_000, 1_000_000, 1_000_000_000];
-        attr.mtime.secs == t.secs && units.iter().any(|unit| attr.mtime.nanos == t.nanos / unit * unit)
-    };
-    attr.kind == Kind::File && attr.size == size && (equal(mtime) || equal(mtime.on_the_wire()))
+    attr.kind == Kind::File && attr.size == size && mtime.may_be_kept_as(attr.mtime)
 }

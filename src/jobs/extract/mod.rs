@@ -22,7 +22,6 @@ mod path;
 mod producer;
 mod seen;
 mod table;
-mod write;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -32,6 +31,7 @@ use crate::base::name::Shown;
 use crate::crew::Crew;
 use crate::storage::Volume;
 
+use super::Live;
 use super::select::Selection;
 use ctx::Ctx;
 use producer::Producer;
@@ -114,19 +114,6 @@ pub trait Owners: Sync {
     fn uid(&self, name: &[u8]) -> Option<u32>;
     /// The group's number.
     fn gid(&self, name: &[u8]) -> Option<u32>;
-}
-
-/// What is going on, for a progress display that samples it.
-#[derive(Debug, Default)]
-pub struct Live {
-    /// Members dealt with.
-    pub members: AtomicU64,
-    /// Bytes of file data dealt with.
-    pub bytes: AtomicU64,
-    /// Bytes of the uncompressed archive read so far.
-    pub archive_bytes: AtomicU64,
-    /// The archive's size in bytes; 0 while it is not known.
-    pub total_bytes: AtomicU64,
 }
 
 /// What came of an extraction. Failures are in the crew's report.

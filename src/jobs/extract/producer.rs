@@ -434,7 +434,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
 
     fn push(&mut self, leaf: Leaf) {
         self.batch.push(leaf);
-        if self.batch.len() >= self.ctx.window {
+        if self.batch.len() >= self.ctx.port.window {
             self.flush();
         }
     }
@@ -457,7 +457,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         }
         let mut links = std::mem::take(&mut self.links).into_iter();
         loop {
-            let window = links.by_ref().take(self.ctx.window);
+            let window = links.by_ref().take(self.ctx.port.window);
             let ready: Vec<Ready> = window.map(|link| ready(&mut self.table, link)).collect();
             if ready.is_empty() {
                 break;
@@ -478,7 +478,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             if self.broken {
                 return;
             }
-            for window in level.chunks(self.ctx.window) {
+            for window in level.chunks(self.ctx.port.window) {
                 let due: Vec<_> = window.iter().filter_map(|dir| Some((dir.clone(), dir.finish(self.ctx)?))).collect();
                 if due.is_empty() {
                     continue;

@@ -14,7 +14,12 @@ pub(super) fn status(errno: Errno) -> Status {
 }
 
 pub(super) fn kind(stat: &Stat) -> Kind {
-    match FileType::from_raw_mode(stat.st_mode) {
+    kind_of(FileType::from_raw_mode(stat.st_mode))
+}
+
+/// The type; a `FileType::Unknown` passes for a file.
+pub(super) fn kind_of(file_type: FileType) -> Kind {
+    match file_type {
         FileType::Directory => Kind::Dir,
         FileType::Symlink => Kind::Symlink,
         FileType::BlockDevice => Kind::Block,

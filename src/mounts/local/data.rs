@@ -8,9 +8,9 @@ use rustix::fs::{Mode, OFlags, Stat, fstat};
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 
 use crate::base::Status;
-use crate::storage::{Chain, Kind, Node, Out, Stable, Verifier, Written};
+use crate::storage::{Attr, Chain, Kind, Node, Out, Stable, Verifier, Written};
 
-use super::convert::{kind, mode_bits, status};
+use super::convert::{attr, kind, mode_bits, status};
 use super::descriptors::{Held, Use, close};
 use super::modify::On;
 use super::{LocalMount, Place};
@@ -18,8 +18,11 @@ use super::{LocalMount, Place};
 /// Never waits for the other end of a FIFO, never takes a terminal.
 pub(super) const QUIET: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
+/// What is asked for beyond the size that a file had when it was opened.
+const PROBE_BYTES: u64 = 64 << 10;
+
 /// Held while a file has another mode than its own.
-static OPENING: Mutex<()> = Mutex::new(());
+pub(super) static OPENING: Mutex<()> = Mutex::new(());
 
 /// What RFC 1813 says of READ and WRITE on something that is not a regular file.
 fn only_files(stat: &Stat) -> Result<(), Status> {
@@ -30,12 +33,38 @@ fn only_files(stat: &Stat) -> Result<(), Status> {
     }
 }
 
+/// How much to ask for at `at` of a file of `size` bytes when it was opened, so that a small file needs a small buffer.
+fn next_bytes(size: u64, at: u64, room: usize) -> usize {
+    let left = if at < size { size - at } else { PROBE_BYTES };
+    room.min(usize::try_from(left).unwrap_or(usize::MAX))
+}
+
+/// Appends up to `count` bytes at `at`.
+fn read_some(held: &Held, buf: &mut Vec<u8>, count: usize, at: u64) -> Result<usize, Errno> {
+    let had = buf.len();
+    buf.reserve_exact(count);
+    // A caller's larger buffer is not filled beyond `count`; one of just the size needs no zeros first.
+    if buf.capacity() - had == count {
+        return retry_on_intr(|| pread(held.fd(), spare_capacity(buf), at));
+    }
+    buf.resize(had + count, 0);
+    let read = retry_on_intr(|| pread(held.fd(), &mut buf[had..], at));
+    buf.truncate(had + read.unwrap_or(0));
+    read
+}
+
 impl LocalMount {
     /// The descriptor of a regular file: cached, or opened.
     pub(super) fn file(&self, chain: &Arc<Chain>, used: Use) -> Result<Arc<Held>, Status> {
-        if let Some(held) = self.descriptors.get(chain.id, used) {
+        if let Some(held) = self.descriptors.get(chain, used) {
             return Ok(held);
         }
+        let held = self.open_file(chain, used)?;
+        Ok(self.descriptors.keep(chain, used, held))
+    }
+
+    /// Opens a regular file for `used`.
+    pub(super) fn open_file(&self, chain: &Arc<Chain>, used: Use) -> Result<Held, Status> {
         let place = self.place(chain)?;
         let flags = if used == Use::Write { OFlags::WRONLY } else { OFlags::RDONLY };
         let open = || self.open_at(place.fd(), place.name(), flags | QUIET, Mode::empty());
@@ -47,8 +76,7 @@ impl LocalMount {
         let stat = fstat(&fd).map_err(status)?;
         only_files(&stat)?;
         let size = u64::try_from(stat.st_size).unwrap_or(0);
-        let held = if used == Use::Write { self.for_writing(fd, &stat) } else { Held::Read(fd, size) };
-        Ok(self.descriptors.keep(chain, used, held))
+        Ok(if used == Use::Write { self.for_writing(fd, mode_bits(&stat)) } else { Held::Read(fd, size) })
     }
 
     /// Opens for writing a file that its own mode keeps its owner from writing: NFSv3 servers let the owner (RFC 1813 4.4).
@@ -68,59 +96,67 @@ impl LocalMount {
     }
 
     /// A descriptor for writing; a file whose mode keeps its owner from writing might not open a second time.
-    pub(super) fn for_writing(&self, fd: OwnedFd, stat: &Stat) -> Held {
-        Held::Write(fd, !self.superuser && mode_bits(stat) & 0o200 == 0)
+    pub(super) fn for_writing(&self, fd: OwnedFd, bits: u32) -> Held {
+        Held::Write(fd, !self.superuser && bits & 0o200 == 0)
     }
 
-    pub(super) fn read(&self, node: &Node, offset: u64, count: u32, buf: &mut Vec<u8>) -> Out<bool> {
+    /// Reads; at the file's end also what the file was right after. Most files are read once and whole: only one that is
+    /// read further stays open.
+    pub(super) fn read(&self, node: &Node, offset: u64, count: u32, buf: &mut Vec<u8>) -> Out<(bool, Option<Attr>)> {
         buf.clear();
         let chain = self.chain(node)?;
-        let held = self.file(chain, Use::Read)?;
-        let count = count.min(self.limits.read_max) as usize;
-        let mut end = false;
-        buf.reserve_exact(count);
-        while buf.len() < count {
-            let at = offset.saturating_add(buf.len() as u64);
-            if at > self.limits.size_max {
-                end = true; // no file reaches so far, and the kernel takes no such offset
-                break;
-            }
-            let had = buf.len();
-            // A caller's larger buffer is not filled beyond `count`; one of just the size needs no zeros first.
-            let read = if buf.capacity() == count {
-                retry_on_intr(|| pread(held.fd(), spare_capacity(buf), at))
-            } else {
-                buf.resize(count, 0);
-                let read = retry_on_intr(|| pread(held.fd(), &mut buf[had..], at));
-                buf.truncate(had + read.unwrap_or(0));
-                read
-            };
-            match read {
-                Ok(0) => {
-                    end = true;
-                    break;
+        match self.descriptors.get(chain, Use::Read) {
+            Some(held) => {
+                let read = self.read_from(&held, offset, count, buf);
+                if matches!(read, Ok((true, _))) {
+                    drop(held);
+                    self.descriptors.take(chain, Use::Read);
                 }
-                Ok(_) => {}
-                Err(errno) if had == 0 => return Err(status(errno)),
-                Err(_) => break, // what was read is good; the next READ will meet the error
+                read
+            }
+            None => {
+                let held = self.open_file(chain, Use::Read)?;
+                let read = self.read_from(&held, offset, count, buf);
+                if matches!(read, Ok((false, _))) {
+                    self.descriptors.keep(chain, Use::Read, held);
+                }
+                read
             }
         }
-        if !end {
-            end = self.at_end(&held, offset.saturating_add(buf.len() as u64))?;
-        }
-        if end {
-            drop(held);
-            self.descriptors.take(chain.id, Use::Read); // read to its end: most files are read once
-        }
-        Ok(end)
     }
 
-    /// True when the file ends at `at`. The size at opening tells for all but the last READ.
-    fn at_end(&self, held: &Held, at: u64) -> Result<bool, Status> {
-        match held {
-            Held::Read(_, size) if at < *size => Ok(false),
-            held => Ok(at >= u64::try_from(fstat(held.fd()).map_err(status)?.st_size).unwrap_or(0)),
-        }
+    fn read_from(&self, held: &Held, offset: u64, count: u32, buf: &mut Vec<u8>) -> Out<(bool, Option<Attr>)> {
+        let mut size = if let Held::Read(_, size) = held { *size } else { 0 };
+        let count = count.min(self.limits.read_max) as usize;
+        let stat = loop {
+            let (had, at) = (buf.len(), offset.saturating_add(buf.len() as u64));
+            // No file reaches beyond `size_max`, and the kernel takes no such offset.
+            let ended = at > self.limits.size_max
+                || had < count && {
+                    match read_some(held, buf, next_bytes(size, at, count - had), at) {
+                        Ok(read) => read == 0,
+                        Err(errno) if had == 0 => return Err(status(errno)),
+                        Err(_) => return Ok((false, None)), // what was read is good; the next READ will meet the error
+                    }
+                };
+            let at = offset.saturating_add(buf.len() as u64);
+            if !ended && (at < size || size == 0 && !buf.is_empty()) {
+                // The size at opening tells for all but the last READ; one of 0 says nothing of files that the kernel makes up.
+                if buf.len() < count {
+                    continue;
+                }
+                return Ok((false, None));
+            }
+            let stat = fstat(held.fd()).map_err(status)?;
+            size = u64::try_from(stat.st_size).unwrap_or(0);
+            if ended || at >= size {
+                break stat;
+            }
+            if buf.len() == count {
+                return Ok((false, None)); // it has grown
+            }
+        };
+        Ok((true, Some(attr(&stat))))
     }
 
     pub(super) fn write(&self, node: &Node, offset: u64, data: &[u8], stable: Stable) -> Out<Written> {
@@ -153,7 +189,7 @@ impl LocalMount {
     /// part of closing (on NFS: sending the data, waiting, telling the error) is the same. `for_good`: no more is to be written.
     pub(super) fn send(&self, chain: &Arc<Chain>, held: Arc<Held>, for_good: bool) -> Result<(), Status> {
         let stays = matches!(&*held, Held::Write(_, true)) && !for_good;
-        let shared = if stays { Err(held) } else { self.descriptors.take_alone(chain.id, Use::Write, held) };
+        let shared = if stays { Err(held) } else { self.descriptors.take_alone(chain, Use::Write, held) };
         match shared {
             Ok(Held::Write(fd, _)) => close(fd),
             Ok(_) => Ok(()),
@@ -167,7 +203,7 @@ impl LocalMount {
     pub(super) fn commit(&self, node: &Node) -> Out<Verifier> {
         let chain = self.chain(node)?;
         self.descriptors.take_error(chain.id)?;
-        match self.descriptors.get(chain.id, Use::Write) {
+        match self.descriptors.get(chain, Use::Write) {
             Some(held) => self.send(chain, held, true)?,
             None => only_files(&self.place(chain)?.stat()?)?,
         }

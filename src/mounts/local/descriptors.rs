@@ -2,15 +2,27 @@
 //!
 //! Closing a descriptor that was written through may report an error (a kernel NFS mount sends its data then). When
 //! the cache closes one by itself, that error is kept until the file's next COMMIT or SETATTR asks for it.
+//!
+//! The cache is in parts with a lock each, chosen by an object's place, so that lanes seldom meet; a removal takes none
+//! unless something may be open under the name.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::base::{Name, Status};
 use crate::storage::{Chain, Node};
 
 use super::list::Listing;
+
+/// Parts of a cache that is large enough to be parted.
+const PARTS: usize = 16;
+/// The fewest descriptors a part is worth having for.
+const PART_MIN: usize = 16;
+/// Counters of what is open by place: some for each descriptor, so that few names share one.
+const COUNTERS: usize = 16 << 10;
 
 /// What a descriptor is open for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -43,29 +55,71 @@ impl Held {
 }
 
 type Key = (u64, Use);
-type Place = (u64, Name);
+
+/// Mixes the numbers of a key. They are this process's own, so that nobody can choose them to collide.
+#[derive(Default)]
+struct Mix(u64);
+
+impl Hasher for Mix {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+    fn write_u64(&mut self, n: u64) {
+        // The multiplier is 2^64 by the golden ratio; the shift brings its high bits down to where tables look.
+        let mixed = (self.0.rotate_left(23) ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ (mixed >> 32);
+    }
+    fn write_isize(&mut self, n: isize) {
+        self.write_u64(n as u64);
+    }
+}
+
+/// A name in a directory, as a number. Two names that share one are let go of together, which only costs an opening.
+fn place(dir: u64, name: &Name) -> u64 {
+    let mut mix = Mix::default();
+    mix.write_u64(dir);
+    mix.write(name.as_bytes());
+    mix.write_u64(name.as_bytes().len() as u64);
+    mix.finish()
+}
+
+fn place_of(chain: &Chain) -> u64 {
+    match &chain.parent {
+        Some((Node::Chain(dir), name)) => place(dir.id, name),
+        _ => 0,
+    }
+}
 
 struct Slot {
     held: Arc<Held>,
+    /// When it was last used, on the part's clock.
     tick: u64,
-    /// The directory's node and the name in it, to find files that are about to be removed; none at the root.
-    place: Option<Place>,
+    place: u64,
 }
 
 #[derive(Default)]
-struct Inner {
-    slots: HashMap<Key, Slot>,
-    order: BTreeMap<u64, Key>,
-    places: HashMap<Place, HashSet<Key>>,
+struct Part {
+    slots: HashMap<Key, Slot, BuildHasherDefault<Mix>>,
     tick: u64,
-    /// What closing said, by node. One entry for each file whose data was lost unseen, until it is asked for.
-    errors: HashMap<u64, Status>,
 }
 
 /// The cache.
 pub(super) struct Descriptors {
-    inner: Mutex<Inner>,
+    parts: Box<[Mutex<Part>]>,
+    /// Of each part.
     max: usize,
+    /// How many descriptors are open by place.
+    open: Box<[AtomicU16]>,
+    /// What closing said, by node. One entry for each file whose data was lost unseen, until it is asked for.
+    errors: Mutex<HashMap<u64, Status>>,
+    errors_len: AtomicUsize,
 }
 
 /// Closes a descriptor; what the kernel says of data that could not be stored is the caller's.
@@ -77,94 +131,94 @@ pub(super) fn close(fd: OwnedFd) -> Result<(), Status> {
     }
 }
 
-impl Inner {
-    fn take(&mut self, key: Key) -> Option<Arc<Held>> {
-        let slot = self.slots.remove(&key)?;
-        self.order.remove(&slot.tick);
-        if let Some(place) = slot.place
-            && let Some(keys) = self.places.get_mut(&place)
-        {
-            keys.remove(&key);
-            if keys.is_empty() {
-                self.places.remove(&place);
-            }
+impl Descriptors {
+    /// A cache of at most `max` descriptors (more only while more are in use at once).
+    pub(super) fn new(max: usize) -> Descriptors {
+        let parts = if max >= PARTS * PART_MIN { PARTS } else { 1 };
+        Descriptors {
+            parts: (0..parts).map(|_| Mutex::default()).collect(),
+            max: max / parts,
+            open: (0..COUNTERS).map(|_| AtomicU16::new(0)).collect(),
+            errors: Mutex::default(),
+            errors_len: AtomicUsize::new(0),
         }
+    }
+
+    fn part(&self, place: u64) -> MutexGuard<'_, Part> {
+        let part = &self.parts[(place >> 16) as usize % self.parts.len()];
+        part.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn counter(&self, place: u64) -> &AtomicU16 {
+        &self.open[place as usize % COUNTERS]
+    }
+
+    fn take_from(&self, part: &mut Part, key: Key) -> Option<Arc<Held>> {
+        let slot = part.slots.remove(&key)?;
+        self.counter(slot.place).fetch_sub(1, Ordering::Release);
         Some(slot.held)
     }
 
     /// Takes out the least recently used descriptors that nobody uses, until at most `max` remain.
-    fn evict(&mut self, max: usize) -> Vec<(u64, Arc<Held>)> {
-        let over = self.slots.len().saturating_sub(max);
-        if over == 0 {
-            return Vec::new();
-        }
-        let idle = |key: &&Key| self.slots.get(key).is_some_and(|slot| Arc::strong_count(&slot.held) == 1);
-        let keys: Vec<Key> = self.order.values().filter(idle).take(over).copied().collect();
-        keys.into_iter().filter_map(|key| Some((key.0, self.take(key)?))).collect()
-    }
-}
-
-impl Descriptors {
-    /// A cache of at most `max` descriptors (more only while more are in use at once).
-    pub(super) fn new(max: usize) -> Descriptors {
-        Descriptors { inner: Mutex::default(), max }
-    }
-
-    fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn evict(&self, part: &mut Part, max: usize) -> Vec<(u64, Arc<Held>)> {
+        let over = part.slots.len().saturating_sub(max);
+        let idle = part.slots.iter().filter(|(_, slot)| Arc::strong_count(&slot.held) == 1);
+        let mut idle: Vec<(u64, Key)> = idle.map(|(key, slot)| (slot.tick, *key)).collect();
+        idle.sort_unstable();
+        idle.truncate(over);
+        idle.into_iter().filter_map(|(_, key)| Some((key.0, self.take_from(part, key)?))).collect()
     }
 
     /// The node's descriptor for this use, if it is open.
-    pub(super) fn get(&self, id: u64, used: Use) -> Option<Arc<Held>> {
-        let mut inner = self.inner();
-        let Inner { slots, order, tick, .. } = &mut *inner;
-        let slot = slots.get_mut(&(id, used))?;
-        order.remove(&slot.tick);
+    pub(super) fn get(&self, chain: &Chain, used: Use) -> Option<Arc<Held>> {
+        let place = place_of(chain);
+        if self.counter(place).load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        let mut part = self.part(place);
+        let Part { slots, tick } = &mut *part;
+        let slot = slots.get_mut(&(chain.id, used))?;
         *tick += 1;
         slot.tick = *tick;
-        order.insert(*tick, (id, used));
         Some(slot.held.clone())
     }
 
     /// Keeps a descriptor just opened. If another thread was faster, its descriptor is returned and this one closed.
     pub(super) fn keep(&self, chain: &Chain, used: Use, held: Held) -> Arc<Held> {
-        let key = (chain.id, used);
-        let mut inner = self.inner();
-        if let Some(slot) = inner.slots.get(&key) {
+        let (key, place) = ((chain.id, used), place_of(chain));
+        let held = Arc::new(held);
+        let mut part = self.part(place);
+        if let Some(slot) = part.slots.get(&key) {
             return slot.held.clone();
         }
-        let held = Arc::new(held);
-        inner.tick += 1;
-        let tick = inner.tick;
-        let place = match &chain.parent {
-            Some((Node::Chain(dir), name)) => Some((dir.id, name.clone())),
-            _ => None,
-        };
-        if let Some(place) = &place {
-            inner.places.entry(place.clone()).or_default().insert(key);
+        part.tick += 1;
+        let tick = part.tick;
+        part.slots.insert(key, Slot { held: held.clone(), tick, place });
+        self.counter(place).fetch_add(1, Ordering::Release);
+        if part.slots.len() > self.max {
+            // Several at once: each search goes through the part.
+            let evicted = self.evict(&mut part, self.max - self.max / 8);
+            drop(part);
+            self.close_all(evicted);
         }
-        inner.slots.insert(key, Slot { held: held.clone(), tick, place });
-        inner.order.insert(tick, key);
-        let evicted = inner.evict(self.max);
-        drop(inner);
-        self.close_all(evicted);
         held
     }
 
     /// Takes a descriptor out. When others still use it, the last of them closes it.
-    pub(super) fn take(&self, id: u64, used: Use) -> Option<Arc<Held>> {
-        self.inner().take((id, used))
+    pub(super) fn take(&self, chain: &Chain, used: Use) -> Option<Arc<Held>> {
+        let mut part = self.part(place_of(chain));
+        self.take_from(&mut part, (chain.id, used))
     }
 
     /// Takes out a descriptor that only the caller, who holds `held`, uses beside the cache.
-    pub(super) fn take_alone(&self, id: u64, used: Use, held: Arc<Held>) -> Result<Held, Arc<Held>> {
+    pub(super) fn take_alone(&self, chain: &Chain, used: Use, held: Arc<Held>) -> Result<Held, Arc<Held>> {
         {
-            let mut inner = self.inner();
-            let same = inner.slots.get(&(id, used)).is_some_and(|slot| Arc::ptr_eq(&slot.held, &held));
+            let (key, mut part) = ((chain.id, used), self.part(place_of(chain)));
+            let same = part.slots.get(&key).is_some_and(|slot| Arc::ptr_eq(&slot.held, &held));
             if !same || Arc::strong_count(&held) > 2 {
                 return Err(held);
             }
-            inner.take((id, used));
+            self.take_from(&mut part, key);
         }
         Arc::try_unwrap(held)
     }
@@ -172,28 +226,40 @@ impl Descriptors {
     /// Lets go of what is open under a name that is about to be removed or to stand for something else: a kernel NFS
     /// mount would otherwise keep the removed file under another name (`.nfs...`), and its directory could not go.
     pub(super) fn forget(&self, dir: u64, name: &Name) {
-        let mut inner = self.inner();
-        let Some(keys) = inner.places.get(&(dir, name.clone())).cloned() else { return };
-        let held: Vec<(u64, Arc<Held>)> = keys.into_iter().filter_map(|key| Some((key.0, inner.take(key)?))).collect();
-        drop(inner);
+        let place = place(dir, name);
+        if self.counter(place).load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let mut part = self.part(place);
+        let keys: Vec<Key> = part.slots.iter().filter(|(_, slot)| slot.place == place).map(|(key, _)| *key).collect();
+        let held = keys.into_iter().filter_map(|key| Some((key.0, self.take_from(&mut part, key)?))).collect();
+        drop(part);
         self.close_all(held);
     }
 
     /// Closes half of what is idle, when the process has run out of descriptors. False when nothing was idle.
     pub(super) fn shrink(&self) -> bool {
-        let evicted = {
-            let mut inner = self.inner();
-            let half = inner.slots.len() / 2;
-            inner.evict(half)
-        };
-        let any = !evicted.is_empty();
-        self.close_all(evicted);
+        let mut any = false;
+        for part in &self.parts {
+            let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
+            let half = part.slots.len() / 2;
+            let evicted = self.evict(&mut part, half);
+            drop(part);
+            any |= !evicted.is_empty();
+            self.close_all(evicted);
+        }
         any
     }
 
     /// What closing said of the node, once.
     pub(super) fn take_error(&self, id: u64) -> Result<(), Status> {
-        self.inner().errors.remove(&id).map_or(Ok(()), Err)
+        if self.errors_len.load(Ordering::Acquire) == 0 {
+            return Ok(());
+        }
+        let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        let error = errors.remove(&id);
+        self.errors_len.store(errors.len(), Ordering::Release);
+        error.map_or(Ok(()), Err)
     }
 
     fn close_all(&self, held: Vec<(u64, Arc<Held>)>) {
@@ -208,11 +274,13 @@ impl Descriptors {
 
     /// Keeps what closing said; the first error is the cause of the others.
     pub(super) fn close_failed(&self, id: u64, status: Status) {
-        self.inner().errors.entry(id).or_insert(status);
+        let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        errors.entry(id).or_insert(status);
+        self.errors_len.store(errors.len(), Ordering::Release);
     }
 
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        self.inner().slots.len()
+        self.parts.iter().map(|part| part.lock().unwrap().slots.len()).sum()
     }
 }

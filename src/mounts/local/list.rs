@@ -7,22 +7,29 @@ use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::fs::{Mode, OFlags, RawDir, SeekFrom, statat};
+use rustix::fs::{FileType, Mode, OFlags, RawDir, SeekFrom, statat};
 use rustix::io::Errno;
 
 use crate::base::{Name, Status};
-use crate::storage::{Chain, Cookie, Entry, Node, Out, Page, Want};
+use crate::storage::{Attr, Chain, Cookie, Entry, Kind, Node, Out, Page, Want};
 
 use super::super::page::Room;
 use super::LocalMount;
-use super::convert::{ITSELF, attr, status};
+use super::convert::{ITSELF, attr, kind_of, status};
 use super::descriptors::{Held, Use};
 
 /// Bytes asked of getdents64 at once: twice glibc's, so that a page of a kernel NFS mount is few calls.
 const GETDENTS_BYTES: usize = 64 << 10;
 
-/// A name read ahead: name, file id, position after it.
-type Ahead = (Name, u64, u64);
+/// A name read ahead.
+struct Ahead {
+    name: Name,
+    fileid: u64,
+    /// Where to go on after it.
+    position: u64,
+    /// The type, from file systems that keep it in the directory.
+    kind: Option<Kind>,
+}
 
 /// A directory that is being listed.
 #[derive(Default)]
@@ -75,7 +82,12 @@ impl Listing {
                     bytes => {
                         // The kernel lets no such name through; a broken file system under FUSE might.
                         let name = Name::new(bytes).map_err(|_| Status::Io)?;
-                        self.ahead.push_back((name, entry.ino(), entry.next_entry_cookie()));
+                        let kind = match entry.file_type() {
+                            FileType::Unknown => None,
+                            kind => Some(kind_of(kind)),
+                        };
+                        let (fileid, position) = (entry.ino(), entry.next_entry_cookie());
+                        self.ahead.push_back(Ahead { name, fileid, position, kind });
                     }
                 },
             }
@@ -87,7 +99,7 @@ impl Listing {
 
     fn take(&mut self) -> Option<Ahead> {
         let ahead = self.ahead.pop_front()?;
-        self.at = ahead.2;
+        self.at = ahead.position;
         Some(ahead)
     }
 }
@@ -100,58 +112,52 @@ impl LocalMount {
         let mut listing = listing.lock().unwrap_or_else(PoisonError::into_inner);
         listing.go(fd, from.position)?;
         let mut room = Room::new(want, bytes_max.min(self.limits.list_max));
-        let mut page = Page { entries: Vec::new(), next: from, end: false };
+        let ahead = listing.ahead.len();
+        let mut page = Page { entries: Vec::with_capacity(ahead), next: from, end: false };
         loop {
-            let Some((name, ..)) = listing.peek(fd)? else {
+            let Some(ahead) = listing.peek(fd)? else {
                 page.end = true;
                 break;
             };
-            if !room.take(name) {
+            if !room.take(&ahead.name) {
                 break;
             }
-            let Some((name, fileid, position)) = listing.take() else { break };
-            page.next = Cookie { position, verifier: 0 };
-            if let Some(entry) = self.entry(chain, fd, name, fileid, position, want) {
-                page.entries.push(entry);
-            }
+            let Some(ahead) = listing.take() else { break };
+            page.next = Cookie { position: ahead.position, verifier: 0 };
+            page.entries.extend(entry(chain, fd, ahead, want));
         }
         let ended = page.end;
         let full = page.entries.is_empty() && !ended && page.next == from;
         drop(listing);
         if ended {
-            self.descriptors.take(chain.id, Use::List);
+            self.descriptors.take(chain, Use::List);
         }
         if full { Err(Status::TooSmall) } else { Ok(page) }
     }
 
-    /// An entry, with attributes if they are wanted; none when the object is gone meanwhile.
-    fn entry(
-        &self,
-        dir: &Arc<Chain>,
-        fd: &OwnedFd,
-        name: Name,
-        fileid: u64,
-        position: u64,
-        want: Want,
-    ) -> Option<Entry> {
-        let attr = match want {
-            Want::Names => None,
-            Want::Attributes => match statat(fd, name.as_bytes(), ITSELF) {
-                Ok(stat) => Some(attr(&stat)),
-                Err(Errno::NOENT) => return None,
-                Err(_) => None, // its LOOKUP will say why
-            },
-        };
-        let node = Some(Node::child(dir, name.clone()));
-        Some(Entry { name, fileid, position, node, attr })
-    }
-
     fn listing(&self, chain: &Arc<Chain>) -> Result<Arc<Held>, Status> {
-        if let Some(held) = self.descriptors.get(chain.id, Use::List) {
+        if let Some(held) = self.descriptors.get(chain, Use::List) {
             return Ok(held);
         }
         let dir = self.dir(chain)?;
         let fd = self.open_at(dir.fd(), b".", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).map_err(status)?;
         Ok(self.descriptors.keep(chain, Use::List, Held::List(fd, Mutex::default())))
     }
+}
+
+/// An entry, with its type or attributes if they are wanted; none when the object is gone meanwhile. For the type
+/// alone the object is asked only where the directory does not know it.
+fn entry(dir: &Arc<Chain>, fd: &OwnedFd, ahead: Ahead, want: Want) -> Option<Entry> {
+    let Ahead { name, fileid, position, kind } = ahead;
+    let asked: Option<Attr> = match (want, kind) {
+        (Want::Names, _) | (Want::Types, Some(_)) => None,
+        (Want::Types, None) | (Want::Attributes, _) => match statat(fd, name.as_bytes(), ITSELF) {
+            Ok(stat) => Some(attr(&stat)),
+            Err(Errno::NOENT) => return None,
+            Err(_) => None, // its LOOKUP will say why
+        },
+    };
+    let node = Some(Node::child(dir, name.clone()));
+    let kind = asked.map(|attr| attr.kind).or(kind).filter(|_| want != Want::Names);
+    Some(Entry { name, fileid, position, node, attr: asked, kind })
 }

@@ -44,8 +44,9 @@ impl LocalMount {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
         let bits = mode(change.mode.unwrap_or(FILE_MODE));
         let fd = self.open_at(place.fd(), place.name(), flags, bits).map_err(status)?;
-        let stat = self.settle(&On::Fd(fd.as_fd()), change)?;
-        self.keep_open(dir, place, fd, &stat)
+        let (stat, changed) = self.settle(&On::Fd(fd.as_fd()), change)?;
+        let bits = change.mode.unwrap_or(mode_bits(&stat));
+        self.keep_open(dir, place, fd, bits, (!changed).then_some(&stat))
     }
 
     /// Opens what is there, or makes it. One open does both, unless the attributes to be set would have to tell one from the other.
@@ -77,7 +78,7 @@ impl LocalMount {
             On::Fd(fd.as_fd()).resize(size)?;
             stat = fstat(&fd).map_err(status)?;
         }
-        self.keep_open(dir, place, fd, &stat)
+        self.keep_open(dir, place, fd, mode_bits(&stat), Some(&stat))
     }
 
     /// RFC 1813 3.3.8: EXIST, unless the same request made the file (its reply was lost).
@@ -88,14 +89,14 @@ impl LocalMount {
             Ok(fd) => {
                 futimens(&fd, &times).map_err(status)?;
                 let stat = fstat(&fd).map_err(status)?;
-                self.keep_open(dir, place, fd, &stat)
+                self.keep_open(dir, place, fd, mode_bits(&stat), Some(&stat))
             }
             Err(Errno::EXIST) => {
                 let stat = place.stat()?;
                 let is = attr(&stat);
                 let ours = (is.atime.secs, is.mtime.secs) == (times.last_access.tv_sec, times.last_modification.tv_sec);
                 if ours && is.kind == Kind::File && is.size == 0 {
-                    self.found(dir, place, &stat)
+                    self.found(dir, place, Some(&stat))
                 } else {
                     Err(Status::Exist)
                 }
@@ -104,15 +105,15 @@ impl LocalMount {
         }
     }
 
-    fn found(&self, dir: &Node, place: &Place, stat: &Stat) -> Out<Found> {
+    fn found(&self, dir: &Node, place: &Place, stat: Option<&Stat>) -> Out<Found> {
         let name = place.name.clone().ok_or(Status::Inval)?;
-        Ok(Found { node: Node::child(self.chain(dir)?, name), attr: Some(attr(stat)) })
+        Ok(Found { node: Node::child(self.chain(dir)?, name), attr: stat.map(attr) })
     }
 
     /// A new file stays open for the WRITE that follows.
-    fn keep_open(&self, dir: &Node, place: &Place, fd: OwnedFd, stat: &Stat) -> Out<Found> {
+    fn keep_open(&self, dir: &Node, place: &Place, fd: OwnedFd, bits: u32, stat: Option<&Stat>) -> Out<Found> {
         let found = self.found(dir, place, stat)?;
-        self.descriptors.keep(self.chain(&found.node)?, Use::Write, self.for_writing(fd, stat));
+        self.descriptors.keep(self.chain(&found.node)?, Use::Write, self.for_writing(fd, bits));
         Ok(found)
     }
 
@@ -143,13 +144,16 @@ impl LocalMount {
     }
 
     fn made(&self, dir: &Node, place: &Place, change: &AttrChange) -> Out<Found> {
-        let stat = self.settle(&On::Place(self, place), &AttrChange { size: None, ..*change })?;
-        self.found(dir, place, &stat)
+        let (stat, changed) = self.settle(&On::Place(self, place), &AttrChange { size: None, ..*change })?;
+        self.found(dir, place, (!changed).then_some(&stat))
     }
 
     /// Sets what making the object could not: its owner when another is asked for, its mode where the kernel took bits
-    /// off (umask, mkdir's set-id bits, chown), its size and times. Returns what it is then.
-    fn settle(&self, on: &On<'_>, change: &AttrChange) -> Result<Stat, Status> {
+    /// off (umask, mkdir's set-id bits, chown), its size and times. Returns what it was before that and whether it was changed.
+    ///
+    /// The one fstat stays: a default ACL, a set-group-id directory or a mount option may have made the object another than
+    /// was asked for, and any of them may have come since the last object was made there.
+    fn settle(&self, on: &On<'_>, change: &AttrChange) -> Result<(Stat, bool), Status> {
         let stat = on.stat()?;
         let mut touched = false;
         let owner = owner(change, Some(&stat));
@@ -171,6 +175,6 @@ impl LocalMount {
             touched = true;
         }
         touched |= on.set_times(change)?;
-        if touched { on.stat() } else { Ok(stat) }
+        Ok((stat, touched))
     }
 }

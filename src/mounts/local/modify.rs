@@ -89,12 +89,18 @@ impl LocalMount {
         if change.size.is_some_and(|size| size > self.limits.size_max) {
             return Err(Status::FBig);
         }
-        let held = match (change.size, self.descriptors.get(chain.id, Use::Write)) {
+        let held = match (change.size, self.descriptors.get(chain, Use::Write)) {
             (Some(_), None) => Some(self.file(chain, Use::Write)?),
             (_, held) => held,
         };
-        let place = self.place(chain)?;
-        let on = held.as_ref().map_or(On::Place(self, &place), |held| On::Fd(held.fd()));
+        let place;
+        let on = match &held {
+            Some(held) => On::Fd(held.fd()),
+            None => {
+                place = self.place(chain)?;
+                On::Place(self, &place)
+            }
+        };
         if let Some((uid, gid)) = owner(change, None) {
             on.chown(uid, gid)?;
         }

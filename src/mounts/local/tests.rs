@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 use crate::base::Name;
-use crate::storage::{AttrChange, Call, How, Stable};
+use crate::storage::{AttrChange, Call, How, Stable, Want};
 
 fn name(text: &str) -> Name {
     Name::new(text.as_bytes()).unwrap()
@@ -48,7 +48,7 @@ fn a_symlink_in_the_middle_is_not_followed() {
         (Call::rmdir(&link.node, &name("d")), Status::NotDir),
         (Call::rename(&link.node, &name("f"), &root, &name("g")), Status::NotDir),
         (Call::link(&root, &link.node, &name("g")), Status::NotDir),
-        (Call::read_dir(&link.node, Default::default(), crate::storage::Want::Names, 4096), Status::NotDir),
+        (Call::read_dir(&link.node, Default::default(), Want::Names, 4096), Status::NotDir),
         (Call::read(&file, 0, 10, Vec::new()), Status::Inval),
         (Call::write(&file, 0, b"gone", Stable::FileSync), Status::Inval),
         (Call::set_attr(&file, AttrChange { size: Some(0), ..Default::default() }), Status::Inval),
@@ -150,7 +150,7 @@ fn nothing_stays_open_of_what_is_finished_or_removed() {
     assert_eq!(one(&mount, Call::set_attr(&timed, change)).status(), Ok(()));
     assert_eq!(one(&mount, Call::rename(&root, &name("timed"), &root, &name("timed3"))).status(), Ok(()));
     assert_eq!(open(), 0);
-    let page = one(&mount, Call::read_dir(&root, Default::default(), crate::storage::Want::Names, 4096)).take_page();
+    let page = one(&mount, Call::read_dir(&root, Default::default(), Want::Names, 4096)).take_page();
     assert!(page.unwrap().end);
     assert_eq!(open(), 0);
 }
@@ -212,4 +212,85 @@ fn a_write_protected_file_is_filled_though_its_descriptor_was_closed() {
         assert_eq!(std::fs::read(&path).unwrap(), b"data");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o444);
     }
+}
+
+#[test]
+fn a_listing_with_types_knows_them_without_asking_the_objects() {
+    let inside = tempfile::tempdir().unwrap();
+    std::fs::write(inside.path().join("f"), "x").unwrap();
+    std::fs::create_dir(inside.path().join("d")).unwrap();
+    symlink("f", inside.path().join("l")).unwrap();
+    let mount = LocalMount::open(inside.path()).unwrap();
+    for (want, kinds, attrs) in
+        [(Want::Names, false, false), (Want::Types, true, false), (Want::Attributes, true, true)]
+    {
+        let page = one(&mount, Call::read_dir(&mount.root(), Default::default(), want, 4096)).take_page().unwrap();
+        let mut seen: Vec<_> = page.entries.iter().map(|e| (e.name.to_string(), e.kind, e.attr.is_some())).collect();
+        seen.sort_by(|a, b| a.0.cmp(&b.0));
+        let expected = [("d", Kind::Dir), ("f", Kind::File), ("l", Kind::Symlink)];
+        assert_eq!(seen, expected.map(|(at, kind)| (at.to_string(), kinds.then_some(kind), attrs)));
+        assert!(page.entries.iter().all(|entry| entry.node.is_some()));
+    }
+}
+
+#[test]
+fn a_read_to_the_end_says_what_the_file_is_then() {
+    let inside = tempfile::tempdir().unwrap();
+    let path = inside.path().join("f");
+    std::fs::write(&path, vec![1; 100_000]).unwrap();
+    let mount = LocalMount::open(inside.path()).unwrap();
+    let file = one(&mount, Call::lookup(&mount.root(), &name("f"))).found().unwrap();
+    let read = |offset, count| match one(&mount, Call::read(&file.node, offset, count, Vec::new())).op {
+        Op::Read { buf, attr, out, .. } => (buf.len(), attr.map(|attr| attr.size), out.unwrap()),
+        op => panic!("{op:?}"),
+    };
+    assert_eq!(read(0, 50_000), (50_000, None, false));
+    // Grown and cut between two READs of one descriptor: the size at opening does not count.
+    std::fs::write(&path, vec![2; 120_000]).unwrap();
+    assert_eq!(read(50_000, 60_000), (60_000, None, false));
+    assert_eq!(read(110_000, 60_000), (10_000, Some(120_000), true));
+    assert_eq!(read(0, 1000), (1000, None, false));
+    std::fs::write(&path, vec![2; 500]).unwrap();
+    assert_eq!(read(0, 1000), (500, Some(500), true));
+    std::fs::write(&path, "").unwrap();
+    assert_eq!(read(0, 1000), (0, Some(0), true));
+    assert_eq!(read(7, 0), (0, Some(0), true));
+}
+
+/// Files that the kernel makes up have a size of 0 and content all the same.
+#[test]
+fn a_file_that_hides_its_size_is_read_whole() {
+    let mount = LocalMount::open(Path::new("/proc/self")).unwrap();
+    let file = one(&mount, Call::lookup(&mount.root(), &name("status"))).found().unwrap();
+    assert_eq!(file.attr.unwrap().size, 0);
+    let (mut whole, mut ends) = (Vec::new(), 0);
+    while ends == 0 {
+        let Op::Read { buf, out, .. } = one(&mount, Call::read(&file.node, whole.len() as u64, 100, Vec::new())).op
+        else {
+            panic!("a READ")
+        };
+        ends += u32::from(out.unwrap());
+        whole.extend(buf);
+    }
+    assert!(whole.starts_with(b"Name:") && whole.len() > 300, "{}", whole.len());
+}
+
+/// What another mount has lent is copied, or READ must do it; nothing is taken for an empty file that is none.
+#[test]
+fn copies_go_from_mount_to_mount() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::fs::write(from.path().join("f"), "lent").unwrap();
+    let (source, target) = (LocalMount::open(from.path()).unwrap(), LocalMount::open(to.path()).unwrap());
+    let file = one(&source, Call::lookup(&source.root(), &name("f"))).found().unwrap().node;
+    let lent = source.lend(&file).unwrap();
+    assert_eq!(source.descriptors.len(), 0, "what is lent is not cached");
+    let new = create(&target, &target.root(), "new").unwrap();
+    assert_eq!(one(&target, Call::copy(&lent, 0, &new, 0, 100)).status(), Ok(()));
+    assert_eq!(target.descriptors.len(), 1, "open until COMMIT");
+    assert_eq!(one(&target, Call::commit(&new, 0, 0)).status(), Ok(()));
+    assert_eq!(std::fs::read(to.path().join("new")).unwrap(), b"lent");
+    let proc = LocalMount::open(Path::new("/proc/self")).unwrap();
+    let status = one(&proc, Call::lookup(&proc.root(), &name("status"))).found().unwrap().node;
+    let lent = proc.lend(&status).unwrap();
+    assert_eq!(one(&target, Call::copy(&lent, 0, &new, 0, 100)).status(), Err(Status::NotSupp));
 }

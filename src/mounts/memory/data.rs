@@ -54,6 +54,14 @@ impl Blocks {
         if index == 0 { self.first.take() } else { self.rest.as_mut()?.remove(&index) }
     }
 
+    /// The first block that is stored, from `index` on.
+    fn next(&self, index: u64) -> Option<(u64, &Vec<u8>)> {
+        match &self.first {
+            Some(block) if index == 0 => Some((0, block)),
+            _ => self.rest.as_ref()?.range(index..).next().map(|(&index, block)| (index, block)),
+        }
+    }
+
     fn into_blocks(self) -> impl Iterator<Item = (u64, Vec<u8>)> {
         self.first.map(|block| (0, block)).into_iter().chain(self.rest.into_iter().flat_map(|rest| *rest))
     }
@@ -135,6 +143,33 @@ impl Data {
             at += len as u64;
         }
         offset.saturating_add(u64::from(count)) >= self.size
+    }
+
+    /// The first stored byte at or after `offset`; none when only a hole follows.
+    pub(super) fn data_from(&self, offset: u64) -> Option<u64> {
+        let mut index = offset / BLOCK_BYTES as u64;
+        loop {
+            let (at, block) = self.blocks.next(index)?;
+            let start = at * BLOCK_BYTES as u64;
+            if start + block.len() as u64 > offset {
+                return Some(start.max(offset)).filter(|&at| at < self.size);
+            }
+            index = at + 1; // `offset` lies behind what is stored of this block
+        }
+    }
+
+    /// The first byte at or after `offset` that is not stored, at most the end; none from the end on.
+    pub(super) fn hole_from(&self, offset: u64) -> Option<u64> {
+        let mut at = offset;
+        while at < self.size {
+            let index = at / BLOCK_BYTES as u64;
+            let stored = index * BLOCK_BYTES as u64 + self.blocks.bytes(index).len() as u64;
+            if stored <= at {
+                break;
+            }
+            at = stored;
+        }
+        (offset < self.size).then(|| at.min(self.size))
     }
 
     /// Writes pieces in rising order; returns the bytes taken, fewer than given when storage ran out on the way.
@@ -290,6 +325,31 @@ mod tests {
             }
             assert!(all(&data) == flat, "round {round}");
         }
+    }
+
+    #[test]
+    fn data_and_holes_are_told_apart() {
+        let mut data = Data::default();
+        assert_eq!((data.data_from(0), data.hole_from(0)), (None, None));
+        write(&mut data, 0, b"start", Stable::FileSync);
+        write(&mut data, 130_000, &[1; 140_000], Stable::FileSync);
+        data.resize(&Quota::unlimited(), 1 << 20);
+        let block = BLOCK_BYTES as u64;
+        for (offset, next_data, next_hole) in [
+            (0, Some(0), Some(5)),
+            (4, Some(4), Some(5)),
+            (5, Some(block), Some(5)),
+            (block, Some(block), Some(270_000)),
+            (200_000, Some(200_000), Some(270_000)),
+            (270_000, None, Some(270_000)),
+            ((1 << 20) - 1, None, Some((1 << 20) - 1)),
+            (1 << 20, None, None),
+            (u64::MAX, None, None),
+        ] {
+            assert_eq!((data.data_from(offset), data.hole_from(offset)), (next_data, next_hole), "{offset}");
+        }
+        data.resize(&Quota::unlimited(), 200_000);
+        assert_eq!((data.data_from(200_000), data.hole_from(block)), (None, Some(200_000)));
     }
 
     #[test]

@@ -3,8 +3,10 @@
 //!
 //! Where the RFC leaves a choice, it answers as Linux does: REMOVE of a directory is ISDIR, RMDIR of a file NOTDIR, RENAME of a file
 //! onto a directory ISDIR. Unstable data is lost by [`MemoryMount::restart`]. Left out: permissions (a mount has no caller to
-//! check; ACCESS grants all that makes sense), and the update of atime by READ, as under `noatime`.
+//! check; ACCESS grants all that makes sense), the update of atime by READ, as under `noatime`, and what ACLs mean: they
+//! are kept as bytes and change no mode.
 
+mod beyond;
 mod data;
 mod quota;
 mod serve;
@@ -18,7 +20,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
 
 use crate::base::{Status, Time};
-use crate::storage::{Call, Handle, Ledger, Limits, Mount, Node, Shape, Tally};
+use crate::storage::{Call, Extras, Handle, Ledger, Limits, Mount, Node, Shape, Tally};
 
 use data::SIZE_MAX;
 use quota::Quota;
@@ -118,13 +120,22 @@ impl Mount for MemoryMount {
     /// The largest sizes that NFSv3 servers of today announce (1 MiB), and a shape that suits a simulated target.
     fn limits(&self) -> Limits {
         let shape = Shape { lanes: 16, window: 4 };
-        Limits { read_max: 1 << 20, write_max: 1 << 20, list_max: 1 << 20, name_max: 255, size_max: SIZE_MAX, shape }
+        let extras = Extras { holes: true, xattrs: true, ..Extras::default() };
+        Limits {
+            read_max: 1 << 20,
+            write_max: 1 << 20,
+            list_max: 1 << 20,
+            name_max: 255,
+            size_max: SIZE_MAX,
+            shape,
+            extras,
+        }
     }
 
     fn perform(&self, calls: &mut [Call<'_>]) {
         for call in calls {
             let start = Instant::now();
-            self.serve(&mut call.op);
+            self.serve(call);
             self.ledger.record(call.proc(), call.payload(), call.status().is_err(), start.elapsed());
         }
     }

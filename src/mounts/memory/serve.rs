@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::base::{Name, Status, Time};
 use crate::storage::call::Space;
 use crate::storage::{
-    Attr, AttrChange, Cookie, Entry, Found, How, Kind, Mount, Node, Op, Out, Page, Special, Stable, Verifier, Want,
-    Written,
+    Attr, AttrChange, Call, Cookie, Entry, Found, How, Kind, Mount, Node, Op, Out, Page, Special, Stable, Verifier,
+    Want, Written,
 };
 
 use super::super::page::Room;
@@ -18,15 +18,18 @@ use super::tree::{Body, Inode, State, Tree};
 const TARGET_MAX: usize = 4095;
 
 impl MemoryMount {
-    pub(super) fn serve(&self, op: &mut Op<'_>) {
-        match op {
+    pub(super) fn serve(&self, call: &mut Call<'_>) {
+        match &mut call.op {
             Op::Null { out } => *out = Ok(()),
             Op::GetAttr { node, out } => *out = self.inode(node).map(|inode| inode.attr(self.instance)),
             Op::SetAttr { node, change, out } => *out = self.set_attr(node, change),
             Op::Lookup { dir, name, out } => *out = self.lookup(dir, name),
             Op::Access { node, want, out } => *out = self.access(node, *want),
             Op::ReadLink { node, out } => *out = self.read_link(node),
-            Op::Read { node, offset, count, buf, out } => *out = self.read(node, *offset, *count, buf),
+            Op::Read { node, offset, count, buf, attr, out } => {
+                *out = self.read(node, *offset, *count, buf);
+                *attr = self.inode(node).ok().map(|inode| inode.attr(self.instance));
+            }
             Op::Write { node, offset, data, stable, out } => *out = self.write(node, *offset, data, *stable),
             Op::Create { dir, name, how, change, out } => *out = self.create(dir, name, *how, change),
             Op::MkDir { dir, name, change, out } => *out = self.make(dir, name, change, 0o755, Body::Dir),
@@ -41,6 +44,7 @@ impl MemoryMount {
             Op::FsInfo { node, out } => *out = self.inode(node).map(|_| self.limits()),
             Op::PathConf { node, out } => *out = self.inode(node).map(|_| self.limits().name_max),
             Op::Commit { node, out, .. } => *out = self.commit(node),
+            Op::Beyond(beyond) => self.serve_beyond(beyond),
         }
     }
 
@@ -336,7 +340,7 @@ impl MemoryMount {
             return Err(Status::BadCookie);
         }
         let mut room = Room::new(want, bytes_max.min(self.limits().list_max));
-        let plus = want == Want::Attributes;
+        let plus = want != Want::Names;
         let mut page = Page { entries: Vec::new(), next: Cookie { verifier: self.instance, ..from }, end: true };
         for (position, name, fileid) in dir.after(from.position) {
             if !room.take(name) {
@@ -345,7 +349,7 @@ impl MemoryMount {
             }
             let attr = if plus { Some(tree.inode(fileid)?.attr(self.instance)) } else { None };
             let node = plus.then(|| self.node(fileid));
-            page.entries.push(Entry { name: name.clone(), fileid, position, node, attr });
+            page.entries.push(Entry { name: name.clone(), fileid, position, node, attr, kind: attr.map(|a| a.kind) });
             page.next.position = position;
         }
         if page.entries.is_empty() && !page.end { Err(Status::TooSmall) } else { Ok(page) }

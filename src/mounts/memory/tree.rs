@@ -149,8 +149,13 @@ impl Directory {
     }
 }
 
+/// An object's extended attributes.
+pub(super) type Xattrs = BTreeMap<Box<[u8]>, Box<[u8]>>;
+
 /// All objects and directories.
 pub(super) struct Tree {
+    /// By file id; objects without any, most of them, take no room here.
+    pub(super) xattrs: HashMap<u64, Xattrs>,
     pub(super) inodes: HashMap<u64, Arc<Inode>>,
     dirs: HashMap<u64, Directory>,
     next: u64,
@@ -159,7 +164,7 @@ pub(super) struct Tree {
 impl Tree {
     /// A tree with an empty root.
     pub(super) fn new(root: State) -> Tree {
-        let mut tree = Tree { inodes: HashMap::new(), dirs: HashMap::new(), next: ROOT };
+        let mut tree = Tree { xattrs: HashMap::new(), inodes: HashMap::new(), dirs: HashMap::new(), next: ROOT };
         tree.add(root, ROOT);
         tree
     }
@@ -219,5 +224,6 @@ impl Tree {
     pub(super) fn forget(&mut self, id: u64) {
         self.inodes.remove(&id);
         self.dirs.remove(&id);
+        self.xattrs.remove(&id);
     }
 }

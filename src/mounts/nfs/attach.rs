@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::base::hash::mix;
 use crate::base::name::Shown;
 use crate::base::{Name, Proc, Status, Time};
-use crate::storage::{AttrChange, Call, Handle, How, Kind, Limits, Mount, Node, Op, Shape};
+use crate::storage::{AttrChange, Call, Extras, Handle, How, Kind, Limits, Mount, Node, Op, SetTime, Shape};
 use crate::wire::mount3::{self, MountProc};
 use crate::wire::rpc::{self, Credential};
 use crate::wire::{nfs3, portmap};
@@ -126,6 +126,7 @@ fn attach_target(url: &Url, host: &Host, index: usize, credential: &Credential) 
         name_max: 255,
         size_max: u64::MAX,
         shape: SHAPE,
+        extras: Extras::default(),
     };
     let mut mount = NfsMount::new(setup, Node::Handle(export), most);
     mount.limits = limits(&mount, most).map_err(|(proc, status)| call_error(&label, &url.path, proc, status))?;
@@ -180,11 +181,13 @@ fn limits(mount: &NfsMount, most: Limits) -> Result<Limits, (Proc, Status)> {
         name_max: name_max.unwrap_or(255).min(255),
         size_max: info.size_max,
         shape: SHAPE,
+        extras: Extras::default(),
     })
 }
 
 /// Proves that all mounts show one directory: a name made through the first is seen through the others.
-/// Where nothing can be made, equal file ids, change times and first pages of the listing have to do.
+/// Where nothing can be made, equal file ids, change times and first pages of the listing have to do. The directory gets the
+/// time back that it had: it may be the source of a copy.
 fn prove_same(mounts: &[NfsMount]) -> Result<(), AttachError> {
     let Some((first, others)) = mounts.split_first().filter(|(_, others)| !others.is_empty()) else { return Ok(()) };
     let root = first.root();
@@ -193,6 +196,7 @@ fn prove_same(mounts: &[NfsMount]) -> Result<(), AttachError> {
     let unique = mix(mix(u64::from(std::process::id())) ^ Time::now().nanos as u64 ^ (Time::now().secs as u64) << 30);
     let name = Name::new(format!(".parfs-{unique:016x}").as_bytes()).expect("hex digits are a name");
     let change = AttrChange { mode: Some(0o600), ..AttrChange::default() };
+    let before = attr_of(first, &root);
     let mut calls = [Call::create(&root, &name, How::Guarded, change)];
     first.perform(&mut calls);
     let Ok(made) = calls[0].found() else { return prove_same_by_looks(first, others) };
@@ -209,6 +213,11 @@ fn prove_same(mounts: &[NfsMount]) -> Result<(), AttachError> {
     });
     let mut calls = [Call::remove(&root, &name)];
     first.perform(&mut calls);
+    if let Ok(before) = before {
+        // Refused to those who do not own it; then it has the time of this proof.
+        let change = AttrChange { mtime: SetTime::At(before.mtime), ..AttrChange::default() };
+        first.perform(&mut [Call::set_attr(&root, change)]);
+    }
     verdict?;
     calls[0].status().map_err(|status| AttachError::Call {
         target: first.label(),

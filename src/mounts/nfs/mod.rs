@@ -217,6 +217,11 @@ impl Mount for NfsMount {
         }
     }
 
+    /// What NFSv3 has no procedure for is refused without asking.
+    fn lower(&self, call: &Call<'_>) -> Tally {
+        if call.proc().is_nfs3() { Tally::of(call) } else { Tally::default() }
+    }
+
     fn issued(&self) -> Option<Tally> {
         Some(self.ledger.tally())
     }
@@ -229,7 +234,7 @@ impl Mount for NfsMount {
 /// The nodes that a call's arguments name.
 fn nodes<'c>(call: &'c Call<'_>) -> [Option<&'c Node>; 2] {
     match &call.op {
-        Op::Null { .. } => [None, None],
+        Op::Null { .. } | Op::Beyond(_) => [None, None],
         Op::GetAttr { node, .. }
         | Op::SetAttr { node, .. }
         | Op::Access { node, .. }

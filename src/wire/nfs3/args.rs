@@ -83,7 +83,8 @@ impl Writer<'_, '_> {
 }
 
 /// Appends the arguments of the call's procedure. WRITE's data is not appended but returned: it is to be sent after `out`,
-/// padded with zeros to a multiple of 4. An error is one that `handle` gave; `out` is then half written.
+/// padded with zeros to a multiple of 4. An error is one that `handle` gave, or
+/// `NotSupp` for what NFSv3 has no procedure for; `out` is then half written.
 pub fn encode_args<'c>(
     call: &'c Call<'_>,
     handle: &dyn Fn(&Node) -> Result<Handle, Status>,
@@ -141,10 +142,11 @@ pub fn encode_args<'c>(
             to.u64(from.position);
             to.u64(from.verifier);
             to.u32(*bytes_max);
-            if *want == Want::Attributes {
+            if *want != Want::Names {
                 to.u32(*bytes_max); // dircount, then maxcount
             }
         }
+        Op::Beyond(_) => return Err(Status::NotSupp),
     }
     Ok(None)
 }
@@ -280,7 +282,7 @@ impl<'r> Arguments<'r, '_> {
         let dir = self.node()?;
         let from = Cookie { position: self.reader.u64()?, verifier: self.reader.u64()? };
         let mut bytes_max = self.reader.u32()?;
-        if want == Want::Attributes {
+        if want != Want::Names {
             bytes_max = self.reader.u32()?;
         }
         Ok(Call::read_dir(&dir, from, want, bytes_max))
@@ -331,6 +333,10 @@ impl<'r> Arguments<'r, '_> {
             Proc::FsInfo => Call::fs_info(&self.node()?),
             Proc::PathConf => Call::path_conf(&self.node()?),
             Proc::Commit => Call::commit(&self.node()?, self.reader.u64()?, self.reader.u32()?),
+            procedure => {
+                debug_assert!(!procedure.is_nfs3());
+                return Err(ArgsError::Garbage);
+            }
         })
     }
 }

@@ -5,7 +5,7 @@ use nfs3_types::nfs3::{FSINFO3resok, FSSTAT3resok, PATHCONF3resok};
 use crate::base::{Name, Status};
 use crate::storage::call::Space;
 use crate::storage::{
-    Attr, Call, Cookie, Entry, Found, Handle, Limits, Node, Op, Out, Page, Shape, Stable, Want, Written,
+    Attr, Call, Cookie, Entry, Extras, Found, Handle, Limits, Node, Op, Out, Page, Shape, Stable, Want, Written,
 };
 
 use super::super::xdr::{Malformed, Reader};
@@ -43,12 +43,12 @@ pub fn decode_results(call: &mut Call<'_>, record: Vec<u8>, at: usize, node: &Ma
             return Decoded::Done;
         }
     }
-    let decoded = if let Op::Read { count, buf, out, .. } = &mut call.op {
-        read_payload(&mut reader, *count).map(|(start, len, eof)| {
+    let decoded = if let Op::Read { count, buf, attr, out, .. } = &mut call.op {
+        read_payload(&mut reader, *count).map(|(now, start, len, eof)| {
             *buf = record;
             buf.copy_within(start..start + len, 0);
             buf.truncate(len);
-            *out = Ok(eof);
+            (*attr, *out) = (now, Ok(eof));
             Decoded::Done
         })
     } else {
@@ -60,10 +60,10 @@ pub fn decode_results(call: &mut Call<'_>, record: Vec<u8>, at: usize, node: &Ma
     })
 }
 
-/// READ3resok: where the payload begins, how many of its bytes count, and whether the file ends there. Never more than
+/// READ3resok: the attributes, where the payload begins, how many of its bytes count, and whether the file ends there. Never more than
 /// was asked for: some servers return more at the end of a file.
-fn read_payload(reader: &mut Reader<'_>, asked: u32) -> Result<(usize, usize, bool), Malformed> {
-    let _attr = read_post_op(reader)?;
+fn read_payload(reader: &mut Reader<'_>, asked: u32) -> Result<(Option<Attr>, usize, usize, bool), Malformed> {
+    let attr = read_post_op(reader)?;
     let (count, eof) = (reader.u32()?, reader.bool()?);
     let start = reader.at() + 4;
     let data = reader.opaque()?;
@@ -73,7 +73,7 @@ fn read_payload(reader: &mut Reader<'_>, asked: u32) -> Result<(usize, usize, bo
         return Err(Malformed);
     }
     // What was cut off is to be asked for again, so the end is not reached by this call.
-    Ok((start, len.min(asked as usize), eof && len <= asked as usize))
+    Ok((attr, start, len.min(asked as usize), eof && len <= asked as usize))
 }
 
 fn fill(op: &mut Op<'_>, reader: &mut Reader<'_>, node: &MakeNode<'_>) -> Result<Decoded, Malformed> {
@@ -93,7 +93,7 @@ fn fill(op: &mut Op<'_>, reader: &mut Reader<'_>, node: &MakeNode<'_>) -> Result
             let _attr = read_post_op(reader)?;
             *out = Ok(reader.opaque()?.to_vec());
         }
-        Op::Read { .. } => return Err(Malformed), // taken by read_payload
+        Op::Read { .. } | Op::Beyond(_) => return Err(Malformed), // taken by read_payload; never sent
         Op::Write { data, out, .. } => *out = Ok(written(reader, data.len())?),
         Op::Create { dir, name, out, .. }
         | Op::MkDir { dir, name, out, .. }
@@ -150,13 +150,13 @@ fn page(reader: &mut Reader<'_>, dir: &Node, from: Cookie, want: Want, node: &Ma
         let (fileid, name, position) = (reader.u64()?, reader.opaque()?, reader.u64()?);
         let (attr, handle) = match want {
             Want::Names => (None, None),
-            Want::Attributes => (read_post_op(reader)?, read_post_op_handle(reader)?),
+            Want::Types | Want::Attributes => (read_post_op(reader)?, read_post_op_handle(reader)?),
         };
         page.next.position = position;
         if !matches!(name, b"." | b"..") {
             let name = Name::new(name).map_err(|_| Malformed)?;
             let node = handle.map(|handle| node(Some((dir, &name)), handle));
-            page.entries.push(Entry { name, fileid, position, node, attr });
+            page.entries.push(Entry { name, fileid, position, node, attr, kind: attr.map(|a| a.kind) });
         }
     }
     page.end = reader.bool()?;
@@ -188,5 +188,6 @@ fn limits(reader: &mut Reader<'_>) -> Result<Limits, Malformed> {
         name_max: 255,
         size_max: info.maxfilesize,
         shape: Shape::SERIAL,
+        extras: Extras::default(),
     })
 }

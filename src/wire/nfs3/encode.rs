@@ -28,8 +28,8 @@ pub fn encode_results<'c>(call: &'c Call<'_>, handle: &dyn Fn(&Node) -> Handle, 
         put_u32(out, 0);
     }
     match &call.op {
-        Op::Read { buf, out: Ok(eof), .. } => {
-            put_post_op(out, None);
+        Op::Read { buf, attr, out: Ok(eof), .. } => {
+            put_post_op(out, attr.as_ref());
             let count = len_u32(buf.len());
             [count, u32::from(*eof), count].into_iter().for_each(|word| put_u32(out, word));
             return Some(buf);
@@ -116,6 +116,14 @@ pub fn encode_failure(procedure: Proc, status: Status, out: &mut Vec<u8>) {
     put_u32(out, status.to_nfs());
     match procedure {
         Proc::Null | Proc::GetAttr => {}
+        // A server reads no such procedure.
+        Proc::Seek
+        | Proc::Copy
+        | Proc::IoAdvise
+        | Proc::ListXattrs
+        | Proc::GetXattr
+        | Proc::SetXattr
+        | Proc::RemoveXattr => {}
         Proc::Lookup
         | Proc::Access
         | Proc::ReadLink
@@ -157,7 +165,7 @@ fn put_page(out: &mut Vec<u8>, page: &Page, want: Want, bytes_max: u32, handle: 
         put_u64(out, entry.fileid);
         put_opaque(out, entry.name.as_bytes());
         put_u64(out, entry.position);
-        if want == Want::Attributes {
+        if want != Want::Names {
             put_post_op(out, entry.attr.as_ref());
             put_u32(out, u32::from(entry.node.is_some()));
             if let Some(node) = &entry.node {

@@ -151,7 +151,8 @@ fn perform(call: &mut Call<'_>, with: &Outcome) {
         Op::SetAttr { out, .. } | Op::Link { out, .. } => *out = Ok(with.maybe),
         Op::Access { out, .. } | Op::PathConf { out, .. } => *out = Ok(word),
         Op::ReadLink { out, .. } => *out = Ok(with.data.clone()),
-        Op::Read { count, buf, out, .. } => {
+        Op::Read { count, buf, attr, out, .. } => {
+            *attr = with.maybe;
             *buf = with.data[..with.data.len().min(*count as usize)].to_vec();
             *out = Ok(flag || buf.is_empty()); // nothing is only read at the end
         }
@@ -173,6 +174,7 @@ fn perform(call: &mut Call<'_>, with: &Outcome) {
                 position,
                 node: node.filter(|_| plus),
                 attr: attr.filter(|_| plus),
+                kind: attr.filter(|_| plus).map(|attr| attr.kind),
             };
             let entries: Vec<_> = with.entries.iter().cloned().map(entry).collect();
             let position = entries.last().map_or(from.position, |entry| entry.position);
@@ -198,8 +200,10 @@ fn perform(call: &mut Call<'_>, with: &Outcome) {
                 name_max: 255,
                 size_max: long,
                 shape: Shape::SERIAL,
+                extras: Default::default(),
             });
         }
+        Op::Beyond(beyond) => panic!("{} is not NFSv3's", beyond.proc()),
         Op::Commit { out, .. } => *out = Ok(long),
     }
 }
@@ -268,6 +272,7 @@ fn crate_reads_args(procedure: Proc, args: &[u8]) -> bool {
         Proc::FsInfo => all::<crates::FSINFO3args>(args),
         Proc::PathConf => all::<crates::PATHCONF3args>(args),
         Proc::Commit => all::<crates::COMMIT3args>(args),
+        beyond => panic!("{beyond} is not NFSv3's"),
     }
 }
 
@@ -299,6 +304,7 @@ fn crate_reads_results(procedure: Proc, results: &[u8]) -> bool {
         Proc::FsInfo => all::<crates::FSINFO3res>(results),
         Proc::PathConf => all::<crates::PATHCONF3res>(results),
         Proc::Commit => all::<crates::COMMIT3res>(results),
+        beyond => panic!("{beyond} is not NFSv3's"),
     }
 }
 
@@ -418,6 +424,7 @@ fn listings_are_cut_at_their_size_and_leave_out_the_dots() {
             position: i + 1,
             node: None,
             attr: None,
+            kind: None,
         })
         .collect();
     let Op::ReadDir { out, .. } = &mut call.op else { panic!() };

@@ -3,6 +3,7 @@
 //! What a sample cannot do for a reason of its own (devices without root) its `Can` says, and the promise's function
 //! then asserts how it refuses.
 
+mod beyond;
 mod data;
 mod names;
 mod whole;
@@ -18,6 +19,7 @@ use parfs::mounts::nfs::{Url, attach};
 use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::sim::{Config, Server};
 use parfs::storage::{AttrChange, Ledger, Mount, Node, SetTime, Spread, Tapped, Volume, Want};
+use rustix::fs::{XattrFlags, lsetxattr, setxattr};
 
 use super::ask::Ask;
 
@@ -34,6 +36,12 @@ struct Can {
     issued_times: u64,
     /// A page too small for its first entry is refused.
     handles: bool,
+    /// Keep `user.` attributes (a file system without them may be beneath).
+    user_xattrs: bool,
+    /// Keep `security.` attributes on symlinks: root's right.
+    symlink_xattrs: bool,
+    /// Keep ACLs and say by them what the mode is.
+    acls: bool,
     /// COMMIT vouches for every WRITE: with several targets only for those through the same one.
     one_verifier: bool,
 }
@@ -46,14 +54,24 @@ struct Sample {
     _guard: Option<Box<dyn Any>>,
 }
 
-const ALL: Can =
-    Can { chown: true, devices: true, dir_nlink: true, issued_times: 1, handles: true, one_verifier: true };
+const ALL: Can = Can {
+    chown: true,
+    devices: true,
+    dir_nlink: true,
+    issued_times: 1,
+    handles: true,
+    user_xattrs: true,
+    symlink_xattrs: true,
+    acls: false,
+    one_verifier: true,
+};
 
 /// A LocalMount on a new directory; what its process and file system can do is tried out beside it.
 fn local(name: &'static str, descriptors_max: Option<usize>) -> Sample {
     let guard = tempfile::tempdir().unwrap();
     let tried = tempfile::tempdir_in(guard.path()).unwrap();
     std::fs::create_dir(tried.path().join("d")).unwrap();
+    std::os::unix::fs::symlink("d", tried.path().join("l")).unwrap();
     let (zero, rw) = (rustix::fs::makedev(1, 5), rustix::fs::Mode::RUSR);
     let device = rustix::fs::FileType::CharacterDevice;
     let can = Can {
@@ -62,6 +80,9 @@ fn local(name: &'static str, descriptors_max: Option<usize>) -> Sample {
         dir_nlink: std::os::unix::fs::MetadataExt::nlink(&tried.path().metadata().unwrap()) == 3,
         issued_times: 1,
         handles: false,
+        user_xattrs: setxattr(tried.path(), "user.tried", b"", XattrFlags::empty()).is_ok(),
+        symlink_xattrs: lsetxattr(tried.path().join("l"), "security.tried", b"", XattrFlags::empty()).is_ok(),
+        acls: setxattr(tried.path(), "system.posix_acl_access", beyond::ACL_RWXR_X, XattrFlags::empty()).is_ok(),
         one_verifier: true,
     };
     drop(tried);
@@ -93,6 +114,12 @@ fn samples() -> Vec<Sample> {
         memory("tapped", Arc::new(Tapped::new(Arc::new(MemoryMount::new()), vec![ledger])), ALL),
         memory("volume", Arc::new(Volume::new(views, Spread::RoundRobin)), Can { issued_times: 2, ..ALL }),
         local("local", None),
+        {
+            let Sample { mount, can, _guard, .. } = local("", None);
+            let tapped: Arc<dyn Mount> = Arc::new(Tapped::new(mount, vec![Arc::new(Ledger::default())]));
+            let mount = Arc::new(Volume::new(vec![tapped], Spread::First));
+            Sample { name: "volume of a tapped local", mount, can, _guard }
+        },
         local("local, one descriptor", Some(1)),
         direct("direct", Arc::new(MemoryMount::new()), 1, ALL, None),
         direct("direct, 3 targets", Arc::new(MemoryMount::new()), 3, Can { one_verifier: false, ..ALL }, None),

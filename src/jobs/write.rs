@@ -4,7 +4,7 @@
 use crate::base::{Proc, Status};
 use crate::storage::{Call, Node, Route, Stable, Verifier};
 
-use super::ctx::Ctx;
+use super::port::Port;
 
 /// How often data is written again because the server lost it, before it is written stably.
 const REWRITES_MAX: usize = 3;
@@ -78,14 +78,14 @@ impl<'a> Put<'a> {
 }
 
 /// Writes all chunks, in windows over files; short writes are continued.
-pub(super) fn put_all(ctx: &Ctx<'_>, route: Route, puts: &mut [Put<'_>], stable: Stable) {
+pub(super) fn put_all(port: Port<'_>, route: Route, puts: &mut [Put<'_>], stable: Stable) {
     loop {
         let mut open: Vec<&mut Put<'_>> = puts.iter_mut().filter(|p| p.is_open()).collect();
         if open.is_empty() {
             return;
         }
         let mut calls: Vec<Call<'_>> = open.iter().map(|p| p.call(stable)).collect();
-        ctx.perform(route, &mut calls);
+        port.perform(route, &mut calls);
         for (put, call) in open.iter_mut().zip(&calls) {
             put.take(call);
         }
@@ -93,7 +93,7 @@ pub(super) fn put_all(ctx: &Ctx<'_>, route: Route, puts: &mut [Put<'_>], stable:
 }
 
 /// Writes the chunks of one file and returns when they are safe.
-pub(super) fn put_file(ctx: &Ctx<'_>, route: Route, node: &Node, chunks: &[Chunk<'_>]) -> Result<(), (Proc, Status)> {
+pub(super) fn put_file(port: Port<'_>, route: Route, node: &Node, chunks: &[Chunk<'_>]) -> Result<(), (Proc, Status)> {
     let (Some(first), Some(last)) = (chunks.first(), chunks.last()) else { return Ok(()) };
     let from = first.0;
     // A span that does not fit is committed to the file's end: count 0.
@@ -101,9 +101,9 @@ pub(super) fn put_file(ctx: &Ctx<'_>, route: Route, node: &Node, chunks: &[Chunk
     for attempt in 0..=REWRITES_MAX {
         let stable = if chunks.len() == 1 || attempt == REWRITES_MAX { Stable::FileSync } else { Stable::Unstable };
         let mut unstable = Unstable::Nothing;
-        for some in chunks.chunks(ctx.window) {
+        for some in chunks.chunks(port.window) {
             let mut puts: Vec<Put<'_>> = some.iter().map(|&chunk| Put::new(node, chunk)).collect();
-            put_all(ctx, route, &mut puts, stable);
+            put_all(port, route, &mut puts, stable);
             for put in puts {
                 put.error.map_or(Ok(()), |status| Err((Proc::Write, status)))?;
                 unstable = unstable.and(put.unstable);
@@ -113,7 +113,7 @@ pub(super) fn put_file(ctx: &Ctx<'_>, route: Route, node: &Node, chunks: &[Chunk
             Unstable::Nothing => return Ok(()),
             Unstable::Broken => {}
             Unstable::Since(before) => {
-                let commit = ctx.one(route, Call::commit(node, from, count));
+                let commit = port.one(route, Call::commit(node, from, count));
                 if commit.verifier().map_err(|s| (Proc::Commit, s))? == before {
                     return Ok(());
                 }

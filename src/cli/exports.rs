@@ -1,0 +1,116 @@
+//! Exports that a command line names, each attached once, and what a URL leads to.
+
+use std::sync::Arc;
+
+use crate::base::name::Shown;
+use crate::base::{Name, Status};
+use crate::mounts::nfs::{self, AttachError, NfsMount, Url};
+use crate::storage::{Attr, Call, Mount};
+
+/// The mounts of one directory of an export, one for each target.
+pub type Mounts = Vec<Arc<NfsMount>>;
+
+/// Attached directories, each by the URL it was attached with.
+#[derive(Default)]
+pub struct Exports(Vec<(Url, Mounts)>);
+
+/// What a URL leads to.
+pub enum Found {
+    /// A directory.
+    Dir(Mounts),
+    /// Something else, by its directory and its name there.
+    Other(Mounts, Name),
+    /// A name that is free, in a directory that is there.
+    Nothing(Mounts, Name),
+}
+
+/// The names of a URL's path. An error names `..`.
+fn names(url: &Url) -> Result<Vec<Name>, String> {
+    let parts = url.path.split(|&b| b == b'/').filter(|part| !part.is_empty() && *part != b".");
+    parts.map(|part| Name::new(part).map_err(|error| format!("the path of a URL: {error}"))).collect()
+}
+
+/// The URL of the directory above, and the last name in it; none for the root.
+pub fn above(url: &Url) -> Result<Option<(Url, Name)>, String> {
+    let mut names = names(url)?;
+    let Some(last) = names.pop() else { return Ok(None) };
+    let mut path: Vec<u8> = names.iter().flat_map(|name| [b"/", name.as_bytes()].concat()).collect();
+    if path.is_empty() {
+        path.push(b'/');
+    }
+    Ok(Some((Url { path, ..url.clone() }, last)))
+}
+
+fn cannot(url: &Url, error: &AttachError) -> String {
+    let hosts: Vec<&str> = url.hosts.iter().map(|host| host.name.as_str()).collect();
+    format!("nfs://{}{}: Cannot mount: {error}", hosts.join(","), Shown(&url.path))
+}
+
+fn root_attr(mounts: &Mounts) -> Option<Attr> {
+    let mount = mounts.first()?;
+    let root = mount.root();
+    let mut calls = [Call::get_attr(&root)];
+    mount.perform(&mut calls);
+    calls[0].attr().ok()
+}
+
+impl Exports {
+    /// The mounts of the directory at `url`.
+    pub fn attach(&mut self, url: &Url) -> Result<Mounts, AttachError> {
+        if let Some((_, mounts)) = self.0.iter().rev().find(|(there, _)| there == url) {
+            return Ok(mounts.clone());
+        }
+        let mounts = nfs::attach(url)?;
+        self.0.push((url.clone(), mounts.clone()));
+        Ok(mounts)
+    }
+
+    /// What is at `url`.
+    pub fn find(&mut self, url: &Url) -> Result<Found, String> {
+        let error = match self.attach(url) {
+            Ok(mounts) => return Ok(Found::Dir(mounts)),
+            Err(error) => error,
+        };
+        let is_there = match error {
+            AttachError::NotADirectory { .. } => true,
+            AttachError::Call { status: Status::NoEnt, .. } => false,
+            _ => return Err(cannot(url, &error)),
+        };
+        let Some((parent, name)) = above(url)? else { return Err(cannot(url, &error)) };
+        let mounts = self.attach(&parent).map_err(|error| cannot(&parent, &error))?;
+        Ok(if is_there { Found::Other(mounts, name) } else { Found::Nothing(mounts, name) })
+    }
+
+    /// The last name of the URL; none for the root of a server.
+    pub fn name(&self, url: &Url) -> Result<Option<Name>, String> {
+        Ok(above(url)?.map(|(_, name)| name))
+    }
+
+    /// True when the directory at `url`, attached as `mounts`, is the root of a file system: nothing above it is exported, or
+    /// another file system is.
+    pub fn is_fs_root(&mut self, url: &Url, mounts: &Mounts) -> Result<bool, String> {
+        let Some((parent, _)) = above(url)? else { return Ok(true) };
+        // One target can say so, and nothing has to be proved of the others.
+        let parent = Url { hosts: parent.hosts[..1].to_vec(), nconnect: 1, ..parent };
+        let Ok(parent) = nfs::attach(&parent) else { return Ok(true) };
+        let fsid = |mounts: &Mounts| root_attr(mounts).map(|attr| attr.fsid);
+        Ok(fsid(&parent).is_none() || fsid(&parent) != fsid(mounts))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_directory_above_a_url() {
+        let of = |text: &str| {
+            let above = above(&Url::parse(text).unwrap()).unwrap();
+            above.map(|(url, name)| (String::from_utf8(url.path).unwrap(), name.to_string()))
+        };
+        assert_eq!(of("nfs://h/a/b/./c/"), Some(("/a/b".into(), "c".into())));
+        assert_eq!(of("nfs://h/a"), Some(("/".into(), "a".into())));
+        assert_eq!(of("nfs://h//"), None);
+        assert!(above(&Url::parse("nfs://h/a/../b").unwrap()).is_err());
+    }
+}

@@ -1,0 +1,82 @@
+//! Options that the commands share, and clap's errors in the words of the tools they stand in for.
+
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, Command};
+
+/// Threads and windows at most; beyond it a typing error is likelier than a wish.
+const PARALLEL_MAX: usize = 1024;
+
+/// How much at once.
+#[derive(Clone, Debug, Args)]
+#[allow(missing_docs)] // the help texts are the docs
+pub struct ParallelFlags {
+    /// Threads, together over all targets [default: what the targets suggest]
+    #[arg(short = 'P', long, alias = "lanes", value_name = "N", value_parser = threads, allow_hyphen_values = true)]
+    pub parallel: Option<usize>,
+    /// Operations that each thread keeps in flight [default: what the targets suggest]
+    #[arg(long, value_name = "N", value_parser = window)]
+    pub window: Option<usize>,
+    /// Stay below N IOPS of OCI's price list on each mount target
+    #[arg(long, value_name = "N", value_parser = iops)]
+    pub max_iops: Option<u64>,
+}
+
+/// What is told, and where.
+#[derive(Clone, Debug, Args)]
+#[allow(missing_docs)]
+pub struct TellFlags {
+    /// Write what the run did and cost to FILE as JSON, also when it fails
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    pub report: Option<OsString>,
+    /// Show progress on stderr (default when it is a terminal)
+    #[arg(long, overrides_with = "no_progress")]
+    pub progress: bool,
+    /// Show no progress
+    #[arg(long, overrides_with = "progress")]
+    pub no_progress: bool,
+    /// This help
+    #[arg(long)]
+    pub help: bool,
+    /// The version
+    #[arg(long)]
+    pub version: bool,
+}
+
+fn between(text: &str, max: usize, what: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| (1..=max).contains(n)).ok_or_else(|| format!("{what}, 1 to {max}"))
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    between(text, PARALLEL_MAX, "-P is the number of threads")
+}
+
+fn window(text: &str) -> Result<usize, String> {
+    between(text, PARALLEL_MAX, "operations in flight of each thread")
+}
+
+fn iops(text: &str) -> Result<u64, String> {
+    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "a whole number of IOPS above 0".into())
+}
+
+/// clap's error in the words of GNU's getopt.
+pub fn complaint(command: &Command, error: &clap::Error) -> String {
+    let argument = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(argument)) => argument.as_str(),
+        _ => "",
+    };
+    if error.kind() == ErrorKind::UnknownArgument {
+        let longs = command.get_arguments().filter(|arg| !arg.is_hide_set()).filter_map(|arg| arg.get_long());
+        let typed = argument.trim_start_matches("--");
+        let possible: Vec<String> = longs.filter(|l| l.starts_with(typed)).map(|l| format!("'--{l}'")).collect();
+        return match possible.len() {
+            2.. if argument.starts_with("--") && !typed.is_empty() => {
+                format!("option '{argument}' is ambiguous; possibilities: {}", possible.join(" "))
+            }
+            _ => format!("unrecognized option '{argument}'"),
+        };
+    }
+    let text = error.to_string();
+    text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_string()
+}

@@ -1,0 +1,90 @@
+//! What the meaning of a command line depends on besides its words, and what every run has whatever its job.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::fs::Mode;
+
+use crate::base::price::Ceiling;
+use crate::storage::Shape;
+
+use super::flags::{ParallelFlags, TellFlags};
+
+/// What the meaning of options depends on.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)] // the names say it
+pub struct Host {
+    pub uid: u32,
+    pub umask: u32,
+    pub stdin_is_terminal: bool,
+    pub stdout_is_terminal: bool,
+    pub stderr_is_terminal: bool,
+}
+
+impl Host {
+    /// This process's. Sets its umask to 0, so that every mode is exactly what it is asked to be.
+    pub fn here() -> Host {
+        Host {
+            uid: rustix::process::geteuid().as_raw(),
+            umask: rustix::process::umask(Mode::empty()).as_raw_mode(),
+            stdin_is_terminal: std::io::stdin().is_terminal(),
+            stdout_is_terminal: std::io::stdout().is_terminal(),
+            stderr_is_terminal: std::io::stderr().is_terminal(),
+        }
+    }
+}
+
+/// Why a command line has no meaning: a usage error, or something on the host.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Unclear {
+    /// The command line contradicts itself or leaves something out.
+    Usage(String),
+    /// A file could not be read.
+    Fatal(String),
+}
+
+/// How a run is to be done and told.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // the names say it
+pub struct Manner {
+    pub lanes: Option<usize>,
+    pub window: Option<usize>,
+    /// A ceiling that each target is held under.
+    pub held: Option<Ceiling>,
+    pub verbose: u8,
+    pub report: Option<PathBuf>,
+    /// The mode of new reports.
+    pub report_mode: u32,
+    pub progress: bool,
+}
+
+impl Manner {
+    /// What these options mean on `host`. Names on the terminal hide the progress line.
+    pub fn new(parallel: &ParallelFlags, bwlimit: Option<u64>, tell: &TellFlags, verbose: u8, host: &Host) -> Manner {
+        let names_hide_progress = verbose > 0 && host.stdout_is_terminal;
+        Manner {
+            lanes: parallel.parallel,
+            window: parallel.window,
+            held: held(parallel.max_iops, bwlimit),
+            verbose,
+            report: tell.report.clone().map(PathBuf::from),
+            report_mode: 0o666 & !host.umask,
+            progress: tell.progress || (host.stderr_is_terminal && !tell.no_progress && !names_hide_progress),
+        }
+    }
+
+    /// The shape asked for; what was not asked for is as `suggested`.
+    pub fn shape(&self, suggested: Shape) -> Shape {
+        Shape { lanes: self.lanes.unwrap_or(suggested.lanes), window: self.window.unwrap_or(suggested.window) }
+    }
+}
+
+fn held(iops: Option<u64>, bytes_per_s: Option<u64>) -> Option<Ceiling> {
+    if iops.is_none() && bytes_per_s.is_none() {
+        return None;
+    }
+    // What is infinite does not bind.
+    let or_infinite = |limit: Option<u64>| limit.map_or(f64::INFINITY, |limit| limit as f64);
+    Some(Ceiling { iops: or_infinite(iops), bytes_per_s: or_infinite(bytes_per_s), latency: Duration::ZERO })
+}

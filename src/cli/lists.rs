@@ -1,0 +1,126 @@
+//! Lists that options name: patterns, one a line, and paths, ended by newlines or NULs. What is read is bounded.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::ffi::OsStrExt;
+
+use super::console::{Quoted, reason};
+use super::host::Unclear::{self, Fatal, Usage};
+
+/// A file of patterns has at most this many bytes.
+const PATTERNS_BYTES_MAX: u64 = 64 << 20;
+
+/// One path of a list has at most this many bytes: 16 times what Linux takes.
+const PATH_BYTES_MAX: u64 = 64 << 10;
+
+fn cannot(call: &str, file: &OsStr, error: &io::Error) -> String {
+    format!("{}: Cannot {call}: {}", Quoted(file.as_bytes()), reason(error))
+}
+
+/// The file, or standard input for `-`.
+fn open(file: &OsStr) -> Result<Box<dyn Read + Send>, String> {
+    if file == "-" {
+        return Ok(Box::new(io::stdin()));
+    }
+    Ok(Box::new(File::open(file).map_err(|error| cannot("open", file, &error))?))
+}
+
+/// The lines of a file that are not empty; the last needs no newline. `stdin_taken` says what else reads standard input.
+pub fn patterns(file: &OsString, stdin_taken: Option<&str>) -> Result<Vec<Vec<u8>>, Unclear> {
+    if let (true, Some(taken)) = (file == "-", stdin_taken) {
+        return Err(Usage(taken.into()));
+    }
+    let source = open(file).map_err(Fatal)?;
+    let mut text = Vec::new();
+    let read = source.take(PATTERNS_BYTES_MAX + 1).read_to_end(&mut text);
+    read.map_err(|error| Fatal(cannot("read", file, &error)))?;
+    if text.len() as u64 > PATTERNS_BYTES_MAX {
+        let shown = Quoted(file.as_bytes());
+        return Err(Fatal(format!("{shown}: has more than {PATTERNS_BYTES_MAX} bytes of patterns")));
+    }
+    Ok(text.split(|&b| b == b'\n').filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect())
+}
+
+/// The paths of a list, read as they are asked for. Ends after an error.
+pub struct Paths {
+    from: BufReader<Box<dyn Read + Send>>,
+    file: OsString,
+    end: u8,
+    failed: bool,
+}
+
+impl Paths {
+    /// The list in `file`, each path ended by a NUL with `null`, else by a newline.
+    pub fn open(file: &OsStr, null: bool) -> Result<Paths, String> {
+        let from = BufReader::with_capacity(256 << 10, open(file)?);
+        Ok(Paths { from, file: file.into(), end: if null { 0 } else { b'\n' }, failed: false })
+    }
+
+    fn read(&mut self) -> Result<Option<Vec<u8>>, String> {
+        let mut path = Vec::new();
+        let mut limited = (&mut self.from).take(PATH_BYTES_MAX + 1);
+        let read = limited.read_until(self.end, &mut path);
+        read.map_err(|error| cannot("read", &self.file, &error))?;
+        let ended = path.pop_if(|last| *last == self.end).is_some();
+        if path.len() as u64 > PATH_BYTES_MAX {
+            let hint = if self.end == 0 { "; is it a list of lines, without NULs?" } else { "" };
+            return Err(format!("{}: a path has more than {PATH_BYTES_MAX} bytes{hint}", Quoted(self.file.as_bytes())));
+        }
+        Ok((ended || !path.is_empty()).then_some(path))
+    }
+}
+
+impl Iterator for Paths {
+    type Item = Result<Vec<u8>, String>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.failed {
+            match self.read() {
+                Ok(None) => return None,
+                Ok(Some(path)) if path.is_empty() => {}
+                Ok(Some(path)) => return Some(Ok(path)),
+                Err(error) => {
+                    self.failed = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_patterns_is_one_bare_word_or_lines() {
+        let dir = tempfile::tempdir().unwrap();
+        for (text, expected) in [("*.log", vec!["*.log"]), ("a\n\nb\n", vec!["a", "b"]), ("", vec![])] {
+            let file = dir.path().join("patterns");
+            std::fs::write(&file, text).unwrap();
+            let got = patterns(&file.into_os_string(), None).unwrap();
+            assert_eq!(got, expected.iter().map(|p| p.as_bytes().to_vec()).collect::<Vec<_>>());
+        }
+        let missing = patterns(&dir.path().join("none").into_os_string(), None).unwrap_err();
+        assert!(matches!(missing, Fatal(text) if text.ends_with("Cannot open: No such file or directory")));
+        assert_eq!(patterns(&"-".into(), Some("taken")).unwrap_err(), Usage("taken".into()));
+    }
+
+    #[test]
+    fn paths_end_in_newlines_or_nuls_and_are_bounded() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("list").into_os_string();
+        let all = |text: &[u8], null| {
+            std::fs::write(&file, text).unwrap();
+            Paths::open(&file, null).unwrap().collect::<Vec<_>>()
+        };
+        assert_eq!(all(b"a b\n\nc/d", false), [Ok(b"a b".to_vec()), Ok(b"c/d".to_vec())]);
+        assert_eq!(all(b"a\nb\0\0c", true), [Ok(b"a\nb".to_vec()), Ok(b"c".to_vec())]);
+        assert_eq!(all(b"", false), []);
+        let long = all(&[b'x'; 200_000], true);
+        assert!(matches!(&long[..], [Err(text)] if text.contains("without NULs")), "{long:?}");
+        assert!(Paths::open(dir.path().join("none").as_os_str(), false).is_err());
+    }
+}

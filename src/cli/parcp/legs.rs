@@ -1,0 +1,329 @@
+//! From operands to legs: each is one run of the copy job, with the directories of both sides that it opens. One source is
+//! one leg; of several, those that follow each other in one directory share one.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::base::{Failure, Name};
+use crate::cli::console::{Quoted, reason};
+use crate::cli::exports::{Exports, Found};
+use crate::cli::location::{Location, is_fs_root};
+use crate::mounts::nfs::NfsMount;
+
+use super::high::High;
+use super::relation::{self, Relation};
+
+/// A directory that a side is reached from.
+#[derive(Clone)]
+pub enum Base {
+    /// Of this host.
+    Dir(PathBuf),
+    /// Of an export, attached.
+    Nfs(Vec<Arc<NfsMount>>),
+}
+
+/// One side of a leg.
+#[derive(Clone)]
+#[allow(missing_docs)]
+pub struct Place {
+    pub base: Base,
+    /// The way from there to the root of the copy.
+    pub way: Vec<Name>,
+    pub fs_root: bool,
+    pub shown: Vec<u8>,
+}
+
+/// One run of the job.
+pub struct Leg {
+    /// Where from.
+    pub source: Place,
+    /// Where to.
+    pub target: Place,
+    /// The names below the source that are copied; none: all that is in it, or the one file that it is.
+    pub names: Option<Vec<Vec<u8>>>,
+}
+
+/// A source that is found.
+struct Source {
+    place: Place,
+    is_dir: bool,
+    /// Its own name, where it has one.
+    name: Option<Name>,
+}
+
+/// The path without the slashes at its end, and whether there were any.
+fn without_slashes(path: &[u8]) -> (&[u8], bool) {
+    let end = path.iter().rposition(|&b| b != b'/').map_or(0, |last| last + 1);
+    if end == 0 { (&path[..path.len().min(1)], false) } else { (&path[..end], end < path.len()) }
+}
+
+/// A local path's directory, and its last name; none where it ends in `.`, `..` or is `/`.
+fn split(path: &Path) -> Result<(PathBuf, Option<Name>), String> {
+    let (bytes, _) = without_slashes(path.as_os_str().as_bytes());
+    let start = bytes.iter().rposition(|&b| b == b'/').map_or(0, |slash| slash + 1);
+    let (before, last) = bytes.split_at(start);
+    if matches!(last, b"" | b"." | b"..") {
+        return Ok((path.into(), None));
+    }
+    let name = Name::new(last).map_err(|error| error.to_string())?;
+    let parent = if before.is_empty() { Path::new(".") } else { Path::new(OsStr::from_bytes(before)) };
+    Ok((parent.into(), Some(name)))
+}
+
+fn shown(location: &Location) -> Vec<u8> {
+    match location {
+        Location::Dir(path) => path.as_os_str().as_bytes().to_vec(),
+        // Without its arguments: what is in it is shown below it.
+        Location::Nfs(_, text) => text.split('?').next().unwrap_or_default().as_bytes().to_vec(),
+    }
+}
+
+fn cannot_stat(path: &[u8], error: &io::Error) -> String {
+    format!("cannot stat '{}': {}", Quoted(path), reason(error))
+}
+
+/// `base/name`, for people.
+fn joined(base: &[u8], name: &Name) -> Vec<u8> {
+    [base, if base.ends_with(b"/") { b"" } else { b"/" }, name.as_bytes()].concat()
+}
+
+/// Finds the source that is mapped onto the destination: a directory, through a symbolic link too, or one object.
+fn source(location: &Location, exports: &mut Exports) -> Result<Source, String> {
+    let shown = shown(location);
+    let path = match location {
+        Location::Dir(path) => path,
+        Location::Nfs(url, _) => {
+            return match exports.find(url)? {
+                Found::Dir(mounts) => {
+                    let fs_root = exports.is_fs_root(url, &mounts)?;
+                    let place = Place { base: Base::Nfs(mounts), way: Vec::new(), fs_root, shown };
+                    Ok(Source { place, is_dir: true, name: exports.name(url)? })
+                }
+                Found::Other(mounts, name) => {
+                    let way = vec![name.clone()];
+                    let place = Place { base: Base::Nfs(mounts), way, fs_root: false, shown };
+                    Ok(Source { place, is_dir: false, name: Some(name) })
+                }
+                Found::Nothing(..) => Err(format!("cannot stat '{}': No such file or directory", Quoted(&shown))),
+            };
+        }
+    };
+    let (parent, name) = split(path)?;
+    if fs::metadata(path).is_ok_and(|meta| meta.is_dir()) {
+        let place = Place { base: Base::Dir(path.clone()), way: Vec::new(), fs_root: is_fs_root(path), shown };
+        return Ok(Source { place, is_dir: true, name });
+    }
+    fs::symlink_metadata(path).map_err(|error| cannot_stat(&shown, &error))?;
+    let name = name.ok_or_else(|| format!("cannot stat '{}'", Quoted(&shown)))?;
+    let place = Place { base: Base::Dir(parent), way: vec![name.clone()], fs_root: false, shown };
+    Ok(Source { place, is_dir: false, name: Some(name) })
+}
+
+/// Finds where the source is mapped to.
+fn mapped(location: &Location, source: &Source, exports: &mut Exports) -> Result<Place, String> {
+    let shown = shown(location);
+    let in_dir = |base: Base, fs_root: bool, shown: Vec<u8>| match (&source.name, source.is_dir) {
+        (Some(name), false) => Place { base, way: vec![name.clone()], fs_root: false, shown: joined(&shown, name) },
+        _ => Place { base, way: Vec::new(), fs_root, shown },
+    };
+    let not_over = || {
+        let (from, to) = (Quoted(&source.place.shown), Quoted(&shown));
+        format!("cannot overwrite non-directory '{to}' with directory '{from}'")
+    };
+    match location {
+        Location::Nfs(url, _) => match exports.find(url)? {
+            Found::Dir(mounts) => {
+                let fs_root = exports.is_fs_root(url, &mounts)?;
+                Ok(in_dir(Base::Nfs(mounts), fs_root, shown))
+            }
+            Found::Other(..) if source.is_dir => Err(not_over()),
+            Found::Other(mounts, name) | Found::Nothing(mounts, name) => {
+                Ok(Place { base: Base::Nfs(mounts), way: vec![name], fs_root: false, shown })
+            }
+        },
+        Location::Dir(path) => {
+            let (bytes, slash) = without_slashes(&shown);
+            let (parent, name) = split(path)?;
+            match fs::metadata(path) {
+                Ok(meta) if meta.is_dir() => return Ok(in_dir(Base::Dir(path.clone()), is_fs_root(path), shown)),
+                Ok(_) if source.is_dir => return Err(not_over()),
+                Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Err(cannot_stat(&shown, &error)),
+                _ => {}
+            }
+            if source.is_dir && fs::symlink_metadata(OsStr::from_bytes(bytes)).is_ok() {
+                return Err(format!("not writing through dangling symlink '{}'", Quoted(&shown)));
+            }
+            if slash && !source.is_dir {
+                return Err(format!("cannot create regular file '{}': Not a directory", Quoted(&shown)));
+            }
+            let name = name.ok_or_else(|| format!("cannot create '{}'", Quoted(&shown)))?;
+            if let Err(why) = is_dir(&parent) {
+                return Err(format!("cannot create '{}': {why}", Quoted(&shown)));
+            }
+            Ok(Place { base: Base::Dir(parent), way: vec![name], fs_root: false, shown })
+        }
+    }
+}
+
+fn is_dir(path: &Path) -> Result<(), String> {
+    let why = match fs::metadata(path) {
+        Ok(meta) if meta.is_dir() => return Ok(()),
+        Ok(_) => "Not a directory".into(),
+        Err(error) => reason(&error),
+    };
+    Err(format!("{}: {why}", Quoted(without_slashes(path.as_os_str().as_bytes()).0)))
+}
+
+/// The directory that sources go below.
+fn directory(location: &Location, exports: &mut Exports) -> Result<Place, String> {
+    let shown = shown(location);
+    let (base, fs_root) = match location {
+        Location::Dir(path) => {
+            let meta =
+                fs::metadata(path).map_err(|error| format!("target '{}': {}", Quoted(&shown), reason(&error)))?;
+            if !meta.is_dir() {
+                return Err(format!("target '{}' is not a directory", Quoted(&shown)));
+            }
+            (Base::Dir(path.clone()), is_fs_root(path))
+        }
+        Location::Nfs(url, _) => match exports.find(url)? {
+            Found::Dir(mounts) => {
+                let fs_root = exports.is_fs_root(url, &mounts)?;
+                (Base::Nfs(mounts), fs_root)
+            }
+            _ => return Err(format!("target '{}' is not a directory", Quoted(&shown))),
+        },
+    };
+    Ok(Place { base, way: Vec::new(), fs_root, shown })
+}
+
+/// How a source lies to what it is copied onto.
+fn relation(source: &Location, destination: &Location, below: Option<&Name>) -> Relation {
+    match (source, destination) {
+        (Location::Dir(from), Location::Dir(to)) => match below {
+            Some(name) => relation::local(from, &to.join(OsStr::from_bytes(name.as_bytes()))),
+            None => relation::local(from, to),
+        },
+        (Location::Nfs(from, _), Location::Nfs(to, _)) => {
+            let mut to = to.clone();
+            if let Some(name) = below {
+                to.path = joined(&to.path, name);
+            }
+            relation::nfs(from, &to)
+        }
+        _ => Relation::Apart,
+    }
+}
+
+/// The legs of a run, and the sources that are refused. An error is about the destination, or the one source.
+pub fn legs(high: &High) -> Result<(Vec<Leg>, Vec<Failure>), String> {
+    let mut exports = Exports::default();
+    if !high.below {
+        let location = &high.sources[0];
+        let source = source(location, &mut exports)?;
+        if high.list.is_some() && !source.is_dir {
+            return Err(format!("--files-from: '{}' is not a directory", Quoted(&source.place.shown)));
+        }
+        let mut target = mapped(&high.destination, &source, &mut exports)?;
+        let below = source.name.as_ref().filter(|_| !source.is_dir && target.way.len() == 1);
+        let is_in_dir = below.is_some_and(|name| target.shown == joined(&shown(&high.destination), name));
+        let relation = relation(location, &high.destination, below.filter(|_| is_in_dir));
+        // A snapshot, as the source says, of the directory that it is in.
+        target.fs_root |= matches!(&relation, Relation::Around(path) if path.starts_with(b".snapshot/"));
+        let refusal = relation::refusal(&relation, &high.options, target.fs_root, &source.place.shown, &target.shown);
+        return match refusal {
+            Some(refusal) => Err(refusal),
+            None => Ok((vec![Leg { source: source.place, target, names: None }], Vec::new())),
+        };
+    }
+    let directory = directory(&high.destination, &mut exports)?;
+    let (mut legs, mut refused): (Vec<Leg>, Vec<Failure>) = Default::default();
+    for location in &high.sources {
+        match below(location, high, &directory, &mut exports) {
+            Err(why) => refused.push(Failure::refused(&shown(location), why)),
+            Ok(leg) => add(&mut legs, leg),
+        }
+    }
+    Ok((legs, refused))
+}
+
+/// A leg joins the one before when both are names in one directory.
+fn add(legs: &mut Vec<Leg>, leg: Leg) {
+    if let Some(last) = legs.last_mut()
+        && let (Some(names), Some(more)) = (&mut last.names, &leg.names)
+        && last.source.base.is(&leg.source.base)
+    {
+        names.extend_from_slice(more);
+        return;
+    }
+    legs.push(leg);
+}
+
+impl Base {
+    fn is(&self, other: &Base) -> bool {
+        match (self, other) {
+            (Base::Dir(a), Base::Dir(b)) => a == b,
+            (Base::Nfs(a), Base::Nfs(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| Arc::ptr_eq(a, b)),
+            _ => false,
+        }
+    }
+}
+
+/// A source's leg below `directory`: under its name, or its contents where it has none.
+fn below(location: &Location, high: &High, directory: &Place, exports: &mut Exports) -> Result<Leg, String> {
+    let relate = |name: Option<&Name>, is_dir: bool| {
+        let relation = relation(location, &high.destination, name);
+        let relation = if is_dir || relation == Relation::Same { relation } else { Relation::Apart };
+        let target = name.map_or_else(|| directory.shown.clone(), |name| joined(&directory.shown, name));
+        let snapshots = name.is_none() && directory.fs_root;
+        match relation::refusal(&relation, &high.options, snapshots, &shown(location), &target) {
+            Some(refusal) => Err(refusal),
+            None => Ok(target),
+        }
+    };
+    let onto = |name: Option<Name>, mut source: Place| {
+        let shown = relate(name.as_ref(), true)?;
+        source.way.clear();
+        let fs_root = name.is_none() && directory.fs_root;
+        let target = Place { base: directory.base.clone(), way: name.into_iter().collect(), fs_root, shown };
+        Ok(Leg { source, target, names: None })
+    };
+    let named = |parent: Base, name: Name, parent_shown: Vec<u8>, is_dir: bool, fs_root: bool| {
+        relate(Some(&name), is_dir)?;
+        let source = Place { base: parent, way: Vec::new(), fs_root, shown: parent_shown };
+        Ok(Leg { source, target: directory.clone(), names: Some(vec![name.as_bytes().to_vec()]) })
+    };
+    let path = match location {
+        Location::Dir(path) => path,
+        Location::Nfs(..) => {
+            let found = source(location, exports)?;
+            // An export, or a directory of it: mapped onto its name below the directory.
+            let Some(name) = found.name else { return onto(None, found.place) };
+            if found.is_dir {
+                return onto(Some(name), found.place);
+            }
+            let above = found.place.shown.len() - name.as_bytes().len();
+            let parent_shown = found.place.shown[..above.min(found.place.shown.len())].to_vec();
+            return named(found.place.base, name, parent_shown, false, false);
+        }
+    };
+    let (parent, name) = split(path)?;
+    let Some(name) = name else { return onto(None, source(location, exports)?.place) };
+    let (bytes, slash) = without_slashes(path.as_os_str().as_bytes());
+    let there = fs::symlink_metadata(OsStr::from_bytes(bytes));
+    let there = there.map_err(|error| format!("cannot stat: {}", reason(&error)))?;
+    if (there.is_dir() && is_fs_root(path)) || (there.is_symlink() && slash) {
+        // Its own file system's root; or what a link leads to, as the slash says.
+        let found = source(location, exports)?;
+        return if found.is_dir { onto(Some(name), found.place) } else { Err("Not a directory".into()) };
+    }
+    if slash && !there.is_dir() {
+        return Err("cannot stat: Not a directory".into());
+    }
+    let (fs_root, parent_shown) = (is_fs_root(&parent), parent.as_os_str().as_bytes().to_vec());
+    named(Base::Dir(parent), name, parent_shown, there.is_dir(), fs_root)
+}

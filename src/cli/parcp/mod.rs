@@ -1,0 +1,32 @@
+//! `parcp`: the command lines of cp and rsync over parallel copying.
+
+pub mod high;
+pub mod legs;
+pub mod low;
+pub mod preserve;
+mod rate;
+mod refused;
+pub mod relation;
+mod run;
+mod summary;
+
+use std::ffi::OsString;
+
+use super::Exit;
+use super::program::Program;
+
+use high::High;
+
+/// Runs parcp with what follows its name.
+pub fn run(args: Vec<OsString>) -> Exit {
+    let program = Program {
+        name: "parcp",
+        parse: low::parse,
+        help: low::help,
+        tell: |low| &low.output.tell,
+        high: High::new,
+        run: run::run,
+        fatal: (Exit::Partly, None),
+    };
+    program.run(args)
+}

@@ -1,0 +1,162 @@
+//! What must not be copied: a directory onto or into itself, or out of what `--delete` is about to clear.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::cli::console::Quoted;
+use crate::jobs::copy::Options;
+use crate::mounts::nfs::Url;
+
+/// How a source and a destination lie to each other; the paths are those of the inner below the outer.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// Neither is in the other, as far as can be told.
+    Apart,
+    /// They are one.
+    Same,
+    /// The destination is in the source.
+    Inside(Vec<u8>),
+    /// The source is in the destination.
+    Around(Vec<u8>),
+}
+
+/// Of a directory and a path that need not exist, on this host.
+pub fn local(source: &Path, destination: &Path) -> Relation {
+    let (Ok(from), Some(to)) = (source.canonicalize(), canonical(destination)) else { return Relation::Apart };
+    let id = |path: &Path| fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+    let (from_id, to_id) = (id(&from), id(&to));
+    if from == to || (from_id.is_some() && from_id == to_id) {
+        return Relation::Same;
+    }
+    // By ids, for a directory may be mounted at two places.
+    let below = |inner: &Path, outer: Option<(u64, u64)>| {
+        let outer = inner.ancestors().skip(1).find(|above| outer.is_some() && id(above) == outer)?;
+        Some(inner.strip_prefix(outer).ok()?.as_os_str().as_bytes().to_vec())
+    };
+    if let Some(path) = below(&to, from_id) {
+        return Relation::Inside(path);
+    }
+    below(&from, to_id).map_or(Relation::Apart, Relation::Around)
+}
+
+/// The path without symbolic links; its last name need not exist.
+fn canonical(path: &Path) -> Option<PathBuf> {
+    if let Ok(path) = path.canonicalize() {
+        return Some(path);
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Some(parent.canonicalize().ok()?.join(path.file_name()?))
+}
+
+/// Of two URLs: of one server when they share a host.
+pub fn nfs(source: &Url, destination: &Url) -> Relation {
+    if !source.hosts.iter().any(|host| destination.hosts.contains(host)) {
+        return Relation::Apart;
+    }
+    let parts = |url: &Url| -> Vec<Vec<u8>> {
+        let parts = url.path.split(|&b| b == b'/').filter(|part| !part.is_empty() && *part != b".");
+        parts.map(<[u8]>::to_vec).collect()
+    };
+    let (from, to) = (parts(source), parts(destination));
+    if from == to {
+        Relation::Same
+    } else if let Some(path) = to.strip_prefix(&from[..]) {
+        Relation::Inside(path.join(&b'/'))
+    } else {
+        from.strip_prefix(&to[..]).map_or(Relation::Apart, |path| Relation::Around(path.join(&b'/')))
+    }
+}
+
+/// Why this is refused, if it is. `snapshots`: a `.snapshot` in the destination's root is never touched.
+pub fn refusal(
+    relation: &Relation,
+    options: &Options,
+    snapshots: bool,
+    source: &[u8],
+    destination: &[u8],
+) -> Option<String> {
+    let (source, destination) = (Quoted(source), Quoted(destination));
+    let excluded = |path: &[u8]| {
+        let ends = path.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at).chain([path.len()]);
+        ends.into_iter().any(|end| !options.rules.allow(&path[..end]))
+    };
+    match relation {
+        Relation::Apart => None,
+        Relation::Same => Some(format!("'{source}' and '{destination}' are the same file")),
+        Relation::Inside(path) if excluded(path) => None,
+        Relation::Inside(_) => Some(format!("cannot copy a directory, '{source}', into itself, '{destination}'")),
+        Relation::Around(path) => {
+            let delete = options.delete?;
+            let in_snapshots = snapshots && path.split(|b| *b == b'/').next() == Some(b".snapshot");
+            let is_safe = in_snapshots || (!delete.excluded && excluded(path));
+            let refusal = || {
+                format!(
+                    "--delete would remove the source '{source}', which is in the destination '{destination}'; exclude \
+                     it, or move it out"
+                )
+            };
+            (!is_safe).then(refusal)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jobs::copy::Delete;
+    use crate::jobs::select::Rules;
+
+    #[test]
+    fn directories_are_told_apart_through_links_and_before_they_exist() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::create_dir_all(at("a/b")).unwrap();
+        fs::create_dir(at("c")).unwrap();
+        std::os::unix::fs::symlink("a", at("link")).unwrap();
+        let of = |from: &str, to: &str| local(&at(from), &at(to));
+        assert_eq!(of("a", "c"), Relation::Apart);
+        assert_eq!(of("a", "c/new"), Relation::Apart);
+        assert_eq!((of("a", "link"), of("a/.", "a/b/..")), (Relation::Same, Relation::Same));
+        assert_eq!(
+            (of("a", "link/b"), of("a", "a/new")),
+            (Relation::Inside(b"b".into()), Relation::Inside(b"new".into()))
+        );
+        assert_eq!(of("link/b", "a"), Relation::Around(b"b".into()));
+        assert_eq!(of("a", "ab"), Relation::Apart);
+        assert!(matches!(of("a", "/"), Relation::Around(_)));
+    }
+
+    #[test]
+    fn urls_are_compared_by_host_and_path() {
+        let of = |from: &str, to: &str| nfs(&Url::parse(from).unwrap(), &Url::parse(to).unwrap());
+        assert_eq!(of("nfs://h/a", "nfs://i/a"), Relation::Apart);
+        assert_eq!(of("nfs://h/a//b", "nfs://i,h/a/./b/"), Relation::Same);
+        assert_eq!(of("nfs://h/a", "nfs://h/a/b/c"), Relation::Inside(b"b/c".into()));
+        assert_eq!(of("nfs://h/a/.snapshot/x", "nfs://h/a"), Relation::Around(b".snapshot/x".into()));
+        assert_eq!(of("nfs://h/a", "nfs://h/ab"), Relation::Apart);
+    }
+
+    #[test]
+    fn what_would_eat_itself_is_refused_unless_it_is_excluded() {
+        let refused =
+            |relation, options: &Options, snapshots| refusal(&relation, options, snapshots, b"s", b"d").is_some();
+        let plain = Options::default();
+        let rules = Rules::new(&[(false, "backup".into())]).unwrap();
+        let excluding = Options { rules: rules.clone(), ..Options::default() };
+        assert!(refused(Relation::Same, &excluding, true));
+        assert!(refused(Relation::Inside(b"x/backup/y".into()), &plain, false));
+        assert!(!refused(Relation::Inside(b"x/backup/y".into()), &excluding, false));
+        let around = |path: &[u8]| Relation::Around(path.into());
+        assert!(!refused(around(b"restore"), &plain, false));
+        let deleting = Options { delete: Some(Delete::default()), rules, ..Options::default() };
+        assert!(refused(around(b"restore"), &deleting, true));
+        assert!(!refused(around(b"backup/restore"), &deleting, false));
+        assert!(
+            !refused(around(b".snapshot/daily"), &deleting, true) && refused(around(b".snapshot/x"), &deleting, false)
+        );
+        let all = Options { delete: Some(Delete { excluded: true, ..Delete::default() }), ..deleting };
+        assert!(refused(around(b"backup/restore"), &all, false));
+    }
+}

@@ -1,0 +1,327 @@
+//! One run of parcp: opens both sides of each leg, copies, tells, and reports.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::base::name::Shown;
+use crate::base::price::Ceiling;
+use crate::base::{PriceList, Proc};
+use crate::cli::Exit;
+use crate::cli::bound::Flow;
+use crate::cli::console::{Console, Quoted};
+use crate::cli::lists::Paths;
+use crate::cli::meter::Role;
+use crate::cli::open::{Opener, Rehearsal};
+use crate::cli::session::{Ended, Session};
+use crate::crew::Crew;
+use crate::jobs::Live;
+use crate::jobs::copy::{Compare, Deed, Options, Side, Summary, What, copy};
+use crate::storage::throttle::Clock;
+use crate::storage::{Call, Mount, Shape, Tap, Volume};
+
+use super::high::High;
+use super::legs::{Base, Leg, Place, legs};
+use super::summary;
+
+/// Sources named in the report at most.
+const SOURCES_MAX: usize = 1000;
+
+/// What was copied; see the fields of the same names of the job's summary.
+#[derive(Clone, Debug, Default, Serialize)]
+#[allow(missing_docs)]
+pub struct Copied {
+    pub objects: u64,
+    pub files: u64,
+    pub bytes: u64,
+    pub dirs: u64,
+    pub symlinks: u64,
+    pub hard_links: u64,
+    pub specials: u64,
+    pub attributes: u64,
+    pub unchanged: u64,
+    pub left_out: u64,
+    pub kept: u64,
+    pub deleted: u64,
+    pub delete_held_back: u64,
+    pub differences: u64,
+    pub verified_bytes: u64,
+    pub read_again: u64,
+    pub passes: u64,
+}
+
+impl Copied {
+    fn add(&mut self, done: &Summary) {
+        self.objects += done.objects;
+        self.files += done.files;
+        self.bytes += done.bytes;
+        self.dirs += done.dirs;
+        self.symlinks += done.symlinks;
+        self.hard_links += done.hard_links;
+        self.specials += done.specials;
+        self.attributes += done.attributes;
+        self.unchanged += done.unchanged;
+        self.left_out += done.left_out;
+        self.kept += done.kept;
+        self.deleted += done.deleted;
+        self.delete_held_back += done.delete_held_back;
+        self.differences += done.differences;
+        self.verified_bytes += done.verified_bytes;
+        self.read_again += done.read_again;
+        self.passes = self.passes.max(done.passes);
+    }
+}
+
+/// What the report says beside what every run's does.
+#[derive(Clone, Debug, Serialize)]
+struct Job {
+    sources: Vec<String>,
+    destination: String,
+    dry_run: bool,
+    copied: Copied,
+}
+
+/// Holds what is written under a rate: one clock for all targets.
+struct WriteLimit(Clock);
+
+impl Tap for WriteLimit {
+    fn before(&self, calls: &[Call<'_>]) {
+        let bytes = calls.iter().filter(|call| call.proc() == Proc::Write).map(Call::payload).sum();
+        let now = Instant::now();
+        std::thread::sleep(self.0.book_all(now, 0, bytes).saturating_duration_since(now));
+    }
+}
+
+/// Runs `high`; the report is written however it ends.
+pub fn run(high: &High, console: &Arc<Console>) -> Exit {
+    let mut session = Session::new("parcp", "files", console, &high.manner);
+    let mut job = Job {
+        sources: high.sources.iter().take(SOURCES_MAX).map(ToString::to_string).collect(),
+        destination: high.destination.to_string(),
+        dry_run: high.dry_run,
+        copied: Copied::default(),
+    };
+    let exit = copy_all(high, &mut session, &mut job).unwrap_or_else(|fatal| {
+        console.flush();
+        console.message(&fatal);
+        session.report.fatal = Some(fatal);
+        Exit::Partly
+    });
+    session.conclude(&job, exit, Exit::Partly)
+}
+
+/// Opens the volumes of both sides.
+struct Sides {
+    opener: Opener,
+    limits: Vec<Arc<dyn Tap>>,
+}
+
+impl Sides {
+    fn new(high: &High, session: &Session<'_>) -> Sides {
+        let reads = high.options.compare == Compare::Bytes;
+        let rehearsal = if reads { Rehearsal::Reading } else { Rehearsal::Unread };
+        let opener = Opener::new(high.manner.held, session.meters.clone());
+        let limit = high.bwlimit.map(|rate| -> Arc<dyn Tap> {
+            let ceiling = Ceiling { iops: f64::INFINITY, bytes_per_s: rate as f64, latency: Duration::ZERO };
+            Arc::new(WriteLimit(Clock::new(ceiling, PriceList::oci())))
+        });
+        Sides { opener: opener.rehearse(high.dry_run.then_some(rehearsal)), limits: limit.into_iter().collect() }
+    }
+
+    fn open(&mut self, place: &Place, role: Role) -> Result<Volume, String> {
+        let limits: &[Arc<dyn Tap>] = if role == Role::Destination { &self.limits } else { &[] };
+        match &place.base {
+            Base::Dir(path) => self.opener.local(path, Some(role), limits),
+            Base::Nfs(mounts) => Ok(self.opener.attached(mounts.clone(), Some(role), limits)),
+        }
+    }
+}
+
+/// Lanes for both sides: exports wait for each other's answers, a local side does not add to that.
+fn shape(session: &Session<'_>, sides: [&Volume; 2]) -> Shape {
+    let roles = [Role::Source, Role::Destination];
+    let is_nfs = roles.map(|role| session.meters.list().iter().any(|m| m.role == Some(role) && m.is_nfs));
+    let shapes = sides.map(|volume| volume.limits().shape);
+    let lanes = match is_nfs {
+        [true, true] => shapes[0].lanes + shapes[1].lanes,
+        _ => shapes[0].lanes.max(shapes[1].lanes),
+    };
+    Shape { lanes, window: shapes[0].window.max(shapes[1].window) }
+}
+
+/// One run's copies, whatever legs they are in.
+struct Copier<'a> {
+    high: &'a High,
+    options: Options,
+    crew: &'a Crew,
+    live: &'a Live,
+    console: &'a Console,
+    total: Copied,
+    warnings: Vec<String>,
+    stopped: Option<String>,
+    gone: Vec<String>,
+}
+
+/// An error ends the run before anything is copied.
+fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exit, String> {
+    let console = session.console.clone();
+    let paths = high.list.as_ref().map(|list| Paths::open(&list.file, list.null)).transpose()?;
+    let (legs, refused) = legs(high)?;
+    let mut sides = Sides::new(high, session);
+    let first = match legs.first() {
+        Some(leg) => Some((sides.open(&leg.source, Role::Source)?, sides.open(&leg.target, Role::Destination)?)),
+        None => None,
+    };
+    let shape = first.as_ref().map_or(Shape::SERIAL, |(source, target)| shape(session, [source, target]));
+    let (crew, caught) = session.crew(shape)?;
+    refused.into_iter().for_each(|failure| crew.report().add(failure));
+    session.tell_setup("copying", &crew);
+    let live = Arc::new(Live::default());
+    let mut copier = Copier {
+        high,
+        options: high.options.clone(),
+        crew: &crew,
+        live: &live,
+        console: &console,
+        total: Copied::default(),
+        warnings: high.warnings.clone(),
+        stopped: None,
+        gone: Vec::new(),
+    };
+    if let Some((source, target)) = &first {
+        copier.note_xattrs(source, target);
+    }
+    let start = Instant::now();
+    session.with_progress(&live, &crew, || copier.copy_legs(legs, first, &mut sides, paths));
+    let elapsed = start.elapsed();
+    let Copier { total, warnings, stopped, gone, .. } = copier;
+    let flow = Flow {
+        source_wait: 0.0,
+        storage_wait: 0.0,
+        shape: crew.shape(),
+        held: high.manner.held,
+        bwlimit: high.bwlimit.map(|rate| rate as f64),
+    };
+    let gone_advice = "; run parcp again to be sure";
+    session.fill(&crew, flow, Ended { elapsed, gone, gone_advice, warnings, stopped, fatal: None });
+    let mut clean = session.tell_failures(&crew);
+    if total.delete_held_back > 0 {
+        console.message(format_args!("{} objects were not deleted from the destination", total.delete_held_back));
+        clean = false;
+    }
+    clean &= total.differences == 0;
+    job.copied = total;
+    let line = summary::lines(&job.copied, elapsed.as_secs_f64(), high.dry_run);
+    if high.dry_run {
+        session.tell_price(line);
+    } else if high.stats || high.manner.verbose > 0 {
+        session.tell_summary(line);
+    }
+    Ok(match caught.signal() {
+        Some(signal) => Exit::Signal(signal),
+        None if clean => Exit::Success,
+        None => Exit::Partly,
+    })
+}
+
+impl Copier<'_> {
+    /// Says what was asked for by name and cannot be carried.
+    fn note_xattrs(&mut self, source: &Volume, target: &Volume) {
+        let asked = self.high.asked;
+        let what = match (asked.xattrs, asked.acls) {
+            (true, true) => "extended attributes and ACLs",
+            (true, false) => "extended attributes",
+            (false, true) => "ACLs",
+            (false, false) => return,
+        };
+        let has = |volume: &Volume| volume.limits().extras.xattrs;
+        let who = match (has(source), has(target)) {
+            (true, true) => return,
+            (false, true) => "the source",
+            (true, false) => "the destination",
+            (false, false) => "neither side",
+        };
+        let verb = if who == "neither side" { "tells of any" } else { "tells of none" };
+        self.warnings.push(format!("{what} are not copied: {who} {verb} (NFSv3 has no procedure for them)"));
+    }
+
+    fn copy_legs(
+        &mut self,
+        legs: Vec<Leg>,
+        mut first: Option<(Volume, Volume)>,
+        sides: &mut Sides,
+        mut paths: Option<Paths>,
+    ) {
+        for leg in legs {
+            if self.crew.stop().is_set() {
+                let left = || "interrupted before the last sources were begun; the same command goes on".to_string();
+                self.stopped.get_or_insert_with(left);
+                return;
+            }
+            let opened = match first.take() {
+                Some(opened) => Ok(opened),
+                None => sides
+                    .open(&leg.source, Role::Source)
+                    .and_then(|source| Ok((source, sides.open(&leg.target, Role::Destination)?))),
+            };
+            match opened {
+                Ok(volumes) => self.copy_leg(leg, &volumes, paths.take()),
+                Err(why) => {
+                    self.crew.report().add(crate::base::Failure::refused(&leg.source.shown, why));
+                }
+            }
+        }
+    }
+
+    fn copy_leg(&mut self, leg: Leg, (source, target): &(Volume, Volume), paths: Option<Paths>) {
+        fn side(volume: &Volume, place: Place) -> Side<'_> {
+            Side { volume, way: place.way, fs_root: place.fs_root, shown: place.shown }
+        }
+        let (from, to) = (side(source, leg.source), side(target, leg.target));
+        let tell = |deed: Deed, path: &[u8]| self.tell(deed, path, &from, &to);
+        let mut names;
+        let mut listed;
+        let what = match (leg.names, paths) {
+            (Some(these), _) => {
+                names = these.into_iter().map(Ok);
+                What::Names(&mut names)
+            }
+            (None, Some(paths)) => {
+                listed = paths;
+                What::Names(&mut listed)
+            }
+            (None, None) => What::Tree,
+        };
+        let done = copy(&from, &to, what, &self.options, self.crew, self.live, &tell);
+        self.gone.extend(source.gone().into_iter().chain(target.gone()));
+        self.total.add(&done);
+        self.warnings.extend(done.warnings);
+        self.stopped = self.stopped.take().or(done.stopped);
+    }
+
+    fn tell(&self, deed: Deed, path: &[u8], from: &Side<'_>, to: &Side<'_>) {
+        if let Deed::Differs(what) = deed {
+            let path = if path.is_empty() { b".".as_slice() } else { path };
+            return self.console.print(format_args!("{}: {what}", Shown(path)));
+        }
+        if self.high.manner.verbose == 0 && !self.high.dry_run {
+            return;
+        }
+        let (from, to) = (below(&from.shown, path), below(&to.shown, path));
+        let (from, to) = (Quoted(&from), Quoted(&to));
+        match deed {
+            Deed::Made | Deed::Updated | Deed::Linked => self.console.print(format_args!("'{from}' -> '{to}'")),
+            Deed::Attributes => self.console.print(format_args!("attributes of '{from}' -> '{to}'")),
+            Deed::Removed if self.high.dry_run => self.console.print(format_args!("would remove '{to}'")),
+            Deed::Removed => self.console.print(format_args!("removed '{to}'")),
+            Deed::Differs(_) => {}
+        }
+    }
+}
+
+/// `path` below a root as it was typed.
+fn below(root: &[u8], path: &[u8]) -> Vec<u8> {
+    let slash: &[u8] = if path.is_empty() || root.ends_with(b"/") { b"" } else { b"/" };
+    [root, slash, path].concat()
+}

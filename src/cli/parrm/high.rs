@@ -1,0 +1,179 @@
+//! What parrm's options mean on this host: contradictions refused, files of patterns read, what is to be asked.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+use crate::base::Time;
+use crate::cli::console::Quoted;
+use crate::cli::host::Unclear::{self, Usage};
+use crate::cli::host::{Host, Manner};
+use crate::cli::lists;
+use crate::jobs::remove::Options;
+use crate::jobs::select::Selection;
+
+use super::age;
+use super::low::{Ask, Low};
+
+/// Operands up to which `-I` asks nothing, unless trees are removed.
+const UNASKED_MAX: usize = 3;
+
+/// A run of parrm, ready to begin.
+#[derive(Debug)]
+#[allow(missing_docs)] // the names say it
+pub struct High {
+    pub operands: Vec<OsString>,
+    pub list: Option<List>,
+    pub options: Options,
+    /// Remove what is in the operands, and keep them.
+    pub contents: bool,
+    /// Refuse what is on another device than its parent, also its contents.
+    pub same_device: bool,
+    /// What is asked before anything is removed.
+    pub question: Option<String>,
+    pub dry_run: bool,
+    pub manner: Manner,
+}
+
+/// A list of paths to remove.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct List {
+    pub file: OsString,
+    pub null: bool,
+}
+
+impl High {
+    /// What `low` means on `host`.
+    pub fn new(low: Low, host: &Host) -> Result<High, Unclear> {
+        let list = list(&low)?;
+        let empty_only = low.manner.dir && !low.manner.recursive;
+        let asks = match low.manner.interactive {
+            Some(ask) => ask == Ask::Once,
+            None => low.manner.once,
+        };
+        if asks && list.as_ref().is_some_and(|list| list.file == "-") {
+            return Err(Usage("-I and --files-from - cannot both read standard input".into()));
+        }
+        let older_than = low.choice.older_than.as_deref().map(|age| age::parse(age, Time::now())).transpose();
+        let options = Options {
+            older_than: older_than.map_err(Usage)?,
+            one_file_system: low.manner.one_file_system,
+            // Operands are looked at one by one, before anything is removed.
+            mounts_stay: list.is_some(),
+            empty_only,
+            force: low.manner.force,
+            select: selection(&low, list.as_ref())?,
+        };
+        Ok(High {
+            question: asks.then(|| question(&low.operands, list.as_ref(), !empty_only)).flatten(),
+            options,
+            contents: low.manner.contents,
+            same_device: low.manner.preserve_root == Some(true),
+            dry_run: low.manner.dry_run,
+            manner: Manner::new(&low.parallel.flags, None, &low.output.tell, low.output.verbose, host),
+            operands: low.operands,
+            list,
+        })
+    }
+}
+
+fn list(low: &Low) -> Result<Option<List>, Unclear> {
+    let Some(file) = low.choice.files_from.clone() else {
+        return match (low.choice.null, low.operands.is_empty()) {
+            (true, _) => Err(Usage("-0 (--null) is about --files-from".into())),
+            (false, false) => Ok(None),
+            // As GNU rm: nothing to remove is what -f ignores.
+            (false, true) if low.manner.force => Ok(None),
+            (false, true) => Err(Usage("missing operand".into())),
+        };
+    };
+    if low.operands.len() > 1 {
+        return Err(Usage("--files-from takes one directory that its paths are relative to".into()));
+    }
+    if low.manner.contents {
+        return Err(Usage("--contents is about operands, not about the paths of --files-from".into()));
+    }
+    Ok(Some(List { file, null: low.choice.null }))
+}
+
+fn selection(low: &Low, list: Option<&List>) -> Result<Selection, Unclear> {
+    let mut excludes: Vec<Vec<u8>> = low.choice.exclude.iter().cloned().map(OsStringExt::into_vec).collect();
+    let stdin_taken = list
+        .filter(|list| list.file == "-")
+        .map(|_| "--exclude-from - and --files-from - cannot both read standard input");
+    for file in &low.choice.exclude_from {
+        excludes.extend(lists::patterns(file, stdin_taken)?);
+    }
+    let text = |pattern: Vec<u8>| {
+        String::from_utf8(pattern)
+            .map_err(|bad| Usage(format!("pattern '{}' is not UTF-8 text", Quoted(bad.as_bytes()))))
+    };
+    let excludes = excludes.into_iter().map(text).collect::<Result<Vec<_>, _>>()?;
+    Selection::new(&excludes, &[], false).map_err(|error| Usage(error.to_string()))
+}
+
+/// GNU rm's question, where there is one.
+fn question(operands: &[OsString], list: Option<&List>, recursive: bool) -> Option<String> {
+    let recursively = if recursive { " recursively" } else { "" };
+    if let Some(list) = list {
+        return Some(format!("remove what '{}' lists{recursively}? ", list.file.display()));
+    }
+    let n = operands.len();
+    let plural = if n == 1 { "" } else { "s" };
+    (recursive || n > UNASKED_MAX).then(|| format!("remove {n} argument{plural}{recursively}? "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::low;
+    use super::*;
+
+    const USER: Host = Host {
+        uid: 1000,
+        umask: 0o027,
+        stdin_is_terminal: false,
+        stdout_is_terminal: false,
+        stderr_is_terminal: false,
+    };
+
+    fn high(line: &str) -> Result<High, Unclear> {
+        High::new(low::parse(line.split_whitespace().map(OsString::from).collect()).unwrap(), &USER)
+    }
+
+    #[test]
+    fn trees_are_removed_unless_only_empty_directories_are_asked_for() {
+        for (line, empty_only) in [("a", false), ("-d a", true), ("-rd a", false), ("-rf a", false)] {
+            assert_eq!(high(line).unwrap().options.empty_only, empty_only, "{line}");
+        }
+        assert!(high("-f a").unwrap().options.force && !high("a").unwrap().options.force);
+    }
+
+    #[test]
+    fn it_asks_as_rm_does_and_never_unasked() {
+        let question = |line| high(line).unwrap().question;
+        assert_eq!(question("a b c d"), None);
+        assert_eq!(question("-I a").as_deref(), Some("remove 1 argument recursively? "));
+        assert_eq!(question("-Id a b c"), None);
+        assert_eq!(question("-Id a b c d").as_deref(), Some("remove 4 arguments? "));
+        assert_eq!(question("--interactive=once a b").as_deref(), Some("remove 2 arguments recursively? "));
+        assert_eq!(question("-I --interactive=never a"), None);
+        assert_eq!(question("-I --files-from l").as_deref(), Some("remove what 'l' lists recursively? "));
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused() {
+        let usage = |line| match high(line) {
+            Err(Usage(text)) => text,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(usage(""), "missing operand");
+        assert!(high("-f").unwrap().operands.is_empty());
+        assert!(usage("-0 a").contains("--files-from"));
+        assert!(usage("--files-from l a b").contains("one directory"));
+        assert!(usage("--files-from l --contents a").contains("--contents"));
+        assert!(usage("--files-from - -I").contains("standard input"));
+        assert!(usage("--files-from - --exclude-from -").contains("standard input"));
+        assert!(usage("--older-than soon a").contains("--older-than"));
+        assert!(usage("--exclude [a a").contains("[a"));
+    }
+}

@@ -1,0 +1,164 @@
+//! Which operands are removed through which volume: those that follow each other in one directory share one. What is
+//! refused goes to the report, and the rest goes on.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+
+use crate::base::{Failure, Name, Status};
+use crate::cli::exports::{Exports, Mounts};
+use crate::cli::location::{Location, is_fs_root};
+use crate::jobs::remove::Operand;
+use crate::mounts::nfs::{AttachError, Url};
+use crate::storage::{Attr, Call, Kind, Mount, Volume};
+
+use super::operands::{self, Parent, Placed, Rule};
+
+/// LOOKUPs of operands in flight at once.
+const LOOKUPS: usize = 64;
+
+const IS_SNAPSHOTS: &str = "the snapshots of a file system are never removed through it";
+
+/// Operands of one volume.
+pub struct Group {
+    /// Their directory; for a whole export the export.
+    pub parent: Parent,
+    /// Attached already, where it is an export.
+    pub mounts: Option<Mounts>,
+    /// The operands.
+    pub operands: Vec<Wanted>,
+}
+
+/// One operand of a group.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Wanted {
+    /// None: all that is in the volume.
+    pub name: Option<Name>,
+    pub shown: Vec<u8>,
+    pub fs_root: bool,
+    pub slash: bool,
+}
+
+/// An object of an export: in its directory, or a whole export where the directory above it is none.
+fn place(exports: &mut Exports, url: &Url, rule: Rule) -> Result<(Placed, Mounts), String> {
+    let cannot = |error: AttachError| format!("Cannot mount: {error}");
+    let placed = operands::nfs(url)?;
+    if let (Parent::Nfs(parent), Some(name)) = (&placed.parent, &placed.name) {
+        if name.as_bytes() == b".snapshot" {
+            return Err(IS_SNAPSHOTS.into());
+        }
+        match exports.attach(parent) {
+            Ok(mounts) => return Ok((placed, mounts)),
+            Err(AttachError::Mount { .. }) => {}
+            Err(error) => return Err(cannot(error)),
+        }
+    }
+    let mounts = exports.attach(url).map_err(cannot)?;
+    if !rule.contents || rule.same_device {
+        return Err("it is an export's root; --contents removes what is in it".into());
+    }
+    Ok((Placed { parent: Parent::Nfs(Box::new(url.clone())), name: None, fs_root: true, ..placed }, mounts))
+}
+
+/// True when the directory of a local operand is the root of a file system.
+fn in_fs_root(parent: &Parent) -> bool {
+    let Parent::Dir(parent) = parent else { return false };
+    is_fs_root(parent)
+}
+
+/// The groups, and the operands that are refused.
+pub fn plan(typed: &[OsString], rule: Rule) -> (Vec<Group>, Vec<Failure>) {
+    let mut exports = Exports::default();
+    let (mut groups, mut refused): (Vec<Group>, Vec<Failure>) = Default::default();
+    for operand in typed {
+        let placed = match Location::parse(operand) {
+            Err(error) => Err(error.to_string()),
+            Ok(Location::Nfs(url, _)) => place(&mut exports, &url, rule).map(|(placed, mounts)| (placed, Some(mounts))),
+            Ok(Location::Dir(_)) => operands::local(operand, rule).map(|placed| (placed, None)),
+        };
+        let placed = placed.and_then(|(placed, mounts)| {
+            let is_snapshots = placed.name.as_ref().is_some_and(|name| name.as_bytes() == b".snapshot");
+            if is_snapshots && in_fs_root(&placed.parent) { Err(IS_SNAPSHOTS.into()) } else { Ok((placed, mounts)) }
+        });
+        let shown = operand.as_bytes().to_vec();
+        match placed {
+            Err(why) => refused.push(Failure::refused(&shown, why)),
+            Ok((Placed { parent, name, fs_root, slash }, mounts)) => {
+                let wanted = Wanted { name, shown, fs_root, slash };
+                match groups.last_mut().filter(|group| group.parent == parent) {
+                    Some(group) => group.operands.push(wanted),
+                    None => groups.push(Group { parent, mounts, operands: vec![wanted] }),
+                }
+            }
+        }
+    }
+    (groups, refused)
+}
+
+fn attr(volume: &Volume, call: Call<'_>) -> Result<Attr, Status> {
+    let mut calls = [call];
+    volume.perform(&mut calls);
+    calls[0].attr()
+}
+
+/// The operands of a group of an export, less what only the server could say is to be refused: the root of a file system
+/// exported within, and what was written with a slash and is no directory.
+pub fn checked(volume: &Volume, group: Group, rule: Rule) -> (Vec<Wanted>, Vec<Failure>) {
+    if group.mounts.is_none() {
+        return (group.operands, Vec::new());
+    }
+    let root = volume.root();
+    let mut wanted = Vec::with_capacity(group.operands.len());
+    let mut refused = Vec::new();
+    let above = attr(volume, Call::get_attr(&root));
+    let mut rest = group.operands.into_iter().peekable();
+    while rest.peek().is_some() {
+        let mut some: Vec<Wanted> = rest.by_ref().take(LOOKUPS).collect();
+        let mut calls: Vec<Call<'_>> =
+            some.iter().map(|w| w.name.as_ref().map_or_else(Call::default, |name| Call::lookup(&root, name))).collect();
+        volume.perform(&mut calls);
+        let found: Vec<Option<Attr>> = some
+            .iter()
+            .zip(&calls)
+            .map(|(w, call)| {
+                let found = w.name.as_ref().and_then(|_| call.found().ok())?;
+                found.attr.or_else(|| attr(volume, Call::get_attr(&found.node)).ok())
+            })
+            .collect();
+        drop(calls);
+        for (mut w, found) in some.drain(..).zip(found) {
+            let is_dir = found.is_some_and(|attr| attr.kind == Kind::Dir);
+            let verdict = match (found, above) {
+                (Some(_), _) if w.slash && !is_dir => Err("Not a directory".to_string()),
+                (Some(attr), Ok(above)) if is_dir && attr.fsid != above.fsid => {
+                    w.fs_root = true;
+                    operands::check_root(true, rule)
+                }
+                _ => Ok(()),
+            };
+            match verdict {
+                Ok(()) => wanted.push(w),
+                Err(why) => refused.push(Failure::refused(&w.shown, why)),
+            }
+        }
+    }
+    (wanted, refused)
+}
+
+impl Wanted {
+    /// The job's operand, in `volume`.
+    pub fn operand(self, volume: &Volume, contents: bool) -> Operand {
+        Operand {
+            dir: volume.root(),
+            contents: contents || self.name.is_none(),
+            way: self.name.into_iter().collect(),
+            shown: self.shown,
+            fs_root: self.fs_root,
+        }
+    }
+}
+
+/// The failures of a group whose directory cannot be opened.
+pub fn unopened(group: &Group, why: &str) -> Vec<Failure> {
+    group.operands.iter().map(|wanted| Failure::refused(&wanted.shown, why)).collect()
+}

@@ -1,0 +1,310 @@
+//! One run of parrm: asks where it is to ask, opens the directories of its operands, removes, tells, and reports.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::base::Failure;
+use crate::base::name::Shown;
+use crate::base::units::grouped;
+use crate::cli::Exit;
+use crate::cli::bound::Flow;
+use crate::cli::console::{Console, Quoted};
+use crate::cli::lists::Paths;
+use crate::cli::location::{Location, is_fs_root};
+use crate::cli::open::{Opener, Rehearsal};
+use crate::cli::session::{Ended, Session};
+use crate::crew::Crew;
+use crate::jobs::Live;
+use crate::jobs::remove::{Operand, Options, Summary, remove};
+use crate::storage::{Mount, Shape, Volume};
+
+use super::high::{High, List};
+use super::operands::{self, Parent, Rule};
+use super::plan::{self, Group};
+
+/// Operands named in the report at most.
+const OPERANDS_MAX: usize = 1000;
+
+/// What was removed.
+#[derive(Clone, Debug, Default, Serialize)]
+#[allow(missing_docs)]
+pub struct Removed {
+    pub files: u64,
+    pub dirs: u64,
+    pub kept: u64,
+    pub relisted: u64,
+    /// Files that some client still has open, by the names that their removal left.
+    pub leftovers: Vec<String>,
+}
+
+/// What the report says beside what every run's does.
+#[derive(Clone, Debug, Serialize)]
+struct Job {
+    operands: Vec<String>,
+    dry_run: bool,
+    removed: Removed,
+}
+
+/// Runs `high`; the report is written however it ends.
+pub fn run(high: &High, console: &Arc<Console>) -> Exit {
+    if let Some(question) = &high.question
+        && !console.ask(question)
+    {
+        return Exit::Success;
+    }
+    let mut session = Session::new("parrm", "objects", console, &high.manner);
+    let operands = high.operands.iter().take(OPERANDS_MAX).map(|operand| operand.display().to_string());
+    let mut job = Job { operands: operands.collect(), dry_run: high.dry_run, removed: Removed::default() };
+    let exit = remove_all(high, &mut session, &mut job).unwrap_or_else(|fatal| {
+        console.flush();
+        console.message(&fatal);
+        session.report.fatal = Some(fatal);
+        Exit::Partly
+    });
+    session.conclude(&job, exit, Exit::Partly)
+}
+
+/// One run's removals, whatever volumes they are in.
+struct Remover<'a> {
+    high: &'a High,
+    crew: &'a Crew,
+    live: &'a Live,
+    tell: &'a (dyn Fn(&[u8], bool) + Sync),
+    total: Summary,
+    gone: Vec<String>,
+}
+
+impl Remover<'_> {
+    fn remove(&mut self, volume: &Volume, operands: &mut (dyn Iterator<Item = Result<Operand, String>> + Send)) {
+        let options: &Options = &self.high.options;
+        let done = remove(volume, operands, options, self.crew, self.live, self.tell);
+        let total = &mut self.total;
+        total.files += done.files;
+        total.dirs += done.dirs;
+        total.kept += done.kept;
+        total.relisted += done.relisted;
+        total.leftovers.extend(done.leftovers);
+        total.warnings.extend(done.warnings);
+        total.stopped = total.stopped.take().or(done.stopped);
+        self.gone.extend(volume.gone());
+    }
+}
+
+/// What is to be removed, opened as far as the crew's shape needs it.
+enum Work {
+    Groups(Vec<(Group, Option<Volume>)>),
+    List(Box<Listed>),
+}
+
+/// A list of paths below the volume's root.
+struct Listed {
+    volume: Volume,
+    base_is_root: bool,
+    in_fs_root: bool,
+    paths: Paths,
+}
+
+/// An error ends the run before anything is removed.
+fn remove_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exit, String> {
+    let console = session.console.clone();
+    let rule = Rule { contents: high.contents, same_device: high.same_device };
+    let rehearsal = high.dry_run.then_some(Rehearsal::Unread);
+    let mut opener = Opener::new(high.manner.held, session.meters.clone()).rehearse(rehearsal);
+    let (work, refused, shape) = prepare(high, &mut opener, rule)?;
+    let (crew, caught) = session.crew(shape)?;
+    refused.into_iter().for_each(|failure| crew.report().add(failure));
+    session.tell_setup("removing", &crew);
+    let live = Arc::new(Live::default());
+    let verb = if high.dry_run { "would remove" } else { "removed" };
+    let tell = |path: &[u8], is_dir: bool| {
+        if high.manner.verbose > 0 || high.dry_run {
+            console.print(format_args!("{verb} {}'{}'", if is_dir { "directory " } else { "" }, Quoted(path)));
+        }
+    };
+    let start = Instant::now();
+    let mut remover =
+        Remover { high, crew: &crew, live: &live, tell: &tell, total: Summary::default(), gone: Vec::new() };
+    session.with_progress(&live, &crew, || match work {
+        Work::Groups(groups) => groups.into_iter().for_each(|(group, volume)| {
+            remove_group(&mut remover, &mut opener, rule, group, volume);
+        }),
+        Work::List(list) => {
+            let Listed { volume, base_is_root, in_fs_root, paths } = *list;
+            let mut operands = listed(&volume, base_is_root, in_fs_root, paths, &crew);
+            remover.remove(&volume, &mut operands);
+        }
+    });
+    let elapsed = start.elapsed();
+    let Remover { total, gone, .. } = remover;
+    job.removed = removed(&total);
+    let clean = finish(high, session, &crew, total, gone, elapsed, &job.removed);
+    Ok(match caught.signal() {
+        Some(signal) => Exit::Signal(signal),
+        None if clean => Exit::Success,
+        None => Exit::Partly,
+    })
+}
+
+/// Tells what came of it; true when nothing went wrong.
+fn finish(
+    high: &High,
+    session: &mut Session<'_>,
+    crew: &Crew,
+    total: Summary,
+    gone: Vec<String>,
+    elapsed: Duration,
+    removed: &Removed,
+) -> bool {
+    let mut warnings = total.warnings;
+    warnings.extend(
+        total
+            .leftovers
+            .iter()
+            .map(|path| format!("{}: some client has this file open; it goes when the file is closed", Shown(path))),
+    );
+    let flow = Flow { source_wait: 0.0, storage_wait: 0.0, shape: crew.shape(), held: high.manner.held, bwlimit: None };
+    let ended = Ended {
+        elapsed,
+        gone,
+        gone_advice: "; run parrm again to be sure",
+        warnings,
+        stopped: total.stopped,
+        fatal: None,
+    };
+    session.fill(crew, flow, ended);
+    let clean = session.tell_failures(crew);
+    let line = line(removed, elapsed, high.dry_run);
+    if high.dry_run {
+        session.tell_price(line);
+    } else if high.manner.verbose > 0 {
+        session.tell_summary(line);
+    }
+    clean
+}
+
+/// Opens what the crew's shape depends on: the directory of a list, all exports, and the first of the local directories.
+fn prepare(high: &High, opener: &mut Opener, rule: Rule) -> Result<(Work, Vec<Failure>, Shape), String> {
+    if let Some(list) = &high.list {
+        let (work, shape) = prepare_list(high, opener, list)?;
+        return Ok((work, Vec::new(), shape));
+    }
+    let (groups, refused) = plan::plan(&high.operands, rule);
+    let mut shape = Shape::SERIAL;
+    let mut opened = Vec::with_capacity(groups.len());
+    let mut is_first = true;
+    for group in groups {
+        let volume = match (&group.parent, &group.mounts) {
+            (_, Some(mounts)) => Some(opener.attached(mounts.clone(), None, &[])),
+            // What cannot be opened is told when its turn comes.
+            (Parent::Dir(path), None) if std::mem::take(&mut is_first) => opener.local(path, None, &[]).ok(),
+            _ => None,
+        };
+        if let Some(suggested) = volume.as_ref().map(|volume| volume.limits().shape) {
+            shape = Shape { lanes: shape.lanes.max(suggested.lanes), window: shape.window.max(suggested.window) };
+        }
+        opened.push((group, volume));
+    }
+    Ok((Work::Groups(opened), refused, shape))
+}
+
+fn prepare_list(high: &High, opener: &mut Opener, list: &List) -> Result<(Work, Shape), String> {
+    let here = OsString::from(".");
+    let base = high.operands.first().unwrap_or(&here);
+    let location = Location::parse(base).map_err(|error| error.to_string())?;
+    let volume = opener.volume(&location, None)?;
+    let (base_is_root, in_fs_root) = match &location {
+        Location::Dir(path) => (path.canonicalize().is_ok_and(|path| path == Path::new("/")), is_fs_root(path)),
+        Location::Nfs(..) => (false, true),
+    };
+    let paths = Paths::open(&list.file, list.null)?;
+    let shape = volume.limits().shape;
+    Ok((Work::List(Box::new(Listed { volume, base_is_root, in_fs_root, paths })), shape))
+}
+
+/// The operands of a list; what is refused goes to the crew's report.
+fn listed<'a>(
+    volume: &'a Volume,
+    base_is_root: bool,
+    in_fs_root: bool,
+    paths: Paths,
+    crew: &'a Crew,
+) -> impl Iterator<Item = Result<Operand, String>> + Send + use<'a> {
+    paths.filter_map(move |path| {
+        let shown = match path {
+            Ok(path) => path,
+            Err(error) => return Some(Err(error)),
+        };
+        let way = operands::way(&shown, base_is_root).and_then(|way| {
+            let is_snapshots = in_fs_root && way[0].as_bytes() == b".snapshot";
+            if is_snapshots { Err("snapshots are never removed through their file system".into()) } else { Ok(way) }
+        });
+        match way {
+            Ok(way) => Some(Ok(Operand { dir: volume.root(), way, shown, contents: false, fs_root: false })),
+            Err(why) => {
+                crew.report().add(Failure::refused(&shown, why));
+                None
+            }
+        }
+    })
+}
+
+fn remove_group(remover: &mut Remover<'_>, opener: &mut Opener, rule: Rule, group: Group, volume: Option<Volume>) {
+    let report = remover.crew.report();
+    if remover.crew.stop().is_set() {
+        let left = || "interrupted before the last operands were begun; the same command removes the rest".to_string();
+        remover.total.stopped.get_or_insert_with(left);
+        return;
+    }
+    let opened = match (volume, &group.parent) {
+        (Some(volume), _) => Ok(volume),
+        (None, Parent::Dir(path)) if remover.high.options.force && !path_is_there(path) => return,
+        (None, Parent::Dir(path)) => opener.local(path, None, &[]),
+        (None, Parent::Nfs(_)) => return,
+    };
+    let volume = match opened {
+        Ok(volume) => volume,
+        Err(why) => {
+            plan::unopened(&group, &why).into_iter().for_each(|failure| report.add(failure));
+            return;
+        }
+    };
+    let (wanted, refused) = plan::checked(&volume, group, rule);
+    refused.into_iter().for_each(|failure| report.add(failure));
+    let mut operands = wanted.into_iter().map(|wanted| Ok(wanted.operand(&volume, rule.contents)));
+    remover.remove(&volume, &mut operands);
+}
+
+/// False when no directory is there, so that nothing in it can be.
+fn path_is_there(path: &Path) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    !matches!(std::fs::metadata(path.join(".")), Err(error) if matches!(error.kind(), NotFound | NotADirectory))
+}
+
+fn removed(total: &Summary) -> Removed {
+    Removed {
+        files: total.files,
+        dirs: total.dirs,
+        kept: total.kept,
+        relisted: total.relisted,
+        leftovers: total.leftovers.iter().map(|path| Shown(path).to_string()).collect(),
+    }
+}
+
+fn line(done: &Removed, elapsed: Duration, dry_run: bool) -> String {
+    let (files, dirs) = (grouped(done.files), grouped(done.dirs));
+    let kept = if done.kept > 0 { format!("; {} left alone", grouped(done.kept)) } else { String::new() };
+    if dry_run {
+        return format!("would remove {files} files and {dirs} directories{kept}");
+    }
+    let relisted = if done.relisted > 0 { format!("; {} listed again", grouped(done.relisted)) } else { String::new() };
+    let per_s = (done.files + done.dirs) as f64 / elapsed.as_secs_f64().max(1e-9);
+    format!(
+        "removed {files} files and {dirs} directories in {:.2} s: {} objects a second{kept}{relisted}",
+        elapsed.as_secs_f64(),
+        grouped(per_s as u64),
+    )
+}

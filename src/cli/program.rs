@@ -1,0 +1,53 @@
+//! How a command begins: what was typed becomes what it means, or a message; then it runs.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use super::Exit;
+use super::console::Console;
+use super::flags::TellFlags;
+use super::host::{Host, Unclear};
+
+/// A command: `L` is what was typed, `H` what it means.
+#[allow(missing_docs)] // the names say it
+pub struct Program<L, H> {
+    pub name: &'static str,
+    pub parse: fn(Vec<OsString>) -> Result<L, String>,
+    pub help: fn() -> String,
+    pub tell: fn(&L) -> &TellFlags,
+    pub high: fn(L, &Host) -> Result<H, Unclear>,
+    pub run: fn(&H, &Arc<Console>) -> Exit,
+    /// How it ends when something on the host keeps it from beginning, and what it then says.
+    pub fatal: (Exit, Option<&'static str>),
+}
+
+impl<L, H> Program<L, H> {
+    /// Runs it with what follows its name.
+    pub fn run(&self, args: Vec<OsString>) -> Exit {
+        let console = Arc::new(Console::new(self.name));
+        let usage = |text: String| {
+            console.message(text);
+            console.line(format_args!("Try '{} --help' for more information.", self.name));
+            Exit::Failure
+        };
+        let low = match (self.parse)(args) {
+            Ok(low) => low,
+            Err(text) => return usage(text),
+        };
+        let tell = (self.tell)(&low);
+        if tell.help || tell.version {
+            let version = || super::version(&format!("{} (parfs)", self.name));
+            let text = if tell.help { (self.help)() } else { version() };
+            return super::shown(&console, text.trim_end());
+        }
+        match (self.high)(low, &Host::here()) {
+            Ok(high) => (self.run)(&high, &console),
+            Err(Unclear::Usage(text)) => usage(text),
+            Err(Unclear::Fatal(text)) => {
+                console.message(text);
+                self.fatal.1.into_iter().for_each(|text| console.message(text));
+                self.fatal.0
+            }
+        }
+    }
+}

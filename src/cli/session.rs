@@ -1,0 +1,169 @@
+//! What a run of any command goes through: a crew, signals, a progress line, figures, failures told, the report written.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::base::price::Ceiling;
+use crate::crew::{Crew, Stop};
+use crate::jobs::Live;
+use crate::storage::Shape;
+
+use super::Exit;
+use super::bound::{self, Flow};
+use super::console::{Console, reason};
+use super::footprint;
+use super::host::Manner;
+use super::meter::{self, Meters};
+use super::progress::Progress;
+use super::report::{self, Document, FailureReport, RunReport};
+use super::signals::{self, Caught};
+use super::summary;
+
+/// Memory for file data on its way, in bytes: the payload that eight targets can have in flight.
+const BUDGET_BYTES: u64 = 128 << 20;
+
+/// One run.
+pub struct Session<'a> {
+    /// Where it tells.
+    pub console: Arc<Console>,
+    /// How it is done.
+    pub manner: &'a Manner,
+    /// The counters of its targets.
+    pub meters: Meters,
+    /// What it did.
+    pub report: RunReport,
+    /// The name of what it counts: `members`, `files`.
+    pub noun: &'static str,
+}
+
+/// What came of a job, as far as all jobs have it in common.
+#[derive(Clone, Debug, Default)]
+pub struct Ended {
+    /// Wall time.
+    pub elapsed: Duration,
+    /// Targets that were lost, by name.
+    pub gone: Vec<String>,
+    /// What becomes of work that a lost target may still do.
+    pub gone_advice: &'static str,
+    /// What was odd.
+    pub warnings: Vec<String>,
+    /// Why not all was done.
+    pub stopped: Option<String>,
+    /// What ended it before its end.
+    pub fatal: Option<String>,
+}
+
+impl<'a> Session<'a> {
+    /// A run of `program` that counts `noun`.
+    pub fn new(program: &'static str, noun: &'static str, console: &Arc<Console>, manner: &'a Manner) -> Session<'a> {
+        let (meters, report) = (Meters::default(), RunReport::new(program));
+        Session { console: console.clone(), manner, meters, report, noun }
+    }
+
+    /// Threads in the shape asked for, or as suggested; the first signal stops them.
+    pub fn crew(&mut self, suggested: Shape) -> Result<(Crew, Caught), String> {
+        let crew = Crew::new(self.manner.shape(suggested), BUDGET_BYTES).map_err(|error| error.to_string())?;
+        self.report.shape = Some(crew.shape().into());
+        let caught = self.watch_signals(crew.stop())?;
+        Ok((crew, caught))
+    }
+
+    fn watch_signals(&self, stop: &Stop) -> Result<Caught, String> {
+        let tell = self.console.clone();
+        signals::watch(stop.clone(), move |signal| {
+            let name = signal_hook::low_level::signal_name(signal).unwrap_or("A signal");
+            tell.message(format_args!("{name}: finishing what is under way; a second one ends at once"));
+        })
+        .map_err(|error| format!("Cannot watch signals: {}", reason(&error)))
+    }
+
+    /// With `-vv`: how the run is set up. `what` opens the line.
+    pub fn tell_setup(&self, what: &str, crew: &Crew) {
+        if self.manner.verbose > 1 {
+            let targets = self.meters.list().into_iter().map(|meter| meter.label).collect::<Vec<_>>().join(", ");
+            let Shape { lanes, window } = crew.shape();
+            self.console.message(format_args!("{what}; {lanes} lanes of {window} calls to {targets}"));
+        }
+    }
+
+    /// Runs `job` with its progress shown, where it is to be.
+    pub fn with_progress<R>(&self, live: &Arc<Live>, crew: &Crew, job: impl FnOnce() -> R) -> R {
+        let start =
+            || Progress::start(&self.console, live.clone(), self.meters.clone(), crew.budget().clone(), self.noun);
+        let progress = self.manner.progress.then(start);
+        let done = job();
+        if let Some(progress) = progress {
+            progress.finish();
+        }
+        self.console.flush();
+        done
+    }
+
+    /// Takes the figures of the run into the report.
+    pub fn fill(&mut self, crew: &Crew, flow: Flow, ended: Ended) {
+        let (ceiling, elapsed) = (Ceiling::oci(), ended.elapsed);
+        let report = &mut self.report;
+        report.seconds = elapsed.as_secs_f64();
+        report.cpu_seconds = footprint::cpu_time().as_secs_f64();
+        report.memory_peak_bytes = footprint::memory_peak_bytes();
+        report.targets = self.meters.list().iter().map(|meter| meter.report(elapsed, ceiling)).collect();
+        report.targets.iter_mut().for_each(|target| target.gone = ended.gone.contains(&target.target));
+        report.bound = (!report.targets.is_empty()).then(|| bound::bound(&report.targets, flow, ceiling, elapsed));
+        report.warnings = ended.warnings;
+        report.failures = crew.report().count();
+        report.failed = crew.report().failures().iter().map(FailureReport::from).collect();
+        report.stopped = ended.stopped;
+        report.fatal = ended.fatal;
+        for target in &ended.gone {
+            let advice = ended.gone_advice;
+            self.console.message(format_args!(
+                "{target}: does not answer and was left out; should it wake, what it was sent may still be done{advice}"
+            ));
+        }
+    }
+
+    /// Says on stderr what went wrong; true when nothing did.
+    pub fn tell_failures(&self, crew: &Crew) -> bool {
+        let (console, report) = (&self.console, &self.report);
+        report.warnings.iter().for_each(|warning| console.message(warning));
+        // Also what was begun when the run was stopped: it is there, and incomplete.
+        crew.report().failures().iter().for_each(|failure| console.message(failure));
+        if crew.report().unkept() > 0 {
+            console.message(format_args!("{} failures more are not listed", crew.report().unkept()));
+        }
+        report.fatal.iter().for_each(|error| console.message(error));
+        report.stopped.iter().for_each(|stopped| console.message(stopped));
+        report.failures == 0 && report.fatal.is_none() && report.stopped.is_none() && !console.has_failed()
+    }
+
+    /// `first`, and then what the run cost and what bound it.
+    pub fn tell_summary(&self, first: String) {
+        let procedures = meter::procedures(&self.meters.list(), &self.meters.tally());
+        self.console.line(first);
+        summary::cost(&self.report, &procedures).iter().for_each(|line| self.console.line(line));
+    }
+
+    /// `first`, and then what a run that changes something would cost.
+    pub fn tell_price(&self, first: String) {
+        let procedures = meter::procedures(&self.meters.list(), &self.meters.tally());
+        self.console.line(first);
+        summary::price(&self.report.targets, &procedures).iter().for_each(|line| self.console.line(line));
+    }
+
+    /// Writes the report, if one is wanted; `failure` is how the run then ends when that fails.
+    pub fn conclude<J: Serialize>(mut self, job: &J, exit: Exit, failure: Exit) -> Exit {
+        self.console.flush();
+        self.report.exit_status = exit.number();
+        let Some(path) = &self.manner.report else { return exit };
+        let document = Document { run: &self.report, job };
+        if let Err(error) = report::write_json(path, self.manner.report_mode, &document) {
+            self.console.message(format_args!("{}: Cannot write: {}", path.display(), reason(&error)));
+            if exit == Exit::Success {
+                return failure;
+            }
+        }
+        exit
+    }
+}

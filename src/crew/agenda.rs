@@ -1,0 +1,285 @@
+//! What there is to do in a tree that is discovered while it is worked on. Lanes take tasks, and what tasks lead to is added.
+//!
+//! Depth first, so that what waits is bounded by depth and width: a listing goes on only when less than `low_water` of
+//! work waits, and of several listings the deepest one goes on. Each level of the tree then holds at most what the lanes listed of
+//! it at once, however many entries it has. Leaves out any order among tasks of one depth.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard};
+
+use super::budget::LOOK_EVERY;
+use super::{Crew, Stop};
+
+/// What a task does to the agenda.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Leads to nothing new, or to little.
+    Work,
+    /// Finds more to do.
+    List,
+}
+
+/// A task to be added.
+#[derive(Debug)]
+pub struct Due<T> {
+    /// What it does to the agenda.
+    pub class: Class,
+    /// How deep in the tree: deeper ones go first.
+    pub depth: u32,
+    /// The task.
+    pub task: T,
+}
+
+/// Tasks by depth.
+struct Shelf<T> {
+    levels: BTreeMap<u32, Vec<T>>,
+    len: usize,
+}
+
+impl<T> Shelf<T> {
+    fn put(&mut self, depth: u32, task: T) {
+        self.levels.entry(depth).or_default().push(task);
+        self.len += 1;
+    }
+
+    /// Moves up to `max` of the deepest tasks to `into`.
+    fn take(&mut self, max: usize, into: &mut Vec<T>) {
+        let mut left = max.min(self.len);
+        self.len -= left;
+        while left > 0 {
+            let Some(mut level) = self.levels.last_entry() else { return };
+            let tasks = level.get_mut();
+            let some = left.min(tasks.len());
+            into.extend(tasks.drain(tasks.len() - some..));
+            left -= some;
+            if tasks.is_empty() {
+                level.remove();
+            }
+        }
+    }
+}
+
+struct State<T> {
+    work: Shelf<T>,
+    lists: Shelf<T>,
+    /// Taken and not done.
+    under_way: usize,
+    waiting: usize,
+    most: usize,
+    /// A lane has panicked.
+    broken: bool,
+}
+
+/// The tasks of a run.
+pub struct Agenda<T> {
+    state: Mutex<State<T>>,
+    changed: Condvar,
+    low_water: usize,
+    lanes: usize,
+    stop: Stop,
+}
+
+/// What lanes are told to end by, also when one of them panics.
+struct Guard<'a, T>(&'a Agenda<T>);
+
+impl<T> Drop for Guard<'_, T> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            if let Ok(mut state) = self.0.state.lock() {
+                state.broken = true;
+            }
+            self.0.changed.notify_all();
+        }
+    }
+}
+
+impl<T: Send> Agenda<T> {
+    /// An empty agenda for the lanes of `crew`; `low_water` is how many tasks of work may wait before listings rest.
+    pub fn new(crew: &Crew, low_water: usize) -> Agenda<T> {
+        let shelf = || Shelf { levels: BTreeMap::new(), len: 0 };
+        let state = State { work: shelf(), lists: shelf(), under_way: 0, waiting: 0, most: 0, broken: false };
+        Agenda {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            low_water: low_water.max(1),
+            lanes: crew.shape().lanes,
+            stop: crew.stop().clone(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().expect("nothing panics while it holds the agenda")
+    }
+
+    /// Adds tasks.
+    pub fn add(&self, due: impl IntoIterator<Item = Due<T>>) {
+        self.settle(0, due);
+    }
+
+    /// Adds what `done` taken tasks have led to, and counts them off.
+    fn settle(&self, done: usize, due: impl IntoIterator<Item = Due<T>>) {
+        let mut state = self.state();
+        for Due { class, depth, task } in due {
+            match class {
+                Class::Work => state.work.put(depth, task),
+                Class::List => state.lists.put(depth, task),
+            }
+        }
+        state.under_way -= done;
+        state.most = state.most.max(state.work.len + state.lists.len);
+        let wake = state.waiting > 0;
+        drop(state);
+        if wake {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits for tasks of one class and moves up to `max` of them to `into`; none when all is done, or stopped.
+    fn take(&self, max: usize, into: &mut Vec<T>) -> Option<Class> {
+        let mut state = self.state();
+        loop {
+            if state.broken || self.stop.is_set() {
+                return None;
+            }
+            let class = match (state.work.len, state.lists.len) {
+                (0, 0) if state.under_way == 0 => {
+                    drop(state);
+                    self.changed.notify_all();
+                    return None;
+                }
+                (0, 0) => None,
+                (work, lists) if lists > 0 && work < self.low_water => Some(Class::List),
+                _ => Some(Class::Work),
+            };
+            let Some(class) = class else {
+                state.waiting += 1;
+                state =
+                    self.changed.wait_timeout(state, LOOK_EVERY).expect("nothing panics while it holds the agenda").0;
+                state.waiting -= 1;
+                continue;
+            };
+            let lanes = self.lanes;
+            let shelf = if class == Class::Work { &mut state.work } else { &mut state.lists };
+            // Few tasks are shared out rather than taken by the first who comes.
+            shelf.take(max.min(shelf.len.div_ceil(lanes)), into);
+            state.under_way += into.len();
+            return Some(class);
+        }
+    }
+
+    /// Lets the lanes of `crew` work until nothing is left to do, or the run is stopped. `step` takes up to `max` tasks of one
+    /// class and says what they led to. Returns how many tasks were left undone.
+    pub fn run(&self, crew: &Crew, max: usize, step: impl Fn(Class, &mut Vec<T>, &mut Vec<Due<T>>) + Sync) -> usize {
+        let step = &step;
+        crew.run(|scope| {
+            for _ in 0..self.lanes {
+                scope.spawn(move |_| {
+                    let _guard = Guard(self);
+                    let (mut tasks, mut due) = (Vec::new(), Vec::new());
+                    while let Some(class) = self.take(max.max(1), &mut tasks) {
+                        let taken = tasks.len();
+                        step(class, &mut tasks, &mut due);
+                        tasks.clear();
+                        self.settle(taken, due.drain(..));
+                    }
+                });
+            }
+        });
+        let mut state = self.state();
+        let left = state.work.len + state.lists.len;
+        let mut rest = Vec::new();
+        state.work.take(usize::MAX, &mut rest);
+        state.lists.take(usize::MAX, &mut rest);
+        left
+    }
+
+    /// The most tasks that waited at once.
+    pub fn most(&self) -> usize {
+        self.state().most
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+    use crate::storage::Shape;
+
+    fn crew(lanes: usize) -> Crew {
+        Crew::new(Shape { lanes, window: 4 }, 1).unwrap()
+    }
+
+    /// A tree in the mind: each directory lists `width` entries in pages, half of them directories.
+    #[derive(Debug)]
+    enum Task {
+        List { depth: u32, next: u64 },
+        Leaf,
+    }
+
+    fn walk(lanes: usize, width: u64, depth_max: u32) -> (u64, usize) {
+        let crew = crew(lanes);
+        let agenda = Agenda::new(&crew, 4 * lanes);
+        let leaves = AtomicU64::new(0);
+        agenda.add([Due { class: Class::List, depth: 0, task: Task::List { depth: 0, next: 0 } }]);
+        let left = agenda.run(&crew, 4, |class, tasks, due| {
+            for task in tasks.drain(..) {
+                match task {
+                    Task::Leaf => {
+                        assert_eq!(class, Class::Work);
+                        leaves.fetch_add(1, Ordering::Relaxed);
+                    }
+                    Task::List { depth, next } => {
+                        assert_eq!(class, Class::List);
+                        for i in next..(next + 10).min(width) {
+                            due.push(if i % 2 == 0 && depth < depth_max {
+                                let task = Task::List { depth: depth + 1, next: 0 };
+                                Due { class: Class::List, depth: depth + 1, task }
+                            } else {
+                                Due { class: Class::Work, depth: depth + 1, task: Task::Leaf }
+                            });
+                        }
+                        if next + 10 < width {
+                            let task = Task::List { depth, next: next + 10 };
+                            due.push(Due { class: Class::List, depth, task });
+                        }
+                    }
+                }
+            }
+        });
+        assert_eq!(left, 0);
+        (leaves.into_inner(), agenda.most())
+    }
+
+    #[test]
+    fn every_entry_is_met_once_and_few_wait() {
+        // Leaves of depth d: width/2 directories at each level above, width/2 leaves in each, all of them at the last.
+        let expected = |width: u64, depth: u32| {
+            let half = width / 2;
+            (0..depth).map(|d| half.pow(d) * half).sum::<u64>() + half.pow(depth) * width
+        };
+        for (lanes, width, depth) in [(1, 20, 3), (4, 20, 3), (3, 40, 2), (8, 1000, 1), (2, 2, 40)] {
+            let (leaves, most) = walk(lanes, width, depth);
+            assert_eq!(leaves, expected(width, depth), "{lanes} {width} {depth}");
+            // Pages of 10, up to 4 in each lane at once, for each level; and the low water.
+            assert!(
+                most <= lanes * 4 * 10 * (depth as usize + 1) + 4 * lanes,
+                "{most} waited: {lanes} {width} {depth}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_stop_leaves_the_rest_and_a_panic_ends_all_lanes() {
+        let crew = crew(2);
+        let agenda = Agenda::new(&crew, 1);
+        agenda.add((0..100).map(|i| Due { class: Class::Work, depth: 0, task: i }));
+        let left = agenda.run(&crew, 1, |_, _, _| crew.stop().set());
+        assert!((98..100).contains(&left));
+        let crew = self::crew(2);
+        let agenda = Agenda::new(&crew, 1);
+        agenda.add((0..100).map(|i| Due { class: Class::Work, depth: 0, task: i }));
+        let run = || agenda.run(&crew, 1, |_, _, _| panic!("a lane's own"));
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
+    }
+}

@@ -1,0 +1,343 @@
+//! Objects that are no directories, a window of them at a time: looked up where that is needed, compared with what is
+//! there, and sorted by what is to be done.
+
+use crate::base::{Proc, Status};
+use crate::crew::Due;
+use crate::storage::{Attr, AttrChange, Call, Kind, Node, Op, Route};
+
+use super::compare;
+use super::ctx::{Ctx, On, Trouble, add};
+use super::decide::{self, Verdict};
+use super::delete;
+use super::enter::{owner_aside, owner_refused};
+use super::link;
+use super::links::Role;
+use super::make::{self, Item};
+use super::task::{At, Held, Object, Task};
+use super::visit;
+use super::{Deed, TRIES_MAX, xattrs};
+
+/// The mounts that a window's calls go to.
+#[derive(Clone, Copy)]
+pub(super) struct Routes {
+    pub source: Route,
+    pub target: Route,
+}
+
+/// An object whose source is known.
+pub(super) struct Known {
+    pub object: Box<Object>,
+    pub node: Node,
+    pub attr: Attr,
+}
+
+/// Deals with objects; each is over then, or has become another task.
+pub(super) fn run(ctx: &Ctx<'_>, objects: Vec<Held>, due: &mut Vec<Due<Task>>) {
+    let routes = Routes { source: ctx.source.route(), target: ctx.target.route() };
+    let known = look_up_source(ctx, routes, objects, due);
+    let known = look_up_target(ctx, routes, known, due);
+    let mut lists = Lists::default();
+    for known in known {
+        if ctx.options.atomic && !ctx.compares() && make::is_aside(&known.object.name) {
+            let reason = "has the form of a temporary name of this program; it can be copied without --atomic, -u, -n and \
+                          --size-only, or left out";
+            give_up(ctx, known.object, Trouble::Refused(On::Target, reason.into()), due);
+            continue;
+        }
+        if let Some(known) = take_role(ctx, routes, known, due) {
+            sort(ctx, routes, known, &mut lists, due);
+        }
+    }
+    set_attributes(ctx, routes, lists.attributes, due);
+    compare::texts(ctx, routes, lists.texts, &mut lists.items, due);
+    compare::bytes(ctx, routes, lists.bytes, due);
+    make::run(ctx, routes, lists.items, due);
+}
+
+#[derive(Default)]
+struct Lists {
+    attributes: Vec<(Known, AttrChange)>,
+    texts: Vec<Known>,
+    bytes: Vec<Known>,
+    items: Vec<Item>,
+}
+
+/// An object could not be dealt with.
+pub(super) fn give_up(ctx: &Ctx<'_>, object: Box<Object>, trouble: Trouble, due: &mut Vec<Due<Task>>) {
+    ctx.fail(&object.dir, Some(&object.name), trouble);
+    end(ctx, object, None, due);
+}
+
+/// An object is over. `made` is where the first name of a multiply linked file is: its other names go on.
+pub(super) fn end(ctx: &Ctx<'_>, object: Box<Object>, made: Option<(Node, Option<u64>)>, due: &mut Vec<Due<Task>>) {
+    if let Some(key) = object.first {
+        due.extend(ctx.links.made(key, made).into_iter().map(|waiting| Task::Object(waiting).due()));
+    }
+    ctx.over(&object.dir, due);
+}
+
+fn look_up_source(ctx: &Ctx<'_>, routes: Routes, objects: Vec<Held>, due: &mut Vec<Due<Task>>) -> Vec<Known> {
+    let (unknown, known): (Vec<_>, Vec<_>) = objects.into_iter().partition(|object| object.source.is_none());
+    let mut all: Vec<Known> = Vec::with_capacity(unknown.len() + known.len());
+    for mut object in known {
+        if let Some((node, attr)) = object.source.take() {
+            all.push(Known { object, node, attr });
+        }
+    }
+    let look = |o: &Held| match o.single {
+        true => Call::get_attr(&o.dir.source),
+        false => Call::lookup(&o.dir.source, &o.name),
+    };
+    let mut calls: Vec<Call<'_>> = unknown.iter().map(look).collect();
+    ctx.source.perform(routes.source, &mut calls);
+    let found = |(object, call): (&Held, &Call<'_>)| match object.single {
+        true => call.attr().map(|attr| (object.dir.source.clone(), attr)).map_err(|status| (Proc::GetAttr, status)),
+        false => ctx.source.found(routes.source, call),
+    };
+    let answers: Vec<_> = unknown.iter().zip(&calls).map(found).collect();
+    drop(calls);
+    for (object, answer) in unknown.into_iter().zip(answers) {
+        match answer {
+            Ok((node, attr)) if attr.kind == Kind::Dir => {
+                if let Some(key) = object.first {
+                    // Its other names do not wait for a directory.
+                    due.extend(ctx.links.made(key, None).into_iter().map(|waiting| Task::Object(waiting).due()));
+                }
+                visit::enter_later(ctx, &object.dir, &object.name, (node, attr), object.at.clone(), due);
+                object.dir.leave(due);
+            }
+            Ok((node, attr)) => all.push(Known { object, node, attr }),
+            // It went between the listing and now: as if it had never been there, unless it was asked for by name.
+            Err((_, Status::NoEnt)) if !object.dir.is_partial() => end(ctx, object, None, due),
+            Err((proc, status)) => give_up(ctx, object, Trouble::Call(On::Source, proc, status), due),
+        }
+    }
+    all
+}
+
+fn look_up_target(ctx: &Ctx<'_>, routes: Routes, known: Vec<Known>, due: &mut Vec<Due<Task>>) -> Vec<Known> {
+    let is_unknown = |known: &Known| matches!(known.object.at, At::Ask | At::Present(None, _));
+    let (unknown, mut all): (Vec<_>, Vec<_>) = known.into_iter().partition(is_unknown);
+    let mut calls: Vec<Call<'_>> =
+        unknown.iter().map(|k| Call::lookup(&k.object.dir.made().node, &k.object.name)).collect();
+    ctx.target.perform(routes.target, &mut calls);
+    let answers: Vec<_> = calls.iter().map(|call| ctx.target.found(routes.target, call)).collect();
+    drop(calls);
+    for (mut known, answer) in unknown.into_iter().zip(answers) {
+        match answer {
+            Ok((node, attr)) => known.object.at = At::Present(Some(node), attr),
+            Err((_, Status::NoEnt)) => known.object.at = At::Absent,
+            Err(error) => {
+                give_up(ctx, known.object, Trouble::on_target(error), due);
+                continue;
+            }
+        }
+        all.push(known);
+    }
+    all
+}
+
+/// What an object of several names is; those that go on like any other come back.
+fn take_role(ctx: &Ctx<'_>, routes: Routes, known: Known, due: &mut Vec<Due<Task>>) -> Option<Known> {
+    let Known { mut object, node, attr } = known;
+    if attr.nlink < 2 || !ctx.options.preserve.hard_links || object.first.is_some() {
+        return Some(Known { object, node, attr });
+    }
+    if ctx.compares() {
+        return compare_role(ctx, Known { object, node, attr }, due);
+    }
+    let dir = object.dir.clone();
+    object.source = Some((node.clone(), attr)); // for one that waits
+    let mut object = Some(object);
+    let role = ctx.links.meet(&attr, &mut object);
+    let mut object = object?; // else it waits
+    match role {
+        Role::First(key) => {
+            object.first = Some(key);
+            Some(Known { object, node, attr })
+        }
+        Role::Other(there, fileid) => {
+            link::run(ctx, routes.target, Known { object, node, attr }, (there, fileid), due);
+            None
+        }
+        Role::Alone => {
+            ctx.warn_once("links", || {
+                "more hard links than can be remembered for a list of names; some were copied as files of their own"
+                    .into()
+            });
+            Some(Known { object, node, attr })
+        }
+        Role::Another => Some(Known { object, node, attr }),
+        Role::Parked | Role::Postponed | Role::Past => {
+            dir.leave(due);
+            None
+        }
+    }
+}
+
+/// For a comparison: is the object another name of the same file on both sides?
+fn compare_role(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) -> Option<Known> {
+    let At::Present(Some(there), is) = &known.object.at else { return Some(known) };
+    let (there, fileid) = (there.clone(), Some(is.fileid));
+    let Known { object, node, attr } = known;
+    let mut object = Some(object);
+    let role = ctx.links.meet(&attr, &mut object);
+    let object = object?; // else it waits, for no longer than it takes to say where the first one is
+    match role {
+        Role::First(key) => {
+            let waiting = ctx.links.made(key, Some((there, fileid)));
+            due.extend(waiting.into_iter().map(|waiting| Task::Object(waiting).due()));
+        }
+        Role::Other(_, first) if first != fileid => ctx.differs("hard link", &object.dir, Some(&object.name)),
+        Role::Alone => ctx.warn_once("links", || {
+            "more hard links than can be remembered; of some it was not compared which names are one file's".into()
+        }),
+        _ => {}
+    }
+    Some(Known { object, node, attr })
+}
+
+/// Finds out what is to be done.
+fn sort(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mut Vec<Due<Task>>) {
+    let Known { object, attr, .. } = &known;
+    let special = matches!(attr.kind, Kind::Char | Kind::Block | Kind::Fifo | Kind::Socket);
+    if special && !ctx.options.preserve.specials {
+        add(&ctx.counts.left_out, 1);
+        return end(ctx, known.object, None, due);
+    }
+    let At::Present(Some(there), is) = &object.at else {
+        if ctx.compares() {
+            ctx.differs("only in the source", &object.dir, Some(&object.name));
+            return end(ctx, known.object, None, due);
+        }
+        return lists.items.push(Item::new(known));
+    };
+    let made = Some((there.clone(), Some(is.fileid)));
+    if ctx.compares() {
+        return sort_comparison(ctx, routes, known, lists, due);
+    }
+    let verdict = if object.differs { Verdict::Content } else { decide::verdict(ctx.options, attr, is) };
+    match verdict {
+        Verdict::Equal if ctx.xattrs => lists.attributes.push((known, AttrChange::default())),
+        Verdict::Equal => {
+            add(&ctx.counts.unchanged, 1);
+            end(ctx, known.object, made, due);
+        }
+        Verdict::Attributes(change) => lists.attributes.push((known, change)),
+        Verdict::Content => lists.items.push(Item::new(known)),
+        Verdict::CompareBytes => lists.bytes.push(known),
+        Verdict::CompareText => lists.texts.push(known),
+        Verdict::Replace if is.kind == Kind::Dir => delete::replace(ctx, known, due),
+        Verdict::Replace => lists.items.push(Item::new(known)),
+        Verdict::Keep => {
+            add(&ctx.counts.kept, 1);
+            // Other names of the source's file are no names of something else.
+            let same = attr.kind == is.kind && attr.size == is.size && attr.mtime.may_be_kept_as(is.mtime);
+            let made = made.filter(|_| same);
+            end(ctx, known.object, made, due);
+        }
+    }
+}
+
+/// For a comparison: tells what differs in attributes, and leaves what has content.
+fn sort_comparison(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mut Vec<Due<Task>>) {
+    let Known { object, node, attr } = &known;
+    let At::Present(_, is) = &object.at else { return };
+    let differs = |what| ctx.differs(what, &object.dir, Some(&object.name));
+    if attr.kind != is.kind {
+        differs("type");
+        return end(ctx, known.object, None, due);
+    }
+    if attr.kind == Kind::File && attr.size != is.size {
+        differs("size");
+        return end(ctx, known.object, None, due);
+    }
+    if let Some(what) = decide::difference(ctx.options, attr, is) {
+        differs(what);
+    }
+    if ctx.options.preserve.hard_links && attr.nlink != is.nlink {
+        differs("number of links");
+    }
+    if let At::Present(Some(there), _) = &object.at {
+        xattrs::compare(ctx, routes.target, (node, there), (&object.dir, Some(&object.name)));
+    }
+    match attr.kind {
+        Kind::File => lists.bytes.push(known),
+        Kind::Symlink => lists.texts.push(known),
+        _ => {
+            add(&ctx.counts.unchanged, 1);
+            end(ctx, known.object, None, due);
+        }
+    }
+}
+
+/// Sets the attributes of objects whose content is equal.
+pub(super) fn set_attributes(
+    ctx: &Ctx<'_>,
+    routes: Routes,
+    objects: Vec<(Known, AttrChange)>,
+    due: &mut Vec<Due<Task>>,
+) {
+    let carry = |known: &Known, there: &Node| {
+        let place = (&*known.object.dir, Some(&known.object.name));
+        ctx.xattrs && xattrs::carry(ctx, routes.target, (&known.node, there), true, place)
+    };
+    let mut setting = Vec::new();
+    for (known, change) in objects {
+        let At::Present(Some(there), is) = &known.object.at else { continue };
+        let there = there.clone();
+        if change.is_empty() {
+            let carried = carry(&known, &there);
+            add(if carried { &ctx.counts.attributes } else { &ctx.counts.unchanged }, 1);
+            let made = Some((there, Some(is.fileid)));
+            end(ctx, known.object, made, due);
+        } else {
+            setting.push((known, there, change));
+        }
+    }
+    let mut calls: Vec<Call<'_>> = setting.iter().map(|(_, node, change)| Call::set_attr(node, *change)).collect();
+    ctx.target.perform(routes.target, &mut calls);
+    let answers: Vec<_> = calls.iter().map(|call| owner_aside(ctx, routes.target, call)).collect();
+    drop(calls);
+    for ((known, node, _), answer) in setting.into_iter().zip(answers) {
+        if answer.is_ok() {
+            // After the owner: giving a file away takes its capabilities.
+            carry(&known, &node);
+        }
+        let Known { object, attr, .. } = known;
+        let fileid = if let At::Present(_, is) = &object.at { Some(is.fileid) } else { None };
+        match answer {
+            // RFC 1813 has no time for symlinks; Linux has, some servers do not.
+            Err(Status::NotSupp) if attr.kind == Kind::Symlink => {
+                add(&ctx.counts.unchanged, 1);
+                end(ctx, object, Some((node, fileid)), due);
+            }
+            Err(status) => give_up(ctx, object, Trouble::Call(On::Target, Proc::SetAttr, status), due),
+            Ok(refused) => {
+                if refused {
+                    ctx.fail(&object.dir, Some(&object.name), owner_refused());
+                }
+                add(&ctx.counts.attributes, 1);
+                ctx.tell(Deed::Attributes, &object.dir, Some(&object.name));
+                end(ctx, object, Some((node, fileid)), due);
+            }
+        }
+    }
+}
+
+/// The text that a READLINK read.
+pub(super) fn text(call: Call<'_>) -> Result<Vec<u8>, Status> {
+    match call.op {
+        Op::ReadLink { out, .. } => out,
+        _ => Err(Status::ServerFault),
+    }
+}
+
+/// Begins an object anew, or gives it up when it was begun too often.
+pub(super) fn retry(ctx: &Ctx<'_>, object: Box<Object>, trouble: Trouble, due: &mut Vec<Due<Task>>) {
+    if usize::from(object.tries) < TRIES_MAX {
+        due.push(object.again().due());
+    } else {
+        give_up(ctx, object, trouble, due);
+    }
+}

@@ -1,0 +1,294 @@
+//! Large files in ranges, carried or compared by several lanes at once. A few tasks for each file go round: each carries a
+//! range and comes again while there are more, so what waits does not grow with the file.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::base::{Proc, Status};
+use crate::crew::Due;
+use crate::storage::Beyond;
+use crate::storage::{Call, Lent, Mount, Node, Op, Route, Sought};
+
+use super::super::write;
+use super::batch::{Known, Routes, give_up};
+use super::compare;
+use super::ctx::{Ctx, On, Trouble, add};
+use super::fill::{self, read_ranges};
+use super::make::{self, Item, Made};
+use super::task::{At, Task};
+use super::{Sparse, Verify};
+
+/// Bytes asked of one COPY: after each the stop flag is looked at.
+const COPY_BYTES: u64 = 64 << 20;
+
+/// What is done with the ranges.
+enum Mode {
+    Carry(Made),
+    /// The whole file at once, by the storage itself.
+    Clone(Made, Lent),
+    Compare(Node),
+}
+
+/// A large file.
+pub(super) struct Big {
+    known: Mutex<Option<Known>>,
+    depth: u32,
+    source: Node,
+    size: u64,
+    range: u64,
+    mode: Mode,
+    hole_min: Option<usize>,
+    next: AtomicU64,
+    left: AtomicU64,
+    trouble: Mutex<Option<Trouble>>,
+    differs: AtomicBool,
+}
+
+impl Big {
+    pub fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    fn ranges(&self) -> u64 {
+        self.size.div_ceil(self.range)
+    }
+
+    fn end_with(&self, trouble: Trouble) {
+        self.trouble.lock().expect("nothing panics while it sets this").get_or_insert(trouble);
+    }
+
+    fn is_over(&self) -> bool {
+        self.differs.load(Ordering::Relaxed)
+            || self.trouble.lock().expect("nothing panics while it looks at this").is_some()
+    }
+}
+
+fn start(ctx: &Ctx<'_>, known: Known, mode: Mode, due: &mut Vec<Due<Task>>) {
+    let range = if matches!(mode, Mode::Clone(..)) { known.attr.size } else { ctx.options.range_bytes };
+    let hole_min = fill::hole_min(ctx, &known.attr);
+    let big = Big {
+        depth: known.object.dir.depth(),
+        source: known.node.clone(),
+        size: known.attr.size,
+        range: range.max(1),
+        mode,
+        hole_min,
+        next: AtomicU64::new(0),
+        left: AtomicU64::new(0),
+        trouble: Mutex::default(),
+        differs: AtomicBool::new(false),
+        known: Mutex::new(Some(known)),
+    };
+    big.left.store(big.ranges(), Ordering::Relaxed);
+    let big = Arc::new(big);
+    let lanes = ctx.crew.shape().lanes as u64;
+    due.extend((0..big.ranges().min(lanes)).map(|_| Task::Carry(big.clone()).due()));
+}
+
+/// The file of `item` was made, or emptied; its bytes follow.
+pub(super) fn begin(ctx: &Ctx<'_>, item: &mut Item, due: &mut Vec<Due<Task>>) {
+    let Some(made) = item.made.take() else { return };
+    item.elsewhere = true;
+    let placeholder = make::placeholder(item.object());
+    let object = std::mem::replace(&mut item.known.object, placeholder);
+    let known = Known { object, node: item.known.node.clone(), attr: item.known.attr };
+    let copies = !ctx.copies_refused.load(Ordering::Relaxed) && ctx.options.verify == Verify::Off;
+    // COPY knows nothing of holes where blocks cannot be shared: those files are carried.
+    let lent = (copies && fill::hole_min(ctx, &known.attr).is_none()).then(|| ctx.source.volume.lend(&known.node));
+    let mode = match lent.flatten() {
+        Some(lent) => Mode::Clone(made, lent),
+        None => Mode::Carry(made),
+    };
+    start(ctx, known, mode, due);
+}
+
+/// The bytes of the file on both sides are to be compared.
+pub(super) fn compare(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) {
+    let At::Present(Some(there), _) = &known.object.at else { return };
+    let there = there.clone();
+    if ctx.compares() && ctx.caches[On::Target as usize] {
+        // What cannot be dropped is read all the same.
+        ctx.target.one(ctx.target.route(), Call::io_advise(&there));
+    }
+    start(ctx, known, Mode::Compare(there), due);
+}
+
+/// Carries the next range of each file.
+pub(super) fn run(ctx: &Ctx<'_>, bigs: Vec<Arc<Big>>, due: &mut Vec<Due<Task>>) {
+    for big in bigs {
+        let i = big.next.fetch_add(1, Ordering::Relaxed);
+        if i >= big.ranges() {
+            continue;
+        }
+        let routes = Routes { source: ctx.source.route(), target: ctx.target.route() };
+        if !big.is_over() {
+            let offset = i * big.range;
+            let len = big.range.min(big.size - offset);
+            let result = match &big.mode {
+                Mode::Carry(made) => carry(ctx, routes, &big, &made.node, (offset, len)),
+                Mode::Clone(made, lent) => clone(ctx, routes, &big, &made.node, lent),
+                Mode::Compare(there) => compare_range(ctx, routes, &big, there, (offset, len)),
+            };
+            if let Err(trouble) = result {
+                big.end_with(trouble);
+            }
+        }
+        if big.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            finish(ctx, routes, &big, due);
+        } else if big.next.load(Ordering::Relaxed) < big.ranges() {
+            due.push(Task::Carry(big).due());
+        }
+    }
+}
+
+/// Ranges of (offset, bytes) that hold data, by the source's word, or all of it.
+fn segments(ctx: &Ctx<'_>, route: Route, big: &Big, (offset, len): (u64, u64)) -> Result<Vec<(u64, u64)>, Trouble> {
+    if !ctx.source_holes || big.hole_min.is_none() || ctx.options.sparse == Sparse::Never {
+        return Ok(vec![(offset, len)]);
+    }
+    let end = offset + len;
+    let mut segments = Vec::new();
+    let mut at = offset;
+    while at < end {
+        let data = match seek(ctx, route, big, at, Sought::Data) {
+            Ok(data) if data < end => data,
+            Ok(_) | Err(Status::NxIo) => break,
+            Err(Status::NotSupp | Status::Inval) => return Ok(vec![(offset, len)]),
+            Err(status) => return Err(Trouble::Call(On::Source, Proc::Seek, status)),
+        };
+        let hole = match seek(ctx, route, big, data, Sought::Hole) {
+            Ok(hole) => hole.min(end),
+            // It was cut meanwhile; reading will tell.
+            Err(Status::NxIo) => end,
+            Err(status) => return Err(Trouble::Call(On::Source, Proc::Seek, status)),
+        };
+        segments.push((data, hole.max(data + 1).min(end) - data));
+        at = hole.max(data + 1);
+    }
+    Ok(segments)
+}
+
+fn seek(ctx: &Ctx<'_>, route: Route, big: &Big, offset: u64, what: Sought) -> Result<u64, Status> {
+    match ctx.source.one(route, Call::seek(&big.source, offset, what)).op {
+        Op::Beyond(Beyond::Seek { out, .. }) => out,
+        _ => Err(Status::ServerFault),
+    }
+}
+
+/// Reads one side's range in a window of READs.
+fn read(
+    ctx: &Ctx<'_>,
+    on: On,
+    route: Route,
+    node: &Node,
+    (offset, len): (u64, u64),
+) -> Result<Vec<(u64, Vec<u8>)>, Trouble> {
+    let port = if on == On::Source { ctx.source } else { ctx.target };
+    let step = u64::from(ctx.read_max).max(1);
+    let starts = (0..len.div_ceil(step)).map(|i| offset + i * step);
+    let ranges: Vec<_> = starts.map(|at| (node.clone(), at, step.min(offset + len - at))).collect();
+    let mut parts = Vec::with_capacity(ranges.len());
+    for (read, (_, at, _)) in read_ranges(port, route, &ranges, ctx.read_max).into_iter().zip(&ranges) {
+        let read = read.map_err(|status| Trouble::Call(on, Proc::Read, status))?;
+        parts.push((*at, read.data));
+    }
+    Ok(parts)
+}
+
+fn carry(ctx: &Ctx<'_>, routes: Routes, big: &Big, node: &Node, range: (u64, u64)) -> Result<(), Trouble> {
+    let Some(_permit) = ctx.crew.budget().acquire(range.1) else {
+        return Err(Trouble::Call(On::Target, Proc::Write, Status::Cancelled));
+    };
+    for segment in segments(ctx, routes.source, big, range)? {
+        let parts = read(ctx, On::Source, routes.source, &big.source, segment)?;
+        let chunks: Vec<_> =
+            parts.iter().flat_map(|(at, data)| fill::pieces(data, *at, ctx.write_max, big.hole_min)).collect();
+        write::put_file(ctx.target, routes.target, node, &chunks).map_err(Trouble::on_target)?;
+        if ctx.options.verify == Verify::Written {
+            for (at, data) in &parts {
+                fill::read_back(ctx, routes.target, node, *at, data)?;
+            }
+        }
+    }
+    add(&ctx.live.bytes, range.1);
+    Ok(())
+}
+
+/// Has the storage copy the file; where it cannot, the file is carried by this lane, and later ones by all.
+fn clone(ctx: &Ctx<'_>, routes: Routes, big: &Big, node: &Node, lent: &Lent) -> Result<(), Trouble> {
+    let mut at = 0;
+    while at < big.size && !ctx.is_stopped() {
+        // The first asks for all of it: blocks are shared as a whole or not.
+        let count = if at == 0 { big.size } else { COPY_BYTES.min(big.size - at) };
+        let call = ctx.target.one(routes.target, Call::copy(lent, at, node, at, count));
+        match call.op {
+            Op::Beyond(Beyond::Copy { out: Ok(0), .. }) => break, // it was cut meanwhile
+            Op::Beyond(Beyond::Copy { out: Ok(copied), .. }) => {
+                at += copied;
+                add(&ctx.live.bytes, copied);
+            }
+            Op::Beyond(Beyond::Copy { out: Err(Status::NotSupp), .. }) => {
+                ctx.copies_refused.store(true, Ordering::Relaxed);
+                while at < big.size && !ctx.is_stopped() {
+                    let len = ctx.options.range_bytes.min(big.size - at);
+                    carry(ctx, routes, big, node, (at, len))?;
+                    at += len;
+                }
+            }
+            Op::Beyond(Beyond::Copy { out: Err(status), .. }) => {
+                return Err(Trouble::Call(On::Target, Proc::Copy, status));
+            }
+            _ => return Err(Trouble::Call(On::Target, Proc::Copy, Status::ServerFault)),
+        }
+    }
+    if at < big.size && ctx.is_stopped() {
+        return Err(Trouble::Call(On::Target, Proc::Copy, Status::Cancelled));
+    }
+    let call = ctx.target.one(routes.target, Call::commit(node, 0, 0));
+    call.status().map_err(Trouble::target(Proc::Commit))
+}
+
+fn compare_range(ctx: &Ctx<'_>, routes: Routes, big: &Big, there: &Node, range: (u64, u64)) -> Result<(), Trouble> {
+    let Some(_permit) = ctx.crew.budget().acquire(2 * range.1) else {
+        return Err(Trouble::Call(On::Target, Proc::Read, Status::Cancelled));
+    };
+    let ours = read(ctx, On::Source, routes.source, &big.source, range)?;
+    let theirs = read(ctx, On::Target, routes.target, there, range)?;
+    if ours != theirs {
+        big.differs.store(true, Ordering::Relaxed);
+    }
+    add(&ctx.live.bytes, range.1);
+    add(&ctx.counts.verified_bytes, range.1);
+    Ok(())
+}
+
+/// The last range is over.
+fn finish(ctx: &Ctx<'_>, routes: Routes, big: &Big, due: &mut Vec<Due<Task>>) {
+    let Some(known) = big.known.lock().expect("nothing panics while it takes this").take() else { return };
+    let trouble = big.trouble.lock().expect("nothing panics while it takes this").take();
+    let (Mode::Carry(made) | Mode::Clone(made, _)) = &big.mode else {
+        return match trouble {
+            Some(trouble) => give_up(ctx, known.object, trouble, due),
+            None if big.differs.load(Ordering::Relaxed) => compare::content_differs(ctx, known, due),
+            None => compare::equals(ctx, routes, vec![known], due),
+        };
+    };
+    let mut item = Item { made: Some(made.clone()), trouble, ..Item::new(known) };
+    if item.trouble.is_none() {
+        // Ranges were read at different times: it must be now what it was when it was listed.
+        let now = ctx.source.one(routes.source, Call::get_attr(&big.source)).attr();
+        match now {
+            Ok(now) if !fill::has_changed(item.attr(), &now) => {}
+            Ok(_) if item.object().tries == 0 => {
+                add(&ctx.counts.read_again, 1);
+                make::discard(ctx, routes, item.object(), Some(made));
+                due.push(item.known.object.again().due());
+                return;
+            }
+            Ok(_) => item.unsteady = true,
+            Err(status) => item.trouble = Some(Trouble::Call(On::Source, Proc::GetAttr, status)),
+        }
+    }
+    item.size_due = big.hole_min.map(|_| big.size);
+    make::complete(ctx, routes, vec![item], due);
+}

@@ -1,0 +1,131 @@
+//! Contents compared: the texts of symlinks and the bytes of small files. Large files are compared in ranges, in `big`.
+
+use crate::base::Proc;
+use crate::crew::Due;
+use crate::storage::{Call, Node};
+
+use super::batch::{Known, Routes, end, give_up, set_attributes, text};
+use super::big;
+use super::ctx::{Ctx, On, Trouble, add};
+use super::decide::{self, Verdict};
+use super::fill::read_ranges;
+use super::make::Item;
+use super::task::{At, Task};
+
+/// Compares symlinks' texts; those that differ are to be made anew.
+pub(super) fn texts(ctx: &Ctx<'_>, routes: Routes, links: Vec<Known>, items: &mut Vec<Item>, due: &mut Vec<Due<Task>>) {
+    let mut ours: Vec<Call<'_>> = links.iter().map(|known| Call::read_link(&known.node)).collect();
+    ctx.source.perform(routes.source, &mut ours);
+    let mut theirs: Vec<Call<'_>> = links.iter().filter_map(there).map(Call::read_link).collect();
+    ctx.target.perform(routes.target, &mut theirs);
+    let ours: Vec<_> = ours.into_iter().map(text).collect();
+    let theirs: Vec<_> = theirs.into_iter().map(text).collect();
+    let mut equal = Vec::new();
+    for (known, (ours, theirs)) in links.into_iter().zip(ours.into_iter().zip(theirs)) {
+        match (ours, theirs) {
+            (Err(status), _) => {
+                give_up(ctx, known.object, Trouble::Call(On::Source, Proc::ReadLink, status), due);
+            }
+            (_, Err(status)) => {
+                give_up(ctx, known.object, Trouble::Call(On::Target, Proc::ReadLink, status), due);
+            }
+            (Ok(ours), Ok(theirs)) if ours == theirs => equal.push(known),
+            _ if ctx.compares() => differs(ctx, known, due),
+            _ => items.push(Item::new(known)),
+        }
+    }
+    equals(ctx, routes, equal, due);
+}
+
+fn there(known: &Known) -> Option<&Node> {
+    match &known.object.at {
+        At::Present(node, _) => node.as_ref(),
+        _ => None,
+    }
+}
+
+/// A comparison found that contents differ.
+pub(super) fn differs(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) {
+    ctx.differs("content", &known.object.dir, Some(&known.object.name));
+    end(ctx, known.object, None, due);
+}
+
+/// Contents are equal: the attributes are next.
+pub(super) fn equals(ctx: &Ctx<'_>, routes: Routes, equal: Vec<Known>, due: &mut Vec<Due<Task>>) {
+    let mut setting = Vec::new();
+    for known in equal {
+        if ctx.compares() {
+            add(&ctx.counts.unchanged, 1);
+            end(ctx, known.object, None, due);
+            continue;
+        }
+        let At::Present(_, is) = &known.object.at else { continue };
+        let change = match decide::rest(ctx.options, &known.attr, is) {
+            Verdict::Attributes(change) => change,
+            Verdict::Replace => {
+                content_differs(ctx, known, due); // made anew, apart from its other names
+                continue;
+            }
+            _ => Default::default(),
+        };
+        setting.push((known, change));
+    }
+    set_attributes(ctx, routes, setting, due);
+}
+
+/// Compares files' bytes; those that differ are to be copied, in another round.
+pub(super) fn bytes(ctx: &Ctx<'_>, routes: Routes, files: Vec<Known>, due: &mut Vec<Due<Task>>) {
+    let (small, large): (Vec<_>, Vec<_>) = files.into_iter().partition(|known| known.attr.size <= ctx.small_max);
+    for known in large {
+        big::compare(ctx, known, due);
+    }
+    if small.is_empty() {
+        return;
+    }
+    let held = small.iter().map(|known| 2 * known.attr.size).sum();
+    let Some(_permit) = ctx.crew.budget().acquire(held) else { return };
+    let ranges = |node: &dyn Fn(&Known) -> Option<Node>| -> Vec<_> {
+        small.iter().filter_map(|known| node(known).map(|node| (node, 0, known.attr.size))).collect()
+    };
+    let ours = ranges(&|known| Some(known.node.clone()));
+    let ours = read_ranges(ctx.source, routes.source, &ours, ctx.read_max);
+    let theirs = ranges(&|known| there(known).cloned());
+    if ctx.compares() && ctx.caches[On::Target as usize] {
+        drop_caches(ctx, routes, &theirs);
+    }
+    let theirs = read_ranges(ctx.target, routes.target, &theirs, ctx.read_max);
+    let mut equal = Vec::new();
+    for (known, (ours, theirs)) in small.into_iter().zip(ours.into_iter().zip(theirs)) {
+        match (ours, theirs) {
+            (Err(status), _) => give_up(ctx, known.object, Trouble::Call(On::Source, Proc::Read, status), due),
+            (_, Err(status)) => give_up(ctx, known.object, Trouble::Call(On::Target, Proc::Read, status), due),
+            (Ok(ours), Ok(theirs)) => {
+                add(&ctx.live.bytes, ours.data.len() as u64);
+                add(&ctx.counts.verified_bytes, theirs.data.len() as u64);
+                if ours.data == theirs.data {
+                    equal.push(known);
+                } else {
+                    content_differs(ctx, known, due);
+                }
+            }
+        }
+    }
+    equals(ctx, routes, equal, due);
+}
+
+/// Contents differ: told, or copied in another round.
+pub(super) fn content_differs(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) {
+    if ctx.compares() {
+        return differs(ctx, known, due);
+    }
+    let Known { mut object, node, attr } = known;
+    object.differs = true;
+    object.source = Some((node, attr));
+    due.push(Task::Object(object).due());
+}
+
+fn drop_caches(ctx: &Ctx<'_>, routes: Routes, files: &[(Node, u64, u64)]) {
+    let mut calls: Vec<Call<'_>> = files.iter().map(|(node, ..)| Call::io_advise(node)).collect();
+    // What cannot be dropped is read all the same.
+    ctx.target.perform(routes.target, &mut calls);
+}

@@ -1,0 +1,341 @@
+//! What the lanes of one copy share: both sides, what is counted, what failed.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use crate::base::{Failure, Name, Proc, Status, Time, hash::mix};
+use crate::crew::{Crew, Due};
+use crate::storage::{Attr, AttrChange, Call, How, Limits, Mount, Node};
+
+use super::super::Live;
+use super::super::port::Port;
+use super::super::remove::Engine;
+use super::delete::Tag;
+use super::dir::Dir;
+use super::links::Links;
+use super::run::Run;
+use super::task::Task;
+use super::{Deed, Options, Summary, Verify};
+
+/// Bytes of a listing's page on the wire: some 350 entries with attributes. What waits at a level of the tree is pages.
+const PAGE_BYTES: u32 = 64 << 10;
+
+/// A file of up to this size is copied in windows with others, if one READ and one WRITE carry it.
+const SMALL_BYTES_MAX: u64 = 1 << 20;
+
+/// Warnings kept.
+const WARNINGS_MAX: usize = 100;
+
+/// The name of the directory in which a file system shows its snapshots.
+const SNAPSHOT: &[u8] = b".snapshot";
+
+/// What a server's listing does that answers with the cookie it was asked with.
+pub(super) const NO_PROGRESS: &str = "the server's listing does not go on";
+
+/// Which side a call was made on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum On {
+    Source,
+    Target,
+}
+
+/// One failed call and where.
+#[derive(Clone, Debug)]
+pub(super) enum Trouble {
+    Call(On, Proc, Status),
+    Refused(On, String),
+}
+
+impl Trouble {
+    pub fn target(proc: Proc) -> impl Fn(Status) -> Trouble {
+        move |status| Trouble::Call(On::Target, proc, status)
+    }
+
+    /// A failure of the target by procedure and status, as [`super::super::write`] gives it.
+    pub fn on_target((proc, status): (Proc, Status)) -> Trouble {
+        Trouble::Call(On::Target, proc, status)
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub objects: AtomicU64,
+    pub files: AtomicU64,
+    pub bytes: AtomicU64,
+    pub dirs: AtomicU64,
+    pub symlinks: AtomicU64,
+    pub hard_links: AtomicU64,
+    pub specials: AtomicU64,
+    pub attributes: AtomicU64,
+    pub unchanged: AtomicU64,
+    pub left_out: AtomicU64,
+    pub kept: AtomicU64,
+    pub held_back: AtomicU64,
+    pub differences: AtomicU64,
+    pub verified_bytes: AtomicU64,
+    pub read_again: AtomicU64,
+}
+
+pub(super) fn add(counter: &AtomicU64, n: u64) {
+    counter.fetch_add(n, Ordering::Relaxed);
+}
+
+/// What the lanes share.
+pub(super) struct Ctx<'a> {
+    pub source: Port<'a>,
+    pub target: Port<'a>,
+    pub shown: [&'a [u8]; 2],
+    pub fs_root: [bool; 2],
+    pub options: &'a Options,
+    pub crew: &'a Crew,
+    pub live: &'a Live,
+    pub tell: &'a (dyn Fn(Deed, &[u8]) + Sync),
+    pub counts: Counts,
+    pub links: &'a Links,
+    /// Removes what is to go from the target.
+    pub remover: &'a Engine<'a, Tag>,
+    /// A pass after the first: only links that were postponed are new to it.
+    pub later: bool,
+    /// What is read back from a side may come from this host's memory.
+    pub caches: [bool; 2],
+    /// The source tells data from holes.
+    pub source_holes: bool,
+    /// Extended attributes or ACLs are carried.
+    pub xattrs: bool,
+    pub read_max: u32,
+    pub write_max: usize,
+    pub small_max: u64,
+    /// Something of the source could not be read.
+    pub source_failed: AtomicBool,
+    /// No target is left; told once.
+    pub lost: AtomicBool,
+    /// COPY was refused for this pair of file systems.
+    pub copies_refused: AtomicBool,
+    /// Names held by comparisons.
+    pub joined: AtomicUsize,
+    /// The most of them at once.
+    pub joined_most: AtomicUsize,
+    /// The most tasks that waited at once.
+    pub waited_most: AtomicUsize,
+    /// The target's root, where it can be met in the source: a copy into itself ends there.
+    pub target_root: OnceLock<(Node, Attr)>,
+    /// Names were made in the target's root, to see whether the source shows them.
+    pub probed: AtomicBool,
+    /// The file system of the source's root.
+    pub source_fsid: u64,
+    /// The source is one object that is no directory.
+    pub single: bool,
+    snapshot: Name,
+    warnings: Mutex<(HashSet<&'static str>, Vec<String>)>,
+}
+
+impl<'a> Ctx<'a> {
+    pub fn new(run: &Run<'a>, remover: &'a Engine<'a, Tag>, later: bool) -> Ctx<'a> {
+        let Run { sides: (source, target), options, crew, live, tell, links } = *run;
+        let window = crew.shape().window;
+        let (from, to): (Limits, Limits) = (source.volume.limits(), target.volume.limits());
+        let extras = from.extras.and(to.extras);
+        let most = u64::from(from.read_max.min(to.write_max)).max(1);
+        Ctx {
+            source: Port::new(source.volume, window),
+            target: Port::new(target.volume, window),
+            shown: [&source.shown, &target.shown],
+            fs_root: [source.fs_root, target.fs_root],
+            options,
+            crew,
+            live,
+            tell,
+            counts: Counts::default(),
+            links,
+            remover,
+            later,
+            source_holes: from.extras.holes,
+            caches: [from.extras.caches, to.extras.caches],
+            xattrs: extras.xattrs && (options.preserve.xattrs || options.preserve.acls),
+            read_max: from.read_max.min(to.read_max).max(1),
+            write_max: usize::try_from(to.write_max).unwrap_or(usize::MAX).max(1),
+            small_max: SMALL_BYTES_MAX.min(most),
+            source_failed: AtomicBool::new(false),
+            lost: AtomicBool::new(false),
+            copies_refused: AtomicBool::new(!(extras.copies && options.reflink)),
+            joined: AtomicUsize::new(0),
+            joined_most: AtomicUsize::new(0),
+            waited_most: AtomicUsize::new(0),
+            target_root: OnceLock::new(),
+            probed: AtomicBool::new(false),
+            source_fsid: 0,
+            single: false,
+            snapshot: Name::new(SNAPSHOT).expect("the name is valid"),
+            warnings: Mutex::default(),
+        }
+    }
+
+    /// Bytes of a page of a listing of either side.
+    pub fn page_bytes(&self) -> u32 {
+        PAGE_BYTES
+    }
+
+    /// Tasks that a lane takes at once.
+    pub fn take_max(&self) -> usize {
+        self.source.window.max(self.target.window)
+    }
+
+    /// Is the object of this name to be copied?
+    pub fn allows(&self, dir: &Dir, name: &Name) -> bool {
+        self.options.rules.is_empty() || self.options.rules.allow(&dir.path_of(Some(name)))
+    }
+
+    /// True when the source's directory is the target's root.
+    pub fn is_target_root(&self, node: &Node, attr: &Attr) -> bool {
+        let Some((root, is)) = self.target_root.get() else { return false };
+        if self.compares() || !may_be_one(self.source, (attr.fsid, attr.fileid), self.target, (is.fsid, is.fileid)) {
+            return false;
+        }
+        self.probed.store(true, Ordering::Relaxed);
+        is_one(self.source, node, self.target, root)
+    }
+
+    /// True in another file system than the source's root.
+    pub fn is_other_fs(&self, attr: &Attr) -> bool {
+        attr.fsid != self.source_fsid
+    }
+
+    /// The path of an object below the roots; empty for the roots.
+    fn below(&self, dir: &Dir, name: Option<&Name>) -> Vec<u8> {
+        if self.single { Vec::new() } else { dir.path_of(name) }
+    }
+
+    pub fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed) || self.remover.is_lost()
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.crew.stop().is_set()
+    }
+
+    /// True when nothing is written: the trees are compared.
+    pub fn compares(&self) -> bool {
+        self.options.verify == Verify::Only
+    }
+
+    /// True for a name in the root that shows snapshots rather than holds files.
+    pub fn is_snapshot(&self, on: On, dir: &Dir, name: &Name) -> bool {
+        dir.is_root() && self.fs_root[on as usize] && *name == self.snapshot
+    }
+
+    /// Records why an object is not as it should be.
+    pub fn fail(&self, dir: &Dir, name: Option<&Name>, trouble: Trouble) {
+        let on = match &trouble {
+            Trouble::Call(on, ..) | Trouble::Refused(on, _) => *on,
+        };
+        if on == On::Source {
+            self.source_failed.store(true, Ordering::Relaxed);
+        }
+        let below = self.below(dir, name);
+        let mut path = self.shown[on as usize].to_vec();
+        if !below.is_empty() {
+            if path.last().is_some_and(|last| *last != b'/') {
+                path.push(b'/');
+            }
+            path.extend(below);
+        }
+        match trouble {
+            // Whatever is tried after that fails likewise.
+            Trouble::Call(_, proc, status @ Status::NoTarget) => {
+                if !self.lost.swap(true, Ordering::Relaxed) {
+                    self.crew.report().add(Failure::call(&path, proc, status));
+                }
+                self.crew.stop().set();
+            }
+            Trouble::Call(_, proc, status) => self.crew.report().add(Failure::call(&path, proc, status)),
+            Trouble::Refused(_, reason) => self.crew.report().add(Failure::refused(&path, reason)),
+        }
+    }
+
+    /// Says something once.
+    pub fn warn_once(&self, kind: &'static str, text: impl FnOnce() -> String) {
+        let mut warnings = self.warnings.lock().expect("nothing panics while it warns");
+        if warnings.0.insert(kind) && warnings.1.len() < WARNINGS_MAX {
+            warnings.1.push(text());
+        }
+    }
+
+    /// Tells a deed.
+    pub fn tell(&self, deed: Deed, dir: &Dir, name: Option<&Name>) {
+        (self.tell)(deed, &self.below(dir, name));
+    }
+
+    /// Tells a difference that a comparison found.
+    pub fn differs(&self, what: &'static str, dir: &Dir, name: Option<&Name>) {
+        add(&self.counts.differences, 1);
+        self.tell(Deed::Differs(what), dir, name);
+    }
+
+    /// An object of the source is dealt with: counts it off in its directory.
+    pub fn over(&self, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) {
+        add(&self.counts.objects, 1);
+        add(&self.live.objects, 1);
+        dir.leave(due);
+    }
+
+    /// What came of it all.
+    pub fn summary(&self) -> Summary {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let counts = &self.counts;
+        Summary {
+            objects: get(&counts.objects),
+            files: get(&counts.files),
+            bytes: get(&counts.bytes),
+            dirs: get(&counts.dirs),
+            symlinks: get(&counts.symlinks),
+            hard_links: get(&counts.hard_links),
+            specials: get(&counts.specials),
+            attributes: get(&counts.attributes),
+            unchanged: get(&counts.unchanged),
+            left_out: get(&counts.left_out),
+            kept: get(&counts.kept),
+            delete_held_back: get(&counts.held_back),
+            differences: get(&counts.differences),
+            verified_bytes: get(&counts.verified_bytes),
+            read_again: get(&counts.read_again),
+            waited_most: self.waited_most.load(Ordering::Relaxed),
+            joined_most: self.joined_most.load(Ordering::Relaxed),
+            warnings: self.warnings.lock().expect("nothing panics while it warns").1.clone(),
+            ..Summary::default()
+        }
+    }
+}
+
+/// Nodes of this volume have handles: its file system ids are a server's, not this host's.
+fn has_handles(port: Port<'_>) -> bool {
+    match port.volume.root() {
+        Node::Handle(_) => true,
+        Node::Chain(chain) => !chain.handles.is_empty(),
+    }
+}
+
+/// May the source's and the target's objects of these file systems and file ids be one? A server's and this host's ids of a
+/// file system have nothing in common.
+pub(super) fn may_be_one(source: Port<'_>, ours: (u64, u64), target: Port<'_>, theirs: (u64, u64)) -> bool {
+    ours.1 == theirs.1 && (ours.0 == theirs.0 || has_handles(source) != has_handles(target))
+}
+
+/// Are the source's and the target's directories one? Ids that are equal may be those of two servers, so a name made in the
+/// one is looked for in the other; where nothing can be made there is nothing to be lost either.
+pub(super) fn is_one(source: Port<'_>, ours: &Node, target: Port<'_>, theirs: &Node) -> bool {
+    let now = Time::now();
+    let unique = mix(mix(u64::from(std::process::id())) ^ u64::from(now.nanos) ^ (now.secs as u64) << 30);
+    let name = Name::new(format!(".parfs-{unique:016x}").as_bytes()).expect("hex digits are a name");
+    let change = AttrChange { mode: Some(0o600), ..AttrChange::default() };
+    let route = target.route();
+    if target.one(route, Call::create(theirs, &name, How::Guarded, change)).status().is_err() {
+        return false;
+    }
+    let seen = source.one(source.route(), Call::lookup(ours, &name)).status();
+    target.one(route, Call::remove(theirs, &name));
+    // What cannot be told apart is not written to.
+    seen != Err(Status::NoEnt)
+}

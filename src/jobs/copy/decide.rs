@@ -1,0 +1,206 @@
+//! What is to be done with an object, from its attributes on both sides alone.
+
+use crate::storage::{Attr, AttrChange, Kind, SetTime};
+
+use super::{Compare, Existing, Options};
+
+/// What is to be done with an object that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Nothing.
+    Equal,
+    /// These attributes are to be set.
+    Attributes(AttrChange),
+    /// A file's bytes are to be made equal.
+    Content,
+    /// A file's bytes are to be compared first.
+    CompareBytes,
+    /// A symlink's text is to be compared first.
+    CompareText,
+    /// Something else is in its place.
+    Replace,
+    /// The options say to leave what is there.
+    Keep,
+}
+
+/// Compares an object with what is at its place.
+pub(super) fn verdict(options: &Options, source: &Attr, target: &Attr) -> Verdict {
+    if options.existing == Existing::Keep {
+        return Verdict::Keep;
+    }
+    if source.kind != target.kind {
+        return Verdict::Replace;
+    }
+    // The very same object, by a mount or a link: making it equal would empty it before it is read.
+    let identity = |attr: &Attr| (attr.fsid, attr.fileid, attr.size, attr.mtime, attr.ctime);
+    if identity(source) == identity(target) {
+        return Verdict::Equal;
+    }
+    let same_time = source.mtime.may_be_kept_as(target.mtime);
+    match source.kind {
+        Kind::File => {
+            if options.existing == Existing::UnlessNewer && target.mtime > source.mtime && !same_time {
+                return Verdict::Keep;
+            }
+            let same_size = source.size == target.size;
+            match options.compare {
+                Compare::SizeAndTime if same_size && same_time => rest(options, source, target),
+                Compare::Size if same_size => rest(options, source, target),
+                Compare::Bytes if same_size => Verdict::CompareBytes,
+                _ => Verdict::Content,
+            }
+        }
+        Kind::Symlink if source.size != target.size => Verdict::Replace,
+        Kind::Symlink if !same_time || options.compare != Compare::SizeAndTime => Verdict::CompareText,
+        Kind::Char | Kind::Block if source.rdev != target.rdev => Verdict::Replace,
+        _ => rest(options, source, target),
+    }
+}
+
+/// The verdict on an object whose content is equal.
+pub(super) fn rest(options: &Options, source: &Attr, target: &Attr) -> Verdict {
+    let change = change(options, source, target);
+    match change {
+        change if change.is_empty() => Verdict::Equal,
+        // Names that the source does not have would change with it.
+        _ if options.preserve.hard_links && target.nlink > source.nlink.max(1) => Verdict::Replace,
+        change => Verdict::Attributes(change),
+    }
+}
+
+/// The attributes in which the target differs.
+pub(super) fn change(options: &Options, source: &Attr, target: &Attr) -> AttrChange {
+    let keep = &options.preserve;
+    let uid = (keep.uid && source.uid != target.uid).then_some(source.uid);
+    let gid = (keep.gid && source.gid != target.gid).then_some(source.gid);
+    // Giving a file away clears its set-id bits.
+    let cleared = (uid.is_some() || gid.is_some()) && source.mode & 0o6000 != 0;
+    let mode_differs = keep.mode && source.kind != Kind::Symlink && (source.mode != target.mode || cleared);
+    let time_differs = keep.times && !source.mtime.may_be_kept_as(target.mtime);
+    AttrChange {
+        mode: mode_differs.then_some(source.mode),
+        uid,
+        gid,
+        size: None,
+        atime: if time_differs { SetTime::At(source.atime) } else { SetTime::Keep },
+        mtime: if time_differs { SetTime::At(source.mtime) } else { SetTime::Keep },
+    }
+}
+
+/// What a new object is made with.
+pub(super) fn make(options: &Options, source: &Attr) -> AttrChange {
+    AttrChange {
+        mode: (source.kind != Kind::Symlink).then(|| mode(options, source)),
+        uid: options.preserve.uid.then_some(source.uid),
+        gid: options.preserve.gid.then_some(source.gid),
+        ..AttrChange::default()
+    }
+}
+
+/// The mode that an object is to have in the end.
+pub(super) fn mode(options: &Options, source: &Attr) -> u32 {
+    if options.preserve.mode { source.mode } else { source.mode & 0o777 & !options.umask }
+}
+
+/// The times that an object is to have in the end.
+pub(super) fn times(options: &Options, source: &Attr) -> AttrChange {
+    if !options.preserve.times {
+        return AttrChange::default();
+    }
+    AttrChange { atime: SetTime::At(source.atime), mtime: SetTime::At(source.mtime), ..AttrChange::default() }
+}
+
+/// What differs in two objects of one kind beside their content, in one word; for a comparison.
+pub(super) fn difference(options: &Options, source: &Attr, target: &Attr) -> Option<&'static str> {
+    let change = change(options, source, target);
+    match change {
+        _ if matches!(source.kind, Kind::Char | Kind::Block) && source.rdev != target.rdev => Some("device number"),
+        AttrChange { mode: Some(_), .. } => Some("mode"),
+        AttrChange { uid: Some(_), .. } => Some("owner"),
+        AttrChange { gid: Some(_), .. } => Some("group"),
+        AttrChange { mtime: SetTime::At(_), .. } => Some("time"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::Time;
+
+    /// Each is a file of its own.
+    fn file(size: u64, secs: i64) -> Attr {
+        static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+        let fileid = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let time = Time { secs, nanos: 5 };
+        Attr {
+            kind: Kind::File,
+            mode: 0o644,
+            nlink: 1,
+            uid: 1,
+            gid: 1,
+            size,
+            used: size,
+            rdev: (0, 0),
+            fsid: 1,
+            fileid,
+            atime: time,
+            mtime: time,
+            ctime: time,
+        }
+    }
+
+    #[test]
+    fn files_by_size_and_time() {
+        let with = |compare, existing| Options { compare, existing, ..Options::default() };
+        let quick = with(Compare::SizeAndTime, Existing::Replace);
+        assert_eq!(verdict(&quick, &file(1, 1), &file(1, 1)), Verdict::Equal);
+        assert_eq!(verdict(&quick, &file(1, 1), &file(2, 1)), Verdict::Content);
+        assert_eq!(verdict(&quick, &file(1, 1), &file(1, 2)), Verdict::Content);
+        let size = with(Compare::Size, Existing::Replace);
+        assert!(matches!(verdict(&size, &file(1, 1), &file(1, 2)), Verdict::Attributes(c) if c.mode.is_none()));
+        assert_eq!(verdict(&with(Compare::Bytes, Existing::Replace), &file(1, 1), &file(1, 1)), Verdict::CompareBytes);
+        assert_eq!(verdict(&with(Compare::Never, Existing::Replace), &file(1, 1), &file(1, 1)), Verdict::Content);
+        let newer = with(Compare::SizeAndTime, Existing::UnlessNewer);
+        assert_eq!(verdict(&newer, &file(1, 1), &file(2, 2)), Verdict::Keep);
+        assert_eq!(verdict(&newer, &file(1, 2), &file(2, 1)), Verdict::Content);
+        assert_eq!(verdict(&with(Compare::Never, Existing::Keep), &file(1, 1), &file(2, 2)), Verdict::Keep);
+    }
+
+    #[test]
+    fn a_file_given_away_gets_its_set_id_bits_again() {
+        let options = Options::default();
+        let source = Attr { mode: 0o4755, ..file(1, 1) };
+        let target = Attr { uid: 9, fileid: 0, ..source };
+        assert!(matches!(
+            verdict(&options, &source, &target),
+            Verdict::Attributes(AttrChange { uid: Some(1), gid: None, mode: Some(0o4755), .. })
+        ));
+    }
+
+    #[test]
+    fn what_has_other_names_is_not_changed_under_them() {
+        let options = Options::default();
+        let source = file(1, 1);
+        let target = Attr { nlink: 2, fileid: 0, ..source };
+        assert_eq!(verdict(&options, &source, &target), Verdict::Equal);
+        assert_eq!(verdict(&options, &source, &Attr { mode: 0, ..target }), Verdict::Replace);
+    }
+
+    #[test]
+    fn a_file_is_never_copied_onto_itself() {
+        let options = Options { compare: Compare::Never, ..Options::default() };
+        let same = file(1, 1);
+        assert_eq!(verdict(&options, &same, &same), Verdict::Equal);
+    }
+
+    #[test]
+    fn another_kind_is_replaced() {
+        let options = Options::default();
+        let fifo = Attr { kind: Kind::Fifo, ..file(0, 1) };
+        assert_eq!(verdict(&options, &file(0, 1), &fifo), Verdict::Replace);
+        let device = |minor| Attr { kind: Kind::Char, rdev: (1, minor), ..file(0, 1) };
+        assert_eq!(verdict(&options, &device(1), &device(2)), Verdict::Replace);
+        assert_eq!(verdict(&options, &device(1), &device(1)), Verdict::Equal);
+    }
+}

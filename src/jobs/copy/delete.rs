@@ -1,0 +1,250 @@
+//! What the target alone has, and what is in the way: removed by the removal job's engine, within this run.
+//!
+//! A name goes only when the listings of its directory on both sides were complete, nothing of the source had failed until
+//! then, and a LOOKUP in the source has said once more that it is not there.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+
+use crate::base::{Proc, Status};
+use crate::crew::{Class, Due};
+use crate::storage::{Call, Cookie, Entry, Kind, Want};
+
+use super::super::remove::{Met, Root, Task as RemoveTask};
+use super::batch::{self, Known};
+use super::ctx::{Ctx, NO_PROGRESS, On, Trouble, add};
+use super::dir::Dir;
+use super::join::Alone;
+use super::task::{At, Object, Task};
+
+/// Names confirmed by one task.
+const CHUNK: usize = 64;
+
+/// What is told when a tree is gone.
+#[derive(Clone)]
+pub(super) enum Tag {
+    /// A name that the target alone had in this directory.
+    Extra(Arc<Dir>),
+    /// This object takes its place.
+    Replace(Arc<Mutex<Option<Box<Object>>>>),
+}
+
+/// A task of removal.
+pub(super) enum Removal {
+    /// Names that the target alone has.
+    Extras(Arc<Dir>, Vec<Alone>),
+    /// The target's directory is listed for such names, for they were too many to be kept.
+    List(Arc<Dir>, Cookie),
+    /// The engine's.
+    Step(Due<RemoveTask<Tag>>),
+}
+
+impl Removal {
+    /// Its class and depth.
+    pub fn place(&self) -> (Class, u32) {
+        match self {
+            Removal::Extras(dir, _) => (Class::Work, dir.depth() + 1),
+            Removal::List(dir, _) => (Class::List, dir.depth()),
+            Removal::Step(due) => (due.class, due.depth),
+        }
+    }
+
+    fn due(self) -> Due<Task> {
+        Task::Remove(self).due()
+    }
+}
+
+/// Begins to remove what the target alone has in a directory; true when there is something, after which it is finished
+/// once more.
+pub(super) fn sweep(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) -> bool {
+    let mut extras = std::mem::take(&mut *dir.extras());
+    extras.retain(|entry| !ctx.is_snapshot(On::Target, dir, &entry.name));
+    if ctx.compares() {
+        extras.retain(|entry| ctx.allows(dir, &entry.name));
+    } else {
+        let Some(delete) = ctx.options.delete.filter(|_| !ctx.later) else { return false };
+        if !delete.excluded {
+            extras.retain(|entry| ctx.allows(dir, &entry.name));
+        }
+    }
+    let relist = dir.join().lossy && !dir.is_broken() && !dir.is_fresh();
+    if extras.is_empty() && !relist {
+        return false;
+    }
+    if !ctx.compares() && (dir.is_broken() || ctx.holds_back()) {
+        add(&ctx.counts.held_back, extras.len() as u64);
+        return false;
+    }
+    dir.hold(1);
+    while !extras.is_empty() {
+        let some = extras.split_off(extras.len().saturating_sub(CHUNK));
+        dir.hold(1);
+        due.push(Removal::Extras(dir.clone(), some).due());
+    }
+    if relist {
+        dir.hold(1);
+        due.push(Removal::List(dir.clone(), Cookie::default()).due());
+    }
+    dir.leave(due);
+    true
+}
+
+/// Carries out tasks of removal.
+pub(super) fn run(ctx: &Ctx<'_>, class: Class, removals: Vec<Removal>, due: &mut Vec<Due<Task>>) {
+    let mut steps = Vec::new();
+    for removal in removals {
+        match removal {
+            Removal::Step(step) => steps.push(step.task),
+            Removal::Extras(dir, entries) => confirm(ctx, &dir, entries, due),
+            Removal::List(dir, cookie) => list(ctx, &dir, cookie, due),
+        }
+    }
+    if steps.is_empty() {
+        return;
+    }
+    let (mut next, mut finished) = (Vec::new(), Vec::new());
+    ctx.remover.step(class, &mut steps, &mut next, &mut finished);
+    settle(ctx, next, finished, due);
+}
+
+fn settle(ctx: &Ctx<'_>, next: Vec<Due<RemoveTask<Tag>>>, finished: Vec<(Tag, bool)>, due: &mut Vec<Due<Task>>) {
+    due.extend(next.into_iter().map(|step| Removal::Step(step).due()));
+    for (tag, gone) in finished {
+        match tag {
+            Tag::Extra(dir) => {
+                dir.touch();
+                dir.leave(due);
+            }
+            Tag::Replace(object) => {
+                let object = object.lock().expect("nothing panics while it takes this").take();
+                let Some(mut object) = object else { continue };
+                object.dir.touch();
+                if gone {
+                    object.at = At::Absent;
+                    due.push(Task::Object(object).due());
+                } else {
+                    // Why is told, unless the rules keep something in it.
+                    let reason = "a directory is in its place, and not all in it was removed";
+                    batch::give_up(ctx, object, Trouble::Refused(On::Target, reason.into()), due);
+                }
+            }
+        }
+    }
+}
+
+/// Removes the names that the source says once more it does not have.
+fn confirm(ctx: &Ctx<'_>, dir: &Arc<Dir>, entries: Vec<Alone>, due: &mut Vec<Due<Task>>) {
+    let route = ctx.source.route();
+    let mut calls: Vec<Call<'_>> = entries.iter().map(|entry| Call::lookup(&dir.source, &entry.name)).collect();
+    ctx.source.perform(route, &mut calls);
+    let answers: Vec<_> = calls.iter().map(Call::status).collect();
+    drop(calls);
+    let (mut next, mut finished) = (Vec::new(), Vec::new());
+    for (entry, answer) in entries.into_iter().zip(answers) {
+        // Excluded names are there on both sides; they go when that was asked for.
+        let excluded = !ctx.allows(dir, &entry.name);
+        match answer {
+            Ok(()) if !excluded => {} // it came meanwhile, and is copied by the next run
+            Err(Status::NoEnt) if ctx.compares() => ctx.differs("only in the destination", dir, Some(&entry.name)),
+            _ if ctx.holds_back() => add(&ctx.counts.held_back, 1),
+            Err(Status::NoEnt) | Ok(()) => {
+                dir.hold(1);
+                let root = root(ctx, dir, &entry.name, Tag::Extra(dir.clone()));
+                let met = met(&entry);
+                ctx.remover.begin(root, met, dir.depth() + 1, &mut next, &mut finished);
+            }
+            Err(status) => {
+                add(&ctx.counts.held_back, u64::from(!ctx.compares()));
+                ctx.fail(dir, Some(&entry.name), Trouble::Call(On::Source, Proc::Lookup, status));
+            }
+        }
+    }
+    settle(ctx, next, finished, due);
+    dir.leave(due);
+}
+
+fn root(ctx: &Ctx<'_>, dir: &Dir, name: &crate::base::Name, tag: Tag) -> Root<Tag> {
+    let mut shown = ctx.shown[On::Target as usize].to_vec();
+    if shown.last() != Some(&b'/') {
+        shown.push(b'/');
+    }
+    let skip = shown.len();
+    shown.extend(dir.path_of(Some(name)));
+    // With `-x` nothing is removed of another file system either.
+    let above = dir.made().was.filter(|_| ctx.options.one_file_system);
+    let fsid = above.map(|above| above.fsid);
+    let dir = dir.made().node.clone();
+    Root { dir, name: Some(name.clone()), shown, skip, contents: false, fs_root: false, fsid, tag }
+}
+
+fn met(entry: &Entry) -> Met {
+    Met::of(entry.kind, entry.node.clone(), entry.attr.as_ref())
+}
+
+/// A page of the target's directory, each name of which is asked of the source.
+fn list(ctx: &Ctx<'_>, dir: &Arc<Dir>, from: Cookie, due: &mut Vec<Due<Task>>) {
+    let call = Call::read_dir(&dir.made().node, from, Want::Attributes, ctx.page_bytes());
+    let mut call = ctx.target.one(ctx.target.route(), call);
+    match call.take_page() {
+        Ok(page) if page.next == from && !page.end => {
+            ctx.fail(dir, None, Trouble::Refused(On::Target, NO_PROGRESS.into()));
+            dir.leave(due);
+        }
+        Ok(page) => {
+            let excluded = ctx.options.delete.is_some_and(|delete| delete.excluded);
+            let mut entries: Vec<Alone> = page.entries.into_iter().map(Box::new).collect();
+            entries.retain(|entry| {
+                !ctx.is_snapshot(On::Target, dir, &entry.name) && (excluded || ctx.allows(dir, &entry.name))
+            });
+            if !page.end {
+                dir.hold(1);
+                due.push(Removal::List(dir.clone(), page.next).due());
+            }
+            confirm(ctx, dir, entries, due);
+        }
+        Err(status) => {
+            ctx.fail(dir, None, Trouble::Call(On::Target, call.proc(), status));
+            dir.leave(due);
+        }
+    }
+}
+
+/// A directory is where the source has something else. An empty one goes; a full one only where deleting is asked for.
+pub(super) fn replace(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) {
+    let Known { mut object, node, attr } = known;
+    let At::Present(there, is) = &object.at else { return };
+    debug_assert_eq!(is.kind, Kind::Dir);
+    let met = Met::of(None, there.clone(), Some(is));
+    let dir = object.dir.clone();
+    let name = object.name.clone();
+    object.source = Some((node, attr));
+    if ctx.options.delete.is_none() || ctx.holds_back() {
+        let call = ctx.target.one(ctx.target.route(), Call::rmdir(&dir.made().node, &name));
+        match call.status() {
+            Ok(()) | Err(Status::NoEnt) => {
+                dir.touch();
+                object.at = At::Absent;
+                due.push(Task::Object(object).due());
+            }
+            Err(Status::NotEmpty | Status::Exist) => {
+                let reason =
+                    "is a directory that is not empty where the source has something else; --delete replaces it";
+                batch::give_up(ctx, object, Trouble::Refused(On::Target, reason.into()), due);
+            }
+            Err(status) => batch::give_up(ctx, object, Trouble::Call(On::Target, Proc::RmDir, status), due),
+        }
+        return;
+    }
+    let tag = Tag::Replace(Arc::new(Mutex::new(Some(object))));
+    let (mut next, mut finished) = (Vec::new(), Vec::new());
+    ctx.remover.begin(root(ctx, &dir, &name, tag), met, dir.depth() + 1, &mut next, &mut finished);
+    settle(ctx, next, finished, due);
+}
+
+impl Ctx<'_> {
+    /// True when errors of the source keep everything from being deleted.
+    pub fn holds_back(&self) -> bool {
+        let despite = self.options.delete.is_some_and(|delete| delete.despite_errors);
+        self.source_failed.load(Ordering::Relaxed) && !despite
+    }
+}

@@ -1,0 +1,181 @@
+//! A directory of the source and its place at the target, while something is open in it.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+
+use crate::base::Name;
+use crate::crew::Due;
+use crate::storage::{Attr, Node};
+
+use super::join::{Alone, Join};
+use super::task::{At, Task};
+
+/// The target's directory.
+#[derive(Clone, Debug)]
+pub(super) struct Made {
+    pub node: Node,
+    /// What it was before; none when it was made by this run.
+    pub was: Option<Attr>,
+    /// Its mode was changed to let its owner in.
+    pub opened: bool,
+    /// The server does not let the caller give it away.
+    pub owner_refused: bool,
+    /// New objects in it may get attributes from a default ACL.
+    pub inherits: bool,
+}
+
+/// A pair of directories.
+#[derive(Debug)]
+pub(super) struct Dir {
+    parent: Option<(Arc<Dir>, Name)>,
+    depth: u32,
+    pub source: Node,
+    pub attr: Attr,
+    /// What was known of the target's before it was entered.
+    pub at: At,
+    made: OnceLock<Made>,
+    /// What is open in it: its listing, its objects, its directories.
+    open: AtomicU64,
+    /// A name was made, replaced or removed in the target's.
+    touched: AtomicBool,
+    /// It was not listed, or not to its end: nothing is deleted in it, and its time is not set.
+    broken: AtomicBool,
+    /// Its time is not the copy's to set: only some names in it are.
+    partial: bool,
+    listing: Mutex<Join>,
+    /// What the target alone has.
+    extras: Mutex<Vec<Alone>>,
+    /// The extras were dealt with.
+    swept: AtomicBool,
+}
+
+impl Dir {
+    /// The pair of roots.
+    pub fn root(source: Node, attr: Attr, at: At, partial: bool) -> Dir {
+        Dir::with(None, 0, source, attr, at, partial)
+    }
+
+    /// A directory of the source in `parent`, which has it open from now on.
+    pub fn child(parent: &Arc<Dir>, name: &Name, source: Node, attr: Attr, at: At, partial: bool) -> Dir {
+        parent.hold(1);
+        Dir::with(Some((parent.clone(), name.clone())), parent.depth + 1, source, attr, at, partial)
+    }
+
+    fn with(parent: Option<(Arc<Dir>, Name)>, depth: u32, source: Node, attr: Attr, at: At, partial: bool) -> Dir {
+        Dir {
+            parent,
+            depth,
+            source,
+            attr,
+            at,
+            made: OnceLock::new(),
+            open: AtomicU64::new(1),
+            touched: AtomicBool::new(false),
+            broken: AtomicBool::new(false),
+            partial,
+            listing: Mutex::default(),
+            extras: Mutex::default(),
+            swept: AtomicBool::new(false),
+        }
+    }
+
+    pub fn is_root(&self) -> bool {
+        self.parent.is_none()
+    }
+
+    pub fn is_partial(&self) -> bool {
+        self.partial
+    }
+
+    pub fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    pub fn parent(&self) -> Option<&(Arc<Dir>, Name)> {
+        self.parent.as_ref()
+    }
+
+    /// The target's directory; it was entered.
+    pub fn made(&self) -> &Made {
+        self.made.get().expect("what is in a directory is met after it was entered")
+    }
+
+    /// The target's directory, if it was entered.
+    pub fn entered(&self) -> Option<&Made> {
+        self.made.get()
+    }
+
+    pub fn set_made(&self, made: Made) {
+        let set = self.made.set(made);
+        debug_assert!(set.is_ok(), "a directory is entered once");
+    }
+
+    /// True when nothing was in the target's before this run.
+    pub fn is_fresh(&self) -> bool {
+        self.made().was.is_none()
+    }
+
+    pub fn join(&self) -> MutexGuard<'_, Join> {
+        self.listing.lock().expect("nothing panics while it holds a listing")
+    }
+
+    pub fn extras(&self) -> MutexGuard<'_, Vec<Alone>> {
+        self.extras.lock().expect("nothing panics while it holds the extras")
+    }
+
+    /// True the first time.
+    pub fn sweep(&self) -> bool {
+        !self.swept.swap(true, Ordering::Relaxed)
+    }
+
+    pub fn touch(&self) {
+        self.touched.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_touched(&self) -> bool {
+        self.touched.load(Ordering::Relaxed)
+    }
+
+    /// Its listing failed.
+    pub fn break_off(&self) {
+        self.broken.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Relaxed)
+    }
+
+    /// Something more is open in it.
+    pub fn hold(&self, count: u64) {
+        self.open.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// Something in it is over; with the last, it is to be finished.
+    pub fn leave(self: &Arc<Dir>, due: &mut Vec<Due<Task>>) {
+        if self.open.fetch_sub(1, Ordering::AcqRel) == 1 {
+            due.push(Task::Finish(self.clone()).due());
+        }
+    }
+
+    /// Its path, or that of a name in it, below the root; empty for the root.
+    pub fn path_of(&self, name: Option<&Name>) -> Vec<u8> {
+        let mut names: Vec<&[u8]> = name.into_iter().map(Name::as_bytes).collect();
+        let mut dir = self;
+        while let Some((parent, name)) = &dir.parent {
+            names.push(name.as_bytes());
+            dir = parent;
+        }
+        names.reverse();
+        names.join(&b'/')
+    }
+}
+
+/// Parents are let go one by one: the compiler's way would need stack for each directory of a path.
+impl Drop for Dir {
+    fn drop(&mut self) {
+        let mut parent = self.parent.take();
+        while let Some((dir, _)) = parent {
+            parent = Arc::into_inner(dir).and_then(|mut dir| dir.parent.take());
+        }
+    }
+}

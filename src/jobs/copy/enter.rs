@@ -1,0 +1,316 @@
+//! Making or finding directories at the target, and what becomes of them when all is in them.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::base::{Proc, Status};
+use crate::crew::Due;
+use crate::storage::{Attr, AttrChange, Call, Kind, Node, Op, Route, SetTime};
+
+use super::ctx::{Ctx, On, Trouble, add};
+use super::decide;
+use super::delete;
+use super::dir::{Dir, Made};
+use super::task::{At, Task};
+use super::{Deed, Existing, TRIES_MAX, xattrs};
+
+/// A directory on its way to being entered.
+struct Entering {
+    dir: Arc<Dir>,
+    at: At,
+    owner: bool,
+}
+
+/// Makes or finds the directories; those that could be come back, the others are over.
+pub(super) fn run(ctx: &Ctx<'_>, route: Route, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>>) -> Vec<Arc<Dir>> {
+    let mut entered = Vec::new();
+    let mut left: Vec<Entering> = Vec::new();
+    for dir in dirs {
+        let at = dir.at.clone();
+        left.push(Entering { dir, at, owner: true });
+    }
+    for attempt in 0..=TRIES_MAX {
+        let mut again = Vec::new();
+        let (ask, known) = left.into_iter().partition(|e| matches!(e.at, At::Ask | At::Present(None, _)));
+        let known: Vec<Entering> = known;
+        let asked = look_up(ctx, route, ask, due);
+        let (absent, present) = known.into_iter().chain(asked).partition(|e| matches!(e.at, At::Absent));
+        for entering in present {
+            match found(ctx, route, entering, due) {
+                Found::Entered(dir) => entered.push(dir),
+                Found::Again(entering) => again.push(entering),
+                Found::Over => {}
+            }
+        }
+        make(ctx, route, absent, &mut entered, &mut again, due);
+        left = again;
+        if left.is_empty() || attempt == TRIES_MAX {
+            break;
+        }
+    }
+    for entering in left {
+        give_up(ctx, &entering.dir, Trouble::Call(On::Target, Proc::MkDir, Status::Exist), due);
+    }
+    entered
+}
+
+/// The directory is not entered: what is in it is not met.
+fn give_up(ctx: &Ctx<'_>, dir: &Arc<Dir>, trouble: Trouble, due: &mut Vec<Due<Task>>) {
+    ctx.fail(dir, None, trouble);
+    dir.break_off();
+    dir.leave(due);
+}
+
+fn place(dir: &Dir) -> Option<(&Node, &crate::base::Name)> {
+    dir.parent().map(|(parent, name)| (&parent.made().node, name))
+}
+
+fn look_up(ctx: &Ctx<'_>, route: Route, ask: Vec<Entering>, due: &mut Vec<Due<Task>>) -> Vec<Entering> {
+    let mut calls: Vec<Call<'_>> =
+        ask.iter().filter_map(|e| place(&e.dir)).map(|(parent, name)| Call::lookup(parent, name)).collect();
+    ctx.target.perform(route, &mut calls);
+    let answers: Vec<_> = calls.iter().map(|call| ctx.target.found(route, call)).collect();
+    drop(calls);
+    let mut known = Vec::new();
+    for (entering, answer) in ask.into_iter().zip(answers) {
+        match answer {
+            Ok((node, attr)) => known.push(Entering { at: At::Present(Some(node), attr), ..entering }),
+            Err((_, Status::NoEnt)) => known.push(Entering { at: At::Absent, ..entering }),
+            Err(error) => give_up(ctx, &entering.dir, Trouble::on_target(error), due),
+        }
+    }
+    known
+}
+
+enum Found {
+    Entered(Arc<Dir>),
+    Again(Entering),
+    Over,
+}
+
+/// Something has the directory's name.
+fn found(ctx: &Ctx<'_>, route: Route, entering: Entering, due: &mut Vec<Due<Task>>) -> Found {
+    let Entering { dir, at: At::Present(Some(node), attr), owner } = entering else { return Found::Again(entering) };
+    if attr.kind == Kind::Dir {
+        use_existing(ctx, route, &dir, node, attr);
+        return Found::Entered(dir);
+    }
+    if ctx.compares() {
+        ctx.differs("type", &dir, None);
+    } else if ctx.options.existing == Existing::Keep {
+        add(&ctx.counts.kept, 1);
+    } else if let Some((parent, name)) = place(&dir) {
+        let status = ctx.target.one(route, Call::remove(parent, name)).status();
+        match status {
+            Ok(()) | Err(Status::NoEnt) => {
+                touch_parent(&dir);
+                return Found::Again(Entering { dir, at: At::Absent, owner });
+            }
+            Err(status) => {
+                give_up(ctx, &dir, Trouble::Call(On::Target, Proc::Remove, status), due);
+                return Found::Over;
+            }
+        }
+    }
+    dir.break_off();
+    dir.leave(due);
+    Found::Over
+}
+
+fn use_existing(ctx: &Ctx<'_>, route: Route, dir: &Arc<Dir>, node: Node, attr: Attr) {
+    if ctx.compares() {
+        if !dir.is_partial()
+            && let Some(what) = decide::difference(ctx.options, &dir.attr, &attr)
+        {
+            ctx.differs(what, dir, None);
+        }
+        if !dir.is_partial() {
+            xattrs::compare(ctx, route, (&dir.source, &node), (dir, None));
+        }
+        dir.set_made(Made { node, was: Some(attr), opened: false, owner_refused: false, inherits: false });
+        return;
+    }
+    let opened = attr.mode & 0o700 != 0o700 && !may_fill(ctx, route, &node);
+    if opened {
+        // If this is refused, so is what follows, and that is reported.
+        let change = AttrChange { mode: Some(attr.mode | 0o700), ..AttrChange::default() };
+        ctx.target.one(route, Call::set_attr(&node, change));
+    }
+    let inherits = ctx.xattrs && xattrs::has_default_acl(ctx, route, &node);
+    dir.set_made(Made { node, was: Some(attr), opened, owner_refused: false, inherits });
+}
+
+/// True when the caller may list and change the directory whatever its mode says, as root mostly may; only the server knows.
+fn may_fill(ctx: &Ctx<'_>, route: Route, node: &Node) -> bool {
+    /// READ, LOOKUP, MODIFY, EXTEND and DELETE of RFC 1813 3.3.4.
+    const ALL: u32 = 0x1f;
+    let answer = ctx.target.one(route, Call::access(node, ALL));
+    matches!(answer.op, Op::Access { out: Ok(granted), .. } if granted & ALL == ALL)
+}
+
+fn touch_parent(dir: &Dir) {
+    if let Some((parent, _)) = dir.parent() {
+        parent.touch();
+    }
+}
+
+fn make(
+    ctx: &Ctx<'_>,
+    route: Route,
+    absent: Vec<Entering>,
+    entered: &mut Vec<Arc<Dir>>,
+    again: &mut Vec<Entering>,
+    due: &mut Vec<Due<Task>>,
+) {
+    if ctx.compares() {
+        for Entering { dir, .. } in absent {
+            ctx.differs("only in the source", &dir, None);
+            dir.break_off();
+            dir.leave(due);
+        }
+        return;
+    }
+    let change = |entering: &Entering| {
+        let all = decide::make(ctx.options, &entering.dir.attr);
+        // While it is filled, its owner must be able to.
+        let mode = all.mode.map(|mode| mode | 0o700);
+        if entering.owner { AttrChange { mode, ..all } } else { AttrChange { mode, ..AttrChange::default() } }
+    };
+    let mut calls: Vec<Call<'_>> = absent
+        .iter()
+        .filter_map(|e| place(&e.dir).map(|(parent, name)| Call::mkdir(parent, name, change(e))))
+        .collect();
+    ctx.target.perform(route, &mut calls);
+    let answers: Vec<_> = calls.iter().map(Call::found).collect();
+    drop(calls);
+    for (entering, answer) in absent.into_iter().zip(answers) {
+        let Entering { dir, owner, .. } = entering;
+        match answer {
+            Ok(found) => {
+                touch_parent(&dir);
+                let inherits = dir.parent().is_some_and(|(parent, _)| parent.made().inherits);
+                dir.set_made(Made { node: found.node, was: None, opened: false, owner_refused: !owner, inherits });
+                add(&ctx.counts.dirs, 1);
+                ctx.tell(Deed::Made, &dir, None);
+                entered.push(dir);
+            }
+            Err(Status::Exist) => again.push(Entering { dir, at: At::Ask, owner }),
+            // Not root, or root that the server squashes.
+            Err(Status::Perm) if owner && (ctx.options.preserve.uid || ctx.options.preserve.gid) => {
+                // A server may make a directory before it refuses its owner.
+                again.push(Entering { dir, at: At::Ask, owner: false });
+            }
+            Err(status) => give_up(ctx, &dir, Trouble::Call(On::Target, Proc::MkDir, status), due),
+        }
+    }
+}
+
+/// Nothing is open in these directories any more: what the target alone has is removed, then the last attributes are set.
+pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>>) {
+    let route = ctx.target.route();
+    let mut over = Vec::new();
+    for dir in dirs {
+        if dir.entered().is_some() && dir.sweep() && delete::sweep(ctx, &dir, due) {
+            continue; // it comes again when that is over
+        }
+        over.push(dir);
+    }
+    let mut setting = Vec::new();
+    let mut calls: Vec<Call<'_>> = Vec::new();
+    for dir in &over {
+        let carried = carry_xattrs(ctx, route, dir);
+        let change = last_change(ctx, dir);
+        let existed = dir.entered().is_some_and(|made| made.was.is_some());
+        if change.is_none() && !carried && existed && !ctx.later && !dir.is_partial() {
+            add(&ctx.counts.unchanged, 1);
+        }
+        if let Some(change) = change {
+            calls.push(Call::set_attr(&dir.made().node, change));
+            setting.push(dir);
+        } else if carried {
+            add(&ctx.counts.attributes, 1);
+            ctx.tell(Deed::Attributes, dir, None);
+        }
+    }
+    ctx.target.perform(route, &mut calls);
+    for (dir, call) in setting.into_iter().zip(calls) {
+        let status = owner_aside(ctx, route, &call);
+        match status {
+            Ok(refused) if refused || dir.made().owner_refused => ctx.fail(dir, None, owner_refused()),
+            Ok(_) => {
+                if !dir.is_fresh() && !dir.is_touched() && !is_as_it_was(ctx, dir) {
+                    add(&ctx.counts.attributes, 1);
+                    ctx.tell(Deed::Attributes, dir, None);
+                }
+            }
+            Err(status) => ctx.fail(dir, None, Trouble::Call(On::Target, call.proc(), status)),
+        }
+    }
+    for dir in over {
+        if !ctx.later && dir.entered().is_some() {
+            add(&ctx.counts.objects, 1);
+            add(&ctx.live.objects, 1);
+        }
+        if let Some((parent, _)) = dir.parent() {
+            parent.leave(due);
+        }
+    }
+}
+
+/// Extended attributes have no time that would tell of them: they are looked at in each run. True when some were changed.
+fn carry_xattrs(ctx: &Ctx<'_>, route: Route, dir: &Dir) -> bool {
+    let Some(made) = dir.entered().filter(|_| ctx.xattrs && !ctx.compares() && !ctx.later) else { return false };
+    if dir.is_partial() && made.was.is_some() {
+        return false;
+    }
+    // A new directory gets its parent's default ACL.
+    let unclean = made.was.is_some() || made.inherits;
+    xattrs::carry(ctx, route, (&dir.source, &made.node), unclean, (dir, None))
+}
+
+/// True when all that was set on the directory is the mode that it had before it was opened.
+fn is_as_it_was(ctx: &Ctx<'_>, dir: &Dir) -> bool {
+    let differs = |was: &Attr| !dir.is_partial() && !decide::change(ctx.options, &dir.attr, was).is_empty();
+    dir.entered().is_some_and(|made| made.opened && !made.was.as_ref().is_some_and(differs))
+}
+
+/// How a SETATTR ended; one that was refused for its owner alone is done without it, and true says so.
+pub(super) fn owner_aside(ctx: &Ctx<'_>, route: Route, call: &Call<'_>) -> Result<bool, Status> {
+    match (&call.op, call.status()) {
+        (Op::SetAttr { node, change, .. }, Err(Status::Perm)) if change.uid.is_some() || change.gid.is_some() => {
+            let rest = AttrChange { uid: None, gid: None, ..*change };
+            ctx.target.one(route, Call::set_attr(node, rest)).status().map(|()| true)
+        }
+        (_, status) => status.map(|()| false),
+    }
+}
+
+/// The trouble of an object that is whole but for its owner.
+pub(super) fn owner_refused() -> Trouble {
+    Trouble::Refused(On::Target, format!("copied, but its owner cannot be set: {}", Status::Perm))
+}
+
+/// What is to be set on a directory when all is in it.
+fn last_change(ctx: &Ctx<'_>, dir: &Dir) -> Option<AttrChange> {
+    let made = dir.entered().filter(|_| !ctx.compares())?;
+    let wanted = decide::mode(ctx.options, &dir.attr);
+    let change = match &made.was {
+        None => {
+            // Its mode comes with the time: making it may have left bits out, and its owner was let in.
+            let all = decide::make(ctx.options, &dir.attr);
+            let (uid, gid) = if dir.is_root() { (all.uid, all.gid) } else { (None, None) };
+            AttrChange { mode: Some(wanted), uid, gid, ..decide::times(ctx.options, &dir.attr) }
+        }
+        Some(was) if dir.is_partial() => AttrChange { mode: made.opened.then_some(was.mode), ..AttrChange::default() },
+        Some(was) => {
+            let differs = decide::change(ctx.options, &dir.attr, was);
+            let touched = dir.is_touched() || dir.is_root() && ctx.probed.load(Ordering::Relaxed);
+            let timed = touched && ctx.options.preserve.times;
+            let mtime = if timed { SetTime::At(dir.attr.mtime) } else { differs.mtime };
+            let atime = if timed { SetTime::At(dir.attr.atime) } else { differs.atime };
+            let reopened = made.opened.then(|| differs.mode.unwrap_or(was.mode));
+            AttrChange { mode: differs.mode.or(reopened), mtime, atime, ..differs }
+        }
+    };
+    (!change.is_empty()).then_some(change)
+}

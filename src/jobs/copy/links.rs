@@ -1,0 +1,254 @@
+//! Hard links: which of the source's multiply linked files is where at the target.
+//!
+//! Keyed by the source's file id. An entry is forgotten when as many names as the file has were met. At most `max` entries
+//! are remembered, some 250 bytes each; when there are more, the upper half of the keys (by hash) is postponed, and the source is
+//! listed once more for those. So any number of links is carried in bounded memory, across directories, and each pass does
+//! at least half of what fits.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard};
+
+use crate::base::{Time, hash::mix};
+use crate::storage::{Attr, Node};
+
+use super::task::Held;
+
+/// File system and file.
+pub(super) type Key = (u64, u64);
+
+/// What is to be done with a name of a multiply linked file.
+pub(super) enum Role {
+    /// The first name met: to be copied like any other, and `made` told.
+    First(Key),
+    /// The file is there under another name: its node and file id at the target.
+    Other(Node, Option<u64>),
+    /// It waits for the first one.
+    Parked,
+    /// For a later pass.
+    Postponed,
+    /// Dealt with in an earlier pass.
+    Past,
+    /// Not what the first name was: the file was changed, or its id has become another file's. It is copied by itself.
+    Another,
+    /// Nothing more can be remembered, and there is no later pass: it is copied by itself.
+    Alone,
+}
+
+enum Link {
+    Making(Vec<Held>),
+    Made(Node, Option<u64>),
+}
+
+struct Entry {
+    link: Link,
+    /// Names that have not been met.
+    left: u32,
+    /// What the first name's file was.
+    size: u64,
+    mtime: Time,
+}
+
+struct Inner {
+    map: HashMap<Key, Entry>,
+    /// Keys of a hash below are done.
+    floor: u64,
+    /// Keys of a hash from here on are postponed; none when there is no pass after this one.
+    ceiling: Option<u64>,
+}
+
+/// The table.
+pub(super) struct Links {
+    inner: Mutex<Inner>,
+    max: usize,
+    /// The source can be gone through again.
+    passes: bool,
+}
+
+fn hash(key: Key) -> u64 {
+    mix(key.1 ^ mix(key.0))
+}
+
+impl Links {
+    /// At most `max` entries; `passes`: the source can be gone through again for those that are postponed.
+    pub fn new(max: usize, passes: bool) -> Links {
+        let inner = Inner { map: HashMap::new(), floor: 0, ceiling: None };
+        Links { inner: Mutex::new(inner), max: max.max(1), passes }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().expect("nothing panics while it holds the links")
+    }
+
+    /// The key of an object that has other names.
+    pub fn key(attr: &Attr) -> Key {
+        (attr.fsid, attr.fileid)
+    }
+
+    /// A name of a file with `attr.nlink` names was met. `object` is taken where it has to wait.
+    pub fn meet(&self, attr: &Attr, object: &mut Option<Held>) -> Role {
+        let key = Links::key(attr);
+        let mut inner = self.inner();
+        if let Some(entry) = inner.map.get_mut(&key) {
+            if (entry.size, entry.mtime) != (attr.size, attr.mtime) {
+                return Role::Another;
+            }
+            entry.left = entry.left.saturating_sub(1);
+            match &mut entry.link {
+                Link::Making(waiting) => {
+                    waiting.extend(object.take());
+                    return Role::Parked;
+                }
+                Link::Made(node, fileid) => {
+                    let role = Role::Other(node.clone(), *fileid);
+                    if entry.left == 0 {
+                        inner.map.remove(&key);
+                    }
+                    return role;
+                }
+            }
+        }
+        let hash_here = hash(key);
+        if hash_here < inner.floor {
+            return Role::Past;
+        }
+        if inner.ceiling.is_some_and(|ceiling| hash_here >= ceiling) {
+            return Role::Postponed;
+        }
+        if inner.map.len() >= self.max {
+            if !self.passes {
+                return Role::Alone;
+            }
+            inner.postpone_upper_half();
+            if inner.ceiling.is_some_and(|ceiling| hash_here >= ceiling) {
+                return Role::Postponed;
+            }
+        }
+        let left = attr.nlink.saturating_sub(1);
+        inner.map.insert(key, Entry { link: Link::Making(Vec::new()), left, size: attr.size, mtime: attr.mtime });
+        Role::First(key)
+    }
+
+    /// The first name is there, or not (none): what waited for it is to be met again.
+    pub fn made(&self, key: Key, made: Option<(Node, Option<u64>)>) -> Vec<Held> {
+        let mut inner = self.inner();
+        let postponed = inner.ceiling.is_some_and(|ceiling| hash(key) >= ceiling);
+        let Some(entry) = inner.map.get_mut(&key) else { return Vec::new() };
+        let waiting = match &mut entry.link {
+            Link::Making(waiting) => std::mem::take(waiting),
+            Link::Made(..) => Vec::new(),
+        };
+        entry.left += u32::try_from(waiting.len()).unwrap_or(u32::MAX);
+        match made {
+            Some((node, fileid)) if entry.left > 0 && (!postponed || !waiting.is_empty()) => {
+                entry.link = Link::Made(node, fileid);
+            }
+            _ => {
+                inner.map.remove(&key);
+            }
+        }
+        waiting
+    }
+
+    /// Begins another pass if something was postponed.
+    pub fn next_pass(&self) -> bool {
+        let mut inner = self.inner();
+        let Some(ceiling) = inner.ceiling.take() else { return false };
+        inner.floor = ceiling;
+        inner.map = HashMap::new();
+        true
+    }
+}
+
+impl Inner {
+    fn postpone_upper_half(&mut self) {
+        let mut hashes: Vec<u64> = self.map.keys().map(|key| hash(*key)).collect();
+        let middle = hashes.len() / 2;
+        let (_, median, _) = hashes.select_nth_unstable(middle);
+        // At least one key stays, so that each pass gets somewhere.
+        let ceiling = (*median).max(self.floor + 1);
+        self.ceiling = Some(ceiling);
+        self.map.retain(|key, entry| hash(*key) < ceiling || matches!(entry.link, Link::Making(_)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::{Handle, Kind};
+
+    fn attr(fileid: u64, nlink: u32) -> Attr {
+        let time = Default::default();
+        Attr {
+            kind: Kind::File,
+            mode: 0,
+            nlink,
+            uid: 0,
+            gid: 0,
+            size: 0,
+            used: 0,
+            rdev: (0, 0),
+            fsid: 1,
+            fileid,
+            atime: time,
+            mtime: time,
+            ctime: time,
+        }
+    }
+
+    fn node(fileid: u64) -> Node {
+        Node::Handle(Handle::new(&fileid.to_be_bytes()).unwrap())
+    }
+
+    #[test]
+    fn every_name_of_every_file_gets_a_role_in_some_pass() {
+        let (files, names) = (1000_u64, 3_u32);
+        let links = Links::new(64, true);
+        let mut done = vec![0; files as usize];
+        let mut passes = 0;
+        loop {
+            passes += 1;
+            for name in 0..names {
+                for fileid in 0..files {
+                    match links.meet(&attr(fileid, names), &mut None) {
+                        Role::First(key) => {
+                            assert_eq!(links.made(key, Some((node(fileid), None))).len(), 0);
+                            done[fileid as usize] |= 1 << name;
+                        }
+                        Role::Other(there, _) => {
+                            assert_eq!(there, node(fileid));
+                            done[fileid as usize] |= 1 << name;
+                        }
+                        Role::Postponed | Role::Past => {}
+                        Role::Parked | Role::Another | Role::Alone => panic!("nothing waits here"),
+                    }
+                }
+            }
+            assert!(links.inner().map.len() <= 64);
+            if !links.next_pass() {
+                break;
+            }
+        }
+        assert!(passes > 2);
+        assert!(done.iter().all(|names| *names == 0b111));
+    }
+
+    #[test]
+    fn a_file_id_that_has_become_another_files_makes_no_link() {
+        let links = Links::new(10, true);
+        let Role::First(key) = links.meet(&attr(1, 2), &mut None) else { panic!() };
+        links.made(key, Some((node(1), None)));
+        let other = Attr { size: 9, ..attr(1, 2) };
+        assert!(matches!(links.meet(&other, &mut None), Role::Another));
+        assert!(matches!(links.meet(&attr(1, 2), &mut None), Role::Other(..)));
+    }
+
+    #[test]
+    fn a_file_is_forgotten_when_all_its_names_were_met() {
+        let links = Links::new(10, true);
+        let Role::First(key) = links.meet(&attr(1, 2), &mut None) else { panic!() };
+        links.made(key, Some((node(1), Some(9))));
+        assert!(matches!(links.meet(&attr(1, 2), &mut None), Role::Other(_, Some(9))));
+        assert_eq!(links.inner().map.len(), 0);
+        assert!(!links.next_pass());
+    }
+}

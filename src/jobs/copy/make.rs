@@ -1,0 +1,412 @@
+//! Objects made at the target, a window of them at a time: what they hold is read from the source first, then they are
+//! made (or emptied), filled, and get their attributes last. So an object whose time is the source's is complete.
+
+use crate::base::{Name, Proc, Status, hash::mix};
+use crate::crew::Due;
+use crate::storage::{Attr, AttrChange, Call, How, Kind, Node, Special};
+
+use super::batch::{self, Known, Routes, end, give_up, text};
+use super::big;
+use super::ctx::{Ctx, On, Trouble, add};
+use super::decide;
+use super::enter::{owner_aside, owner_refused};
+use super::fill;
+use super::task::{At, Object, Task};
+use super::{Deed, xattrs};
+
+/// An object that was made, or emptied, at the target.
+#[derive(Clone, Debug)]
+pub(super) struct Made {
+    pub node: Node,
+    pub fileid: Option<u64>,
+    pub existed: bool,
+    pub owner_refused: bool,
+    /// The name it has until it is complete.
+    pub aside: Option<Name>,
+}
+
+/// An object on its way.
+pub(super) struct Item {
+    pub known: Known,
+    /// A small file's bytes, or a symlink's text.
+    pub data: Vec<u8>,
+    pub made: Option<Made>,
+    /// The size to be set at the end: of a file that ends in a hole.
+    pub size_due: Option<u64>,
+    /// It changed while it was read, twice.
+    pub unsteady: bool,
+    pub trouble: Option<Trouble>,
+    /// It has become another task.
+    pub elsewhere: bool,
+}
+
+impl Item {
+    pub fn new(known: Known) -> Item {
+        Item { known, data: Vec::new(), made: None, size_due: None, unsteady: false, trouble: None, elsewhere: false }
+    }
+
+    pub fn attr(&self) -> &Attr {
+        &self.known.attr
+    }
+
+    pub fn object(&self) -> &Object {
+        &self.known.object
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.trouble.is_none() && !self.elsewhere
+    }
+
+    fn parent(&self) -> &Node {
+        &self.known.object.dir.made().node
+    }
+
+    fn is_small(&self, ctx: &Ctx<'_>) -> bool {
+        self.attr().kind == Kind::File && self.attr().size <= ctx.small_max
+    }
+
+    /// What is there and is written into rather than made anew.
+    fn reused(&self, ctx: &Ctx<'_>) -> Option<(&Node, &Attr)> {
+        let At::Present(Some(node), is) = &self.object().at else { return None };
+        // Other names of a file may not be the source's.
+        let alike = is.kind == Kind::File && self.attr().kind == Kind::File && is.nlink < 2;
+        (alike && !ctx.options.atomic && !self.object().unlink).then_some((node, is))
+    }
+}
+
+/// The name that an object has until it is complete: the same in each run, so that what a killed one left is used up.
+pub(super) fn aside(name: &Name) -> Name {
+    let hash = name.as_bytes().iter().fold(0, |hash, byte| mix(hash ^ u64::from(*byte)));
+    Name::new(format!(".parfs.{hash:016x}").as_bytes()).expect("hex digits are a name")
+}
+
+/// True for names of that form: an object of the source that has one would be taken for another's, or take its place.
+pub(super) fn is_aside(name: &Name) -> bool {
+    let digits = name.as_bytes().strip_prefix(b".parfs.");
+    digits.is_some_and(|digits| digits.len() == 16 && digits.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
+}
+
+/// Makes the objects; each is over then, or has become another task.
+pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mut Vec<Due<Task>>) {
+    if items.is_empty() {
+        return;
+    }
+    let mut items = items;
+    let bytes = items.iter().filter(|item| item.is_small(ctx)).map(|item| item.attr().size).sum();
+    let Some(_permit) = ctx.crew.budget().acquire(bytes) else {
+        return; // stopped: what is left is done by the next run
+    };
+    read_texts(ctx, routes, &mut items);
+    fill::read_small(ctx, routes, &mut items, due);
+    probe_large(ctx, routes, &mut items);
+    clear(ctx, routes, &mut items);
+    make(ctx, routes, &mut items, due);
+    for item in &mut items {
+        if item.is_open() && item.attr().kind == Kind::File && !item.is_small(ctx) {
+            big::begin(ctx, item, due);
+        }
+    }
+    fill::write_small(ctx, routes, &mut items);
+    complete(ctx, routes, items, due);
+}
+
+fn read_texts(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
+    let mut links: Vec<&mut Item> = items.iter_mut().filter(|item| item.attr().kind == Kind::Symlink).collect();
+    let mut calls: Vec<Call<'_>> = links.iter().map(|item| Call::read_link(&item.known.node)).collect();
+    ctx.source.perform(routes.source, &mut calls);
+    for (item, call) in links.iter_mut().zip(calls) {
+        match text(call) {
+            Ok(text) => item.data = text,
+            Err(status) => item.trouble = Some(Trouble::Call(On::Source, Proc::ReadLink, status)),
+        }
+    }
+}
+
+/// What is there is not given up for a large file that cannot be read: small ones have been read by now.
+fn probe_large(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
+    let is_risked = |item: &Item| {
+        let large = item.attr().kind == Kind::File && !item.is_small(ctx);
+        large && item.is_open() && !ctx.options.atomic && !matches!(item.object().at, At::Absent)
+    };
+    let mut risked: Vec<&mut Item> = items.iter_mut().filter(|item| is_risked(item)).collect();
+    let ranges: Vec<_> = risked.iter().map(|item| (item.known.node.clone(), 0, 1)).collect();
+    let reads = fill::read_ranges(ctx.source, routes.source, &ranges, ctx.read_max);
+    for (item, read) in risked.iter_mut().zip(reads) {
+        if let Err(status) = read {
+            item.trouble = Some(Trouble::Call(On::Source, Proc::Read, status));
+        }
+    }
+}
+
+/// Removes what is in the way and is neither written into nor renamed over.
+fn clear(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
+    if ctx.options.atomic {
+        return;
+    }
+    let in_the_way = |item: &Item| item.is_open() && !matches!(item.object().at, At::Absent);
+    let mut occupied: Vec<&mut Item> =
+        items.iter_mut().filter(|item| in_the_way(item) && item.reused(ctx).is_none()).collect();
+    let answers: Vec<_> = {
+        let call = |item: &&mut Item| Call::remove(item.parent(), &item.known.object.name);
+        let mut calls: Vec<Call<'_>> = occupied.iter().map(call).collect();
+        ctx.target.perform(routes.target, &mut calls);
+        calls.iter().map(Call::status).collect()
+    };
+    for (item, answer) in occupied.iter_mut().zip(answers) {
+        item.known.object.dir.touch();
+        match answer {
+            Ok(()) | Err(Status::NoEnt) => {}
+            Err(status) => item.trouble = Some(Trouble::Call(On::Target, Proc::Remove, status)),
+        }
+    }
+}
+
+/// The call that makes or empties an object; none where what is there can be written into as it is.
+fn making<'c>(ctx: &Ctx<'_>, item: &'c Item, name: &Name, owner: bool) -> Option<Call<'c>> {
+    if let Some((node, is)) = item.reused(ctx) {
+        let differs = decide::change(ctx.options, item.attr(), is);
+        // Who may read the new bytes is settled before they are written.
+        let change = AttrChange {
+            size: (is.size > 0).then_some(0),
+            mode: differs.mode,
+            uid: differs.uid,
+            gid: differs.gid,
+            ..AttrChange::default()
+        };
+        return (!change.is_empty()).then(|| Call::set_attr(node, change));
+    }
+    let all = decide::make(ctx.options, item.attr());
+    let change = if owner { all } else { AttrChange { uid: None, gid: None, ..all } };
+    let parent = item.parent();
+    let rdev = item.attr().rdev;
+    let special = |special| Some(Call::mknod(parent, name, special, change));
+    match item.attr().kind {
+        Kind::File => Some(Call::create(parent, name, How::Guarded, change)),
+        Kind::Symlink => Some(Call::symlink(parent, name, &item.data, change)),
+        Kind::Char => special(Special::Char(rdev.0, rdev.1)),
+        Kind::Block => special(Special::Block(rdev.0, rdev.1)),
+        Kind::Fifo => special(Special::Fifo),
+        Kind::Socket => special(Special::Socket),
+        Kind::Dir => None,
+    }
+}
+
+fn make(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Task>>) {
+    let names: Vec<Option<Name>> =
+        items.iter().map(|item| ctx.options.atomic.then(|| aside(&item.known.object.name))).collect();
+    let mut asked = Vec::new();
+    let outs: Vec<_> = {
+        let mut calls: Vec<Call<'_>> = Vec::new();
+        for (i, item) in items.iter().enumerate().filter(|(_, item)| item.is_open()) {
+            let name = names[i].as_ref().unwrap_or(&item.known.object.name);
+            if let Some(call) = making(ctx, item, name, true) {
+                asked.push(i);
+                calls.push(call);
+            }
+        }
+        ctx.target.perform(routes.target, &mut calls);
+        calls.iter().map(|call| outcome(ctx, routes, call)).collect()
+    };
+    for (item, aside) in items.iter_mut().zip(names).filter(|(item, _)| item.is_open()) {
+        if let Some((node, is)) = item.reused(ctx) {
+            let (node, fileid) = (node.clone(), Some(is.fileid));
+            item.made = Some(Made { node, fileid, existed: true, owner_refused: false, aside });
+        } else {
+            let nowhere = item.known.node.clone();
+            item.made = Some(Made { node: nowhere, fileid: None, existed: false, owner_refused: false, aside });
+        }
+    }
+    for (i, out) in asked.into_iter().zip(outs) {
+        settle(ctx, routes, &mut items[i], out, due);
+    }
+}
+
+/// What a call that makes or empties came to: the new object, if it is one, and whether its owner was refused.
+type Outcome = Result<(Option<(Node, Option<u64>)>, bool), (Proc, Status)>;
+
+fn outcome(ctx: &Ctx<'_>, routes: Routes, call: &Call<'_>) -> Outcome {
+    let failed = |status| (call.proc(), status);
+    if call.proc() == Proc::SetAttr {
+        return owner_aside(ctx, routes.target, call).map(|refused| (None, refused)).map_err(failed);
+    }
+    let found = call.found().map_err(failed)?;
+    Ok((Some((found.node, found.attr.map(|attr| attr.fileid))), false))
+}
+
+fn settle(ctx: &Ctx<'_>, routes: Routes, item: &mut Item, out: Outcome, due: &mut Vec<Due<Task>>) {
+    let gives_away = ctx.options.preserve.uid || ctx.options.preserve.gid;
+    let (mut out, mut owner, mut cleared) = (out, true, false);
+    loop {
+        match out {
+            Ok((made, refused)) => {
+                if let Some(is) = &mut item.made {
+                    is.owner_refused = refused || !owner;
+                    if let Some((node, fileid)) = made {
+                        (is.node, is.fileid) = (node, fileid);
+                        item.known.object.dir.touch();
+                    }
+                }
+                return;
+            }
+            // Not root, or root that the server squashes. A server may make an object before it refuses its owner.
+            Err((proc, Status::Perm)) if owner && gives_away && proc != Proc::SetAttr => owner = false,
+            // What a killed run left under this name.
+            Err((_, Status::Exist)) if ctx.options.atomic && !cleared => cleared = true,
+            Err(error) => return fail(ctx, item, error, due),
+        }
+        out = remake(ctx, routes, item, owner);
+    }
+}
+
+/// Makes it once more, after what may be there was removed.
+fn remake(ctx: &Ctx<'_>, routes: Routes, item: &Item, owner: bool) -> Outcome {
+    let name = item.made.as_ref().and_then(|made| made.aside.as_ref()).unwrap_or(&item.known.object.name).clone();
+    let removed = ctx.target.one(routes.target, Call::remove(item.parent(), &name)).status();
+    if let Err(status) = removed
+        && status != Status::NoEnt
+    {
+        return Err((Proc::Remove, status));
+    }
+    match making(ctx, item, &name, owner) {
+        Some(call) => outcome(ctx, routes, &ctx.target.one(routes.target, call)),
+        None => Err((Proc::Create, Status::ServerFault)),
+    }
+}
+
+/// What is in the way is looked at, and what cannot be written into is removed, in another try.
+fn fail(ctx: &Ctx<'_>, item: &mut Item, (proc, status): (Proc, Status), due: &mut Vec<Due<Task>>) {
+    const TXTBSY: Status = Status::Errno(26);
+    let trouble = Trouble::Call(On::Target, proc, status);
+    let unlink = proc == Proc::SetAttr && matches!(status, Status::Access | Status::Perm | TXTBSY);
+    let again = status == Status::Exist || (unlink && !item.known.object.unlink);
+    if !again {
+        item.trouble = Some(trouble);
+        return;
+    }
+    let placeholder = placeholder(&item.known.object);
+    let object = std::mem::replace(&mut item.known.object, placeholder);
+    batch::retry(ctx, Box::new(Object { unlink, ..*object }), trouble, due);
+    item.elsewhere = true;
+}
+
+/// What is left of an object that went elsewhere; nobody looks at it.
+pub(super) fn placeholder(object: &Object) -> Box<Object> {
+    Object::new(&object.dir, object.name.clone(), None, At::Ask)
+}
+
+/// Extended attributes, the last SETATTR, the name; then the objects are over.
+pub(super) fn complete(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mut Vec<Due<Task>>) {
+    let mut items = items;
+    set_last(ctx, routes, &mut items);
+    rename(ctx, routes, &mut items);
+    for item in items.into_iter().filter(|item| !item.elsewhere) {
+        let Item { known, made, trouble, unsteady, .. } = item;
+        let (attr, object) = (known.attr, known.object);
+        if let Some(trouble) = trouble {
+            discard(ctx, routes, &object, made.as_ref());
+            give_up(ctx, object, trouble, due);
+            continue;
+        }
+        let Some(made) = made else { continue };
+        let place = (&*object.dir, Some(&object.name));
+        match attr.kind {
+            Kind::File => {
+                add(&ctx.counts.files, 1);
+                add(&ctx.counts.bytes, attr.size);
+            }
+            Kind::Symlink => add(&ctx.counts.symlinks, 1),
+            _ => add(&ctx.counts.specials, 1),
+        }
+        let was_there = !matches!(object.at, At::Absent);
+        ctx.tell(if was_there { Deed::Updated } else { Deed::Made }, place.0, place.1);
+        if made.owner_refused {
+            ctx.fail(place.0, place.1, owner_refused());
+        }
+        if unsteady {
+            let reason = "changed while it was read, also the second time; the copy is not of one moment";
+            ctx.fail(place.0, place.1, Trouble::Refused(On::Source, reason.into()));
+        }
+        let node = settled_node(ctx, routes, &object, &made);
+        end(ctx, object, node.map(|node| (node, made.fileid)), due);
+    }
+}
+
+/// The object by its final name, for its other names: a node that is a way from the root ends at the name it was made under.
+fn settled_node(ctx: &Ctx<'_>, routes: Routes, object: &Object, made: &Made) -> Option<Node> {
+    if object.first.is_none() || made.aside.is_none() {
+        return Some(made.node.clone());
+    }
+    let lookup = Call::lookup(&object.dir.made().node, &object.name);
+    // Without it the next name begins anew, as a file of its own.
+    ctx.target.one(routes.target, lookup).found().ok().map(|found| found.node)
+}
+
+/// A name that was to be renamed goes, if it can.
+pub(super) fn discard(ctx: &Ctx<'_>, routes: Routes, object: &Object, made: Option<&Made>) {
+    if let Some(aside) = made.and_then(|made| made.aside.as_ref()) {
+        // The failure that is told is the cause; a name left over is used up by the next run.
+        ctx.target.one(routes.target, Call::remove(&object.dir.made().node, aside));
+    }
+}
+
+/// What completes an object: its times, and what making it could not set. Times only where all is well with it.
+fn last_change(ctx: &Ctx<'_>, item: &Item, made: &Made) -> AttrChange {
+    let attr = item.attr();
+    let times = if item.unsteady { AttrChange::default() } else { decide::times(ctx.options, attr) };
+    // Writing to a file clears these bits.
+    let due = attr.kind != Kind::Symlink && decide::mode(ctx.options, attr) & 0o7000 != 0;
+    let mode = (due && (!made.existed || ctx.options.preserve.mode)).then(|| decide::mode(ctx.options, attr));
+    AttrChange { mode, size: item.size_due, ..times }
+}
+
+fn set_last(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
+    let mut setting = Vec::new();
+    let answers: Vec<_> = {
+        let mut calls: Vec<Call<'_>> = Vec::new();
+        for (i, item) in items.iter().enumerate().filter(|(_, item)| item.is_open()) {
+            let Some(made) = &item.made else { continue };
+            if ctx.xattrs {
+                let dir = &item.known.object.dir;
+                let unclean = made.existed || dir.made().inherits;
+                let place = (&**dir, Some(&item.known.object.name));
+                xattrs::carry(ctx, routes.target, (&item.known.node, &made.node), unclean, place);
+            }
+            let change = last_change(ctx, item, made);
+            if !change.is_empty() {
+                setting.push(i);
+                calls.push(Call::set_attr(&made.node, change));
+            }
+        }
+        ctx.target.perform(routes.target, &mut calls);
+        calls.iter().map(Call::status).collect()
+    };
+    for (i, answer) in setting.into_iter().zip(answers) {
+        match answer {
+            Ok(()) => {}
+            Err(Status::NotSupp) if items[i].attr().kind == Kind::Symlink => {}
+            Err(status) => items[i].trouble = Some(Trouble::Call(On::Target, Proc::SetAttr, status)),
+        }
+    }
+}
+
+fn rename(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
+    if !ctx.options.atomic {
+        return;
+    }
+    let mut moving: Vec<&mut Item> = items.iter_mut().filter(|item| item.is_open()).collect();
+    let answers: Vec<_> = {
+        let call = |item: &&mut Item| {
+            let aside = item.made.as_ref()?.aside.as_ref()?;
+            Some(Call::rename(item.parent(), aside, item.parent(), &item.known.object.name))
+        };
+        let mut calls: Vec<Call<'_>> = moving.iter().map(|item| call(item).unwrap_or_default()).collect();
+        ctx.target.perform(routes.target, &mut calls);
+        calls.iter().map(Call::status).collect()
+    };
+    for (item, answer) in moving.iter_mut().zip(answers) {
+        item.known.object.dir.touch();
+        if let Err(status) = answer {
+            item.trouble = Some(Trouble::Call(On::Target, Proc::Rename, status));
+        }
+    }
+}

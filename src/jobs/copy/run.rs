@@ -1,0 +1,301 @@
+//! One pass of a copy: both roots are found, the lanes work from there on.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use crate::base::{Cause, Failure, Name, Proc, Status};
+use crate::crew::{Agenda, Class, Crew, Due};
+use crate::storage::{Attr, AttrChange, Call, Kind, Mount, Node};
+
+use super::super::Live;
+use super::super::port::Port;
+use super::super::remove::{Counts as RemoveCounts, Engine, How};
+use super::big::{self, Big};
+use super::ctx::{self, Ctx, On, Trouble, is_one, may_be_one};
+use super::delete::{self, Removal, Tag};
+use super::dir::{Dir, Made};
+use super::feed::Feed;
+use super::links::Links;
+use super::task::{At, Held, Object, Task};
+use super::{Deed, Options, Side, Summary, batch, decide, enter, visit, xattrs};
+
+/// What a pass is made of.
+pub(super) struct Run<'a> {
+    pub sides: (&'a Side<'a>, &'a Side<'a>),
+    pub options: &'a Options,
+    pub crew: &'a Crew,
+    pub live: &'a Live,
+    pub tell: &'a (dyn Fn(Deed, &[u8]) + Sync),
+    pub links: &'a Links,
+}
+
+type List<'a> = &'a mut (dyn Iterator<Item = Result<Vec<u8>, String>> + Send);
+
+impl Run<'_> {
+    /// Copies once over; a `later` pass is for links that were postponed.
+    pub fn pass(&self, names: Option<List<'_>>, later: bool) -> Summary {
+        let (_, target) = self.sides;
+        let removed = RemoveCounts::default();
+        let skip = target.shown.len() + usize::from(target.shown.last() != Some(&b'/'));
+        let tell = |path: &[u8], _is_dir: bool| (self.tell)(Deed::Removed, &path[skip.min(path.len())..]);
+        let allow = |path: &[u8]| self.options.rules.allow(path);
+        let port = Port::new(target.volume, self.crew.shape().window);
+        let how = How { force: true, one_file_system: self.options.one_file_system, ..How::default() };
+        let source_root: OnceLock<(Node, (u64, u64))> = OnceLock::new();
+        let source = Port::new(self.sides.0.volume, 1);
+        let spare = |node: &Node, fsid: u64, fileid: u64| {
+            source_root.get().is_some_and(|(root, ids)| {
+                may_be_one(source, *ids, port, (fsid, fileid)) && is_one(source, root, port, node)
+            })
+        };
+        let limit = AtomicI64::new(
+            self.options
+                .delete
+                .and_then(|delete| delete.max)
+                .map_or(i64::MAX, |max| i64::try_from(max).unwrap_or(i64::MAX)),
+        );
+        let mut remover: Engine<'_, Tag> = Engine::new(port, how, self.crew, self.live, &removed, &tell);
+        remover.may_remove = Some(&limit);
+        remover.spare = Some(&spare);
+        if !self.options.rules.is_empty() && !self.options.delete.is_some_and(|delete| delete.excluded) {
+            remover.allow = Some(&allow);
+        }
+        let mut ctx = Ctx::new(self, &remover, later);
+        let left = match self.begin(&mut ctx) {
+            Ok(begun) => {
+                source_root.get_or_init(|| (begun.node.clone(), (begun.attr.fsid, begun.attr.fileid)));
+                self.work(&ctx, begun, names)
+            }
+            Err(failure) => {
+                self.crew.report().add(failure);
+                0
+            }
+        };
+        let mut summary = ctx.summary();
+        summary.passes = 1;
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        summary.deleted = get(&removed.files) + get(&removed.dirs);
+        summary.delete_held_back += get(&removed.held_back);
+        summary.warnings.extend(removed.warnings.lock().expect("nothing panics while it warns").drain(..));
+        if self.crew.stop().is_set() {
+            let why = if ctx.is_lost() { "no mount target is left that answers" } else { "interrupted" };
+            summary.stopped = Some(format!(
+                "{why}: {left} tasks that were known of were not begun, and what they would have led to is not known; \
+                 the same command goes on where this one ended"
+            ));
+        }
+        summary
+    }
+
+    /// Finds both roots.
+    fn begin(&self, ctx: &mut Ctx<'_>) -> Result<Begun, Failure> {
+        let (source, target) = self.sides;
+        let (node, attr) = resolve(ctx.source, &source.way, &source.shown)?;
+        (ctx.source_fsid, ctx.single) = (attr.fsid, attr.kind != Kind::Dir);
+        let last_missing = |failure: Failure| (failure.cause == NOT_THERE).then_some(()).ok_or(failure);
+        let Some((last, way)) = target.way.split_last() else {
+            let (there, is) = resolve(ctx.target, &[], &target.shown)?;
+            ctx.target_root.get_or_init(|| (there.clone(), is));
+            self.tell_apart(ctx, &node, &attr)?;
+            return Ok(Begun { node, attr, parent: None, at: At::Present(Some(there), is) });
+        };
+        let (parent, parent_attr) = resolve(ctx.target, way, &target.shown)?;
+        let at = match resolve_in(ctx.target, &parent, last, &target.shown) {
+            Ok((there, is)) => {
+                ctx.target_root.get_or_init(|| (there.clone(), is));
+                self.tell_apart(ctx, &node, &attr)?;
+                At::Present(Some(there), is)
+            }
+            Err(failure) => {
+                last_missing(failure)?;
+                At::Absent
+            }
+        };
+        Ok(Begun { node, attr, parent: Some((parent, parent_attr, last.clone())), at })
+    }
+
+    /// A copy onto itself would empty each file before it is read.
+    fn tell_apart(&self, ctx: &Ctx<'_>, node: &Node, attr: &Attr) -> Result<(), Failure> {
+        let same = match attr.kind {
+            Kind::Dir => ctx.is_target_root(node, attr),
+            // A name cannot be made in a file; one of equal ids and times is taken for the same.
+            _ => ctx.target_root.get().is_some_and(|(_, is)| is == attr) && !ctx.compares(),
+        };
+        let same_text = || Failure::refused(&self.sides.0.shown, "source and destination are the same");
+        if same { Err(same_text()) } else { Ok(()) }
+    }
+
+    /// Copies from the roots on; returns how many tasks were left undone.
+    fn work(&self, ctx: &Ctx<'_>, begun: Begun, names: Option<List<'_>>) -> usize {
+        let mut due: Vec<Due<Task>> = Vec::new();
+        let mut feed = None;
+        if begun.attr.kind == Kind::Dir {
+            let root = Arc::new(Dir::root(begun.node.clone(), begun.attr, begun.at.clone(), names.is_some()));
+            let Some(made) = self.make_root(ctx, &root, &begun) else { return 0 };
+            root.set_made(made);
+            match names {
+                Some(names) => {
+                    feed = Some(Feed::new(names, root));
+                    due.push(Task::Feed.due());
+                }
+                None => {
+                    root.join().target.end = root.is_fresh();
+                    due.push(Task::List(root).due());
+                }
+            }
+        } else if let Some(object) = self.single(ctx, &begun) {
+            due.push(Task::Object(object).due());
+        }
+        let agenda = Agenda::new(self.crew, 4 * self.crew.shape().in_flight());
+        agenda.add(due);
+        let left = agenda.run(self.crew, ctx.take_max(), |class, tasks, due| {
+            let mut sorted = Sorted::default();
+            tasks.drain(..).for_each(|task| sorted.take(task));
+            sorted.run(ctx, feed.as_ref(), class, due);
+        });
+        ctx.waited_most.store(agenda.most(), Ordering::Relaxed);
+        left
+    }
+
+    /// The target's root directory: found, or made.
+    fn make_root(&self, ctx: &Ctx<'_>, root: &Dir, begun: &Begun) -> Option<Made> {
+        let found = |node: &Node, was| {
+            let inherits = ctx.xattrs && xattrs::has_default_acl(ctx, ctx.target.route(), node);
+            Some(Made { node: node.clone(), was, opened: false, owner_refused: false, inherits })
+        };
+        match (&begun.at, &begun.parent) {
+            (At::Present(Some(node), attr), _) if attr.kind == Kind::Dir => {
+                if ctx.compares()
+                    && !root.is_partial()
+                    && let Some(what) = decide::difference(ctx.options, &root.attr, attr)
+                {
+                    ctx.differs(what, root, None);
+                }
+                if ctx.compares() && !root.is_partial() {
+                    xattrs::compare(ctx, ctx.target.route(), (&root.source, node), (root, None));
+                }
+                found(node, Some(*attr))
+            }
+            (At::Absent, Some(_)) if ctx.compares() => {
+                ctx.differs("only in the source", root, None);
+                None
+            }
+            (At::Absent, Some((parent, _, name))) => {
+                let all = decide::make(ctx.options, &root.attr);
+                let change = AttrChange { mode: all.mode.map(|mode| mode | 0o700), ..Default::default() };
+                let route = ctx.target.route();
+                let call = ctx.target.one(route, Call::mkdir(parent, name, change));
+                match call.found() {
+                    Ok(made) => {
+                        // It may be in the source.
+                        if let Ok(root) = ctx.target.found(route, &call) {
+                            ctx.target_root.get_or_init(|| root);
+                        }
+                        ctx::add(&ctx.counts.dirs, 1);
+                        ctx.tell(Deed::Made, root, None);
+                        // Its owner comes with its other attributes, when all is in it.
+                        let made = found(&made.node, None)?;
+                        Some(Made { owner_refused: false, ..made })
+                    }
+                    Err(status) => {
+                        ctx.fail(root, None, Trouble::Call(On::Target, Proc::MkDir, status));
+                        None
+                    }
+                }
+            }
+            _ => {
+                ctx.fail(root, None, Trouble::Call(On::Target, Proc::MkDir, Status::NotDir));
+                None
+            }
+        }
+    }
+
+    /// The source is one object, to be copied under the name that the target's way ends with.
+    fn single(&self, ctx: &Ctx<'_>, begun: &Begun) -> Option<Box<Object>> {
+        let Some((parent, parent_attr, name)) = &begun.parent else {
+            let reason = "is a directory, and the source is none";
+            self.crew.report().add(Failure::refused(ctx.shown[On::Target as usize], reason));
+            return None;
+        };
+        let dir = Arc::new(Dir::root(begun.node.clone(), *parent_attr, At::Absent, true));
+        let (node, was) = (parent.clone(), Some(*parent_attr));
+        dir.set_made(Made { node, was, opened: false, owner_refused: false, inherits: ctx.xattrs });
+        let source = Some((begun.node.clone(), begun.attr));
+        let mut object = Object::new(&dir, name.clone(), source, begun.at.clone());
+        object.single = true;
+        Some(object)
+    }
+}
+
+/// Both roots.
+struct Begun {
+    node: Node,
+    attr: Attr,
+    /// The directory that the target's root is in, and its name, unless it is the volume's.
+    parent: Option<(Node, Attr, Name)>,
+    at: At,
+}
+
+const NOT_THERE: Cause = Cause::Call(Proc::Lookup, Status::NoEnt);
+
+/// The object at the end of a way from the volume's root; symbolic links are not followed.
+fn resolve(port: Port<'_>, way: &[Name], shown: &[u8]) -> Result<(Node, Attr), Failure> {
+    let root = port.volume.root();
+    let call = port.one(port.route(), Call::get_attr(&root));
+    let mut at = (root, call.attr().map_err(|status| Failure::call(shown, Proc::GetAttr, status))?);
+    for name in way {
+        at = resolve_in(port, &at.0, name, shown)?;
+    }
+    Ok(at)
+}
+
+fn resolve_in(port: Port<'_>, dir: &Node, name: &Name, shown: &[u8]) -> Result<(Node, Attr), Failure> {
+    let route = port.route();
+    let call = port.one(route, Call::lookup(dir, name));
+    port.found(route, &call).map_err(|(proc, status)| Failure::call(shown, proc, status))
+}
+
+/// A lane's tasks, by what they are.
+#[derive(Default)]
+struct Sorted {
+    enter: Vec<Arc<Dir>>,
+    list: Vec<Arc<Dir>>,
+    feed: bool,
+    objects: Vec<Held>,
+    bigs: Vec<Arc<Big>>,
+    finish: Vec<Arc<Dir>>,
+    removals: Vec<Removal>,
+}
+
+impl Sorted {
+    fn take(&mut self, task: Task) {
+        match task {
+            Task::Enter(dir) => self.enter.push(dir),
+            Task::List(dir) => self.list.push(dir),
+            Task::Feed => self.feed = true,
+            Task::Object(object) => self.objects.push(object),
+            Task::Carry(big) => self.bigs.push(big),
+            Task::Finish(dir) => self.finish.push(dir),
+            Task::Remove(removal) => self.removals.push(removal),
+        }
+    }
+
+    fn run(self, ctx: &Ctx<'_>, feed: Option<&Feed<'_>>, class: Class, due: &mut Vec<Due<Task>>) {
+        if !self.enter.is_empty() || !self.list.is_empty() {
+            visit::run(ctx, self.enter, self.list, due);
+        }
+        if let Some(feed) = feed.filter(|_| self.feed) {
+            feed.run(ctx, due);
+        }
+        if !self.objects.is_empty() {
+            batch::run(ctx, self.objects, due);
+        }
+        if !self.removals.is_empty() {
+            delete::run(ctx, class, self.removals, due);
+        }
+        if !self.finish.is_empty() {
+            enter::finish(ctx, self.finish, due);
+        }
+        big::run(ctx, self.bigs, due);
+    }
+}

@@ -1,0 +1,111 @@
+//! The tasks of a copy.
+
+use std::sync::Arc;
+
+use crate::base::Name;
+use crate::crew::{Class, Due};
+use crate::storage::{Attr, Entry, Node};
+
+use super::big::Big;
+use super::dir::Dir;
+use super::links::Key;
+
+/// What is known of a name at the target.
+#[derive(Clone, Debug)]
+pub(super) enum At {
+    Absent,
+    Present(Option<Node>, Attr),
+    /// It has to be looked up.
+    Ask,
+}
+
+impl At {
+    /// What a listing says of a name.
+    pub fn of(entry: Option<Entry>) -> At {
+        match entry {
+            None => At::Absent,
+            Some(Entry { node, attr: Some(attr), .. }) => At::Present(node, attr),
+            Some(_) => At::Ask,
+        }
+    }
+}
+
+/// An object of the source that is no directory, as far as is known.
+#[derive(Debug)]
+pub(super) struct Object {
+    pub dir: Arc<Dir>,
+    pub name: Name,
+    /// Its node and attributes; none: to be looked up.
+    pub source: Option<(Node, Attr)>,
+    pub at: At,
+    /// It is the first name of a multiply linked file.
+    pub first: Option<Key>,
+    /// How often it was begun anew: it changed while it was read, or something kept coming in its way.
+    pub tries: u8,
+    /// Its bytes were compared and differ.
+    pub differs: bool,
+    /// What is there cannot be written into: it is removed first.
+    pub unlink: bool,
+    /// The copy is of this object alone; the directory stands for the source's object itself.
+    pub single: bool,
+}
+
+/// An object in a box, so that tasks stay small.
+pub(super) type Held = Box<Object>;
+
+impl Object {
+    /// An object met in a listing, or by name.
+    pub fn new(dir: &Arc<Dir>, name: Name, source: Option<(Node, Attr)>, at: At) -> Box<Object> {
+        Box::new(Object {
+            dir: dir.clone(),
+            name,
+            source,
+            at,
+            first: None,
+            tries: 0,
+            differs: false,
+            unlink: false,
+            single: false,
+        })
+    }
+
+    /// The same once more, with nothing known of it.
+    pub fn again(mut self: Box<Object>) -> Task {
+        (self.source, self.at) = (None, At::Ask);
+        self.tries += 1;
+        Task::Object(self)
+    }
+}
+
+/// One piece of work.
+pub(super) enum Task {
+    /// Make or find a directory, and begin to list it.
+    Enter(Arc<Dir>),
+    /// List on.
+    List(Arc<Dir>),
+    /// Take more names from the list that was given.
+    Feed,
+    Object(Box<Object>),
+    /// Carry ranges of a large file.
+    Carry(Arc<Big>),
+    /// Nothing is open in a directory any more.
+    Finish(Arc<Dir>),
+    /// Something is to be removed from the target.
+    Remove(super::delete::Removal),
+}
+
+impl Task {
+    /// The task with its place in the agenda.
+    pub fn due(self) -> Due<Task> {
+        let (class, depth) = match &self {
+            Task::Enter(dir) | Task::List(dir) => (Class::List, dir.depth()),
+            Task::Feed => (Class::List, 0),
+            Task::Object(object) => (Class::Work, object.dir.depth() + 1),
+            // Before what is at its depth: they hold memory and a place among the open files.
+            Task::Carry(big) => (Class::Work, big.depth() + 2),
+            Task::Finish(dir) => (Class::Work, dir.depth() + 1),
+            Task::Remove(removal) => removal.place(),
+        };
+        Due { class, depth, task: self }
+    }
+}

@@ -1,0 +1,143 @@
+//! Extended attributes and POSIX ACLs, from one object to another, where both sides have them.
+
+use std::collections::BTreeMap;
+
+use crate::base::{Name, Proc, Status};
+use crate::storage::{Beyond, Call, NO_XATTR, Node, Op, Route};
+
+use super::super::port::Port;
+use super::ctx::{Ctx, On, Trouble};
+use super::dir::Dir;
+
+const ACCESS_ACL: &[u8] = b"system.posix_acl_access";
+const DEFAULT_ACL: &[u8] = b"system.posix_acl_default";
+
+/// How often an attribute that vanishes between its listing and its reading is listed anew.
+const TRIES_MAX: usize = 3;
+
+type Xattrs = BTreeMap<Vec<u8>, Vec<u8>>;
+
+fn list(port: Port<'_>, route: Route, node: &Node) -> Result<Vec<Vec<u8>>, Status> {
+    match port.one(route, Call::list_xattrs(node)).op {
+        Op::Beyond(Beyond::ListXattrs { out, .. }) => out,
+        _ => Err(Status::ServerFault),
+    }
+}
+
+fn get(port: Port<'_>, route: Route, node: &Node, name: &[u8]) -> Result<Vec<u8>, Status> {
+    match port.one(route, Call::get_xattr(node, name)).op {
+        Op::Beyond(Beyond::GetXattr { out, .. }) => out,
+        _ => Err(Status::ServerFault),
+    }
+}
+
+/// The attributes that are carried by the options, with their values.
+fn all(ctx: &Ctx<'_>, port: Port<'_>, route: Route, node: &Node) -> Result<Xattrs, (Proc, Status)> {
+    for _ in 0..TRIES_MAX {
+        let names = list(port, route, node).map_err(|status| (Proc::ListXattrs, status))?;
+        let mut xattrs = Xattrs::new();
+        let mut vanished = false;
+        for name in names.into_iter().filter(|name| is_carried(ctx, name)) {
+            match get(port, route, node, &name) {
+                Ok(value) => {
+                    xattrs.insert(name, value);
+                }
+                Err(Status::NoEnt | NO_XATTR) => vanished = true,
+                Err(status) => return Err((Proc::GetXattr, status)),
+            }
+        }
+        if !vanished {
+            return Ok(xattrs);
+        }
+    }
+    Err((Proc::GetXattr, Status::Io))
+}
+
+fn is_carried(ctx: &Ctx<'_>, name: &[u8]) -> bool {
+    if name == ACCESS_ACL || name == DEFAULT_ACL {
+        return ctx.options.preserve.acls;
+    }
+    // The rest of `system.` is the file system's own.
+    ctx.options.preserve.xattrs && !name.starts_with(b"system.")
+}
+
+/// True when new objects in the directory inherit an ACL.
+pub(super) fn has_default_acl(ctx: &Ctx<'_>, route: Route, node: &Node) -> bool {
+    list(ctx.target, route, node).is_ok_and(|names| names.iter().any(|name| name == DEFAULT_ACL))
+}
+
+/// Tells in what the attributes differ, for a comparison.
+pub(super) fn compare(
+    ctx: &Ctx<'_>,
+    route: Route,
+    (source, target): (&Node, &Node),
+    (dir, name): (&Dir, Option<&Name>),
+) {
+    if !ctx.xattrs {
+        return;
+    }
+    let read = |on, port, route, node| match all(ctx, port, route, node) {
+        Ok(xattrs) => Some(xattrs),
+        Err((_, Status::NotSupp)) => Some(Xattrs::new()),
+        Err((proc, status)) => {
+            ctx.fail(dir, name, Trouble::Call(on, proc, status));
+            None
+        }
+    };
+    let Some(ours) = read(On::Source, ctx.source, ctx.source.route(), source) else { return };
+    let Some(theirs) = read(On::Target, ctx.target, route, target) else { return };
+    let acls = |xattrs: &Xattrs| [ACCESS_ACL, DEFAULT_ACL].map(|name| xattrs.get(name).cloned());
+    if acls(&ours) != acls(&theirs) {
+        ctx.differs("ACL", dir, name);
+    } else if ours != theirs {
+        ctx.differs("extended attributes", dir, name);
+    }
+}
+
+/// Makes the target's attributes the source's; true when something was changed. `unclean`: the target may have some already.
+/// What the target refuses for lack of rights is told once, as a warning; all else is a failure of the object.
+pub(super) fn carry(
+    ctx: &Ctx<'_>,
+    route: Route,
+    (source, target): (&Node, &Node),
+    unclean: bool,
+    (dir, name): (&Dir, Option<&Name>),
+) -> bool {
+    let fail = |on, (proc, status)| {
+        ctx.fail(dir, name, Trouble::Call(on, proc, status));
+        false
+    };
+    let wanted = match all(ctx, ctx.source, ctx.source.route(), source) {
+        Ok(wanted) => wanted,
+        Err((_, Status::NotSupp)) => return false,
+        Err(error) => return fail(On::Source, error),
+    };
+    if wanted.is_empty() && !unclean {
+        return false;
+    }
+    let there = match all(ctx, ctx.target, route, target) {
+        Ok(there) => there,
+        Err((_, Status::NotSupp)) if wanted.is_empty() => return false,
+        Err(error) => return fail(On::Target, error),
+    };
+    let mut calls: Vec<Call<'_>> = Vec::new();
+    for (name, value) in wanted.iter().filter(|(name, value)| there.get(*name) != Some(value)) {
+        calls.push(Call::set_xattr(target, name, value));
+    }
+    for name in there.keys().filter(|name| !wanted.contains_key(*name)) {
+        calls.push(Call::remove_xattr(target, name));
+    }
+    ctx.target.perform(route, &mut calls);
+    let mut changed = false;
+    for call in &calls {
+        match call.status() {
+            Ok(()) => changed = true,
+            Err(status @ (Status::Perm | Status::NotSupp)) => ctx
+                .warn_once("xattrs", || format!("some extended attributes cannot be set at the destination: {status}")),
+            Err(status) => {
+                fail(On::Target, (call.proc(), status));
+            }
+        }
+    }
+    changed
+}

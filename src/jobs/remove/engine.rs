@@ -1,0 +1,313 @@
+//! Removal as steps that any agenda can carry out: tasks in, calls made, further tasks out. The copy job removes with it what
+//! the source lacks.
+//!
+//! A task is one call, and a step makes its calls in one window. A directory is removed when its listing has ended and nothing
+//! is under way in it any more. On a volume whose mount carries calls out one after the other (a local directory, a kernel
+//! mount: nodes without handles) the lane that lists a directory also removes what it lists: further lanes would only queue
+//! at that directory's lock.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::{mem, sync::Arc};
+
+use crate::base::{Failure, Name, Proc, Status, Time};
+use crate::crew::{Class, Crew, Due};
+use crate::storage::{Attr, Call, Cookie, Kind, Mount, Node, Route, Want};
+
+use super::super::Live;
+use super::super::port::Port;
+use super::frame::{Cursor, Frame, Root};
+use super::turn::Turn;
+
+/// Bytes of a page of a listing: enough that listing is no bottleneck (330 entries a round trip), little enough to hold.
+const PAGE_BYTES_MAX: u32 = 64 << 10;
+
+/// Calls that a mount without handles is given at once: one look at the stop flag, one choice of a mount.
+const SERIAL_MAX: usize = 64;
+/// Listings that a lane of such a volume takes at once.
+const SERIAL_LISTS_MAX: usize = 16;
+
+/// How many names of files that some client has open are kept, and how many warnings.
+const LEFTOVERS_MAX: usize = 100;
+const WARNINGS_MAX: usize = 100;
+
+/// One call to be made for a tree of tag `T`.
+pub(in crate::jobs) struct Task<T>(pub(super) Step<T>);
+
+/// What is done with an entry of `up`, or with a directory.
+pub(super) enum Step<T> {
+    /// What is it? By name; by its node where that is known, or has no name.
+    Look {
+        up: Arc<Frame<T>>,
+        name: Option<Name>,
+        node: Option<Box<Node>>,
+        tried: Tried,
+    },
+    /// A page of a listing, through the mount that it began with.
+    List {
+        frame: Arc<Frame<T>>,
+        from: Cookie,
+        route: Option<Route>,
+    },
+    /// Anything but a directory.
+    Remove {
+        up: Arc<Frame<T>>,
+        name: Name,
+        tried: Tried,
+    },
+    RmDir {
+        frame: Arc<Frame<T>>,
+    },
+}
+
+/// What was tried with a name before.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tried {
+    /// How often it turned out to be something else.
+    pub tries: u8,
+    /// The listing did not say what it is.
+    pub unknown: bool,
+    /// REMOVE was refused with PERM, which POSIX says of directories.
+    pub perm: bool,
+}
+
+/// What an embedder knows of an object.
+#[derive(Clone, Debug, Default)]
+pub(in crate::jobs) struct Met {
+    pub kind: Option<Kind>,
+    pub node: Option<Node>,
+    pub fsid: Option<u64>,
+    /// Of the object itself; a listing's own may be that of a directory that something is mounted on.
+    pub fileid: Option<u64>,
+    pub mtime: Option<Time>,
+}
+
+impl Met {
+    /// What attributes say.
+    pub fn of(kind: Option<Kind>, node: Option<Node>, attr: Option<&Attr>) -> Met {
+        Met {
+            kind: kind.or(attr.map(|attr| attr.kind)),
+            node,
+            fsid: attr.map(|attr| attr.fsid),
+            fileid: attr.map(|attr| attr.fileid),
+            mtime: attr.map(|attr| attr.mtime),
+        }
+    }
+}
+
+/// How to remove.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::jobs) struct How {
+    pub older_than: Option<Time>,
+    pub one_file_system: bool,
+    pub empty_only: bool,
+    pub force: bool,
+}
+
+/// What came of it so far.
+#[derive(Debug, Default)]
+pub(in crate::jobs) struct Counts {
+    pub files: AtomicU64,
+    pub dirs: AtomicU64,
+    pub kept: AtomicU64,
+    pub relisted: AtomicU64,
+    /// Objects that would have been removed, had more been allowed.
+    pub held_back: AtomicU64,
+    pub leftovers: Mutex<Vec<Vec<u8>>>,
+    pub warnings: Mutex<Vec<String>>,
+    /// No target is left that answers.
+    pub lost: AtomicBool,
+}
+
+/// Is the directory of this node, file system and file id one that stays?
+pub(in crate::jobs) type Spare<'a> = dyn Fn(&Node, u64, u64) -> bool + Sync + 'a;
+
+/// Says whether the object of a path may be removed.
+pub(in crate::jobs) type Allow<'a> = dyn Fn(&[u8]) -> bool + Sync + 'a;
+
+/// Removes trees. The embedder's agenda hands it tasks; `step` says what they led to.
+pub(in crate::jobs) struct Engine<'a, T> {
+    pub(super) port: Port<'a>,
+    pub(super) how: How,
+    pub(super) crew: &'a Crew,
+    pub(super) live: &'a Live,
+    pub(super) counts: &'a Counts,
+    /// Hears of each object that was removed: its path as shown, and whether it was a directory.
+    pub(super) tell: &'a (dyn Fn(&[u8], bool) + Sync),
+    /// May the object of this path go? Asked for entries below roots, with the root's `skip` taken off. A directory that may
+    /// not is not entered. None: all may.
+    pub allow: Option<&'a Allow<'a>>,
+    /// How many objects may still be removed; counted down before each removal, and up again when it certainly failed.
+    pub may_remove: Option<&'a AtomicI64>,
+    /// Is the directory of this node, file system and file id one that must stay, with all that is in it? None: there is none.
+    pub spare: Option<&'a Spare<'a>>,
+    /// The mount carries calls out one after the other.
+    serial: bool,
+    page_bytes: u32,
+    /// READDIRPLUS is not supported.
+    pub(super) names_only: AtomicBool,
+    cursors: Mutex<Vec<Cursor<T>>>,
+}
+
+impl<'a, T: Clone + Send> Engine<'a, T> {
+    pub fn new(
+        port: Port<'a>,
+        how: How,
+        crew: &'a Crew,
+        live: &'a Live,
+        counts: &'a Counts,
+        tell: &'a (dyn Fn(&[u8], bool) + Sync),
+    ) -> Engine<'a, T> {
+        let handles = match port.volume.root() {
+            Node::Handle(_) => true,
+            Node::Chain(chain) => !chain.handles.is_empty(),
+        };
+        // Several kernel mounts have a lock each: there, several lanes in one directory help.
+        let serial = !handles && port.volume.mounts().len() == 1;
+        Engine {
+            port,
+            how,
+            crew,
+            live,
+            counts,
+            tell,
+            allow: None,
+            may_remove: None,
+            spare: None,
+            serial,
+            page_bytes: PAGE_BYTES_MAX.min(port.volume.limits().list_max),
+            names_only: AtomicBool::new(false),
+            cursors: Mutex::default(),
+        }
+    }
+
+    /// How many tasks a lane best takes at once.
+    pub fn take_max(&self) -> usize {
+        if self.serial { SERIAL_LISTS_MAX } else { self.port.window }
+    }
+
+    /// Begins with a root of which this much is known. `depth` is that of the directory that it is in.
+    pub fn begin(
+        &self,
+        root: Root<T>,
+        met: Met,
+        depth: u32,
+        due: &mut Vec<Due<Task<T>>>,
+        finished: &mut Vec<(T, bool)>,
+    ) {
+        let name = root.name.clone();
+        let top = Arc::new(Frame::top(root, depth));
+        self.turn(due, finished, |turn| turn.meet(&top, name, met, Tried::default()));
+    }
+
+    /// Carries out tasks of one class. `due` is what they led to; `finished` are the roots that were done with: the tag, and
+    /// whether all that was to be removed is gone.
+    pub fn step(
+        &self,
+        _class: Class,
+        tasks: &mut Vec<Task<T>>,
+        due: &mut Vec<Due<Task<T>>>,
+        finished: &mut Vec<(T, bool)>,
+    ) {
+        self.turn(due, finished, |turn| {
+            turn.carry(tasks.drain(..).map(|task| task.0).collect());
+            while !turn.now.is_empty() && !turn.engine.crew.stop().is_set() {
+                let from = turn.now.len().saturating_sub(SERIAL_MAX);
+                let some = turn.now.split_off(from);
+                turn.carry(some);
+            }
+        });
+    }
+
+    fn turn(
+        &self,
+        due: &mut Vec<Due<Task<T>>>,
+        finished: &mut Vec<(T, bool)>,
+        body: impl FnOnce(&mut Turn<'_, 'a, T>),
+    ) {
+        let cursors = || self.cursors.lock().expect("nothing panics while it takes a cursor");
+        let cursor = cursors().pop().unwrap_or_default();
+        let mut turn = Turn { engine: self, due, finished, now: Vec::new(), cursor };
+        body(&mut turn);
+        for step in mem::take(&mut turn.now) {
+            turn.put_off(step);
+        }
+        let cursor = turn.cursor;
+        cursors().push(cursor);
+    }
+
+    /// True when no target is left that answers.
+    pub fn is_lost(&self) -> bool {
+        self.counts.lost.load(Ordering::Relaxed)
+    }
+
+    /// True where the lane that finds work had best do it itself.
+    pub(super) fn is_serial(&self) -> bool {
+        self.serial
+    }
+
+    pub(super) fn perform(&self, route: Route, calls: &mut [Call<'_>]) {
+        if self.serial {
+            self.port.volume.perform_on(route, calls);
+        } else {
+            self.port.perform(route, calls);
+        }
+    }
+
+    /// The call that reads a page: of names alone, or of all that is wanted.
+    pub(super) fn list(&self, dir: &Node, from: Cookie, names: bool) -> Call<'static> {
+        let want = match self.how.older_than {
+            _ if names || self.names_only.load(Ordering::Relaxed) => Want::Names,
+            Some(_) => Want::Attributes,
+            None => Want::Types,
+        };
+        Call::read_dir(dir, from, want, self.page_bytes)
+    }
+
+    /// Takes leave to remove one object.
+    pub(super) fn may(&self) -> bool {
+        let take = |left: i64| (left > 0).then(|| left - 1);
+        self.may_remove.is_none_or(|left| left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok())
+    }
+
+    /// Gives the leave back: nothing was removed.
+    pub(super) fn may_again(&self, status: Status) {
+        if let Some(left) = self.may_remove
+            && !status.is_uncertain()
+        {
+            left.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The last target is gone: that ends the run, and is told once.
+    pub(super) fn lose(&self, path: &[u8], proc: Proc) {
+        if !self.counts.lost.swap(true, Ordering::Relaxed) {
+            self.crew.report().add(Failure::call(path, proc, Status::NoTarget));
+        }
+        self.crew.stop().set();
+    }
+}
+
+impl Counts {
+    /// Notes the name of a file that some client has open.
+    pub fn leftover(&self, path: &[u8]) {
+        let mut leftovers = self.leftovers.lock().expect("nothing panics while it notes a name");
+        if leftovers.len() < LEFTOVERS_MAX && !leftovers.iter().any(|known| known == path) {
+            leftovers.push(path.to_vec());
+        }
+    }
+
+    /// Notes what was odd.
+    pub fn warn(&self, text: String) {
+        let mut warnings = self.warnings.lock().expect("nothing panics while it warns");
+        if warnings.len() < WARNINGS_MAX {
+            warnings.push(text);
+        }
+    }
+}
+
+/// Linux's names for files that were removed while open (nfs_sillyrename: 24 digits; others use fewer).
+pub(super) fn is_silly(name: &Name) -> bool {
+    let digits = name.as_bytes().strip_prefix(b".nfs");
+    digits.is_some_and(|digits| digits.len() >= 8 && digits.iter().all(u8::is_ascii_hexdigit))
+}

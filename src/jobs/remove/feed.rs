@@ -1,0 +1,183 @@
+//! Operands on their way into the agenda: a few at a time, however many there are. The directories that they are in are
+//! looked up once each, in windows; the operands themselves are left to the lanes.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Mutex;
+
+use crate::base::{Failure, Name, Proc, Status};
+use crate::crew::Due;
+use crate::storage::{Call, Kind, Node};
+
+use super::engine::{Engine, Met, Task};
+use super::frame::Root;
+use super::{Operand, Options};
+
+/// Operands taken from the list at once: enough to keep lanes busy for the time of a few round trips.
+const BATCH_MAX: usize = 128;
+/// Directories remembered at most.
+const KNOWN_MAX: usize = 4096;
+
+/// A list of operands.
+pub(super) type Operands<'a> = &'a mut (dyn Iterator<Item = Result<Operand, String>> + Send);
+
+/// A directory by its way from another.
+type Way = (Node, Vec<Name>);
+
+/// Why a way does not lead to a directory.
+#[derive(Clone, Copy)]
+enum Astray {
+    Call(Proc, Status),
+    Symlink,
+}
+
+struct State<'a> {
+    operands: Operands<'a>,
+    known: HashMap<Way, Result<(Node, u64), Astray>>,
+    /// The directory that ways begin in, and its file system.
+    base: Option<(Node, Option<u64>)>,
+}
+
+/// The rest of the list.
+pub(super) struct Feed<'a>(Mutex<State<'a>>);
+
+impl<'a> Feed<'a> {
+    pub fn new(operands: Operands<'a>) -> Feed<'a> {
+        Feed(Mutex::new(State { operands, known: HashMap::new(), base: None }))
+    }
+
+    /// Begins with the next few operands. False when there are no more.
+    pub fn next(
+        &self,
+        engine: &Engine<'_, ()>,
+        options: &Options,
+        due: &mut Vec<Due<Task<()>>>,
+        finished: &mut Vec<((), bool)>,
+    ) -> bool {
+        let mut state = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let (mut batch, mut more) = (Vec::with_capacity(BATCH_MAX), true);
+        while more && batch.len() < BATCH_MAX {
+            match state.operands.next() {
+                Some(Ok(operand)) => batch.push(operand),
+                Some(Err(why)) => {
+                    engine.crew.report().add(Failure::refused(b"the list of operands", why.as_str()));
+                    engine.counts.warn(format!("the list of operands breaks off: {why}"));
+                    more = false;
+                }
+                None => more = false,
+            }
+        }
+        state.resolve(engine, &batch);
+        for operand in batch {
+            state.begin(engine, options, operand, due, finished);
+        }
+        more
+    }
+}
+
+/// The way to the directory that an operand is in.
+fn above(operand: &Operand) -> &[Name] {
+    operand.way.split_last().map_or(&[], |(_, above)| above)
+}
+
+impl State<'_> {
+    /// Finds the directories that these operands are in, one level of the tree after the other.
+    #[allow(clippy::mutable_key_type)] // a node is hashed and compared by what never changes
+    fn resolve(&mut self, engine: &Engine<'_, ()>, batch: &[Operand]) {
+        self.known.retain(|_, node| node.is_ok());
+        if self.known.len() > KNOWN_MAX {
+            self.known.clear();
+        }
+        let levels = batch.iter().map(|operand| above(operand).len()).max().unwrap_or(0);
+        for level in 1..=levels {
+            let mut wanted: HashSet<Way> = HashSet::new();
+            let (mut ways, mut calls) = (Vec::new(), Vec::new());
+            for operand in batch {
+                let Some((name, before)) = above(operand).get(..level).and_then(|way| way.split_last()) else {
+                    continue;
+                };
+                let way = (operand.dir.clone(), above(operand)[..level].to_vec());
+                if self.known.contains_key(&way) || wanted.contains(&way) {
+                    continue;
+                }
+                match self.node(&operand.dir, before) {
+                    Ok(node) => {
+                        calls.push(Call::lookup(&node, name));
+                        wanted.insert(way.clone());
+                        ways.push(way);
+                    }
+                    Err(astray) => {
+                        self.known.insert(way, Err(astray));
+                    }
+                }
+            }
+            let route = engine.port.route();
+            engine.port.perform(route, &mut calls);
+            for (way, call) in ways.into_iter().zip(&calls) {
+                let found = match engine.port.found(route, call) {
+                    Ok((node, attr)) if attr.kind == Kind::Dir => Ok((node, attr.fsid)),
+                    Ok((_, attr)) if attr.kind == Kind::Symlink => Err(Astray::Symlink),
+                    Ok(_) => Err(Astray::Call(Proc::Lookup, Status::NotDir)),
+                    Err((proc, status)) => Err(Astray::Call(proc, status)),
+                };
+                self.known.insert(way, found);
+            }
+        }
+    }
+
+    fn node(&self, dir: &Node, way: &[Name]) -> Result<Node, Astray> {
+        if way.is_empty() {
+            return Ok(dir.clone());
+        }
+        let known = self.known.get(&(dir.clone(), way.to_vec()));
+        known.cloned().unwrap_or(Err(Astray::Call(Proc::Lookup, Status::NoEnt))).map(|(node, _)| node)
+    }
+
+    /// The file system of the directory that an operand is in.
+    fn fsid(&mut self, engine: &Engine<'_, ()>, operand: &Operand) -> Option<u64> {
+        let above = above(operand);
+        if !above.is_empty() {
+            return Some(self.known.get(&(operand.dir.clone(), above.to_vec()))?.as_ref().ok()?.1);
+        }
+        if let Some((dir, fsid)) = &self.base
+            && *dir == operand.dir
+        {
+            return *fsid;
+        }
+        let call = engine.port.one(engine.port.route(), Call::get_attr(&operand.dir));
+        let fsid = call.attr().ok().map(|attr| attr.fsid);
+        self.base = Some((operand.dir.clone(), fsid));
+        fsid
+    }
+
+    fn begin(
+        &mut self,
+        engine: &Engine<'_, ()>,
+        options: &Options,
+        operand: Operand,
+        due: &mut Vec<Due<Task<()>>>,
+        finished: &mut Vec<((), bool)>,
+    ) {
+        let name = operand.way.last().cloned();
+        if name.as_ref().is_some_and(|name| !super::allows(options, name.as_bytes())) {
+            engine.counts.kept.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            return;
+        }
+        let dir = match self.node(&operand.dir, above(&operand)) {
+            Ok(dir) => dir,
+            Err(Astray::Call(_, Status::NoEnt | Status::NotDir)) if options.force => return,
+            Err(Astray::Call(proc, Status::NoTarget)) => return engine.lose(&operand.shown, proc),
+            Err(Astray::Call(proc, status)) => {
+                return engine.crew.report().add(Failure::call(&operand.shown, proc, status));
+            }
+            Err(Astray::Symlink) => {
+                let why = "a directory on the way is a symbolic link, which is not followed";
+                return engine.crew.report().add(Failure::refused(&operand.shown, why));
+            }
+        };
+        let fsid = if options.mounts_stay { self.fsid(engine, &operand) } else { None };
+        let Operand { shown, contents, fs_root, .. } = operand;
+        let skip = shown.iter().rposition(|b| *b != b'/').map_or(0, |i| i + 1) + 1;
+        let root = Root { dir, name, shown, skip, contents, fs_root, fsid, tag: () };
+        engine.begin(root, Met::default(), 0, due, finished);
+    }
+}

@@ -1,0 +1,180 @@
+//! Removal of trees, in parallel, depth first.
+//!
+//! Directories are listed with types, so that nothing is asked of an entry; files go while the listing goes on, and a directory
+//! goes as soon as it is empty. n files in d directories cost n REMOVE, d RMDIR, the pages of the listings and one LOOKUP for each
+//! operand. A directory is listed again only when RMDIR says that something is in it although something was removed, or when a
+//! cookie went stale. Where it stays, because it or something in it is kept, and had several pages, no RMDIR tells whether the
+//! listing skipped entries; then its names are listed once more, and removed from only if that shows new ones.
+//!
+//! Nothing but what is below the operands is touched: objects are reached by node and name, a symbolic link is removed and never
+//! followed. What fails is told by path, once, and its parents stay without a word. Memory is bounded by the depth of the tree
+//! (see `frame`), not by its size. Leaves out: undoing, and waiting for files that some client has open.
+
+mod engine;
+mod feed;
+mod frame;
+#[cfg(test)]
+mod tests;
+mod turn;
+
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::base::{Name, Time};
+use crate::crew::{Agenda, Class, Crew, Due};
+use crate::storage::{Node, Volume};
+
+use super::Live;
+use super::port::Port;
+use super::select::Selection;
+use feed::{Feed, Operands};
+
+pub(super) use engine::{Counts, Engine, How, Met, Task};
+pub(super) use frame::Root;
+
+/// Tasks of work that wait while listings rest, for each call that may be in flight: listings are resumed before lanes run dry.
+const LOW_WATER: usize = 4;
+/// And at least.
+const LOW_WATER_MIN: usize = 256;
+
+/// What to remove and how.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// What goes; the rest is left alone. Matched against paths below the operand, and against the operand's last name. A
+    /// directory that is not selected is not entered.
+    pub select: Selection,
+    /// Only what was modified before; a directory only when it was so itself and nothing is left in it.
+    pub older_than: Option<Time>,
+    /// Directories of other file systems are left alone.
+    pub one_file_system: bool,
+    /// An operand of another file system than the directory it is in is refused, unless it is only emptied.
+    pub mounts_stay: bool,
+    /// A directory is removed only when it is empty (`-d`); false removes trees.
+    pub empty_only: bool,
+    /// What is not there is no failure (`-f`).
+    pub force: bool,
+}
+
+/// One tree or object to remove.
+#[derive(Clone, Debug)]
+pub struct Operand {
+    /// The directory that it is in.
+    pub dir: Node,
+    /// The way to it below `dir`; symbolic links on the way are not followed. Empty: `dir` itself, of which then only the
+    /// contents are removed.
+    pub way: Vec<Name>,
+    /// As the user typed it, for messages.
+    pub shown: Vec<u8>,
+    /// Remove what is in it and keep it.
+    pub contents: bool,
+    /// It is the root of a file system: a `.snapshot` in it is left alone.
+    pub fs_root: bool,
+}
+
+/// What came of a removal. Failures are in the crew's report.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Objects removed that are no directories.
+    pub files: u64,
+    /// Directories removed.
+    pub dirs: u64,
+    /// Objects left alone because the options say so.
+    pub kept: u64,
+    /// Directories that were listed again because something was left in them, or because a cookie was stale.
+    pub relisted: u64,
+    /// Names like `.nfs0000...`: files that some client still has open, removed or not; the first ones.
+    pub leftovers: Vec<Vec<u8>>,
+    /// The most tasks that waited at once: what memory was used for.
+    pub waited_most: usize,
+    /// Wall time.
+    pub elapsed: Duration,
+    /// What was odd.
+    pub warnings: Vec<String>,
+    /// Why not all was done, when the run was stopped.
+    pub stopped: Option<String>,
+}
+
+/// What waits in the agenda.
+enum Waiting {
+    Operands,
+    Tree(Task<()>),
+}
+
+/// Does this path go, as far as the selection is concerned?
+fn allows(options: &Options, path: &[u8]) -> bool {
+    options.select.selects(path, &mut options.select.matched())
+}
+
+/// Removes what the operands name. `tell` hears of each object that was removed: its path as shown, and whether it was a
+/// directory; from several threads at once.
+pub fn remove(
+    volume: &Volume,
+    operands: Operands<'_>,
+    options: &Options,
+    crew: &Crew,
+    live: &Live,
+    tell: &(dyn Fn(&[u8], bool) + Sync),
+) -> Summary {
+    run(volume, operands, options, crew, live, tell).0
+}
+
+/// The same; also the most tasks that waited at once.
+fn run(
+    volume: &Volume,
+    operands: Operands<'_>,
+    options: &Options,
+    crew: &Crew,
+    live: &Live,
+    tell: &(dyn Fn(&[u8], bool) + Sync),
+) -> (Summary, usize) {
+    let start = Instant::now();
+    let counts = Counts::default();
+    let Options { older_than, one_file_system, empty_only, force, .. } = *options;
+    let how = How { older_than, one_file_system, empty_only, force };
+    let allow = |path: &[u8]| allows(options, path);
+    let mut engine = Engine::new(Port::new(volume, crew.shape().window), how, crew, live, &counts, tell);
+    if !options.select.is_everything() {
+        engine.allow = Some(&allow);
+    }
+    let feed = Feed::new(operands);
+    let take_max = engine.take_max();
+    let agenda = Agenda::new(crew, (LOW_WATER * crew.shape().lanes * take_max).max(LOW_WATER_MIN));
+    let operands = || Due { class: Class::List, depth: 0, task: Waiting::Operands };
+    agenda.add([operands()]);
+    let left = agenda.run(crew, take_max, |class, tasks, due| {
+        let (mut trees, mut led_to, mut finished) = (Vec::with_capacity(tasks.len()), Vec::new(), Vec::new());
+        for task in tasks.drain(..) {
+            match task {
+                Waiting::Tree(task) => trees.push(task),
+                Waiting::Operands => {
+                    if feed.next(&engine, options, &mut led_to, &mut finished) {
+                        due.push(operands());
+                    }
+                }
+            }
+        }
+        engine.step(class, &mut trees, &mut led_to, &mut finished);
+        let tree = |Due { class, depth, task }: Due<Task<()>>| Due { class, depth, task: Waiting::Tree(task) };
+        due.extend(led_to.into_iter().map(tree));
+    });
+    drop(engine);
+    let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    let (files, dirs) = (get(&counts.files), get(&counts.dirs));
+    let lost = counts.lost.load(Ordering::Relaxed);
+    let why = if lost { "no mount target is left that answers" } else { "interrupted" };
+    let stopped =
+        format!("{why}: {files} files and {dirs} directories were removed; the same command removes the rest");
+    let summary = Summary {
+        files,
+        dirs,
+        kept: get(&counts.kept),
+        relisted: get(&counts.relisted),
+        leftovers: counts.leftovers.into_inner().unwrap_or_else(PoisonError::into_inner),
+        waited_most: agenda.most(),
+        elapsed: start.elapsed(),
+        warnings: counts.warnings.into_inner().unwrap_or_else(PoisonError::into_inner),
+        stopped: (left > 0 || lost).then_some(stopped),
+    };
+    (summary, agenda.most())
+}

@@ -1,0 +1,456 @@
+//! One step's work: calls made of tasks, and what their outcomes lead to.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::base::name::Shown;
+use crate::base::{Failure, Name, Proc, Status};
+use crate::crew::{Class, Due};
+use crate::storage::{Call, Cookie, Kind, Out, Page, Route};
+
+use super::engine::{Engine, Met, Step, Task, Tried, is_silly};
+use super::frame::{Cursor, Frame, flag};
+
+/// How often a name may turn out to be something else than what it was found to be.
+const TRIES_MAX: u8 = 3;
+
+/// How often a directory is listed from the start at most, each time because the last time removed something. A server
+/// that skips half of what is left each time is done with a directory of any size in 64; one that some program fills without
+/// end is a failure.
+const PASSES_MAX: u32 = 64;
+/// How often a listing whose cookie went stale is begun anew although nothing was removed meanwhile.
+const STALE_PASSES_MAX: u32 = 3;
+
+/// A step under way.
+pub(super) struct Turn<'t, 'a, T> {
+    pub engine: &'t Engine<'a, T>,
+    pub due: &'t mut Vec<Due<Task<T>>>,
+    pub finished: &'t mut Vec<(T, bool)>,
+    /// What this lane does itself, at once.
+    pub now: Vec<Step<T>>,
+    pub cursor: Cursor<T>,
+}
+
+impl<T> Step<T> {
+    fn call(&self, engine: &Engine<'_, T>) -> Call<'static>
+    where
+        T: Clone + Send,
+    {
+        match self {
+            Step::Look { node: Some(node), .. } => Call::get_attr(node),
+            Step::Look { up, name: Some(name), .. } => Call::lookup(&up.node, name),
+            Step::Look { up, .. } => Call::get_attr(&up.node),
+            Step::List { frame, from, .. } => engine.list(&frame.node, *from, frame.has(flag::CHECK)),
+            Step::Remove { up, name, .. } => Call::remove(&up.node, name),
+            Step::RmDir { frame } => match (&frame.up, &frame.name) {
+                (Some(up), Some(name)) => Call::rmdir(&up.node, name),
+                _ => Call::default(),
+            },
+        }
+    }
+
+    /// The name it is about: the directory that it is in, and the name there.
+    fn place(&self) -> (&Arc<Frame<T>>, Option<&Name>) {
+        match self {
+            Step::Look { up, name, .. } => (up, name.as_ref()),
+            Step::Remove { up, name, .. } => (up, Some(name)),
+            Step::List { frame, .. } | Step::RmDir { frame } => {
+                (frame.up.as_ref().unwrap_or(frame), frame.name.as_ref())
+            }
+        }
+    }
+}
+
+impl<T: Clone + Send> Turn<'_, '_, T> {
+    /// Adds a step to the agenda.
+    pub fn put_off(&mut self, step: Step<T>) {
+        let (class, depth) = match &step {
+            Step::Look { up, .. } => (Class::List, up.depth.saturating_add(1)),
+            Step::List { frame, .. } => (Class::List, frame.depth),
+            Step::Remove { up, .. } => (Class::Work, up.depth.saturating_add(1)),
+            Step::RmDir { frame } => (Class::Work, frame.depth),
+        };
+        self.due.push(Due { class, depth, task: Task(step) });
+    }
+
+    fn push(&mut self, step: Step<T>) {
+        match step {
+            Step::Remove { .. } | Step::RmDir { .. } if self.engine.is_serial() => self.now.push(step),
+            step => self.put_off(step),
+        }
+    }
+
+    /// Makes the calls of these steps, in one window for each mount, and sees to what follows.
+    pub fn carry(&mut self, steps: Vec<Step<T>>) {
+        let route = self.engine.port.route();
+        let mut groups: Vec<(Route, Vec<Step<T>>)> = Vec::with_capacity(1);
+        for step in steps {
+            if matches!(step, Step::Remove { .. } | Step::RmDir { .. }) && !self.engine.may() {
+                self.hold(&step);
+                continue;
+            }
+            let route = match &step {
+                Step::List { route: Some(begun), .. } => *begun,
+                _ => route,
+            };
+            match groups.iter_mut().find(|(of, _)| *of == route) {
+                Some((_, group)) => group.push(step),
+                None => groups.push((route, vec![step])),
+            }
+        }
+        for (route, steps) in groups {
+            let mut calls: Vec<Call<'static>> = steps.iter().map(|step| step.call(self.engine)).collect();
+            self.engine.perform(route, &mut calls);
+            for (step, call) in steps.into_iter().zip(calls) {
+                self.settle(step, call, route);
+            }
+        }
+    }
+
+    fn settle(&mut self, step: Step<T>, mut call: Call<'static>, route: Route) {
+        if call.status() == Err(Status::NoTarget) {
+            let (up, name) = step.place();
+            self.engine.lose(self.cursor.path(up, name), call.proc());
+            // It stays to be done.
+            return self.put_off(step);
+        }
+        match step {
+            Step::Look { up, name, node, tried } => {
+                let found = match node {
+                    None if name.is_some() => self.engine.port.found(route, &call),
+                    node => {
+                        let node = node.map_or_else(|| up.node.clone(), |node| *node);
+                        call.attr().map(|attr| (node, attr)).map_err(|status| (Proc::GetAttr, status))
+                    }
+                };
+                match found {
+                    Ok((node, attr)) => {
+                        self.meet(&up, name, Met::of(None, Some(node), Some(&attr)), tried);
+                    }
+                    Err((proc, status)) => self.not_found(&up, name.as_ref(), proc, status),
+                }
+            }
+            Step::List { frame, from, .. } => self.listed(frame, from, call.take_page(), call.proc(), route),
+            Step::Remove { up, name, tried } => self.removed(up, name, tried, call.status()),
+            Step::RmDir { frame } => self.removed_dir(frame, call.status()),
+        }
+    }
+
+    fn not_found(&mut self, up: &Arc<Frame<T>>, name: Option<&Name>, proc: Proc, status: Status) {
+        let gone = match status {
+            // Somebody else removed it, or the whole directory.
+            Status::NoEnt | Status::Stale if up.root.is_none() => true,
+            // rm -f: what cannot be there is not there.
+            Status::NoEnt | Status::NotDir => self.engine.how.force,
+            _ => false,
+        };
+        if gone { self.off(up.clone()) } else { self.fail(up, name, proc, status) }
+    }
+
+    /// Decides about an entry of `up`; it is counted among what is under way there.
+    pub fn meet(&mut self, up: &Arc<Frame<T>>, name: Option<Name>, met: Met, tried: Tried) {
+        let how = self.engine.how;
+        let timed = how.older_than.is_none() || met.mtime.is_some();
+        let snapshot = up.fs_root && name.as_ref().is_some_and(|name| name.as_bytes() == SNAPSHOT);
+        // Where it lies matters, or which it is.
+        let placed = how.one_file_system || self.engine.spare.is_some() || up.root.is_some();
+        let known = match met.kind {
+            Some(Kind::Dir) => timed && met.node.is_some() && (!placed || met.fsid.is_some()),
+            Some(_) => timed,
+            None => timed && up.root.is_none() && !snapshot,
+        };
+        if !known {
+            return self.push(Step::Look { up: up.clone(), name, node: met.node.map(Box::new), tried });
+        }
+        let young = how.older_than.zip(met.mtime).is_some_and(|(limit, mtime)| mtime >= limit);
+        match (met.kind, name) {
+            (Some(Kind::Dir), Some(_)) if snapshot => {
+                if up.passes.load(Ordering::Relaxed) == 0 {
+                    let dir = Shown(self.cursor.path(up, None)).to_string();
+                    self.engine.counts.warn(format!("{dir}: its .snapshot is left alone"));
+                }
+                up.set(flag::SNAPSHOT);
+                self.off(up.clone());
+            }
+            (Some(Kind::Dir), name) => self.enter(up, name, met, young, tried),
+            (_, None) => self.fail(up, None, Proc::ReadDirPlus, Status::NotDir),
+            (_, Some(name)) if up.root.as_ref().is_some_and(|root| root.contents) => {
+                self.fail(up, Some(&name), Proc::ReadDirPlus, Status::NotDir);
+            }
+            (_, Some(_)) if young => self.keep(up),
+            (_, Some(name)) if tried.perm => self.fail(up, Some(&name), Proc::Remove, Status::Perm),
+            (kind, Some(name)) => {
+                let tried = Tried { unknown: kind.is_none(), ..tried };
+                self.push(Step::Remove { up: up.clone(), name, tried });
+            }
+        }
+    }
+
+    /// A directory, of which all is known that matters.
+    fn enter(&mut self, up: &Arc<Frame<T>>, name: Option<Name>, met: Met, young: bool, tried: Tried) {
+        let Some(node) = met.node else { return self.fail(up, name.as_ref(), Proc::Lookup, Status::ServerFault) };
+        let other_fs = up.fsid.zip(met.fsid).is_some_and(|(above, here)| above != here);
+        let root = up.root.as_deref();
+        let emptied = root.is_some_and(|root| root.contents || root.name.is_none());
+        if other_fs && self.engine.how.one_file_system && !emptied {
+            return self.refuse(up, name.as_ref(), "skipping it, since it's on a different device");
+        }
+        if other_fs && root.is_some() && !emptied {
+            return self.refuse(up, name.as_ref(), "it is the root of a mounted file system");
+        }
+        if let (Some(spare), Some((fsid, fileid))) = (self.engine.spare, met.fsid.zip(met.fileid))
+            && spare(&node, fsid, fileid)
+        {
+            return self.refuse(up, name.as_ref(), "it is the source; it is not removed");
+        }
+        // A directory that is only emptied is its own place.
+        if name.is_some() && up.is_within(&node) {
+            return self.refuse(up, name.as_ref(), "a directory that contains itself");
+        }
+        let listed = !self.engine.how.empty_only || emptied;
+        let mut frame = Frame::dir(up, name, node);
+        frame.fsid = met.fsid;
+        frame.young = young;
+        frame.fs_root = other_fs || root.is_some_and(|root| root.fs_root);
+        frame.tries = tried.tries;
+        let frame = Arc::new(frame);
+        if listed {
+            self.push(Step::List { frame, from: Cookie::default(), route: None });
+        } else {
+            self.off(frame);
+        }
+    }
+
+    fn listed(&mut self, frame: Arc<Frame<T>>, from: Cookie, page: Out<Page>, proc: Proc, route: Route) {
+        let first = from == Cookie::default();
+        let page = match page {
+            Ok(page) => page,
+            Err(Status::NotSupp) if !self.engine.names_only.swap(true, Ordering::Relaxed) || proc != Proc::ReadDir => {
+                return self.push(Step::List { frame, from, route: None });
+            }
+            Err(Status::BadCookie) if !first => {
+                frame.set(flag::STALE_COOKIE);
+                return self.off(frame);
+            }
+            // It is no directory any more.
+            Err(Status::NotDir | Status::Loop) if frame.tries < TRIES_MAX && !frame.stays() => {
+                return self.remove_instead(&frame);
+            }
+            // It is gone, or may not be read: then it may go if it is empty.
+            Err(status @ (Status::NoEnt | Status::Stale | Status::Access))
+                if !frame.stays() && (first || status != Status::Access) =>
+            {
+                let _ = frame.trouble.set(status);
+                return self.off(frame);
+            }
+            Err(status) => {
+                self.fail_dir(&frame, |path| Failure::call(path, proc, status));
+                return self.off(frame);
+            }
+        };
+        if self.may_stay(&frame) {
+            page.entries.iter().for_each(|entry| frame.note_listed(&entry.name));
+        }
+        let entries = if frame.has(flag::CHECK) { Vec::new() } else { page.entries };
+        frame.pending.fetch_add(entries.len(), Ordering::Relaxed);
+        for entry in entries {
+            let allow = self.engine.allow;
+            if allow.is_some_and(|allow| !allow(self.cursor.below(&frame, &entry.name))) {
+                self.keep(&frame);
+                continue;
+            }
+            let met = Met::of(entry.kind, entry.node, entry.attr.as_ref());
+            self.meet(&frame, Some(entry.name), met, Tried::default());
+        }
+        if page.end {
+            return self.off(frame);
+        }
+        frame.set(flag::PAGES);
+        if page.next == from {
+            self.fail_dir(&frame, |path| Failure::refused(path, "the server's listing does not go on"));
+            return self.off(frame);
+        }
+        self.push(Step::List { frame, from: page.next, route: Some(route) });
+    }
+
+    /// What was a directory is something else by now.
+    fn remove_instead(&mut self, frame: &Arc<Frame<T>>) {
+        if let (Some(up), Some(name)) = (frame.up.clone(), frame.name.clone()) {
+            let tried = Tried { tries: frame.tries + 1, ..Tried::default() };
+            self.push(Step::Remove { up, name, tried });
+        }
+    }
+
+    fn removed(&mut self, up: Arc<Frame<T>>, name: Name, tried: Tried, status: Result<(), Status>) {
+        let silly = is_silly(&name);
+        if silly && status != Err(Status::NoEnt) {
+            up.set(flag::SILLY);
+            self.engine.counts.leftover(self.cursor.path(&up, Some(&name)));
+        }
+        let Err(status) = status else {
+            self.engine.counts.files.fetch_add(1, Ordering::Relaxed);
+            return self.went(up, Some(&name), false);
+        };
+        self.engine.may_again(status);
+        match status {
+            Status::NoEnt => self.off(up),
+            Status::Stale if up.root.is_none() => self.off(up),
+            Status::IsDir | Status::Perm if tried.tries < TRIES_MAX && (status == Status::IsDir || tried.unknown) => {
+                let tried = Tried { tries: tried.tries + 1, perm: status == Status::Perm, unknown: false };
+                self.push(Step::Look { up, name: Some(name), node: None, tried });
+            }
+            status if silly => {
+                let reason = format!("{}: {status}: some client still has this file open", Proc::Remove);
+                self.refuse(&up, Some(&name), &reason);
+            }
+            status => self.fail(&up, Some(&name), Proc::Remove, status),
+        }
+    }
+
+    fn removed_dir(&mut self, frame: Arc<Frame<T>>, status: Result<(), Status>) {
+        let Some(up) = frame.up.clone() else { return };
+        let Err(status) = status else {
+            self.engine.counts.dirs.fetch_add(1, Ordering::Relaxed);
+            return self.went(up, frame.name.as_ref(), true);
+        };
+        self.engine.may_again(status);
+        match status {
+            Status::NoEnt => self.off(up),
+            Status::Stale if up.root.is_none() => self.off(up),
+            Status::NotDir if frame.tries < TRIES_MAX => self.remove_instead(&frame),
+            // RFC 1813 3.3.13 has NOTEMPTY; POSIX lets servers say EXIST.
+            Status::NotEmpty | Status::Exist => {
+                if frame.has(flag::REMOVED) && frame.passes.load(Ordering::Relaxed) < PASSES_MAX {
+                    self.engine.counts.relisted.fetch_add(1, Ordering::Relaxed);
+                    return self.list_again(&frame);
+                }
+                let why = match frame.trouble.get() {
+                    Some(trouble) => return self.fail(&up, frame.name.as_ref(), Proc::ReadDirPlus, *trouble),
+                    None if frame.has(flag::SNAPSHOT) => ": its .snapshot is left alone",
+                    None if frame.has(flag::SILLY) => ": some client still has files in it open",
+                    None => return self.fail(&up, frame.name.as_ref(), Proc::RmDir, status),
+                };
+                self.refuse(&up, frame.name.as_ref(), &format!("{}: {status}{why}", Proc::RmDir));
+            }
+            status => self.fail(&up, frame.name.as_ref(), Proc::RmDir, status),
+        }
+    }
+
+    /// May it be that this directory is left for other reasons than failures?
+    fn may_stay(&self, frame: &Frame<T>) -> bool {
+        frame.stays() || self.engine.allow.is_some() || self.engine.how.older_than.is_some()
+    }
+
+    fn list_again(&mut self, frame: &Arc<Frame<T>>) {
+        frame.renew();
+        self.push(Step::List { frame: frame.clone(), from: Cookie::default(), route: None });
+    }
+
+    /// An entry of `up` was removed.
+    fn went(&mut self, up: Arc<Frame<T>>, name: Option<&Name>, is_dir: bool) {
+        self.engine.live.objects.fetch_add(1, Ordering::Relaxed);
+        (self.engine.tell)(self.cursor.path(&up, name), is_dir);
+        up.set(flag::REMOVED);
+        if let Some(name) = name.filter(|_| self.may_stay(&up)) {
+            up.note_removed(name);
+        }
+        self.off(up);
+    }
+
+    /// An entry of `up` is left alone, as the options say.
+    fn keep(&mut self, up: &Arc<Frame<T>>) {
+        up.kept.fetch_add(1, Ordering::Relaxed);
+        self.off(up.clone());
+    }
+
+    /// No more may be removed.
+    fn hold(&mut self, step: &Step<T>) {
+        self.engine.counts.held_back.fetch_add(1, Ordering::Relaxed);
+        let up = step.place().0.clone();
+        up.set(flag::HELD);
+        self.off(up);
+    }
+
+    fn fail(&mut self, up: &Arc<Frame<T>>, name: Option<&Name>, proc: Proc, status: Status) {
+        let path = self.cursor.path(up, name);
+        if status == Status::NoTarget {
+            self.engine.lose(path, proc);
+        } else {
+            self.engine.crew.report().add(Failure::call(path, proc, status));
+        }
+        up.set(flag::FAILED);
+        self.off(up.clone());
+    }
+
+    fn refuse(&mut self, up: &Arc<Frame<T>>, name: Option<&Name>, reason: &str) {
+        self.engine.crew.report().add(Failure::refused(self.cursor.path(up, name), reason));
+        up.set(flag::FAILED);
+        self.off(up.clone());
+    }
+
+    /// The directory itself failed; what is under way in it goes on.
+    fn fail_dir(&mut self, frame: &Arc<Frame<T>>, failure: impl FnOnce(&[u8]) -> Failure) {
+        if let Some(up) = &frame.up {
+            self.engine.crew.report().add(failure(self.cursor.path(up, frame.name.as_ref())));
+        }
+        frame.set(flag::FAILED);
+    }
+
+    /// Something in `frame` is no longer under way. What that completes, from the inside outwards, is dealt with.
+    fn off(&mut self, frame: Arc<Frame<T>>) {
+        let mut next = Some(frame);
+        while let Some(frame) = next.filter(|frame| frame.pending.fetch_sub(1, Ordering::AcqRel) == 1) {
+            next = self.complete(&frame);
+        }
+    }
+
+    /// Nothing is under way in `frame` any more. Returns the directory it is in when that is all there is to it.
+    fn complete(&mut self, frame: &Arc<Frame<T>>) -> Option<Arc<Frame<T>>> {
+        let kept = frame.kept.load(Ordering::Relaxed);
+        let (failed, held) = (frame.has(flag::FAILED), frame.has(flag::HELD));
+        let Some(up) = frame.up.clone() else {
+            let root = frame.root.as_ref()?;
+            self.engine.counts.kept.fetch_add(kept, Ordering::Relaxed);
+            self.finished.push((root.tag.clone(), !failed && !held && kept == 0));
+            return None;
+        };
+        let passes = frame.passes.load(Ordering::Relaxed);
+        let progress = frame.has(flag::REMOVED) && passes < PASSES_MAX;
+        if frame.has(flag::STALE_COOKIE) {
+            if !failed && (progress || passes < STALE_PASSES_MAX) {
+                self.engine.counts.relisted.fetch_add(1, Ordering::Relaxed);
+                self.list_again(frame);
+                return None;
+            }
+            self.fail_dir(frame, |path| Failure::call(path, Proc::ReadDirPlus, Status::BadCookie));
+        }
+        if frame.has(flag::FAILED) {
+            up.set(flag::FAILED);
+        } else if held {
+            up.set(flag::HELD);
+            // It would have been next.
+            let next = !frame.stays() && !frame.young && kept == 0;
+            self.engine.counts.held_back.fetch_add(u64::from(next), Ordering::Relaxed);
+        } else if kept > 0 || frame.young || frame.stays() {
+            // No RMDIR will say whether the listing skipped entries, as those do whose cookies shift when entries go.
+            if !frame.has(flag::CHECK) && progress && frame.has(flag::PAGES) {
+                frame.check();
+                self.push(Step::List { frame: frame.clone(), from: Cookie::default(), route: None });
+                return None;
+            }
+            if frame.has(flag::CHECK) && progress && !frame.is_checked() {
+                self.engine.counts.relisted.fetch_add(1, Ordering::Relaxed);
+                self.list_again(frame);
+                return None;
+            }
+        } else {
+            self.push(Step::RmDir { frame: frame.clone() });
+            return None;
+        }
+        up.kept.fetch_add(kept + u64::from(frame.young && !frame.stays()), Ordering::Relaxed);
+        Some(up)
+    }
+}
+
+/// Where many servers show a file system's snapshots.
+const SNAPSHOT: &[u8] = b".snapshot";

@@ -1,0 +1,151 @@
+//! What NFSv3 has no procedure for: SEEK, COPY and IO_ADVISE on the same cached descriptors as READ and WRITE.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rustix::fs::{Advice, SeekFrom, copy_file_range, fadvise, fdatasync, fstat, ioctl_ficlone, seek};
+use rustix::io::{Errno, pread, retry_on_intr};
+
+use crate::base::Status;
+use crate::storage::{Beyond, Lent, Node, Out, Sought};
+
+use super::LocalMount;
+use super::convert::status;
+use super::descriptors::{Held, Use};
+
+/// What a mount lends: an open read descriptor, closed with the last copy from it.
+struct LentFile(Arc<Held>);
+
+/// What the kernel says of a pair of files that it cannot copy between, or not in this way.
+fn cannot(errno: Errno) -> bool {
+    matches!(errno, Errno::XDEV | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::NOTTY)
+}
+
+impl LocalMount {
+    pub(super) fn serve_beyond(&self, beyond: &mut Beyond<'_>) {
+        let extras = self.limits.extras;
+        // A mount that does not announce an operation does not carry it out either.
+        let if_so = |can: bool| if can { Ok(()) } else { Err(Status::NotSupp) };
+        match beyond {
+            Beyond::Seek { node, offset, what, out } => {
+                *out = if_so(extras.holes).and_then(|()| self.seek(node, *offset, *what));
+            }
+            Beyond::Copy { from, from_offset, node, offset, count, out } => {
+                *out = if_so(extras.copies).and_then(|()| self.copy(from, *from_offset, node, *offset, *count));
+            }
+            Beyond::IoAdvise { node, out } => *out = if_so(extras.caches).and_then(|()| self.io_advise(node)),
+            Beyond::ListXattrs { node, out } => *out = if_so(extras.xattrs).and_then(|()| self.list_xattrs(node)),
+            Beyond::GetXattr { node, name, out } => {
+                *out = if_so(extras.xattrs).and_then(|()| self.get_xattr(node, name));
+            }
+            Beyond::SetXattr { node, name, value, out } => {
+                *out = if_so(extras.xattrs).and_then(|()| self.set_xattr(node, name, value));
+            }
+            Beyond::RemoveXattr { node, name, out } => {
+                *out = if_so(extras.xattrs).and_then(|()| self.remove_xattr(node, name));
+            }
+        }
+    }
+
+    fn seek(&self, node: &Node, offset: u64, what: Sought) -> Out<u64> {
+        let held = self.file(self.chain(node)?, Use::Read)?;
+        if offset > self.limits.size_max {
+            return Err(Status::NxIo);
+        }
+        // READ and WRITE name their offsets: moving the descriptor's own disturbs nobody.
+        let to = match what {
+            Sought::Data => SeekFrom::Data(offset),
+            Sought::Hole => SeekFrom::Hole(offset),
+        };
+        seek(held.fd(), to).map_err(|errno| if errno == Errno::INVAL { Status::NotSupp } else { status(errno) })
+    }
+
+    /// An open file for COPY; not kept open for READ, so that copied files do not fill the cache.
+    pub(super) fn lend_file(&self, node: &Node) -> Option<Lent> {
+        if !self.limits.extras.copies {
+            return None;
+        }
+        let held = self.to_read(node).ok()?;
+        Some(Lent(Arc::new(LentFile(held))))
+    }
+
+    /// A descriptor to read from: the cached one, or one that goes with its last user.
+    fn to_read(&self, node: &Node) -> Result<Arc<Held>, Status> {
+        let chain = self.chain(node)?;
+        match self.descriptors.get(chain, Use::Read) {
+            Some(held) => Ok(held),
+            None => Ok(Arc::new(self.open_file(chain, Use::Read)?)),
+        }
+    }
+
+    /// Shares the blocks of a whole file where the file system can, else has the kernel copy: without going through this process.
+    fn copy(&self, from: &Lent, from_offset: u64, node: &Node, offset: u64, count: u64) -> Out<u64> {
+        let LentFile(source) = from.0.downcast_ref::<LentFile>().ok_or(Status::NotSupp)?;
+        let target = self.file(self.chain(node)?, Use::Write)?;
+        if offset.checked_add(count).is_none_or(|end| end > self.limits.size_max) {
+            return Err(Status::FBig);
+        }
+        if from_offset > self.limits.size_max {
+            return Ok(0); // no file reaches so far
+        }
+        if from_offset == 0
+            && offset == 0
+            && let Some(cloned) = self.clone_whole(source, &target, count)?
+        {
+            return Ok(cloned);
+        }
+        let count = usize::try_from(count.min(self.limits.size_max - from_offset)).unwrap_or(usize::MAX);
+        let copied = retry_on_intr(|| {
+            let (mut at, mut to) = (from_offset, offset);
+            copy_file_range(source.fd(), Some(&mut at), target.fd(), Some(&mut to), count)
+        });
+        match copied {
+            // Of a file that hides its size the kernel copies nothing, though READ finds something.
+            Ok(0) if count > 0 && hides_its_size(source, from_offset)? => Err(Status::NotSupp),
+            Ok(copied) => Ok(copied as u64),
+            Err(errno) if cannot(errno) => Err(Status::NotSupp),
+            Err(errno) => Err(status(errno)),
+        }
+    }
+
+    /// The bytes that both files share now; none where that is not possible and a copy must tell why.
+    fn clone_whole(&self, source: &Held, target: &Held, count: u64) -> Result<Option<u64>, Status> {
+        let stat = fstat(source.fd()).map_err(status)?;
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        if size == 0 || count < size || self.clones_not.load(Ordering::Relaxed) == stat.st_dev {
+            return Ok(None);
+        }
+        match retry_on_intr(|| ioctl_ficlone(target.fd(), source.fd())) {
+            Ok(()) => {
+                // Its length at that moment lies between its lengths before and after.
+                let after = u64::try_from(fstat(source.fd()).map_err(status)?.st_size).unwrap_or(0);
+                Ok(Some(size.min(after)))
+            }
+            Err(errno) => {
+                if matches!(errno, Errno::OPNOTSUPP | Errno::NOTTY | Errno::NOSYS) {
+                    self.clones_not.store(stat.st_dev, Ordering::Relaxed);
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Data on its way to the storage cannot be dropped, so it is sent first; that costs nothing where there is none.
+    fn io_advise(&self, node: &Node) -> Out<()> {
+        let chain = self.chain(node)?;
+        let held = match self.descriptors.get(chain, Use::Write) {
+            Some(held) => held,
+            None => self.to_read(node)?,
+        };
+        retry_on_intr(|| fdatasync(held.fd())).map_err(status)?;
+        retry_on_intr(|| fadvise(held.fd(), 0, None, Advice::DontNeed)).map_err(status)
+    }
+}
+
+/// True for a file with content at `at` though its size is said to be 0.
+fn hides_its_size(file: &Held, at: u64) -> Result<bool, Status> {
+    if fstat(file.fd()).map_err(status)?.st_size != 0 {
+        return Ok(false);
+    }
+    retry_on_intr(|| pread(file.fd(), &mut [0][..], at)).map(|read: usize| read > 0).map_err(status)
+}

@@ -1,0 +1,126 @@
+//! Extended attributes and, as `system.posix_acl_*`, ACLs: of the object itself, also when it is a symlink.
+//!
+//! The object is held by `O_PATH` and reached through its descriptor's name in /proc, which stands for the object and is
+//! not followed further; without /proc, by opening it.
+
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::PoisonError;
+
+use rustix::fs::{
+    Mode, OFlags, XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr, getxattr, listxattr, removexattr,
+    setxattr,
+};
+use rustix::io::{Errno, retry_on_intr};
+
+use crate::base::Status;
+use crate::storage::{Kind, Node, Out};
+
+use super::convert::{kind, mode_bits, status};
+use super::data::{OPENING, QUIET};
+use super::modify::On;
+use super::{LocalMount, Place};
+
+/// What most lists and values fit in.
+const USUAL_BYTES: usize = 1024;
+/// No list and no value is larger (xattr(7): XATTR_LIST_MAX, XATTR_SIZE_MAX), so that no growth meanwhile can outrun it.
+const LARGEST_BYTES: usize = 64 << 10;
+
+/// An object for the extended attribute calls.
+struct Object<'a> {
+    mount: &'a LocalMount,
+    place: Place,
+    held: OwnedFd,
+}
+
+impl Object<'_> {
+    /// Asks by the name in /proc, then, where there is no /proc, by an opened descriptor.
+    fn ask<T>(
+        &self,
+        by_name: impl Fn(&str) -> Result<T, Errno>,
+        by_fd: impl Fn(&OwnedFd) -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
+        let name = format!("/proc/self/fd/{}", self.held.as_raw_fd());
+        match retry_on_intr(|| by_name(&name)) {
+            Err(Errno::NOENT) => {
+                let flags = OFlags::RDONLY | QUIET;
+                let open = self.mount.open_at(self.place.fd(), self.place.name(), flags, Mode::empty())?;
+                retry_on_intr(|| by_fd(&open))
+            }
+            answered => answered,
+        }
+    }
+
+    /// The list or value that `read` puts into a buffer and returns the length of.
+    fn bytes(
+        &self,
+        by_name: impl Fn(&str, &mut [u8]) -> Result<usize, Errno>,
+        by_fd: impl Fn(&OwnedFd, &mut [u8]) -> Result<usize, Errno>,
+    ) -> Out<Vec<u8>> {
+        let read = |bytes: usize| {
+            let buf = std::cell::RefCell::new(vec![0; bytes]);
+            let read = self.ask(|name| by_name(name, &mut buf.borrow_mut()), |fd| by_fd(fd, &mut buf.borrow_mut()));
+            read.map(|len| {
+                let mut buf = buf.into_inner();
+                buf.truncate(len);
+                buf
+            })
+        };
+        match read(USUAL_BYTES) {
+            Err(Errno::RANGE) => read(LARGEST_BYTES),
+            read => read,
+        }
+        .map_err(status)
+    }
+
+    /// Makes a change. The owner of a write-protected file may, on NFS servers as here (see `open_own`).
+    fn change(&self, change: impl Fn() -> Result<(), Errno>) -> Out<()> {
+        match change() {
+            Err(Errno::ACCESS) => {
+                let _one_at_a_time = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
+                let stat = self.place.stat()?;
+                let bits = mode_bits(&stat);
+                let own = stat.st_uid == rustix::process::geteuid().as_raw();
+                if !own || bits & 0o200 != 0 || !matches!(kind(&stat), Kind::File | Kind::Dir) {
+                    return Err(Status::Access);
+                }
+                let on = On::Place(self.mount, &self.place);
+                on.chmod(bits | 0o200)?;
+                let changed = change().map_err(status);
+                on.chmod(bits)?;
+                changed
+            }
+            changed => changed.map_err(status),
+        }
+    }
+}
+
+impl LocalMount {
+    fn object(&self, node: &Node) -> Result<Object<'_>, Status> {
+        let place = self.place_of(node)?;
+        let held = self.open_at(place.fd(), place.name(), OFlags::PATH, Mode::empty()).map_err(status)?;
+        Ok(Object { mount: self, place, held })
+    }
+
+    pub(super) fn list_xattrs(&self, node: &Node) -> Out<Vec<Vec<u8>>> {
+        let list = self.object(node)?.bytes(|name, buf| listxattr(name, buf), |fd, buf| flistxattr(fd, buf))?;
+        let names = list.split(|&byte| byte == 0).filter(|name| !name.is_empty());
+        let mut names: Vec<Vec<u8>> = names.map(<[u8]>::to_vec).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    pub(super) fn get_xattr(&self, node: &Node, at: &[u8]) -> Out<Vec<u8>> {
+        self.object(node)?.bytes(|name, buf| getxattr(name, at, buf), |fd, buf| fgetxattr(fd, at, buf))
+    }
+
+    pub(super) fn set_xattr(&self, node: &Node, at: &[u8], value: &[u8]) -> Out<()> {
+        let object = self.object(node)?;
+        let any = XattrFlags::empty();
+        object.change(|| object.ask(|name| setxattr(name, at, value, any), |fd| fsetxattr(fd, at, value, any)))
+    }
+
+    pub(super) fn remove_xattr(&self, node: &Node, at: &[u8]) -> Out<()> {
+        let object = self.object(node)?;
+        object.change(|| object.ask(|name| removexattr(name, at), |fd| fremovexattr(fd, at)))
+    }
+}

@@ -1,0 +1,442 @@
+//! The shadow's own answers: to calls that would change something, and to all calls on what those would have made.
+
+use crate::base::{Name, Status};
+use crate::storage::call::Space;
+use crate::storage::{
+    Attr, AttrChange, Beyond, Call, Cookie, Found, How, Kind, Lent, Mount, Node, Op, Out, Page, Sought, Special,
+    Stable, Written,
+};
+
+use super::world::{Known, Made, Seen, apply, extend};
+use super::{LentSize, ShadowMount};
+
+/// What every byte reads as: not zero, so that no block is taken for a hole.
+pub(super) const FILL: u8 = 0xdb;
+
+/// ENODATA: what Linux says of an extended attribute that is not there.
+const NO_DATA: Status = Status::Errno(61);
+
+/// What RFC 1813 says of READ and WRITE on something that is not a regular file.
+fn only_files(kind: Kind) -> Result<(), Status> {
+    match kind {
+        Kind::File => Ok(()),
+        Kind::Dir => Err(Status::IsDir),
+        _ => Err(Status::Inval),
+    }
+}
+
+/// The question's outcome when it was a LOOKUP.
+fn looked_up(question: Option<Call<'_>>) -> Option<Out<Found>> {
+    question.map(|call| call.found())
+}
+
+impl ShadowMount {
+    /// Fills in the outcome; `question` is what was asked of the real mount for it.
+    pub(super) fn answer(&self, call: &mut Call<'_>, question: Option<Call<'_>>) {
+        match &mut call.op {
+            Op::Null { out } => *out = Ok(()),
+            Op::GetAttr { node, out } => *out = self.made_attr(node),
+            Op::SetAttr { node, change, out } => *out = self.set_attr(node, change),
+            Op::Lookup { dir, name, out } => *out = self.lookup(dir, name),
+            // RFC 1813 3.3.4: LOOKUP and DELETE have a meaning for directories only, EXECUTE for the rest.
+            Op::Access { node, want, out } => {
+                *out = self.made_attr(node).map(|attr| *want & if attr.kind == Kind::Dir { 0x1f } else { 0x2d });
+            }
+            Op::ReadLink { node, out } => *out = self.read_link(node),
+            Op::Read { node, offset, count, buf, attr, out } => {
+                *out = self.read(node, (*offset, *count), buf, attr, question);
+            }
+            Op::Write { node, offset, data, stable, out } => *out = self.write(node, *offset, data, *stable),
+            Op::Create { dir, name, how, change, out } => {
+                *out = self.create(dir, name, *how, change, looked_up(question));
+            }
+            Op::MkDir { dir, name, change, out } => {
+                *out = self.make(dir, name, Kind::Dir, change, looked_up(question), |_| ());
+            }
+            Op::Symlink { dir, name, target, change, out } => {
+                let size = target.len() as u64;
+                *out = self.make(dir, name, Kind::Symlink, change, looked_up(question), |attr| attr.size = size);
+            }
+            Op::MkNod { dir, name, special, change, out } => {
+                *out = self.mknod(dir, name, *special, change, looked_up(question));
+            }
+            Op::Remove { dir, name, out } => *out = self.remove(dir, name, looked_up(question)),
+            Op::RmDir { dir, name, out } => *out = self.rmdir(dir, name, question),
+            Op::Rename { from_dir, from, to_dir, to, out } => {
+                *out = self.rename((from_dir, from), (to_dir, to), looked_up(question));
+            }
+            Op::Link { node, dir, name, out } => *out = self.link(node, dir, name, looked_up(question)),
+            Op::ReadDir { dir, from, out, .. } => *out = self.read_dir(dir, *from),
+            Op::FsStat { out, .. } => *out = space(question),
+            Op::FsInfo { node, out } => *out = self.made_attr(node).map(|_| self.limits()),
+            Op::PathConf { node, out } => *out = self.made_attr(node).map(|_| self.limits().name_max),
+            Op::Commit { node, out, .. } => {
+                let kind = self.world.made(node).map_or(Kind::File, |made| made.kind);
+                *out = only_files(kind).map(|()| self.world.verifier);
+            }
+            Op::Beyond(beyond) => self.beyond(beyond),
+        }
+    }
+
+    fn attr_of(&self, made: Made) -> Attr {
+        let known = self.world.memory().objects.get(made.id).copied();
+        known.unwrap_or_else(|| self.world.new_attr(&*self.real, made, None, &AttrChange::default()))
+    }
+
+    fn made_attr(&self, node: &Node) -> Out<Attr> {
+        Ok(self.attr_of(self.world.made(node).ok_or(Status::BadHandle)?))
+    }
+
+    fn found(&self, made: Made) -> Found {
+        Found { node: self.world.node(made), attr: Some(self.attr_of(made)) }
+    }
+
+    /// Changes what is remembered of an invented object.
+    fn update(&self, made: Made, change: impl FnOnce(&mut Attr)) -> Attr {
+        let mut attr = self.attr_of(made);
+        let mut memory = self.world.memory();
+        if let Some(known) = memory.objects.get_mut(made.id) {
+            change(known);
+            return *known;
+        }
+        change(&mut attr);
+        memory.objects.insert(made.id, attr);
+        attr
+    }
+
+    /// Changes the size that is remembered of a real file.
+    fn resize(&self, node: &Node, change: impl FnOnce(&mut Attr)) {
+        let key = self.world.key(node);
+        if let Some(seen) = self.world.memory().real.get_mut(key) {
+            change(&mut seen.attr);
+            seen.resized = true;
+        }
+    }
+
+    fn set_attr(&self, node: &Node, change: &AttrChange) -> Out<Option<Attr>> {
+        if change.size.is_some_and(|size| size > self.limits().size_max) {
+            return Err(Status::FBig);
+        }
+        let Some(made) = self.world.made(node) else {
+            if change.size.is_some() {
+                self.resize(node, |attr| apply(attr, change));
+            }
+            return Ok(None);
+        };
+        if change.size.is_some() {
+            only_files(made.kind)?;
+        }
+        if made.kind == Kind::Symlink && change.mode.is_some() {
+            return Err(Status::NotSupp); // Linux: a symlink's mode cannot be changed
+        }
+        Ok(Some(self.update(made, |attr| apply(attr, change))))
+    }
+
+    /// An error unless the directory is one, as far as that is known.
+    fn dir(&self, dir: &Node) -> Result<(), Status> {
+        let other = self.world.made(dir).is_some_and(|made| made.kind != Kind::Dir);
+        if other { Err(Status::NotDir) } else { Ok(()) }
+    }
+
+    /// What stands under a name, for lack of a question put to the real mount.
+    fn under(&self, dir: &Node, name: &Name) -> Option<Known> {
+        let key = self.world.name_key(dir, name);
+        let memory = self.world.memory();
+        let forgotten = memory.names.forgot && self.is_made(dir);
+        memory.names.get(key).copied().or_else(|| forgotten.then(|| Known::Made(self.world.forgotten(key))))
+    }
+
+    fn set_name(&self, dir: &Node, name: &Name, known: Known) {
+        let key = self.world.name_key(dir, name);
+        self.world.memory().names.insert(key, known);
+    }
+
+    fn lookup(&self, dir: &Node, name: &Name) -> Out<Found> {
+        self.dir(dir)?;
+        match self.under(dir, name) {
+            Some(Known::Made(made)) => Ok(self.found(made)),
+            _ => Err(Status::NoEnt),
+        }
+    }
+
+    fn read_link(&self, node: &Node) -> Out<Vec<u8>> {
+        let attr = self.made_attr(node)?;
+        let bytes = usize::try_from(attr.size).unwrap_or(0).clamp(1, 4095);
+        if attr.kind == Kind::Symlink { Ok(vec![FILL; bytes]) } else { Err(Status::Inval) }
+    }
+
+    fn read(
+        &self,
+        node: &Node,
+        (offset, count): (u64, u32),
+        buf: &mut Vec<u8>,
+        told: &mut Option<Attr>,
+        question: Option<Call<'_>>,
+    ) -> Out<bool> {
+        buf.clear();
+        *told = None;
+        let attr = match (self.world.made(node), self.seen(node), question) {
+            (Some(made), ..) => self.attr_of(made),
+            (None, Some(seen), _) => seen.attr,
+            (None, None, Some(question)) => {
+                self.note(&question);
+                question.attr()?
+            }
+            (None, None, None) => return Err(Status::Stale),
+        };
+        only_files(attr.kind)?;
+        let left = attr.size.saturating_sub(offset);
+        let bytes = left.min(u64::from(count.min(self.limits().read_max)));
+        buf.resize(usize::try_from(bytes).unwrap_or(0), FILL);
+        *told = self.world.tells.get().is_some_and(|tells| *tells).then_some(attr);
+        Ok(bytes == left)
+    }
+
+    fn write(&self, node: &Node, offset: u64, data: &[u8], stable: Stable) -> Out<Written> {
+        let count = data.len().min(self.limits().write_max as usize) as u32;
+        let end = offset.checked_add(data.len() as u64).filter(|&end| end <= self.limits().size_max);
+        let end = end.ok_or(Status::FBig)? - (data.len() as u64 - u64::from(count));
+        match self.world.made(node) {
+            Some(made) => {
+                only_files(made.kind)?;
+                self.update(made, |attr| extend(attr, end, count.into()));
+            }
+            None => self.resize(node, |attr| extend(attr, end, count.into())),
+        }
+        let stable = if stable == Stable::Unstable { stable } else { Stable::FileSync };
+        Ok(Written { count, stable, verifier: self.world.verifier })
+    }
+
+    /// An error unless the name is free.
+    fn free(&self, dir: &Node, name: &Name, real: Option<Out<Found>>) -> Result<(), Status> {
+        self.dir(dir)?;
+        // Of a name that was forgotten nothing is said: it would stop what is made for the first time.
+        match (self.known(dir, name), real) {
+            (Some(Known::Gone), _) | (None, None | Some(Err(Status::NoEnt))) => Ok(()),
+            (Some(_), _) => Err(Status::Exist),
+            (None, Some(Ok(found))) => {
+                if let Some(attr) = found.attr {
+                    self.set_name(dir, name, Known::Real(attr.kind));
+                }
+                Err(Status::Exist)
+            }
+            (None, Some(Err(status))) => Err(status),
+        }
+    }
+
+    fn make(
+        &self,
+        dir: &Node,
+        name: &Name,
+        kind: Kind,
+        change: &AttrChange,
+        real: Option<Out<Found>>,
+        more: impl FnOnce(&mut Attr),
+    ) -> Out<Found> {
+        self.free(dir, name, real)?;
+        let made = self.world.new_made(kind);
+        let parent = self.world.made(dir).map(|parent| self.attr_of(parent));
+        let mut attr = self.world.new_attr(&*self.real, made, parent, change);
+        more(&mut attr);
+        self.world.memory().objects.insert(made.id, attr);
+        self.set_name(dir, name, Known::Made(made));
+        Ok(Found { node: self.world.node(made), attr: Some(attr) })
+    }
+
+    fn create(&self, dir: &Node, name: &Name, how: How, change: &AttrChange, real: Option<Out<Found>>) -> Out<Found> {
+        if change.size.is_some_and(|size| size > self.limits().size_max) {
+            return Err(Status::FBig);
+        }
+        let set = if matches!(how, How::Exclusive(_)) { AttrChange::default() } else { *change };
+        let made = self.make(dir, name, Kind::File, &set, real.clone(), |_| ());
+        if made != Err(Status::Exist) || how != How::Unchecked {
+            return made;
+        }
+        // RFC 1813 3.3.8: of the attributes only the size is applied to a file that is there.
+        let size = AttrChange { size: change.size, ..AttrChange::default() };
+        match (self.known(dir, name), real) {
+            (Some(Known::Made(made)), _) if made.kind == Kind::File => {
+                if change.size.is_some() {
+                    self.update(made, |attr| apply(attr, &size));
+                }
+                Ok(self.found(made))
+            }
+            (Some(Known::Real(Kind::File)), Some(Ok(mut found))) => {
+                if let (Some(attr), true) = (&mut found.attr, change.size.is_some()) {
+                    apply(attr, &size);
+                    let seen = Seen { attr: *attr, resized: true };
+                    self.world.memory().real.insert(self.world.key(&found.node), seen);
+                }
+                Ok(found)
+            }
+            _ => made,
+        }
+    }
+
+    fn mknod(
+        &self,
+        dir: &Node,
+        name: &Name,
+        special: Special,
+        change: &AttrChange,
+        real: Option<Out<Found>>,
+    ) -> Out<Found> {
+        let (kind, rdev) = match special {
+            Special::Char(major, minor) => (Kind::Char, (major, minor)),
+            Special::Block(major, minor) => (Kind::Block, (major, minor)),
+            Special::Socket => (Kind::Socket, (0, 0)),
+            Special::Fifo => (Kind::Fifo, (0, 0)),
+        };
+        self.make(dir, name, kind, change, real, |attr| attr.rdev = rdev)
+    }
+
+    fn remove(&self, dir: &Node, name: &Name, real: Option<Out<Found>>) -> Out<()> {
+        self.dir(dir)?;
+        if let (None, Some(found)) = (self.known(dir, name), real) {
+            let kind = found?.attr.map_or(Kind::File, |attr| attr.kind);
+            self.set_name(dir, name, Known::Real(kind));
+        }
+        match self.gives_up(dir, name, Kind::File)? {
+            Kind::Dir => Err(Status::IsDir),
+            _ => self.give_up(dir, name),
+        }
+    }
+
+    fn rmdir(&self, dir: &Node, name: &Name, page: Option<Call<'_>>) -> Out<()> {
+        self.dir(dir)?;
+        if self.gives_up(dir, name, Kind::Dir)? != Kind::Dir {
+            return Err(Status::NotDir);
+        }
+        if let Some(mut page) = page
+            && !page.take_page()?.entries.is_empty()
+        {
+            return Err(Status::NotEmpty);
+        }
+        self.give_up(dir, name)
+    }
+
+    /// The kind of the object whose name is to go; of an unknown one it is what the job believes.
+    fn gives_up(&self, dir: &Node, name: &Name, believed: Kind) -> Out<Kind> {
+        let forgotten = self.world.forgotten(self.world.name_key(dir, name));
+        match self.under(dir, name) {
+            Some(Known::Gone) => Err(Status::NoEnt),
+            None if self.is_made(dir) => Err(Status::NoEnt),
+            None => Ok(believed),
+            Some(Known::Made(made)) if made == forgotten => Ok(believed),
+            Some(Known::Made(made)) => Ok(made.kind),
+            Some(Known::Real(kind)) => Ok(kind),
+        }
+    }
+
+    fn give_up(&self, dir: &Node, name: &Name) -> Out<()> {
+        if let Some(Known::Made(made)) = self.under(dir, name) {
+            self.update(made, |attr| attr.nlink = attr.nlink.saturating_sub(1));
+        }
+        self.set_gone(dir, name);
+        Ok(())
+    }
+
+    fn set_gone(&self, dir: &Node, name: &Name) {
+        self.set_name(dir, name, Known::Gone);
+        if !self.is_made(dir) {
+            let key = self.world.key(dir);
+            self.world.memory().emptied.insert(key, ());
+        }
+    }
+
+    fn rename(&self, from: (&Node, &Name), to: (&Node, &Name), real: Option<Out<Found>>) -> Out<()> {
+        self.dir(from.0)?;
+        self.dir(to.0)?;
+        let moved = match (self.under(from.0, from.1), real) {
+            (Some(Known::Made(made)), _) => made,
+            (None | Some(Known::Real(_)), Some(found)) => {
+                let attr = found?.attr.ok_or(Status::NoEnt)?;
+                let made = self.world.new_made(attr.kind);
+                self.world.memory().objects.insert(made.id, Attr { fileid: made.id, ..attr });
+                made
+            }
+            _ => return Err(Status::NoEnt),
+        };
+        self.set_gone(from.0, from.1);
+        self.set_name(to.0, to.1, Known::Made(moved));
+        Ok(())
+    }
+
+    fn link(&self, node: &Node, dir: &Node, name: &Name, real: Option<Out<Found>>) -> Out<Option<Attr>> {
+        self.free(dir, name, real)?;
+        let Some(made) = self.world.made(node) else {
+            // Another name of a real file: nothing is asked of the file for it.
+            let made = self.world.new_made(Kind::File);
+            self.set_name(dir, name, Known::Made(made));
+            return Ok(None);
+        };
+        if made.kind == Kind::Dir {
+            return Err(Status::IsDir);
+        }
+        self.set_name(dir, name, Known::Made(made));
+        Ok(Some(self.update(made, |attr| attr.nlink = attr.nlink.saturating_add(1))))
+    }
+
+    fn read_dir(&self, dir: &Node, from: Cookie) -> Out<Page> {
+        self.dir(dir)?;
+        Ok(Page { entries: Vec::new(), next: from, end: true })
+    }
+
+    fn beyond(&self, beyond: &mut Beyond<'_>) {
+        let extras = self.limits().extras;
+        match beyond {
+            Beyond::Seek { node, offset, what, out } => {
+                *out = if extras.holes { self.seek(node, *offset, *what) } else { Err(Status::NotSupp) };
+            }
+            Beyond::Copy { from, from_offset, node, offset, count, out } => {
+                let copy = || self.copy(from, *from_offset, node, *offset, *count);
+                *out = if extras.copies { copy() } else { Err(Status::NotSupp) };
+            }
+            Beyond::IoAdvise { out, .. } => *out = if extras.caches { Ok(()) } else { Err(Status::NotSupp) },
+            Beyond::ListXattrs { out, .. } => *out = if extras.xattrs { Ok(Vec::new()) } else { Err(Status::NotSupp) },
+            Beyond::GetXattr { out, .. } => *out = Err(if extras.xattrs { NO_DATA } else { Status::NotSupp }),
+            Beyond::SetXattr { out, .. } => *out = if extras.xattrs { Ok(()) } else { Err(Status::NotSupp) },
+            Beyond::RemoveXattr { node, out, .. } => {
+                *out = match (extras.xattrs, self.is_made(node)) {
+                    (false, _) => Err(Status::NotSupp),
+                    (true, true) => Err(NO_DATA),
+                    (true, false) => Ok(()),
+                };
+            }
+        }
+    }
+
+    /// An invented file has no holes.
+    fn seek(&self, node: &Node, offset: u64, what: Sought) -> Out<u64> {
+        let attr = self.made_attr(node)?;
+        only_files(attr.kind)?;
+        match what {
+            _ if offset >= attr.size => Err(Status::NxIo),
+            Sought::Data => Ok(offset),
+            Sought::Hole => Ok(attr.size),
+        }
+    }
+
+    /// Copies from what another shadow has lent; the real mount would not know it either if it were of another kind.
+    fn copy(&self, from: &Lent, from_offset: u64, node: &Node, offset: u64, count: u64) -> Out<u64> {
+        let LentSize(size) = from.0.downcast_ref().ok_or(Status::NotSupp)?;
+        let count = count.min(size.saturating_sub(from_offset));
+        let end = offset.checked_add(count).filter(|&end| end <= self.limits().size_max).ok_or(Status::FBig)?;
+        match self.world.made(node) {
+            Some(made) => {
+                only_files(made.kind)?;
+                self.update(made, |attr| extend(attr, end, count));
+            }
+            None => self.resize(node, |attr| extend(attr, end, count)),
+        }
+        Ok(count)
+    }
+}
+
+/// The real mount's space, asked for an invented object's sake.
+fn space(question: Option<Call<'_>>) -> Out<Space> {
+    match question.map(|call| call.op) {
+        Some(Op::FsStat { out, .. }) => out,
+        _ => Err(Status::ServerFault),
+    }
+}

@@ -1,0 +1,314 @@
+//! A mount over a real one that reads it and changes nothing: for dry runs, and for forecasts of what a job will ask.
+//!
+//! Calls that only read pass through. READ of a real file does not (unless [`ShadowMount::reading`]): it answers bytes that
+//! are no zeros, up to the size that the real mount told. No block of them passes for a hole, so a forecast plans to write
+//! every byte; holes count where the mount knows them (SEEK passes through). What is read and what is read back are
+//! the same bytes.
+//!
+//! Calls that change are answered and not made. What they would have made is invented: objects with handles of their own,
+//! whose attributes, names and removal hold for LOOKUP, GETATTR and the calls that change. A name in a real directory is
+//! looked up, uncounted, before something is made of it, so that EXIST is answered where the real mount would. Left out: listings
+//! show the real tree alone, and nothing of an invented directory; REMOVE of a real object is believed where listings tell
+//! kinds (a job knows what it removes), and RMDIR of a directory from which something was removed; the attributes of real
+//! objects stay what they are; rights and full disks;
+//! a real object that is renamed is seen as an empty one of its kind. Memory is bounded (`world`): of a run that made more
+//! than that, a forgotten name in an invented directory is taken for a file that is there.
+
+mod answer;
+mod world;
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::base::{Name, Status};
+use crate::storage::{Beyond, Call, Cookie, How, Kind, Lent, Limits, Mount, Node, Op, Tally, Want};
+
+use world::{Known, REMEMBERED_MAX, Seen, World};
+
+/// A mount that reads another and answers changes without making them. Wrap all mounts of a volume at once.
+pub struct ShadowMount {
+    real: Arc<dyn Mount>,
+    world: Arc<World>,
+    reads: bool,
+    issued: Mutex<Tally>,
+}
+
+/// What a call needs: the real mount, or an answer of ours, maybe after a question that is not counted.
+enum Need {
+    Real,
+    Answer,
+    Ask(Box<Call<'static>>),
+    /// The answer is this error.
+    Fail(Status),
+}
+
+/// What was asked of the real mount in place of a call.
+enum Asked {
+    Nothing,
+    ItsOwn,
+    Question,
+}
+
+/// Bytes of the page that tells whether a directory is empty: the longest name fits.
+const PEEK_BYTES: u32 = 4096;
+
+fn ask(question: Call<'static>) -> Need {
+    Need::Ask(Box::new(question))
+}
+
+/// A real file that a shadow has lent: copying from it needs its size alone.
+struct LentSize(u64);
+
+impl ShadowMount {
+    /// The shadow of one mount.
+    pub fn new(real: Arc<dyn Mount>) -> ShadowMount {
+        ShadowMount::with(real, Arc::new(World::new(REMEMBERED_MAX)))
+    }
+
+    /// The shadows of the mounts of one volume: what is made through one is there through the others.
+    pub fn all(mounts: impl IntoIterator<Item = Arc<dyn Mount>>) -> Vec<ShadowMount> {
+        let world = Arc::new(World::new(REMEMBERED_MAX));
+        mounts.into_iter().map(|real| ShadowMount::with(real, world.clone())).collect()
+    }
+
+    fn with(real: Arc<dyn Mount>, world: Arc<World>) -> ShadowMount {
+        ShadowMount { real, world, reads: false, issued: Mutex::default() }
+    }
+
+    /// READ of a real file reads it: for a dry run that compares contents.
+    pub fn reading(self) -> ShadowMount {
+        ShadowMount { reads: true, ..self }
+    }
+
+    fn is_made(&self, node: &Node) -> bool {
+        self.world.made(node).is_some()
+    }
+
+    fn known(&self, dir: &Node, name: &Name) -> Option<Known> {
+        let key = self.world.name_key(dir, name);
+        self.world.memory().names.get(key).copied()
+    }
+
+    /// Before something is made under a name.
+    fn before_making(&self, dir: &Node, name: &Name, how: Option<How>) -> Need {
+        match self.known(dir, name) {
+            _ if self.is_made(dir) => Need::Answer,
+            // The file itself is the answer.
+            Some(Known::Real(Kind::File)) if how == Some(How::Unchecked) => ask(Call::lookup(dir, name)),
+            None => ask(Call::lookup(dir, name)),
+            Some(_) => Need::Answer,
+        }
+    }
+
+    fn need(&self, call: &Call<'_>) -> Need {
+        let made_or_real = |node: &Node| if self.is_made(node) { Need::Answer } else { Need::Real };
+        match &call.op {
+            Op::Null { .. } => Need::Real,
+            Op::GetAttr { node, .. }
+            | Op::Access { node, .. }
+            | Op::ReadLink { node, .. }
+            | Op::FsInfo { node, .. }
+            | Op::PathConf { node, .. }
+            | Op::ReadDir { dir: node, .. } => made_or_real(node),
+            Op::FsStat { node, .. } if self.is_made(node) => ask(Call::fs_stat(&self.real.root())),
+            Op::FsStat { .. } => Need::Real,
+            Op::Lookup { dir, name, .. } => match self.known(dir, name) {
+                None | Some(Known::Real(_)) => made_or_real(dir),
+                Some(Known::Gone | Known::Made(_)) => Need::Answer,
+            },
+            Op::Read { node, .. } => self.before_reading(node),
+            Op::Create { dir, name, how, .. } => self.before_making(dir, name, Some(*how)),
+            Op::MkDir { dir, name, .. }
+            | Op::Symlink { dir, name, .. }
+            | Op::MkNod { dir, name, .. }
+            | Op::Link { dir, name, .. } => self.before_making(dir, name, None),
+            Op::Rename { from_dir, from, .. } => match self.known(from_dir, from) {
+                None | Some(Known::Real(_)) if !self.is_made(from_dir) => ask(Call::lookup(from_dir, from)),
+                _ => Need::Answer,
+            },
+            Op::Remove { dir, name, .. } => {
+                let asks = self.world.untyped.load(Ordering::Relaxed) && !self.is_made(dir);
+                if asks && self.known(dir, name).is_none() { ask(Call::lookup(dir, name)) } else { Need::Answer }
+            }
+            Op::RmDir { dir, name, .. } => self.before_rmdir(dir, name),
+            Op::SetAttr { .. } | Op::Write { .. } | Op::Commit { .. } => Need::Answer,
+            Op::Beyond(beyond) => match beyond {
+                Beyond::Seek { node, .. } | Beyond::ListXattrs { node, .. } | Beyond::GetXattr { node, .. } => {
+                    made_or_real(node)
+                }
+                Beyond::Copy { .. }
+                | Beyond::IoAdvise { .. }
+                | Beyond::SetXattr { .. }
+                | Beyond::RemoveXattr { .. } => Need::Answer,
+            },
+        }
+    }
+
+    /// A real directory from which nothing was removed is asked whether it is empty.
+    fn before_rmdir(&self, dir: &Node, name: &Name) -> Need {
+        let is_real = matches!(self.known(dir, name), None | Some(Known::Real(Kind::Dir)));
+        if self.is_made(dir) || !is_real {
+            return Need::Answer;
+        }
+        let mut calls = [Call::lookup(dir, name)];
+        self.real.perform(&mut calls);
+        let node = match calls[0].found() {
+            Ok(found) => found.node,
+            Err(status) => return Need::Fail(status),
+        };
+        let key = self.world.key(&node);
+        let memory = self.world.memory();
+        if memory.emptied.get(key).is_some() || memory.emptied.forgot {
+            return Need::Answer;
+        }
+        ask(Call::read_dir(&node, Cookie::default(), Want::Names, PEEK_BYTES))
+    }
+
+    fn before_reading(&self, node: &Node) -> Need {
+        if self.is_made(node) {
+            return Need::Answer;
+        }
+        let seen = self.seen(node);
+        if self.reads && seen.is_none_or(|seen| !seen.resized) {
+            return Need::Real;
+        }
+        // Whether this mount's READ brings attributes is found out with the first one.
+        if self.world.tells.get().is_none() {
+            let mut calls = [Call::read(node, 0, 0, Vec::new())];
+            self.real.perform(&mut calls);
+            if let Op::Read { attr, out: Ok(_), .. } = &calls[0].op {
+                let _ = self.world.tells.set(attr.is_some()); // another lane may have been first, with the same result
+            }
+        }
+        if seen.is_some() { Need::Answer } else { ask(Call::get_attr(node)) }
+    }
+
+    fn seen(&self, node: &Node) -> Option<Seen> {
+        let key = self.world.key(node);
+        self.world.memory().real.get(key).copied()
+    }
+
+    /// Remembers the attributes of real files that came by.
+    fn note(&self, call: &Call<'_>) {
+        let one = |node: &Node, attr: &crate::storage::Attr| {
+            if attr.kind != Kind::File {
+                return;
+            }
+            let key = self.world.key(node);
+            let mut memory = self.world.memory();
+            if !memory.real.get(key).is_some_and(|seen| seen.resized) {
+                memory.real.insert(key, Seen { attr: *attr, resized: false });
+            }
+        };
+        match &call.op {
+            Op::GetAttr { node, out: Ok(attr) } | Op::Read { node, attr: Some(attr), .. } => one(node, attr),
+            Op::Lookup { out: Ok(found), .. } => {
+                if let Some(attr) = &found.attr {
+                    one(&found.node, attr);
+                }
+            }
+            Op::ReadDir { out: Ok(page), .. } => {
+                if page.entries.iter().any(|entry| entry.kind.is_none()) {
+                    self.world.untyped.store(true, Ordering::Relaxed);
+                }
+                for entry in &page.entries {
+                    if let (Some(node), Some(attr)) = (&entry.node, &entry.attr) {
+                        one(node, attr);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Counts the calls as the real mount would have issued them.
+    fn count(&self, calls: &[Call<'_>]) {
+        let mut tally = Tally::default();
+        for call in calls {
+            let lowered = self.real.lower(call);
+            if lowered == Tally::of(call) {
+                tally.count(call.proc(), call.payload(), call.status().is_err());
+            } else {
+                tally += lowered;
+            }
+        }
+        *self.issued.lock().unwrap_or_else(PoisonError::into_inner) += tally;
+    }
+}
+
+impl Mount for ShadowMount {
+    fn root(&self) -> Node {
+        self.real.root()
+    }
+
+    fn limits(&self) -> Limits {
+        self.real.limits()
+    }
+
+    fn perform(&self, calls: &mut [Call<'_>]) {
+        let needs: Vec<Need> = calls.iter().map(|call| self.need(call)).collect();
+        let mut window = Vec::new();
+        let mut asked = Vec::with_capacity(calls.len());
+        for (call, need) in calls.iter_mut().zip(needs) {
+            asked.push(match need {
+                Need::Answer => None,
+                Need::Fail(status) => {
+                    call.fail(status);
+                    Some(Asked::Nothing)
+                }
+                Need::Real => {
+                    window.push(std::mem::take(call));
+                    Some(Asked::ItsOwn)
+                }
+                Need::Ask(question) => {
+                    window.push(*question);
+                    Some(Asked::Question)
+                }
+            });
+        }
+        if !window.is_empty() {
+            self.real.perform(&mut window);
+        }
+        let mut window = window.into_iter();
+        for (call, asked) in calls.iter_mut().zip(asked) {
+            match asked {
+                Some(Asked::Nothing) => {}
+                Some(Asked::ItsOwn) => {
+                    if let Some(done) = window.next() {
+                        self.note(&done);
+                        *call = done;
+                    }
+                }
+                Some(Asked::Question) => self.answer(call, window.next()),
+                None => self.answer(call, None),
+            }
+        }
+        self.count(calls);
+    }
+
+    fn lend(&self, node: &Node) -> Option<Lent> {
+        if self.is_made(node) {
+            return None;
+        }
+        self.real.lend(node)?;
+        let attr = self.seen(node).map(|seen| seen.attr).or_else(|| {
+            let mut calls = [Call::get_attr(node)];
+            self.real.perform(&mut calls);
+            calls[0].attr().ok()
+        });
+        Some(Lent(Arc::new(LentSize(attr?.size))))
+    }
+
+    fn lower(&self, call: &Call<'_>) -> Tally {
+        self.real.lower(call)
+    }
+
+    /// What the real mount would have issued; what the shadow asked for its own sake is not in it.
+    fn issued(&self) -> Option<Tally> {
+        Some(*self.issued.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn label(&self) -> String {
+        self.real.label()
+    }
+}

@@ -1,0 +1,289 @@
+//! What a shadow remembers of the changes it did not make: which names were taken or given up, what stands under them, and
+//! the attributes of real files that were seen. All of it is bounded: of each kind the latest are remembered, and what was
+//! forgotten is answered plausibly.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::base::{Name, Time};
+use crate::storage::{Attr, AttrChange, Call, Handle, Kind, Mount, Node, SetTime, Verifier};
+
+/// Names, invented objects and real files remembered at least, of each; at most twice as many. A slot of the largest kind
+/// has some 130 bytes, so that all of it together stays below 40 MB.
+pub(super) const REMEMBERED_MAX: usize = 50_000;
+
+/// File ids from here on are invented; servers and file systems do not count so far.
+const FIRST_ID: u64 = 1 << 63;
+/// File ids of objects that were forgotten, made from their names.
+const FORGOTTEN_ID: u64 = 1 << 62;
+
+/// Remembers the latest `max` to `2 * max` keys.
+pub(super) struct Memo<V> {
+    young: HashMap<u64, V>,
+    old: HashMap<u64, V>,
+    max: usize,
+    /// Something was dropped: a key that is not here may have been.
+    pub forgot: bool,
+}
+
+impl<V> Memo<V> {
+    fn new(max: usize) -> Memo<V> {
+        Memo { young: HashMap::new(), old: HashMap::new(), max, forgot: false }
+    }
+
+    pub fn get(&self, key: u64) -> Option<&V> {
+        self.young.get(&key).or_else(|| self.old.get(&key))
+    }
+
+    pub fn get_mut(&mut self, key: u64) -> Option<&mut V> {
+        self.young.get_mut(&key).or_else(|| self.old.get_mut(&key))
+    }
+
+    pub fn insert(&mut self, key: u64, value: V) {
+        if self.young.len() >= self.max {
+            self.forgot |= !self.old.is_empty();
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(key, value);
+    }
+
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.young.len() + self.old.len()
+    }
+}
+
+/// An invented object, as its handle tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Made {
+    pub id: u64,
+    pub kind: Kind,
+}
+
+/// What is known of a name in a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// It was removed, or renamed.
+    Gone,
+    /// An invented object.
+    Made(Made),
+    /// A real one, of this kind.
+    Real(Kind),
+}
+
+/// A real file as it was last seen.
+#[derive(Clone, Copy)]
+pub(super) struct Seen {
+    pub attr: Attr,
+    /// A call that was not made would have changed its size: what the real mount says of it is no longer to the point.
+    pub resized: bool,
+}
+
+pub(super) struct Memory {
+    pub names: Memo<Known>,
+    pub objects: Memo<Attr>,
+    pub real: Memo<Seen>,
+    /// Real directories in which names were given up.
+    pub emptied: Memo<()>,
+}
+
+/// What all views of one volume share.
+pub(super) struct World {
+    /// What invented handles begin with: 128 random bits, so that no server's do.
+    mark: [u8; 16],
+    hasher: RandomState,
+    next: AtomicU64,
+    pub verifier: Verifier,
+    memory: Mutex<Memory>,
+    root: OnceLock<Option<Attr>>,
+    /// Whether READ brings attributes.
+    pub tells: OnceLock<bool>,
+    /// A listing named something without its kind: a job may try REMOVE to find out.
+    pub untyped: AtomicBool,
+}
+
+const KINDS: [Kind; 7] = [Kind::File, Kind::Dir, Kind::Block, Kind::Char, Kind::Symlink, Kind::Socket, Kind::Fifo];
+
+impl World {
+    pub fn new(remembered_max: usize) -> World {
+        let hasher = RandomState::new();
+        let bits = u128::from(hasher.hash_one(1)) << 64 | u128::from(RandomState::new().hash_one(2));
+        World {
+            mark: bits.to_be_bytes(),
+            next: AtomicU64::new(FIRST_ID),
+            verifier: hasher.hash_one(3),
+            hasher,
+            memory: Mutex::new(Memory {
+                names: Memo::new(remembered_max),
+                objects: Memo::new(remembered_max),
+                real: Memo::new(remembered_max),
+                emptied: Memo::new(remembered_max),
+            }),
+            root: OnceLock::new(),
+            tells: OnceLock::new(),
+            untyped: AtomicBool::new(false),
+        }
+    }
+
+    pub fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The invented object that this node is; none for a real one.
+    pub fn made(&self, node: &Node) -> Option<Made> {
+        let Node::Handle(handle) = node else { return None };
+        let rest = handle.as_bytes().strip_prefix(&self.mark)?;
+        let (id, kind) = (rest.get(..8)?.try_into().ok()?, *rest.get(8)?);
+        Some(Made { id: u64::from_be_bytes(id), kind: *KINDS.get(usize::from(kind))? })
+    }
+
+    /// The node of an invented object.
+    pub fn node(&self, made: Made) -> Node {
+        let kind = KINDS.iter().position(|kind| *kind == made.kind).unwrap_or(0) as u8;
+        let bytes = [&self.mark[..], &made.id.to_be_bytes(), &[kind]].concat();
+        Node::Handle(Handle::new(&bytes).expect("25 bytes are a handle"))
+    }
+
+    pub fn new_made(&self, kind: Kind) -> Made {
+        Made { id: self.next.fetch_add(1, Ordering::Relaxed), kind }
+    }
+
+    /// What may stand under a name that was forgotten: most objects are files.
+    pub fn forgotten(&self, key: u64) -> Made {
+        Made { id: FORGOTTEN_ID | key >> 2, kind: Kind::File }
+    }
+
+    /// Stands for an object. A chain's is that of its way from the root: two chains may be one directory.
+    pub fn key(&self, node: &Node) -> u64 {
+        let mut chain = match node {
+            Node::Handle(handle) => return self.hasher.hash_one(handle),
+            Node::Chain(chain) => chain,
+        };
+        let mut key = 0;
+        while let Some((parent, name)) = &chain.parent {
+            key = self.hasher.hash_one((key, name));
+            match parent {
+                Node::Chain(up) => chain = up,
+                Node::Handle(handle) => return self.hasher.hash_one((key, handle)),
+            }
+        }
+        key
+    }
+
+    /// Stands for a name in a directory.
+    pub fn name_key(&self, dir: &Node, name: &Name) -> u64 {
+        self.hasher.hash_one((self.key(dir), name))
+    }
+
+    /// Attributes of a new object: as `change` says, else as servers do: the owner of the root for lack of a caller.
+    pub fn new_attr(&self, mount: &dyn Mount, made: Made, parent: Option<Attr>, change: &AttrChange) -> Attr {
+        let root = *self.root.get_or_init(|| {
+            let mut calls = [Call::get_attr(&mount.root())];
+            mount.perform(&mut calls);
+            calls[0].attr().ok()
+        });
+        let now = Time::now();
+        let (mode, nlink) = match made.kind {
+            Kind::Dir => (0o755, 2),
+            Kind::Symlink => (0o777, 1),
+            _ => (0o644, 1),
+        };
+        let (uid, gid, fsid) = root.map_or((0, 0, 0), |root| (root.uid, root.gid, root.fsid));
+        let mut attr = Attr {
+            kind: made.kind,
+            mode,
+            nlink,
+            uid,
+            gid,
+            size: 0,
+            used: 0,
+            rdev: (0, 0),
+            fsid,
+            fileid: made.id,
+            atime: now,
+            mtime: now,
+            ctime: now,
+        };
+        // The group, and the bit itself for directories, go down the tree.
+        let inherits = parent.is_some_and(|parent| parent.mode & 0o2000 != 0);
+        if let Some(parent) = parent.filter(|_| inherits) {
+            attr.gid = parent.gid;
+        }
+        apply(&mut attr, &AttrChange { mode: change.mode.filter(|_| made.kind != Kind::Symlink), ..*change });
+        if inherits && made.kind == Kind::Dir {
+            attr.mode |= 0o2000;
+        }
+        attr
+    }
+}
+
+/// Does to `attr` what SETATTR does.
+pub(super) fn apply(attr: &mut Attr, change: &AttrChange) {
+    let now = Time::now();
+    if let Some(size) = change.size.filter(|_| attr.kind == Kind::File) {
+        (attr.size, attr.used, attr.mtime) = (size, attr.used.min(size), now);
+    }
+    attr.mode = change.mode.map_or(attr.mode, |bits| bits & 0o7777);
+    attr.uid = change.uid.unwrap_or(attr.uid);
+    attr.gid = change.gid.unwrap_or(attr.gid);
+    for (time, set) in [(&mut attr.atime, change.atime), (&mut attr.mtime, change.mtime)] {
+        match set {
+            SetTime::Keep => {}
+            SetTime::Now => *time = now,
+            SetTime::At(at) => *time = at,
+        }
+    }
+    attr.ctime = now;
+}
+
+/// Does to `attr` what a WRITE up to `end` does.
+pub(super) fn extend(attr: &mut Attr, end: u64, bytes: u64) {
+    attr.size = attr.size.max(end);
+    attr.used = attr.used.saturating_add(bytes).min(attr.size);
+    attr.mtime = Time::now();
+    attr.ctime = attr.mtime;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_bounded_and_keeps_the_latest() {
+        let mut memo = Memo::new(100);
+        for i in 0..10_000 {
+            memo.insert(i, i);
+            assert!(memo.len() <= 200);
+            assert!((i.saturating_sub(99)..=i).all(|j| memo.get(j) == Some(&j)));
+            assert_eq!(memo.forgot, i >= 200);
+        }
+    }
+
+    #[test]
+    fn a_handle_tells_the_object_and_no_other_world_takes_it() {
+        let (world, other) = (World::new(10), World::new(10));
+        for kind in KINDS {
+            let made = world.new_made(kind);
+            assert_eq!(world.made(&world.node(made)), Some(made));
+            assert_eq!(other.made(&world.node(made)), None);
+        }
+        assert_eq!(world.made(&Node::root_chain(0)), None);
+        assert_eq!(world.made(&Node::Handle(Handle::new(&world.mark).unwrap())), None);
+    }
+
+    #[test]
+    fn two_chains_of_one_way_are_one_directory() {
+        let world = World::new(10);
+        let Node::Chain(root) = Node::root_chain(0) else { panic!("a chain") };
+        let way = |names: [&[u8]; 2]| {
+            names.iter().fold(Node::Chain(root.clone()), |dir, name| {
+                let Node::Chain(dir) = &dir else { panic!("a chain") };
+                Node::child(dir, Name::new(name).unwrap())
+            })
+        };
+        assert_eq!(world.key(&way([b"a", b"b"])), world.key(&way([b"a", b"b"])));
+        assert_ne!(world.key(&way([b"a", b"b"])), world.key(&way([b"b", b"a"])));
+    }
+}

@@ -1,0 +1,123 @@
+//! What NFSv3 has no procedure for and a local file system can do; named as NFSv4.2 names it (RFC 7862, RFC 8276). A mount
+//! whose limits do not announce it answers `NotSupp`.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::base::{Proc, Status};
+
+use super::call::{Out, PENDING};
+use super::{Call, Node, Op};
+
+/// How GETXATTR and REMOVEXATTR end when the object has no such attribute: NFS4ERR_NOXATTR (RFC 8276), ENODATA on Linux.
+pub const NO_XATTR: Status = Status::Errno(61);
+
+/// Which of these a mount can do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extras {
+    /// SEEK tells data from holes.
+    pub holes: bool,
+    /// COPY from files that a mount of the same kind has lent.
+    pub copies: bool,
+    /// Extended attributes, and ACLs as `system.posix_acl_access` and `system.posix_acl_default`.
+    pub xattrs: bool,
+    /// What is read back may come from this host's memory until IO_ADVISE has it dropped.
+    pub caches: bool,
+}
+
+impl Extras {
+    /// What both can do, and what either keeps in memory.
+    pub fn and(self, other: Extras) -> Extras {
+        Extras {
+            holes: self.holes && other.holes,
+            copies: self.copies && other.copies,
+            xattrs: self.xattrs && other.xattrs,
+            caches: self.caches || other.caches,
+        }
+    }
+}
+
+/// What SEEK looks for (RFC 7862 15.11, data_content4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the RFC's
+pub enum Sought {
+    Data,
+    Hole,
+}
+
+/// A file of one mount, open for another mount of the same kind to copy from.
+#[derive(Clone)]
+pub struct Lent(pub Arc<dyn Any + Send + Sync>);
+
+impl fmt::Debug for Lent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Lent")
+    }
+}
+
+/// The work of a call beyond NFSv3.
+#[derive(Debug)]
+#[allow(missing_docs)] // the arguments are the RFCs'
+pub enum Beyond<'a> {
+    /// The first data or hole at or after `offset`; the file's end is a hole. `NxIo` when there is none, also for a hole
+    /// from the file's end on. What is data is the storage's to say: zeros may be either.
+    Seek { node: Node, offset: u64, what: Sought, out: Out<u64> },
+    /// Copies up to `count` bytes of `from`, shared where the file system can; `out` is how many, 0 at the end of `from`.
+    /// Written as by an UNSTABLE WRITE: COMMIT makes it safe. `NotSupp` where this pair cannot.
+    Copy { from: Lent, from_offset: u64, node: Node, offset: u64, count: u64, out: Out<u64> },
+    /// This host forgets what it holds of the file in memory (IO_ADVISE4_DONTNEED), so that READ asks the storage. Data
+    /// not yet there is sent first, and the error of that reported.
+    IoAdvise { node: Node, out: Out<()> },
+    /// The names of the attributes that a caller may read, `system.posix_acl_*` among them, sorted. As the other three: of
+    /// the object itself, also when it is a symlink.
+    ListXattrs { node: Node, out: Out<Vec<Vec<u8>>> },
+    /// An attribute's value; `NO_XATTR` when there is none of that name.
+    GetXattr { node: Node, name: &'a [u8], out: Out<Vec<u8>> },
+    /// Makes an attribute or gives it another value.
+    SetXattr { node: Node, name: &'a [u8], value: &'a [u8], out: Out<()> },
+    /// Takes an attribute away; `NO_XATTR` when there is none of that name.
+    RemoveXattr { node: Node, name: &'a [u8], out: Out<()> },
+}
+
+impl Beyond<'_> {
+    /// The operation this is.
+    pub fn proc(&self) -> Proc {
+        match self {
+            Beyond::Seek { .. } => Proc::Seek,
+            Beyond::Copy { .. } => Proc::Copy,
+            Beyond::IoAdvise { .. } => Proc::IoAdvise,
+            Beyond::ListXattrs { .. } => Proc::ListXattrs,
+            Beyond::GetXattr { .. } => Proc::GetXattr,
+            Beyond::SetXattr { .. } => Proc::SetXattr,
+            Beyond::RemoveXattr { .. } => Proc::RemoveXattr,
+        }
+    }
+}
+
+/// One constructor for each operation, with the outcome pending.
+#[allow(missing_docs)] // the operations are described at `Beyond`
+impl<'a> Call<'a> {
+    pub fn seek(node: &Node, offset: u64, what: Sought) -> Self {
+        Op::Beyond(Beyond::Seek { node: node.clone(), offset, what, out: Err(PENDING) }).into()
+    }
+    pub fn copy(from: &Lent, from_offset: u64, node: &Node, offset: u64, count: u64) -> Self {
+        let (from, node) = (from.clone(), node.clone());
+        Op::Beyond(Beyond::Copy { from, from_offset, node, offset, count, out: Err(PENDING) }).into()
+    }
+    pub fn io_advise(node: &Node) -> Self {
+        Op::Beyond(Beyond::IoAdvise { node: node.clone(), out: Err(PENDING) }).into()
+    }
+    pub fn list_xattrs(node: &Node) -> Self {
+        Op::Beyond(Beyond::ListXattrs { node: node.clone(), out: Err(PENDING) }).into()
+    }
+    pub fn get_xattr(node: &Node, name: &'a [u8]) -> Self {
+        Op::Beyond(Beyond::GetXattr { node: node.clone(), name, out: Err(PENDING) }).into()
+    }
+    pub fn set_xattr(node: &Node, name: &'a [u8], value: &'a [u8]) -> Self {
+        Op::Beyond(Beyond::SetXattr { node: node.clone(), name, value, out: Err(PENDING) }).into()
+    }
+    pub fn remove_xattr(node: &Node, name: &'a [u8]) -> Self {
+        Op::Beyond(Beyond::RemoveXattr { node: node.clone(), name, out: Err(PENDING) }).into()
+    }
+}

@@ -1,0 +1,198 @@
+//! A sync of a small tree in which the k-th call of one side fails, for each k: nothing hangs, what failed is named, what the
+//! source has is never deleted, nothing looks complete that is not, and the same command without the fault puts all right.
+
+#![allow(clippy::unwrap_used)] // also in the helpers of tests
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use parfs::base::Status;
+use parfs::jobs::copy::{Options, Verify};
+use parfs::mounts::MemoryMount;
+use parfs::storage::faults::Which;
+use parfs::storage::{AttrChange, Call, Faults, Kind, Mount, Op, Special, Tap, Tapped};
+
+use crate::ask::Ask;
+use crate::copies::{Ran, crew, run, sync, volume};
+use crate::nasty::{past, put, set, set_time};
+use crate::random::Random;
+use crate::tree::{Tree, assert_same, dump};
+
+/// One of everything, some of it not new to the target.
+fn source() -> Arc<dyn Mount> {
+    let mount = MemoryMount::new();
+    let root = mount.root();
+    let mut random = Random(1);
+    for (i, at) in ["a", "b", "c"].into_iter().enumerate() {
+        let dir = mount.dir(&root, at);
+        for (j, bytes) in [0, 1, 5000, 70_000].into_iter().enumerate() {
+            let file = mount.file(&dir, format!("f{j}"), b"");
+            put(&mount, &file, 0, &random.bytes(bytes));
+            set_time(&mount, &file, past((10 * i + j) as i64));
+        }
+        let link = mount.symlink(&dir, "link", b"somewhere").unwrap().node;
+        set_time(&mount, &link, past(40));
+        let fifo = mount.mknod(&dir, "fifo", Special::Fifo, AttrChange { mode: Some(0o600), ..Default::default() });
+        set_time(&mount, &fifo.unwrap().node, past(41));
+    }
+    let a = mount.lookup(&root, "a").unwrap().node;
+    let deep = mount.dir(&a, "deep");
+    let big = mount.file(&deep, "big", b"");
+    put(&mount, &big, 0, &random.bytes((3 << 20) + 17));
+    put(&mount, &big, 6 << 20, &random.bytes(10));
+    set_time(&mount, &big, past(50));
+    mount.link(&big, &a, "big once more").unwrap();
+    set(&mount, &mount.lookup(&a, "f1").unwrap().node, AttrChange { mode: Some(0o4711), ..Default::default() });
+    for (i, way) in ["deep", "a", "b", "c"].into_iter().enumerate() {
+        let dir = if way == "deep" { &deep } else { &mount.lookup(&root, way).unwrap().node };
+        set_time(&mount, dir, past(60 + i as i64));
+    }
+    set_time(&mount, &root, past(70));
+    Arc::new(mount)
+}
+
+/// What the target has before: some of it equal, some changed, some of another type, some to be deleted.
+fn target() -> Arc<dyn Mount> {
+    let mount: Arc<dyn Mount> = Arc::new(MemoryMount::new());
+    run(&volume(vec![source()]), &volume(vec![mount.clone()]), &sync(), &crew(1, 1)).clean();
+    let root = mount.root();
+    let [a, b, c] = ["a", "b", "c"].map(|at| mount.lookup(&root, at).unwrap().node);
+    for at in ["f0", "f1", "f2", "f3", "link", "fifo"] {
+        mount.remove(&c, at).unwrap();
+    }
+    mount.rmdir(&root, "c").unwrap();
+    mount.file(&root, "c", b"a file where a directory should be");
+    mount.remove(&b, "f2").unwrap();
+    let dir = mount.dir(&b, "f2");
+    mount.file(&dir, "in the way", b"x");
+    mount.remove(&a, "link").unwrap();
+    mount.symlink(&a, "link", b"elsewhere").unwrap();
+    put(&*mount, &mount.lookup(&a, "f3").unwrap().node, 0, b"changed");
+    set(&*mount, &mount.lookup(&a, "f2").unwrap().node, AttrChange { mode: Some(0o600), ..Default::default() });
+    let extra = mount.dir(&a, "extra");
+    mount.file(&extra, "gone soon", b"1");
+    mount.file(&b, "gone soon", b"2");
+    mount
+}
+
+/// Files that would pass for complete and are not.
+fn impostors(want: &Tree, is: &Tree) -> Vec<String> {
+    let file = |object: &&crate::tree::Object| object.kind == Kind::File;
+    let pairs = want.iter().filter_map(|(path, object)| Some((path, object, is.get(path)?)));
+    let same = pairs.filter(|(_, a, b)| file(a) && file(b) && (a.size, a.mtime) == (b.size, b.mtime));
+    same.filter(|(_, a, b)| a.hash != b.hash).map(|(path, ..)| path.clone()).collect()
+}
+
+/// Sees what is deleted after a call failed; not what makes room where the source has another kind of object.
+struct Watch {
+    faults: Arc<Faults>,
+    deleted: Mutex<Vec<String>>,
+}
+
+impl Tap for Watch {
+    fn admit(&self, call: &Call<'_>) -> Result<(), Status> {
+        if let Op::Remove { name, .. } | Op::RmDir { name, .. } = &call.op
+            && self.faults.failed() > 0
+            && ["gone soon", "extra"].contains(&name.to_string().as_str())
+        {
+            self.deleted.lock().unwrap().push(name.to_string());
+        }
+        Ok(())
+    }
+}
+
+/// One run in which call `k` of one side fails.
+struct Fault {
+    on_source: bool,
+    k: u64,
+    status: Status,
+}
+
+impl Fault {
+    /// Runs; what the fault saw, what was said, and what was deleted after it.
+    fn run(
+        &self,
+        target: &Arc<dyn Mount>,
+        options: &Options,
+        shape: (usize, usize),
+    ) -> (Arc<Faults>, Ran, Vec<String>) {
+        let faults = Arc::new(Faults::new(Which::Nth(self.k, None), self.status));
+        let watch = Arc::new(Watch { faults: faults.clone(), deleted: Mutex::default() });
+        let tapped = |mount: Arc<dyn Mount>, fails: bool| -> Arc<dyn Mount> {
+            let fault: Option<Arc<dyn Tap>> = fails.then_some(faults.clone());
+            let watch: Arc<dyn Tap> = watch.clone();
+            Arc::new(Tapped::new(mount, fault.into_iter().chain([watch]).collect()))
+        };
+        let (from, to) = (tapped(source(), self.on_source), tapped(target.clone(), !self.on_source));
+        let ran = run(&volume(vec![from]), &volume(vec![to]), options, &crew(shape.0, shape.1));
+        let deleted = std::mem::take(&mut *watch.deleted.lock().unwrap());
+        (faults, ran, deleted)
+    }
+}
+
+fn sweep(options: &Options, shape: (usize, usize), status: Status) {
+    let want = dump(&*source());
+    let before = dump(&*target());
+    let mut wrong = Vec::new();
+    for on_source in [true, false] {
+        for k in 0.. {
+            let target = target();
+            let (faults, ran, deleted) = Fault { on_source, k, status }.run(&target, options, shape);
+            if faults.failed() == 0 {
+                assert!(k > 20, "a run has more calls than {k}");
+                assert_same(&want, &dump(&*target), "without a fault");
+                break;
+            }
+            let side = if on_source { "source" } else { "target" };
+            let context = format!("{side} call {k}, {status:?}, atomic {}, {shape:?}", options.atomic);
+            let is = dump(&*target);
+            let mut judge = |good: bool, what: &str| {
+                if !good {
+                    wrong.push(format!("{context}: {what}; said {:?}, did {:?}", ran.failures, ran.deeds));
+                }
+            };
+            let complete = crate::tree::differences(&want, &is).is_empty();
+            judge(complete || !ran.failures.is_empty(), "a failure that nobody was told of");
+            judge(impostors(&want, &is).is_empty(), "a file looks complete and is not");
+            let lost: BTreeSet<&String> =
+                before.keys().filter(|path| want.contains_key(*path) && !is.contains_key(*path)).collect();
+            // What is being replaced is gone for a moment, and stays so when that moment fails.
+            let replaced =
+                |path: &String| before[path].kind != want[path].kind || before[path].target != want[path].target;
+            judge(lost.iter().all(|path| replaced(path)), "something was lost that the source has");
+            // Other lanes may be deleting at the very moment.
+            if on_source && !ran.failures.is_empty() && shape == (1, 1) {
+                judge(deleted.is_empty(), &format!("deleted after the source failed: {deleted:?}"));
+            }
+            let again = run(&volume(vec![source()]), &volume(vec![target.clone()]), options, &crew(shape.0, shape.1));
+            judge(again.failures.is_empty(), "the run after it fails");
+            let found = crate::tree::differences(&want, &dump(&*target));
+            judge(found.is_empty(), &format!("the run after it leaves {found:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} things went wrong\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn any_call_may_fail() {
+    for shape in [(1, 1), (4, 4)] {
+        sweep(&sync(), shape, Status::Io);
+    }
+}
+
+#[test]
+fn any_call_may_fail_with_temporary_names() {
+    sweep(&Options { atomic: true, ..sync() }, (4, 4), Status::Io);
+}
+
+#[test]
+fn any_call_may_fail_while_what_was_written_is_read_back() {
+    sweep(&Options { verify: Verify::Written, ..sync() }, (1, 4), Status::Io);
+}
+
+#[test]
+fn any_object_may_be_gone_or_refused() {
+    for status in [Status::Access, Status::Stale, Status::NoSpc] {
+        sweep(&sync(), (2, 2), status);
+    }
+}
