@@ -142,10 +142,11 @@ fn go_on(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) {
         unknown = join.take_source();
     }
     if join.is_over() && !join.lossy && !dir.is_broken() {
-        let extras = join.take_extras();
-        if ctx.compares() || ctx.options.delete.is_some() {
-            *dir.extras() = extras;
+        let mut extras = join.take_extras();
+        if !ctx.compares() && ctx.options.delete.is_none() {
+            extras.retain(|entry| ctx.options.atomic && make::is_aside(&entry.name));
         }
+        *dir.extras() = extras;
     }
     let freed = join.counted - join.held();
     join.counted -= freed;
@@ -199,7 +200,7 @@ fn is_plainly_equal(ctx: &Ctx<'_>, name: &Name, attr: &Attr, at: &At) -> bool {
         && !ctx.xattrs
         && !ctx.compares()
         && ctx.options.compare != Compare::Bytes
-        && !(ctx.options.atomic && make::is_aside(name))
+        && (!ctx.options.atomic || !make::is_aside(name))
         && decide::verdict(ctx.options, attr, there) == Verdict::Equal
 }
 
