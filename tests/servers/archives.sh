@@ -121,6 +121,7 @@ make_archives() {
     for format in gnu pax; do
         tar --format=$format -cf "$to/gnutar-$format-long.tar" -C "$trees" long
     done
+    # shellcheck disable=SC2129
     bsdtar --format ustar -cf "$to/bsdtar-ustar-odd.tar" -C "$trees" odd 2>>"$(log bsdtar)"
     bsdtar --format gnutar -cf "$to/bsdtar-gnu-odd.tar" -C "$trees" odd long 2>>"$(log bsdtar)"
     bsdtar --format pax -cf "$to/bsdtar-pax-odd.tar" -C "$trees" odd long 2>>"$(log bsdtar)"

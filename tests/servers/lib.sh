@@ -51,7 +51,8 @@ first_difference() {
 # manifest DIR: everything about a tree that an extraction must reproduce, one line for each object, sorted: path, type,
 # mode, owner, mtime to the nanosecond, link count, symlink target; size of what has one; device numbers; the first
 # name (in byte order) of each group of hard links; and the bytes of each file. The root itself is left out: it was
-# there before the extraction. A directory's size and link count are its file system's affair.
+# there before the extraction. A directory's size and link count are its file system's affair. Files below 14 levels are
+# read from their own directory, because their path may be longer than PATH_MAX.
 manifest() {
     (
         cd "$1" || exit 1
@@ -67,7 +68,8 @@ manifest() {
                 : "${first[$inode]:=$path}"
                 printf '%s same as %s\n' "$path" "${first[$inode]}"
             done
-        find . -mindepth 1 -type f -print0 | sort -z | xargs -0 -r sha256sum -z | tr '\n\0' '\1\n'
+        find . -mindepth 1 -maxdepth 14 -type f -print0 | sort -z | xargs -0 -r sha256sum -z | tr '\n\0' '\1\n'
+        find . -mindepth 15 -type f -execdir sha256sum -z {} \; | tr '\n\0' '\1\n'
     )
 }
 

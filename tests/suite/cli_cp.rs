@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use parfs::base::hash::mix;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -180,6 +182,49 @@ fn what_is_there_is_compared_as_asked() {
 }
 
 #[test]
+fn complete_files_with_several_names_get_all_of_them() {
+    let bench = Bench::new();
+    let tree = plant(&bench, "s");
+    for name in ["b.link", "sub/deep/a.link"] {
+        fs::hard_link(tree.join("a.txt"), tree.join(name)).unwrap();
+    }
+    bench.run_as("parcp --atomic s d").ok();
+    same(&bench, "s", "d");
+    fs::write(tree.join("a.txt"), "now another").unwrap();
+    bench.run_as("parcp --atomic s d").ok();
+    same(&bench, "s", "d");
+    // A run was killed over one of the names, and this one begins with another: what was left goes.
+    let names = ["a.txt", "b.link", "sub/deep/a.link"];
+    for name in names {
+        let at = bench.path("d").join(name);
+        fs::remove_file(&at).unwrap();
+        let hash = at.file_name().unwrap().as_bytes().iter().fold(0, |hash, byte| mix(hash ^ u64::from(*byte)));
+        fs::write(at.with_file_name(format!(".parfs.{hash:016x}")), "a part").unwrap();
+    }
+    bench.run_as("parcp --atomic s d").ok();
+    same(&bench, "s", "d");
+}
+
+#[test]
+fn a_directory_that_shuts_its_owner_out_is_filled_and_is_nothing_to_tell_when_equal() {
+    let bench = Bench::new();
+    let tree = plant(&bench, "s");
+    let mode = |mode| fs::set_permissions(tree.join("sub"), fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o555);
+    bench.run_as("parcp s d").ok();
+    let ran = bench.run_as("parcp -v s d").ok();
+    assert_eq!(ran.stdout, "");
+    mode(0o755);
+    fs::write(tree.join("sub/more"), "more").unwrap();
+    mode(0o555);
+    bench.run_as("parcp s d").ok();
+    same(&bench, "s", "d");
+    // So that they can be removed.
+    mode(0o755);
+    fs::set_permissions(bench.path("d/sub"), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
 fn modes_and_times_are_the_sources_unless_they_are_to_be_new() {
     for (flags, mode, is_old) in
         [("", 0o666, true), ("--no-preserve=mode,timestamps", 0o640, false), ("--no-preserve=mode -p", 0o666, true)]
@@ -272,7 +317,7 @@ fn deeds_and_costs_are_told_where_they_are_asked_for() {
         assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
     }
     let ran = bench.run_as("parcp --stats --info=progress2 s d").ok();
-    assert!(ran.stdout.is_empty() && ran.stderr.contains("5 equal"), "{ran:?}");
+    assert!(ran.stdout.is_empty() && ran.stderr.contains("8 equal"), "{ran:?}");
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     Ran::of(bench.command_as("parcp", ["-v", "s", "e"]).stdout(writer).output().unwrap()).ok();

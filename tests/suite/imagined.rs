@@ -60,6 +60,8 @@ impl Plan {
 /// The tree as a mount.
 pub struct Imagined {
     plan: Plan,
+    /// Each is a file system of its own.
+    fsid: u64,
     /// Entries of each directory that were not removed yet: RMDIR of a directory that is not empty must fail.
     left: Vec<AtomicU32>,
     calls: [AtomicU64; Proc::COUNT],
@@ -77,9 +79,11 @@ const FILE_BYTES: u64 = 100;
 impl Imagined {
     /// The tree of this plan.
     pub fn new(plan: Plan) -> Imagined {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         let count = |dir| u32::try_from(plan.dirs_in(dir) + plan.files_in(dir)).expect("entries that fit 32 bits");
         Imagined {
             plan,
+            fsid: NEXT.fetch_add(1, Ordering::Relaxed),
             left: (0..plan.dirs).map(|dir| AtomicU32::new(count(dir))).collect(),
             calls: [const { AtomicU64::new(0) }; Proc::COUNT],
             failed: AtomicU64::new(0),
@@ -114,7 +118,7 @@ impl Imagined {
         }
     }
 
-    fn attr((dir, file): (u64, u64)) -> Attr {
+    fn attr(&self, (dir, file): (u64, u64)) -> Attr {
         let time = Time { secs: 1_700_000_000, nanos: 5 };
         let is_dir = file == ITSELF;
         Attr {
@@ -126,7 +130,7 @@ impl Imagined {
             size: FILE_BYTES,
             used: FILE_BYTES,
             rdev: (0, 0),
-            fsid: 1,
+            fsid: self.fsid,
             fileid: dir << 32 | (file & 0xffff_ffff),
             atime: time,
             mtime: time,
@@ -169,7 +173,7 @@ impl Imagined {
 
     fn found(&self, dir: &Node, name: &Name) -> Result<Found, Status> {
         let place = self.named(dir, name)?;
-        Ok(Found { node: Imagined::node(place.0, place.1), attr: Some(Imagined::attr(place)) })
+        Ok(Found { node: Imagined::node(place.0, place.1), attr: Some(self.attr(place)) })
     }
 
     fn page(&self, dir: &Node, from: Cookie, bytes_max: u32) -> Result<Page, Status> {
@@ -181,7 +185,7 @@ impl Imagined {
         let entries = (from.position..end)
             .map(|at| {
                 let (name, place) = self.entry(dir, if self.plan.reverse { all - 1 - at } else { at });
-                let attr = Imagined::attr(place);
+                let attr = self.attr(place);
                 let node = Some(Imagined::node(place.0, place.1));
                 let (fileid, position) = (attr.fileid, at + 1);
                 Entry { name, fileid, position, node, attr: Some(attr), kind: Some(attr.kind) }
@@ -205,7 +209,7 @@ impl Imagined {
     fn serve(&self, op: &mut Op<'_>) {
         let gone = |_: &AttrChange| Ok(None);
         match op {
-            Op::GetAttr { node, out } => *out = Imagined::place(node).map(Imagined::attr),
+            Op::GetAttr { node, out } => *out = Imagined::place(node).map(|place| self.attr(place)),
             Op::SetAttr { change, out, .. } => *out = gone(change),
             Op::Lookup { dir, name, out } => {
                 *out = if self.plan.empty { Err(Status::NoEnt) } else { self.found(dir, name) };
@@ -214,7 +218,7 @@ impl Imagined {
                 let len = FILE_BYTES.saturating_sub(*offset).min(u64::from(*count));
                 buf.clear();
                 buf.resize(len as usize, b'x');
-                *attr = Imagined::place(node).map(Imagined::attr).ok();
+                *attr = Imagined::place(node).map(|place| self.attr(place)).ok();
                 *out = Ok(*offset + len >= FILE_BYTES);
             }
             Op::Write { data, out, .. } => {

@@ -23,6 +23,7 @@ mod faults;
 mod golden;
 mod hostile;
 mod imagined;
+mod memory;
 mod model;
 mod nasty;
 mod network;

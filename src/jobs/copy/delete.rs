@@ -14,6 +14,7 @@ use super::super::remove::{Met, Root, Task as RemoveTask};
 use super::batch::{self, Known};
 use super::ctx::{Ctx, NO_PROGRESS, On, Trouble, add};
 use super::dir::Dir;
+use super::join::Alone;
 use super::task::{At, Object, Task};
 
 /// Names confirmed by one task.
@@ -31,7 +32,7 @@ pub(super) enum Tag {
 /// A task of removal.
 pub(super) enum Removal {
     /// Names that the target alone has.
-    Extras(Arc<Dir>, Vec<Entry>),
+    Extras(Arc<Dir>, Vec<Alone>),
     /// The target's directory is listed for such names, for they were too many to be kept.
     List(Arc<Dir>, Cookie),
     /// The engine's.
@@ -136,7 +137,7 @@ fn settle(ctx: &Ctx<'_>, next: Vec<Due<RemoveTask<Tag>>>, finished: Vec<(Tag, bo
 }
 
 /// Removes the names that the source says once more it does not have.
-fn confirm(ctx: &Ctx<'_>, dir: &Arc<Dir>, entries: Vec<Entry>, due: &mut Vec<Due<Task>>) {
+fn confirm(ctx: &Ctx<'_>, dir: &Arc<Dir>, entries: Vec<Alone>, due: &mut Vec<Due<Task>>) {
     let route = ctx.source.route();
     let mut calls: Vec<Call<'_>> = entries.iter().map(|entry| Call::lookup(&dir.source, &entry.name)).collect();
     ctx.source.perform(route, &mut calls);
@@ -195,7 +196,7 @@ fn list(ctx: &Ctx<'_>, dir: &Arc<Dir>, from: Cookie, due: &mut Vec<Due<Task>>) {
         }
         Ok(page) => {
             let excluded = ctx.options.delete.is_some_and(|delete| delete.excluded);
-            let mut entries = page.entries;
+            let mut entries: Vec<Alone> = page.entries.into_iter().map(Box::new).collect();
             entries.retain(|entry| {
                 !ctx.is_snapshot(On::Target, dir, &entry.name) && (excluded || ctx.allows(dir, &entry.name))
             });

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use crate::base::Name;
 use crate::crew::Due;
-use crate::storage::{Attr, Entry, Node};
+use crate::storage::{Attr, Node};
 
-use super::join::Join;
+use super::join::{Alone, Join};
 use super::task::{At, Task};
 
 /// The target's directory.
@@ -44,7 +44,7 @@ pub(super) struct Dir {
     partial: bool,
     listing: Mutex<Join>,
     /// What the target alone has.
-    extras: Mutex<Vec<Entry>>,
+    extras: Mutex<Vec<Alone>>,
     /// The extras were dealt with.
     swept: AtomicBool,
 }
@@ -119,7 +119,7 @@ impl Dir {
         self.listing.lock().expect("nothing panics while it holds a listing")
     }
 
-    pub fn extras(&self) -> MutexGuard<'_, Vec<Entry>> {
+    pub fn extras(&self) -> MutexGuard<'_, Vec<Alone>> {
         self.extras.lock().expect("nothing panics while it holds the extras")
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use crate::base::{Proc, Status};
 use crate::crew::Due;
-use crate::storage::{Attr, AttrChange, Call, Kind, Node, Route, SetTime};
+use crate::storage::{Attr, AttrChange, Call, Kind, Node, Op, Route, SetTime};
 
 use super::ctx::{Ctx, On, Trouble, add};
 use super::decide;
@@ -130,7 +130,7 @@ fn use_existing(ctx: &Ctx<'_>, route: Route, dir: &Arc<Dir>, node: Node, attr: A
         dir.set_made(Made { node, was: Some(attr), opened: false, owner_refused: false, inherits: false });
         return;
     }
-    let opened = !ctx.options.privileged && attr.mode & 0o300 != 0o300;
+    let opened = attr.mode & 0o700 != 0o700 && !may_fill(ctx, route, &node);
     if opened {
         // If this is refused, so is what follows, and that is reported.
         let change = AttrChange { mode: Some(attr.mode | 0o700), ..AttrChange::default() };
@@ -138,6 +138,14 @@ fn use_existing(ctx: &Ctx<'_>, route: Route, dir: &Arc<Dir>, node: Node, attr: A
     }
     let inherits = ctx.xattrs && xattrs::has_default_acl(ctx, route, &node);
     dir.set_made(Made { node, was: Some(attr), opened, owner_refused: false, inherits });
+}
+
+/// True when the caller may list and change the directory whatever its mode says, as root mostly may; only the server knows.
+fn may_fill(ctx: &Ctx<'_>, route: Route, node: &Node) -> bool {
+    /// READ, LOOKUP, MODIFY, EXTEND and DELETE of RFC 1813 3.3.4.
+    const ALL: u32 = 0x1f;
+    let answer = ctx.target.one(route, Call::access(node, ALL));
+    matches!(answer.op, Op::Access { out: Ok(granted), .. } if granted & ALL == ALL)
 }
 
 fn touch_parent(dir: &Dir) {
@@ -211,7 +219,12 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
     let mut calls: Vec<Call<'_>> = Vec::new();
     for dir in &over {
         let carried = carry_xattrs(ctx, route, dir);
-        if let Some(change) = last_change(ctx, dir) {
+        let change = last_change(ctx, dir);
+        let existed = dir.entered().is_some_and(|made| made.was.is_some());
+        if change.is_none() && !carried && existed && !ctx.later && !dir.is_partial() {
+            add(&ctx.counts.unchanged, 1);
+        }
+        if let Some(change) = change {
             calls.push(Call::set_attr(&dir.made().node, change));
             setting.push(dir);
         } else if carried {
@@ -225,7 +238,7 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
         match status {
             Ok(refused) if refused || dir.made().owner_refused => ctx.fail(dir, None, owner_refused()),
             Ok(_) => {
-                if !dir.is_fresh() && !dir.is_touched() {
+                if !dir.is_fresh() && !dir.is_touched() && !is_as_it_was(ctx, dir) {
                     add(&ctx.counts.attributes, 1);
                     ctx.tell(Deed::Attributes, dir, None);
                 }
@@ -255,12 +268,16 @@ fn carry_xattrs(ctx: &Ctx<'_>, route: Route, dir: &Dir) -> bool {
     xattrs::carry(ctx, route, (&dir.source, &made.node), unclean, (dir, None))
 }
 
+/// True when all that was set on the directory is the mode that it had before it was opened.
+fn is_as_it_was(ctx: &Ctx<'_>, dir: &Dir) -> bool {
+    let differs = |was: &Attr| !dir.is_partial() && !decide::change(ctx.options, &dir.attr, was).is_empty();
+    dir.entered().is_some_and(|made| made.opened && !made.was.as_ref().is_some_and(differs))
+}
+
 /// How a SETATTR ended; one that was refused for its owner alone is done without it, and true says so.
 pub(super) fn owner_aside(ctx: &Ctx<'_>, route: Route, call: &Call<'_>, is_dir: bool) -> Result<bool, Status> {
     match (&call.op, call.status()) {
-        (crate::storage::Op::SetAttr { node, change, .. }, Err(Status::Perm))
-            if change.uid.is_some() || change.gid.is_some() =>
-        {
+        (Op::SetAttr { node, change, .. }, Err(Status::Perm)) if change.uid.is_some() || change.gid.is_some() => {
             let mode = change.mode.map(|mode| if is_dir { mode } else { mode & !decide::SET_ID });
             let rest = AttrChange { mode, uid: None, gid: None, ..*change };
             ctx.target.one(route, Call::set_attr(node, rest)).status().map(|()| true)

@@ -6,6 +6,12 @@ use std::collections::HashMap;
 use crate::base::Name;
 use crate::storage::{Cookie, Entry};
 
+/// Names to be looked up that become tasks at once: more than a page brings, so that they do not pile up.
+const LOOKED_UP_MAX: usize = 1024;
+
+/// An entry seen on one side only; in a box, for tables are larger than what is in them.
+pub(super) type Alone = Box<Entry>;
+
 /// The listings of one directory on both sides.
 #[derive(Debug, Default)]
 pub(super) struct Join {
@@ -13,6 +19,8 @@ pub(super) struct Join {
     pub target: Listing,
     /// Names of the target were forgotten: what the source alone has must be looked up.
     pub lossy: bool,
+    /// Names of the source that are to be looked up before it is listed on: taken by the page, for each becomes a task.
+    unknown: Vec<Alone>,
     /// Names that the run's sum counts for this directory.
     pub counted: usize,
 }
@@ -26,7 +34,7 @@ pub(super) struct Listing {
     pub restarts: u8,
     /// Not seen on the other side yet. Boxed: a table of entries as they are (256 bytes) is half empty after it has grown,
     /// and for a moment there twice. So a name held costs some 350 bytes rather than 700.
-    alone: HashMap<Name, Box<Entry>>,
+    alone: HashMap<Name, Alone>,
 }
 
 /// A name of the source and what the target has under it.
@@ -73,34 +81,41 @@ impl Join {
     }
 
     pub fn is_over(&self) -> bool {
-        self.source.end && self.target.end
+        self.source.end && self.target.end && self.unknown.is_empty()
+    }
+
+    /// True while the listings are to wait for the names that are looked up.
+    pub fn rests(&self) -> bool {
+        !self.unknown.is_empty()
     }
 
     /// Names held.
     pub fn held(&self) -> usize {
-        self.source.alone.len() + self.target.alone.len()
+        self.source.alone.len() + self.target.alone.len() + self.unknown.len()
     }
 
-    /// Forgets all that is held, to save memory; gives the source's names, which have to be looked up.
-    pub fn forget(&mut self) -> Vec<Entry> {
+    /// Forgets what the target has, to save memory, and lists it no further; what the source has must be looked up.
+    pub fn forget(&mut self) {
         self.lossy = true;
+        self.target.end = true;
         self.target.alone = HashMap::new();
-        values(&mut self.source.alone)
     }
 
-    /// What the source alone has, when the target could not tell; to be looked up.
+    /// What the source alone has, when the target could not tell; to be looked up. A page of it at a time.
     pub fn take_source(&mut self) -> Vec<Entry> {
-        values(&mut self.source.alone)
+        self.unknown.extend(std::mem::take(&mut self.source.alone).into_values());
+        let from = self.unknown.len().saturating_sub(LOOKED_UP_MAX);
+        let some = self.unknown.drain(from..).map(|entry| *entry).collect();
+        if self.unknown.is_empty() {
+            self.unknown = Vec::new();
+        }
+        some
     }
 
     /// At the end of both listings: what the target alone has.
-    pub fn take_extras(&mut self) -> Vec<Entry> {
-        values(&mut self.target.alone)
+    pub fn take_extras(&mut self) -> Vec<Alone> {
+        std::mem::take(&mut self.target.alone).into_values().collect()
     }
-}
-
-fn values(alone: &mut HashMap<Name, Box<Entry>>) -> Vec<Entry> {
-    std::mem::take(alone).into_values().map(|entry| *entry).collect()
 }
 
 #[cfg(test)]
@@ -112,8 +127,8 @@ mod tests {
         Entry { name, fileid: 0, position: 0, node: None, attr: None, kind: None }
     }
 
-    fn names(entries: &[Entry]) -> Vec<String> {
-        let mut names: Vec<String> = entries.iter().map(|e| e.name.to_string()).collect();
+    fn names<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Vec<String> {
+        let mut names: Vec<String> = entries.into_iter().map(|e| e.name.to_string()).collect();
         names.sort();
         names
     }
@@ -138,7 +153,7 @@ mod tests {
             assert!(pairs.iter().all(|(a, b)| b.as_ref().is_none_or(|b| a.name == b.name)));
             let new: Vec<Entry> = pairs.into_iter().filter(|(_, b)| b.is_none()).map(|(a, _)| a).collect();
             assert_eq!(names(&new), ["0", "1", "2", "3", "4"]);
-            assert_eq!(names(&join.take_extras()), ["1000", "1001", "1002", "1003", "1004"]);
+            assert_eq!(names(join.take_extras().iter().map(|e| &**e)), ["1000", "1001", "1002", "1003", "1004"]);
         }
     }
 
@@ -148,10 +163,13 @@ mod tests {
         let mut pairs = Vec::new();
         join.target_entries((0..10).map(entry).collect(), &mut pairs);
         join.source_entries((100..103).map(entry).collect(), &mut pairs);
-        assert_eq!(join.forget().len(), 3);
-        join.target_ended(&mut pairs);
-        join.source_entries((0..10).map(entry).collect(), &mut pairs);
+        join.forget();
+        assert_eq!((join.held(), join.take_source().len()), (3, 3));
+        join.source_entries((0..2000).map(entry).collect(), &mut pairs);
+        join.source.end = true;
         assert!(pairs.is_empty());
-        assert_eq!((join.take_source().len(), join.take_extras().len()), (10, 0));
+        assert_eq!((join.take_source().len(), join.rests(), join.is_over()), (LOOKED_UP_MAX, true, false));
+        assert_eq!((join.take_source().len(), join.is_over()), (2000 - LOOKED_UP_MAX, true));
+        assert_eq!(join.take_extras().len(), 0);
     }
 }

@@ -70,6 +70,10 @@ fn link(ctx: &Ctx<'_>, route: Route, known: &Known, there: &Node) -> Result<(), 
         call.status().map_err(|status| (call.proc(), status))
     };
     if matches!(known.object.at, At::Absent) {
+        if ctx.options.atomic && !known.object.dir.is_fresh() {
+            // What a killed run left where this name was the first of the file; mostly there is nothing.
+            ctx.target.one(route, Call::remove(parent, &make::aside(name)));
+        }
         return one(Call::link(there, parent, name));
     }
     if ctx.options.atomic {

@@ -71,8 +71,6 @@ pub struct Options {
     pub range_bytes: u64,
     /// Mode bits taken off new objects where modes are not preserved.
     pub umask: u32,
-    /// The caller may write anywhere at the target; else directories there that shut their owner out are opened meanwhile.
-    pub privileged: bool,
     /// Multiply linked files remembered at most at once; beyond, the source is listed once more for the rest.
     /// An entry takes at most 300 bytes.
     pub links_max: usize,
@@ -96,7 +94,6 @@ impl Default for Options {
             reflink: true,
             range_bytes: 4 << 20,
             umask: 0o022,
-            privileged: false,
             links_max: 500_000,
             join_max: 200_000,
         }

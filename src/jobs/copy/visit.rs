@@ -12,7 +12,7 @@ use super::ctx::{Ctx, NO_PROGRESS, On, Trouble, add};
 use super::decide::{self, Verdict};
 use super::dir::Dir;
 use super::enter;
-use super::join::Pair;
+use super::join::{Join, Pair};
 use super::make;
 use super::task::{At, Object, Task};
 
@@ -44,8 +44,14 @@ pub(super) fn run(ctx: &Ctx<'_>, new: Vec<Arc<Dir>>, listed: Vec<Arc<Dir>>, due:
     }
 }
 
+/// Is this side to be listed on?
+fn is_open(join: &Join, on: On) -> bool {
+    let listing = if on == On::Source { &join.source } else { &join.target };
+    !listing.end && !join.rests()
+}
+
 fn list_source(ctx: &Ctx<'_>, route: Route, dirs: &[Arc<Dir>], pairs: &mut [Vec<Pair>]) {
-    let open: Vec<usize> = (0..dirs.len()).filter(|&i| !dirs[i].join().source.end).collect();
+    let open: Vec<usize> = (0..dirs.len()).filter(|&i| is_open(&dirs[i].join(), On::Source)).collect();
     let page = |dir: &Dir| Call::read_dir(&dir.source, dir.join().source.next, Want::Attributes, ctx.page_bytes());
     let mut calls: Vec<Call<'_>> = open.iter().map(|&i| page(&dirs[i])).collect();
     ctx.source.perform(route, &mut calls);
@@ -84,7 +90,7 @@ fn list_source(ctx: &Ctx<'_>, route: Route, dirs: &[Arc<Dir>], pairs: &mut [Vec<
 }
 
 fn list_target(ctx: &Ctx<'_>, route: Route, dirs: &[Arc<Dir>], pairs: &mut [Vec<Pair>]) {
-    let open: Vec<usize> = (0..dirs.len()).filter(|&i| !dirs[i].join().target.end).collect();
+    let open: Vec<usize> = (0..dirs.len()).filter(|&i| is_open(&dirs[i].join(), On::Target)).collect();
     let page = |dir: &Dir| Call::read_dir(&dir.made().node, dir.join().target.next, Want::Attributes, ctx.page_bytes());
     let mut calls: Vec<Call<'_>> = open.iter().map(|&i| page(&dirs[i])).collect();
     ctx.target.perform(route, &mut calls);
@@ -137,8 +143,9 @@ fn go_on(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) {
     ctx.joined.fetch_sub(before, Ordering::Relaxed);
     ctx.joined_most.fetch_max(held.saturating_sub(before), Ordering::Relaxed);
     if held.saturating_sub(before) > ctx.options.join_max && join.counted > 0 {
-        unknown = join.forget();
-    } else if join.lossy || join.is_over() {
+        join.forget();
+    }
+    if join.lossy || join.is_over() {
         unknown = join.take_source();
     }
     if join.is_over() && !join.lossy && !dir.is_broken() {
@@ -196,12 +203,9 @@ pub(super) fn dispatch(ctx: &Ctx<'_>, dir: &Arc<Dir>, entry: Entry, at: At, due:
 fn is_plainly_equal(ctx: &Ctx<'_>, name: &Name, attr: &Attr, at: &At) -> bool {
     let At::Present(_, there) = at else { return false };
     let linked = attr.nlink > 1 && ctx.options.preserve.hard_links;
-    !linked
-        && !ctx.xattrs
-        && !ctx.compares()
-        && ctx.options.compare != Compare::Bytes
-        && (!ctx.options.atomic || !make::is_aside(name))
-        && decide::verdict(ctx.options, attr, there) == Verdict::Equal
+    let aside = ctx.options.atomic && make::is_aside(name);
+    let looks_in = ctx.xattrs || ctx.compares() || ctx.options.compare == Compare::Bytes;
+    !linked && !aside && !looks_in && decide::verdict(ctx.options, attr, there) == Verdict::Equal
 }
 
 /// A directory of the source becomes a task.

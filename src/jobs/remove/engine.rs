@@ -119,11 +119,11 @@ pub(in crate::jobs) struct Counts {
     pub lost: AtomicBool,
 }
 
+/// Is the directory of this node, file system and file id one that stays?
+pub(in crate::jobs) type Spare<'a> = dyn Fn(&Node, u64, u64) -> bool + Sync + 'a;
+
 /// Says whether the object of a path may be removed.
 pub(in crate::jobs) type Allow<'a> = dyn Fn(&[u8]) -> bool + Sync + 'a;
-
-/// Says whether the directory of this node, file system and file id stays.
-pub(in crate::jobs) type Spare<'a> = dyn Fn(&Node, u64, u64) -> bool + Sync + 'a;
 
 /// Removes trees. The embedder's agenda hands it tasks; `step` says what they led to.
 pub(in crate::jobs) struct Engine<'a, T> {
@@ -139,7 +139,7 @@ pub(in crate::jobs) struct Engine<'a, T> {
     pub allow: Option<&'a Allow<'a>>,
     /// How many objects may still be removed; counted down before each removal, and up again when it certainly failed.
     pub may_remove: Option<&'a AtomicI64>,
-    /// Is this directory one that must stay, with all that is in it? None: there is none.
+    /// Is the directory of this node, file system and file id one that must stay, with all that is in it? None: there is none.
     pub spare: Option<&'a Spare<'a>>,
     /// The mount carries calls out one after the other.
     serial: bool,
