@@ -44,8 +44,7 @@ pub fn volume(views: Vec<Arc<dyn Mount>>) -> Volume {
 
 /// A sync: what the source lacks goes.
 pub fn sync() -> Options {
-    let privileged = rustix::process::geteuid().is_root();
-    Options { delete: Some(Delete::default()), range_bytes: 1 << 20, privileged, ..Options::default() }
+    Options { delete: Some(Delete::default()), range_bytes: 1 << 20, ..Options::default() }
 }
 
 /// Makes the root of `target` what the root of `source` is.

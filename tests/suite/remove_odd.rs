@@ -22,13 +22,13 @@ use crate::tree::dump;
 type Around = Box<dyn Fn(&dyn Mount, &mut Call<'_>) + Send + Sync>;
 
 /// A mount that carries out each call in a way of its own.
-struct Odd {
+pub struct Odd {
     mount: Arc<dyn Mount>,
     around: Around,
 }
 
 impl Odd {
-    fn new(
+    pub fn new(
         mount: &Arc<impl Mount + 'static>,
         around: impl Fn(&dyn Mount, &mut Call<'_>) + Send + Sync + 'static,
     ) -> Arc<Odd> {
@@ -54,7 +54,7 @@ impl Mount for Odd {
     }
 }
 
-fn pass(mount: &dyn Mount, call: &mut Call<'_>) {
+pub fn pass(mount: &dyn Mount, call: &mut Call<'_>) {
     mount.perform(std::slice::from_mut(call));
 }
 
@@ -296,7 +296,7 @@ fn a_directory_that_may_not_be_read() {
 }
 
 /// Everything below the directories `mnt` is on a file system of its own. With `silent` the listing says no attributes.
-fn with_mounts(memory: &Arc<MemoryMount>, silent: bool) -> Arc<Odd> {
+pub fn with_mounts(memory: &Arc<MemoryMount>, silent: bool) -> Arc<Odd> {
     let tree = dump(&**memory);
     let mut there = BTreeSet::new();
     for path in tree.keys().filter(|path| path.split('/').any(|part| part == "mnt")) {

@@ -58,6 +58,8 @@ impl High {
         let options = Options {
             older_than: older_than.map_err(Usage)?,
             one_file_system: low.manner.one_file_system,
+            // Operands are looked at one by one, before anything is removed.
+            mounts_stay: list.is_some(),
             empty_only,
             force: low.manner.force,
             select: selection(&low, list.as_ref())?,

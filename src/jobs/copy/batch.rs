@@ -38,8 +38,14 @@ pub(super) fn run(ctx: &Ctx<'_>, objects: Vec<Held>, due: &mut Vec<Due<Task>>) {
     let known = look_up_target(ctx, routes, known, due);
     let mut lists = Lists::default();
     for known in known {
+        if ctx.options.atomic && !ctx.compares() && make::is_aside(&known.object.name) {
+            let reason = "has the form of a temporary name of this program; it can be copied without --atomic, -u, -n and \
+                          --size-only, or left out";
+            give_up(ctx, known.object, Trouble::Refused(On::Target, reason.into()), due);
+            continue;
+        }
         if let Some(known) = take_role(ctx, routes, known, due) {
-            sort(ctx, known, &mut lists, due);
+            sort(ctx, routes, known, &mut lists, due);
         }
     }
     set_attributes(ctx, routes, lists.attributes, due);
@@ -93,6 +99,10 @@ fn look_up_source(ctx: &Ctx<'_>, routes: Routes, objects: Vec<Held>, due: &mut V
     for (object, answer) in unknown.into_iter().zip(answers) {
         match answer {
             Ok((node, attr)) if attr.kind == Kind::Dir => {
+                if let Some(key) = object.first {
+                    // Its other names do not wait for a directory.
+                    due.extend(ctx.links.made(key, None).into_iter().map(|waiting| Task::Object(waiting).due()));
+                }
                 visit::enter_later(ctx, &object.dir, &object.name, (node, attr), object.at.clone(), due);
                 object.dir.leave(due);
             }
@@ -130,8 +140,11 @@ fn look_up_target(ctx: &Ctx<'_>, routes: Routes, known: Vec<Known>, due: &mut Ve
 /// What an object of several names is; those that go on like any other come back.
 fn take_role(ctx: &Ctx<'_>, routes: Routes, known: Known, due: &mut Vec<Due<Task>>) -> Option<Known> {
     let Known { mut object, node, attr } = known;
-    if attr.nlink < 2 || !ctx.options.preserve.hard_links || ctx.compares() || object.first.is_some() {
+    if attr.nlink < 2 || !ctx.options.preserve.hard_links || object.first.is_some() {
         return Some(Known { object, node, attr });
+    }
+    if ctx.compares() {
+        return compare_role(ctx, Known { object, node, attr }, due);
     }
     let dir = object.dir.clone();
     object.source = Some((node.clone(), attr)); // for one that waits
@@ -154,6 +167,7 @@ fn take_role(ctx: &Ctx<'_>, routes: Routes, known: Known, due: &mut Vec<Due<Task
             });
             Some(Known { object, node, attr })
         }
+        Role::Another => Some(Known { object, node, attr }),
         Role::Parked | Role::Postponed | Role::Past => {
             dir.leave(due);
             None
@@ -161,8 +175,30 @@ fn take_role(ctx: &Ctx<'_>, routes: Routes, known: Known, due: &mut Vec<Due<Task
     }
 }
 
+/// For a comparison: is the object another name of the same file on both sides?
+fn compare_role(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) -> Option<Known> {
+    let At::Present(Some(there), is) = &known.object.at else { return Some(known) };
+    let (there, fileid) = (there.clone(), Some(is.fileid));
+    let Known { object, node, attr } = known;
+    let mut object = Some(object);
+    let role = ctx.links.meet(&attr, &mut object);
+    let object = object?; // else it waits, for no longer than it takes to say where the first one is
+    match role {
+        Role::First(key) => {
+            let waiting = ctx.links.made(key, Some((there, fileid)));
+            due.extend(waiting.into_iter().map(|waiting| Task::Object(waiting).due()));
+        }
+        Role::Other(_, first) if first != fileid => ctx.differs("hard link", &object.dir, Some(&object.name)),
+        Role::Alone => ctx.warn_once("links", || {
+            "more hard links than can be remembered; of some it was not compared which names are one file's".into()
+        }),
+        _ => {}
+    }
+    Some(Known { object, node, attr })
+}
+
 /// Finds out what is to be done.
-fn sort(ctx: &Ctx<'_>, known: Known, lists: &mut Lists, due: &mut Vec<Due<Task>>) {
+fn sort(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mut Vec<Due<Task>>) {
     let Known { object, attr, .. } = &known;
     let special = matches!(attr.kind, Kind::Char | Kind::Block | Kind::Fifo | Kind::Socket);
     if special && !ctx.options.preserve.specials {
@@ -178,7 +214,7 @@ fn sort(ctx: &Ctx<'_>, known: Known, lists: &mut Lists, due: &mut Vec<Due<Task>>
     };
     let made = Some((there.clone(), Some(is.fileid)));
     if ctx.compares() {
-        return sort_comparison(ctx, known, lists, due);
+        return sort_comparison(ctx, routes, known, lists, due);
     }
     let verdict = if object.differs { Verdict::Content } else { decide::verdict(ctx.options, attr, is) };
     match verdict {
@@ -195,14 +231,17 @@ fn sort(ctx: &Ctx<'_>, known: Known, lists: &mut Lists, due: &mut Vec<Due<Task>>
         Verdict::Replace => lists.items.push(Item::new(known)),
         Verdict::Keep => {
             add(&ctx.counts.kept, 1);
+            // Other names of the source's file are no names of something else.
+            let same = attr.kind == is.kind && attr.size == is.size && attr.mtime.may_be_kept_as(is.mtime);
+            let made = made.filter(|_| same);
             end(ctx, known.object, made, due);
         }
     }
 }
 
 /// For a comparison: tells what differs in attributes, and leaves what has content.
-fn sort_comparison(ctx: &Ctx<'_>, known: Known, lists: &mut Lists, due: &mut Vec<Due<Task>>) {
-    let Known { object, attr, .. } = &known;
+fn sort_comparison(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mut Vec<Due<Task>>) {
+    let Known { object, node, attr } = &known;
     let At::Present(_, is) = &object.at else { return };
     let differs = |what| ctx.differs(what, &object.dir, Some(&object.name));
     if attr.kind != is.kind {
@@ -218,6 +257,9 @@ fn sort_comparison(ctx: &Ctx<'_>, known: Known, lists: &mut Lists, due: &mut Vec
     }
     if ctx.options.preserve.hard_links && attr.nlink != is.nlink {
         differs("number of links");
+    }
+    if let At::Present(Some(there), _) = &object.at {
+        xattrs::compare(ctx, routes.target, (node, there), (&object.dir, Some(&object.name)));
     }
     match attr.kind {
         Kind::File => lists.bytes.push(known),
@@ -236,16 +278,16 @@ pub(super) fn set_attributes(
     objects: Vec<(Known, AttrChange)>,
     due: &mut Vec<Due<Task>>,
 ) {
+    let carry = |known: &Known, there: &Node| {
+        let place = (&*known.object.dir, Some(&known.object.name));
+        ctx.xattrs && xattrs::carry(ctx, routes.target, (&known.node, there), true, place)
+    };
     let mut setting = Vec::new();
     for (known, change) in objects {
         let At::Present(Some(there), is) = &known.object.at else { continue };
         let there = there.clone();
-        let mut carried = false;
-        if ctx.xattrs {
-            let place = (&*known.object.dir, Some(&known.object.name));
-            carried = xattrs::carry(ctx, routes.target, (&known.node, &there), true, place);
-        }
         if change.is_empty() {
+            let carried = carry(&known, &there);
             add(if carried { &ctx.counts.attributes } else { &ctx.counts.unchanged }, 1);
             let made = Some((there, Some(is.fileid)));
             end(ctx, known.object, made, due);
@@ -255,10 +297,16 @@ pub(super) fn set_attributes(
     }
     let mut calls: Vec<Call<'_>> = setting.iter().map(|(_, node, change)| Call::set_attr(node, *change)).collect();
     ctx.target.perform(routes.target, &mut calls);
-    for ((known, node, _), call) in setting.into_iter().zip(calls) {
+    let answers: Vec<_> = calls.iter().map(|call| owner_aside(ctx, routes.target, call)).collect();
+    drop(calls);
+    for ((known, node, _), answer) in setting.into_iter().zip(answers) {
+        if answer.is_ok() {
+            // After the owner: giving a file away takes its capabilities.
+            carry(&known, &node);
+        }
         let Known { object, attr, .. } = known;
         let fileid = if let At::Present(_, is) = &object.at { Some(is.fileid) } else { None };
-        match owner_aside(ctx, routes.target, &call) {
+        match answer {
             // RFC 1813 has no time for symlinks; Linux has, some servers do not.
             Err(Status::NotSupp) if attr.kind == Kind::Symlink => {
                 add(&ctx.counts.unchanged, 1);

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::Mutex;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use crate::base::{Failure, Name, Proc, Status, Time, hash::mix};
@@ -30,6 +31,9 @@ const WARNINGS_MAX: usize = 100;
 
 /// The name of the directory in which a file system shows its snapshots.
 const SNAPSHOT: &[u8] = b".snapshot";
+
+/// What a server's listing does that answers with the cookie it was asked with.
+pub(super) const NO_PROGRESS: &str = "the server's listing does not go on";
 
 /// Which side a call was made on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +121,9 @@ pub(super) struct Ctx<'a> {
     /// The most tasks that waited at once.
     pub waited_most: AtomicUsize,
     /// The target's root, where it can be met in the source: a copy into itself ends there.
-    pub target_root: Option<(Node, Attr)>,
+    pub target_root: OnceLock<(Node, Attr)>,
+    /// Names were made in the target's root, to see whether the source shows them.
+    pub probed: AtomicBool,
     /// The file system of the source's root.
     pub source_fsid: u64,
     /// The source is one object that is no directory.
@@ -158,7 +164,8 @@ impl<'a> Ctx<'a> {
             joined: AtomicUsize::new(0),
             joined_most: AtomicUsize::new(0),
             waited_most: AtomicUsize::new(0),
-            target_root: None,
+            target_root: OnceLock::new(),
+            probed: AtomicBool::new(false),
             source_fsid: 0,
             single: false,
             snapshot: Name::new(SNAPSHOT).expect("the name is valid"),
@@ -181,25 +188,14 @@ impl<'a> Ctx<'a> {
         self.options.rules.is_empty() || self.options.rules.allow(&dir.path_of(Some(name)))
     }
 
-    /// True when the source's directory is the target's root. Ids that are equal may be those of two servers, so a name made in the
-    /// one is looked for in the other; where nothing can be made there is nothing to be lost either.
+    /// True when the source's directory is the target's root.
     pub fn is_target_root(&self, node: &Node, attr: &Attr) -> bool {
-        let Some((root, is)) = &self.target_root else { return false };
-        if (attr.fsid, attr.fileid) != (is.fsid, is.fileid) || self.compares() {
+        let Some((root, is)) = self.target_root.get() else { return false };
+        if self.compares() || !may_be_one(self.source, (attr.fsid, attr.fileid), self.target, (is.fsid, is.fileid)) {
             return false;
         }
-        let now = Time::now();
-        let unique = mix(mix(u64::from(std::process::id())) ^ u64::from(now.nanos) ^ (now.secs as u64) << 30);
-        let name = Name::new(format!(".parfs-{unique:016x}").as_bytes()).expect("hex digits are a name");
-        let change = AttrChange { mode: Some(0o600), ..AttrChange::default() };
-        let route = self.target.route();
-        if self.target.one(route, Call::create(root, &name, How::Guarded, change)).status().is_err() {
-            return false;
-        }
-        let seen = self.source.one(self.source.route(), Call::lookup(node, &name)).status();
-        self.target.one(route, Call::remove(root, &name));
-        // What cannot be told apart is not written to.
-        seen != Err(Status::NoEnt)
+        self.probed.store(true, Ordering::Relaxed);
+        is_one(self.source, node, self.target, root)
     }
 
     /// True in another file system than the source's root.
@@ -311,4 +307,35 @@ impl<'a> Ctx<'a> {
             ..Summary::default()
         }
     }
+}
+
+/// Nodes of this volume have handles: its file system ids are a server's, not this host's.
+fn has_handles(port: Port<'_>) -> bool {
+    match port.volume.root() {
+        Node::Handle(_) => true,
+        Node::Chain(chain) => !chain.handles.is_empty(),
+    }
+}
+
+/// May the source's and the target's objects of these file systems and file ids be one? A server's and this host's ids of a
+/// file system have nothing in common.
+pub(super) fn may_be_one(source: Port<'_>, ours: (u64, u64), target: Port<'_>, theirs: (u64, u64)) -> bool {
+    ours.1 == theirs.1 && (ours.0 == theirs.0 || has_handles(source) != has_handles(target))
+}
+
+/// Are the source's and the target's directories one? Ids that are equal may be those of two servers, so a name made in the
+/// one is looked for in the other; where nothing can be made there is nothing to be lost either.
+pub(super) fn is_one(source: Port<'_>, ours: &Node, target: Port<'_>, theirs: &Node) -> bool {
+    let now = Time::now();
+    let unique = mix(mix(u64::from(std::process::id())) ^ u64::from(now.nanos) ^ (now.secs as u64) << 30);
+    let name = Name::new(format!(".parfs-{unique:016x}").as_bytes()).expect("hex digits are a name");
+    let change = AttrChange { mode: Some(0o600), ..AttrChange::default() };
+    let route = target.route();
+    if target.one(route, Call::create(theirs, &name, How::Guarded, change)).status().is_err() {
+        return false;
+    }
+    let seen = source.one(source.route(), Call::lookup(ours, &name)).status();
+    target.one(route, Call::remove(theirs, &name));
+    // What cannot be told apart is not written to.
+    seen != Err(Status::NoEnt)
 }

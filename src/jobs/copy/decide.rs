@@ -25,7 +25,7 @@ pub(super) enum Verdict {
 
 /// Compares an object with what is at its place.
 pub(super) fn verdict(options: &Options, source: &Attr, target: &Attr) -> Verdict {
-    if options.existing == Existing::Keep && target.kind != Kind::Dir {
+    if options.existing == Existing::Keep {
         return Verdict::Keep;
     }
     if source.kind != target.kind {

@@ -12,7 +12,7 @@ use crate::storage::{Call, Cookie, Entry, Kind, Want};
 
 use super::super::remove::{Met, Root, Task as RemoveTask};
 use super::batch::{self, Known};
-use super::ctx::{Ctx, On, Trouble, add};
+use super::ctx::{Ctx, NO_PROGRESS, On, Trouble, add};
 use super::dir::Dir;
 use super::join::Alone;
 use super::task::{At, Object, Task};
@@ -60,20 +60,18 @@ pub(super) fn sweep(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) -> 
     let mut extras = std::mem::take(&mut *dir.extras());
     extras.retain(|entry| !ctx.is_snapshot(On::Target, dir, &entry.name));
     if ctx.compares() {
-        for entry in extras.iter().filter(|entry| ctx.allows(dir, &entry.name)) {
-            ctx.differs("only in the destination", dir, Some(&entry.name));
-        }
-        return false;
-    }
-    let Some(delete) = ctx.options.delete.filter(|_| !ctx.later) else { return false };
-    if !delete.excluded {
         extras.retain(|entry| ctx.allows(dir, &entry.name));
+    } else {
+        let Some(delete) = ctx.options.delete.filter(|_| !ctx.later) else { return false };
+        if !delete.excluded {
+            extras.retain(|entry| ctx.allows(dir, &entry.name));
+        }
     }
     let relist = dir.join().lossy && !dir.is_broken() && !dir.is_fresh();
     if extras.is_empty() && !relist {
         return false;
     }
-    if dir.is_broken() || ctx.holds_back() {
+    if !ctx.compares() && (dir.is_broken() || ctx.holds_back()) {
         add(&ctx.counts.held_back, extras.len() as u64);
         return false;
     }
@@ -125,7 +123,9 @@ fn settle(ctx: &Ctx<'_>, next: Vec<Due<RemoveTask<Tag>>>, finished: Vec<(Tag, bo
                     object.at = At::Absent;
                     due.push(Task::Object(object).due());
                 } else {
-                    batch::end(ctx, object, None, due); // what is in the way was told
+                    // Why is told, unless the rules keep something in it.
+                    let reason = "a directory is in its place, and not all in it was removed";
+                    batch::give_up(ctx, object, Trouble::Refused(On::Target, reason.into()), due);
                 }
             }
         }
@@ -144,8 +144,9 @@ fn confirm(ctx: &Ctx<'_>, dir: &Arc<Dir>, entries: Vec<Alone>, due: &mut Vec<Due
         // Excluded names are there on both sides; they go when that was asked for.
         let excluded = !ctx.allows(dir, &entry.name);
         match answer {
-            _ if ctx.holds_back() => add(&ctx.counts.held_back, 1),
             Ok(()) if !excluded => {} // it came meanwhile, and is copied by the next run
+            Err(Status::NoEnt) if ctx.compares() => ctx.differs("only in the destination", dir, Some(&entry.name)),
+            _ if ctx.holds_back() => add(&ctx.counts.held_back, 1),
             Err(Status::NoEnt) | Ok(()) => {
                 dir.hold(1);
                 let root = root(ctx, dir, &entry.name, Tag::Extra(dir.clone()));
@@ -153,7 +154,7 @@ fn confirm(ctx: &Ctx<'_>, dir: &Arc<Dir>, entries: Vec<Alone>, due: &mut Vec<Due
                 ctx.remover.begin(root, met, dir.depth() + 1, &mut next, &mut finished);
             }
             Err(status) => {
-                add(&ctx.counts.held_back, 1);
+                add(&ctx.counts.held_back, u64::from(!ctx.compares()));
                 ctx.fail(dir, Some(&entry.name), Trouble::Call(On::Source, Proc::Lookup, status));
             }
         }
@@ -169,18 +170,15 @@ fn root(ctx: &Ctx<'_>, dir: &Dir, name: &crate::base::Name, tag: Tag) -> Root<Ta
     }
     let skip = shown.len();
     shown.extend(dir.path_of(Some(name)));
+    // With `-x` nothing is removed of another file system either.
+    let above = dir.made().was.filter(|_| ctx.options.one_file_system);
+    let fsid = above.map(|above| above.fsid);
     let dir = dir.made().node.clone();
-    Root { dir, name: Some(name.clone()), shown, skip, contents: false, fs_root: false, tag }
+    Root { dir, name: Some(name.clone()), shown, skip, contents: false, fs_root: false, fsid, tag }
 }
 
 fn met(entry: &Entry) -> Met {
-    let attr = entry.attr.as_ref();
-    Met {
-        kind: entry.kind,
-        node: entry.node.clone(),
-        fsid: attr.map(|attr| attr.fsid),
-        mtime: attr.map(|attr| attr.mtime),
-    }
+    Met::of(entry.kind, entry.node.clone(), entry.attr.as_ref())
 }
 
 /// A page of the target's directory, each name of which is asked of the source.
@@ -188,6 +186,10 @@ fn list(ctx: &Ctx<'_>, dir: &Arc<Dir>, from: Cookie, due: &mut Vec<Due<Task>>) {
     let call = Call::read_dir(&dir.made().node, from, Want::Attributes, ctx.page_bytes());
     let mut call = ctx.target.one(ctx.target.route(), call);
     match call.take_page() {
+        Ok(page) if page.next == from && !page.end => {
+            ctx.fail(dir, None, Trouble::Refused(On::Target, NO_PROGRESS.into()));
+            dir.leave(due);
+        }
         Ok(page) => {
             let excluded = ctx.options.delete.is_some_and(|delete| delete.excluded);
             let mut entries: Vec<Alone> = page.entries.into_iter().map(Box::new).collect();
@@ -212,7 +214,7 @@ pub(super) fn replace(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) {
     let Known { mut object, node, attr } = known;
     let At::Present(there, is) = &object.at else { return };
     debug_assert_eq!(is.kind, Kind::Dir);
-    let (there, fsid) = (there.clone(), is.fsid);
+    let met = Met::of(None, there.clone(), Some(is));
     let dir = object.dir.clone();
     let name = object.name.clone();
     object.source = Some((node, attr));
@@ -234,7 +236,6 @@ pub(super) fn replace(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) {
         return;
     }
     let tag = Tag::Replace(Arc::new(Mutex::new(Some(object))));
-    let met = Met { kind: Some(Kind::Dir), node: there, fsid: Some(fsid), mtime: None };
     let (mut next, mut finished) = (Vec::new(), Vec::new());
     ctx.remover.begin(root(ctx, &dir, &name, tag), met, dir.depth() + 1, &mut next, &mut finished);
     settle(ctx, next, finished, due);

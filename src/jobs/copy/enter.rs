@@ -1,6 +1,7 @@
 //! Making or finding directories at the target, and what becomes of them when all is in them.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::base::{Proc, Status};
 use crate::crew::Due;
@@ -123,6 +124,9 @@ fn use_existing(ctx: &Ctx<'_>, route: Route, dir: &Arc<Dir>, node: Node, attr: A
         {
             ctx.differs(what, dir, None);
         }
+        if !dir.is_partial() {
+            xattrs::compare(ctx, route, (&dir.source, &node), (dir, None));
+        }
         dir.set_made(Made { node, was: Some(attr), opened: false, owner_refused: false, inherits: false });
         return;
     }
@@ -214,16 +218,18 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
     let mut setting = Vec::new();
     let mut calls: Vec<Call<'_>> = Vec::new();
     for dir in &over {
+        let carried = carry_xattrs(ctx, route, dir);
         let change = last_change(ctx, dir);
-        if change.is_none() && !ctx.later && !dir.is_partial() && dir.entered().is_some_and(|made| made.was.is_some()) {
+        let existed = dir.entered().is_some_and(|made| made.was.is_some());
+        if change.is_none() && !carried && existed && !ctx.later && !dir.is_partial() {
             add(&ctx.counts.unchanged, 1);
         }
         if let Some(change) = change {
-            if ctx.xattrs {
-                xattrs::carry(ctx, route, (&dir.source, &dir.made().node), !dir.is_fresh(), (dir, None));
-            }
             calls.push(Call::set_attr(&dir.made().node, change));
             setting.push(dir);
+        } else if carried {
+            add(&ctx.counts.attributes, 1);
+            ctx.tell(Deed::Attributes, dir, None);
         }
     }
     ctx.target.perform(route, &mut calls);
@@ -249,6 +255,17 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
             parent.leave(due);
         }
     }
+}
+
+/// Extended attributes have no time that would tell of them: they are looked at in each run. True when some were changed.
+fn carry_xattrs(ctx: &Ctx<'_>, route: Route, dir: &Dir) -> bool {
+    let Some(made) = dir.entered().filter(|_| ctx.xattrs && !ctx.compares() && !ctx.later) else { return false };
+    if dir.is_partial() && made.was.is_some() {
+        return false;
+    }
+    // A new directory gets its parent's default ACL.
+    let unclean = made.was.is_some() || made.inherits;
+    xattrs::carry(ctx, route, (&dir.source, &made.node), unclean, (dir, None))
 }
 
 /// True when all that was set on the directory is the mode that it had before it was opened.
@@ -287,7 +304,8 @@ fn last_change(ctx: &Ctx<'_>, dir: &Dir) -> Option<AttrChange> {
         Some(was) if dir.is_partial() => AttrChange { mode: made.opened.then_some(was.mode), ..AttrChange::default() },
         Some(was) => {
             let differs = decide::change(ctx.options, &dir.attr, was);
-            let timed = dir.is_touched() && ctx.options.preserve.times;
+            let touched = dir.is_touched() || dir.is_root() && ctx.probed.load(Ordering::Relaxed);
+            let timed = touched && ctx.options.preserve.times;
             let mtime = if timed { SetTime::At(dir.attr.mtime) } else { differs.mtime };
             let atime = if timed { SetTime::At(dir.attr.atime) } else { differs.atime };
             let reopened = made.opened.then(|| differs.mode.unwrap_or(was.mode));

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 
-use crate::base::hash::mix;
+use crate::base::{Time, hash::mix};
 use crate::storage::{Attr, Node};
 
 use super::task::Held;
@@ -28,6 +28,8 @@ pub(super) enum Role {
     Postponed,
     /// Dealt with in an earlier pass.
     Past,
+    /// Not what the first name was: the file was changed, or its id has become another file's. It is copied by itself.
+    Another,
     /// Nothing more can be remembered, and there is no later pass: it is copied by itself.
     Alone,
 }
@@ -41,6 +43,9 @@ struct Entry {
     link: Link,
     /// Names that have not been met.
     left: u32,
+    /// What the first name's file was.
+    size: u64,
+    mtime: Time,
 }
 
 struct Inner {
@@ -84,6 +89,9 @@ impl Links {
         let key = Links::key(attr);
         let mut inner = self.inner();
         if let Some(entry) = inner.map.get_mut(&key) {
+            if (entry.size, entry.mtime) != (attr.size, attr.mtime) {
+                return Role::Another;
+            }
             entry.left = entry.left.saturating_sub(1);
             match &mut entry.link {
                 Link::Making(waiting) => {
@@ -115,7 +123,8 @@ impl Links {
                 return Role::Postponed;
             }
         }
-        inner.map.insert(key, Entry { link: Link::Making(Vec::new()), left: attr.nlink.saturating_sub(1) });
+        let left = attr.nlink.saturating_sub(1);
+        inner.map.insert(key, Entry { link: Link::Making(Vec::new()), left, size: attr.size, mtime: attr.mtime });
         Role::First(key)
     }
 
@@ -210,7 +219,7 @@ mod tests {
                             done[fileid as usize] |= 1 << name;
                         }
                         Role::Postponed | Role::Past => {}
-                        Role::Parked | Role::Alone => panic!("nothing waits here"),
+                        Role::Parked | Role::Another | Role::Alone => panic!("nothing waits here"),
                     }
                 }
             }
@@ -221,6 +230,16 @@ mod tests {
         }
         assert!(passes > 2);
         assert!(done.iter().all(|names| *names == 0b111));
+    }
+
+    #[test]
+    fn a_file_id_that_has_become_another_files_makes_no_link() {
+        let links = Links::new(10, true);
+        let Role::First(key) = links.meet(&attr(1, 2), &mut None) else { panic!() };
+        links.made(key, Some((node(1), None)));
+        let other = Attr { size: 9, ..attr(1, 2) };
+        assert!(matches!(links.meet(&other, &mut None), Role::Another));
+        assert!(matches!(links.meet(&attr(1, 2), &mut None), Role::Other(..)));
     }
 
     #[test]

@@ -80,6 +80,12 @@ pub(super) fn aside(name: &Name) -> Name {
     Name::new(format!(".parfs.{hash:016x}").as_bytes()).expect("hex digits are a name")
 }
 
+/// True for names of that form: an object of the source that has one would be taken for another's, or take its place.
+pub(super) fn is_aside(name: &Name) -> bool {
+    let digits = name.as_bytes().strip_prefix(b".parfs.");
+    digits.is_some_and(|digits| digits.len() == 16 && digits.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
+}
+
 /// Makes the objects; each is over then, or has become another task.
 pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mut Vec<Due<Task>>) {
     if items.is_empty() {
@@ -92,6 +98,7 @@ pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mut Vec
     };
     read_texts(ctx, routes, &mut items);
     fill::read_small(ctx, routes, &mut items, due);
+    probe_large(ctx, routes, &mut items);
     clear(ctx, routes, &mut items);
     make(ctx, routes, &mut items, due);
     for item in &mut items {
@@ -111,6 +118,22 @@ fn read_texts(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
         match text(call) {
             Ok(text) => item.data = text,
             Err(status) => item.trouble = Some(Trouble::Call(On::Source, Proc::ReadLink, status)),
+        }
+    }
+}
+
+/// What is there is not given up for a large file that cannot be read: small ones have been read by now.
+fn probe_large(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
+    let is_risked = |item: &Item| {
+        let large = item.attr().kind == Kind::File && !item.is_small(ctx);
+        large && item.is_open() && !ctx.options.atomic && !matches!(item.object().at, At::Absent)
+    };
+    let mut risked: Vec<&mut Item> = items.iter_mut().filter(|item| is_risked(item)).collect();
+    let ranges: Vec<_> = risked.iter().map(|item| (item.known.node.clone(), 0, 1)).collect();
+    let reads = fill::read_ranges(ctx.source, routes.source, &ranges, ctx.read_max);
+    for (item, read) in risked.iter_mut().zip(reads) {
+        if let Err(status) = read {
+            item.trouble = Some(Trouble::Call(On::Source, Proc::Read, status));
         }
     }
 }

@@ -59,7 +59,7 @@ pub struct Options {
     pub one_file_system: bool,
     /// Remove from the target what the source lacks.
     pub delete: Option<Delete>,
-    /// Write files under a temporary name and rename them.
+    /// Write files under a temporary name and rename them; also done wherever an unfinished file could pass for a whole one.
     pub atomic: bool,
     /// What is done beside copying, or instead.
     pub verify: Verify,
@@ -284,8 +284,11 @@ pub fn copy(
     tell: &(dyn Fn(Deed, &[u8]) + Sync),
 ) -> Summary {
     let start = Instant::now();
-    // A list of names cannot be read twice.
-    let links = Links::new(options.links_max, matches!(what, What::Tree));
+    // What a killed run left unfinished must not pass for what is to be kept, or for complete by its size alone.
+    let by_name = options.existing != Existing::Replace || options.compare == Compare::Size;
+    let options = &Options { atomic: options.atomic || by_name, ..options.clone() };
+    // A list of names cannot be read twice; a comparison would tell all twice.
+    let links = Links::new(options.links_max, matches!(what, What::Tree) && options.verify != Verify::Only);
     let mut names = match what {
         What::Tree => None,
         What::Names(names) => Some(names),

@@ -1,7 +1,7 @@
 //! One pass of a copy: both roots are found, the lanes work from there on.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::base::{Cause, Failure, Name, Proc, Status};
 use crate::crew::{Agenda, Class, Crew, Due};
@@ -11,7 +11,7 @@ use super::super::Live;
 use super::super::port::Port;
 use super::super::remove::{Counts as RemoveCounts, Engine, How};
 use super::big::{self, Big};
-use super::ctx::{self, Ctx, On, Trouble};
+use super::ctx::{self, Ctx, On, Trouble, is_one, may_be_one};
 use super::delete::{self, Removal, Tag};
 use super::dir::{Dir, Made};
 use super::feed::Feed;
@@ -40,7 +40,14 @@ impl Run<'_> {
         let tell = |path: &[u8], _is_dir: bool| (self.tell)(Deed::Removed, &path[skip.min(path.len())..]);
         let allow = |path: &[u8]| self.options.rules.allow(path);
         let port = Port::new(target.volume, self.crew.shape().window);
-        let how = How { force: true, ..How::default() };
+        let how = How { force: true, one_file_system: self.options.one_file_system, ..How::default() };
+        let source_root: OnceLock<(Node, (u64, u64))> = OnceLock::new();
+        let source = Port::new(self.sides.0.volume, 1);
+        let spare = |node: &Node, fsid: u64, fileid: u64| {
+            source_root.get().is_some_and(|(root, ids)| {
+                may_be_one(source, *ids, port, (fsid, fileid)) && is_one(source, root, port, node)
+            })
+        };
         let limit = AtomicI64::new(
             self.options
                 .delete
@@ -49,12 +56,16 @@ impl Run<'_> {
         );
         let mut remover: Engine<'_, Tag> = Engine::new(port, how, self.crew, self.live, &removed, &tell);
         remover.may_remove = Some(&limit);
+        remover.spare = Some(&spare);
         if !self.options.rules.is_empty() && !self.options.delete.is_some_and(|delete| delete.excluded) {
             remover.allow = Some(&allow);
         }
         let mut ctx = Ctx::new(self, &remover, later);
         let left = match self.begin(&mut ctx) {
-            Ok(begun) => self.work(&ctx, begun, names),
+            Ok(begun) => {
+                source_root.get_or_init(|| (begun.node.clone(), (begun.attr.fsid, begun.attr.fileid)));
+                self.work(&ctx, begun, names)
+            }
             Err(failure) => {
                 self.crew.report().add(failure);
                 0
@@ -84,14 +95,14 @@ impl Run<'_> {
         let last_missing = |failure: Failure| (failure.cause == NOT_THERE).then_some(()).ok_or(failure);
         let Some((last, way)) = target.way.split_last() else {
             let (there, is) = resolve(ctx.target, &[], &target.shown)?;
-            ctx.target_root = Some((there.clone(), is));
+            ctx.target_root.get_or_init(|| (there.clone(), is));
             self.tell_apart(ctx, &node, &attr)?;
             return Ok(Begun { node, attr, parent: None, at: At::Present(Some(there), is) });
         };
         let (parent, parent_attr) = resolve(ctx.target, way, &target.shown)?;
         let at = match resolve_in(ctx.target, &parent, last, &target.shown) {
             Ok((there, is)) => {
-                ctx.target_root = Some((there.clone(), is));
+                ctx.target_root.get_or_init(|| (there.clone(), is));
                 self.tell_apart(ctx, &node, &attr)?;
                 At::Present(Some(there), is)
             }
@@ -108,7 +119,7 @@ impl Run<'_> {
         let same = match attr.kind {
             Kind::Dir => ctx.is_target_root(node, attr),
             // A name cannot be made in a file; one of equal ids and times is taken for the same.
-            _ => ctx.target_root.as_ref().is_some_and(|(_, is)| is == attr) && !ctx.compares(),
+            _ => ctx.target_root.get().is_some_and(|(_, is)| is == attr) && !ctx.compares(),
         };
         let same_text = || Failure::refused(&self.sides.0.shown, "source and destination are the same");
         if same { Err(same_text()) } else { Ok(()) }
@@ -160,6 +171,9 @@ impl Run<'_> {
                 {
                     ctx.differs(what, root, None);
                 }
+                if ctx.compares() && !root.is_partial() {
+                    xattrs::compare(ctx, ctx.target.route(), (&root.source, node), (root, None));
+                }
                 found(node, Some(*attr))
             }
             (At::Absent, Some(_)) if ctx.compares() => {
@@ -169,9 +183,14 @@ impl Run<'_> {
             (At::Absent, Some((parent, _, name))) => {
                 let all = decide::make(ctx.options, &root.attr);
                 let change = AttrChange { mode: all.mode.map(|mode| mode | 0o700), ..Default::default() };
-                let call = ctx.target.one(ctx.target.route(), Call::mkdir(parent, name, change));
+                let route = ctx.target.route();
+                let call = ctx.target.one(route, Call::mkdir(parent, name, change));
                 match call.found() {
                     Ok(made) => {
+                        // It may be in the source.
+                        if let Ok(root) = ctx.target.found(route, &call) {
+                            ctx.target_root.get_or_init(|| root);
+                        }
                         ctx::add(&ctx.counts.dirs, 1);
                         ctx.tell(Deed::Made, root, None);
                         // Its owner comes with its other attributes, when all is in it.

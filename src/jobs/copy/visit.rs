@@ -8,11 +8,12 @@ use crate::crew::Due;
 use crate::storage::{Attr, Call, Cookie, Entry, Kind, Route, Want};
 
 use super::Compare;
-use super::ctx::{Ctx, On, Trouble, add};
+use super::ctx::{Ctx, NO_PROGRESS, On, Trouble, add};
 use super::decide::{self, Verdict};
 use super::dir::Dir;
 use super::enter;
 use super::join::{Join, Pair};
+use super::make;
 use super::task::{At, Object, Task};
 
 /// How often a listing begins anew.
@@ -58,6 +59,12 @@ fn list_source(ctx: &Ctx<'_>, route: Route, dirs: &[Arc<Dir>], pairs: &mut [Vec<
         let dir = &dirs[i];
         let mut join = dir.join();
         match call.take_page() {
+            Ok(page) if page.next == join.source.next && !page.end => {
+                join.source.end = true;
+                drop(join);
+                dir.break_off();
+                ctx.fail(dir, None, Trouble::Refused(On::Source, NO_PROGRESS.into()));
+            }
             Ok(page) => {
                 (join.source.next, join.source.end) = (page.next, page.end);
                 if dir.is_fresh() && !join.lossy {
@@ -91,6 +98,13 @@ fn list_target(ctx: &Ctx<'_>, route: Route, dirs: &[Arc<Dir>], pairs: &mut [Vec<
         let dir = &dirs[i];
         let mut join = dir.join();
         match call.take_page() {
+            Ok(page) if page.next == join.target.next && !page.end => {
+                join.lossy = true;
+                join.target.end = true;
+                drop(join);
+                dir.break_off();
+                ctx.fail(dir, None, Trouble::Refused(On::Target, NO_PROGRESS.into()));
+            }
             Ok(page) => {
                 join.target.next = page.next;
                 if !join.lossy {
@@ -171,7 +185,7 @@ pub(super) fn dispatch(ctx: &Ctx<'_>, dir: &Arc<Dir>, entry: Entry, at: At, due:
     match attr.kind {
         Kind::Dir => enter_later(ctx, dir, &name, (node, attr), at, due),
         _ if ctx.later && attr.nlink < 2 => {}
-        _ if is_plainly_equal(ctx, &attr, &at) => {
+        _ if is_plainly_equal(ctx, &name, &attr, &at) => {
             add(&ctx.counts.objects, 1);
             add(&ctx.live.objects, 1);
             add(&ctx.counts.unchanged, 1);
@@ -185,13 +199,14 @@ pub(super) fn dispatch(ctx: &Ctx<'_>, dir: &Arc<Dir>, entry: Entry, at: At, due:
 }
 
 /// True for what needs no call at all: the listings have said that it is equal.
-fn is_plainly_equal(ctx: &Ctx<'_>, attr: &Attr, at: &At) -> bool {
+fn is_plainly_equal(ctx: &Ctx<'_>, name: &Name, attr: &Attr, at: &At) -> bool {
     let At::Present(_, there) = at else { return false };
     let linked = attr.nlink > 1 && ctx.options.preserve.hard_links;
     !linked
         && !ctx.xattrs
         && !ctx.compares()
         && ctx.options.compare != Compare::Bytes
+        && !(ctx.options.atomic && make::is_aside(name))
         && decide::verdict(ctx.options, attr, there) == Verdict::Equal
 }
 

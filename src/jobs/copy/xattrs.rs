@@ -66,6 +66,34 @@ pub(super) fn has_default_acl(ctx: &Ctx<'_>, route: Route, node: &Node) -> bool 
     list(ctx.target, route, node).is_ok_and(|names| names.iter().any(|name| name == DEFAULT_ACL))
 }
 
+/// Tells in what the attributes differ, for a comparison.
+pub(super) fn compare(
+    ctx: &Ctx<'_>,
+    route: Route,
+    (source, target): (&Node, &Node),
+    (dir, name): (&Dir, Option<&Name>),
+) {
+    if !ctx.xattrs {
+        return;
+    }
+    let read = |on, port, route, node| match all(ctx, port, route, node) {
+        Ok(xattrs) => Some(xattrs),
+        Err((_, Status::NotSupp)) => Some(Xattrs::new()),
+        Err((proc, status)) => {
+            ctx.fail(dir, name, Trouble::Call(on, proc, status));
+            None
+        }
+    };
+    let Some(ours) = read(On::Source, ctx.source, ctx.source.route(), source) else { return };
+    let Some(theirs) = read(On::Target, ctx.target, route, target) else { return };
+    let acls = |xattrs: &Xattrs| [ACCESS_ACL, DEFAULT_ACL].map(|name| xattrs.get(name).cloned());
+    if acls(&ours) != acls(&theirs) {
+        ctx.differs("ACL", dir, name);
+    } else if ours != theirs {
+        ctx.differs("extended attributes", dir, name);
+    }
+}
+
 /// Makes the target's attributes the source's; true when something was changed. `unclean`: the target may have some already.
 /// What the target refuses for lack of rights is told once, as a warning; all else is a failure of the object.
 pub(super) fn carry(

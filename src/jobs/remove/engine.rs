@@ -12,7 +12,7 @@ use std::{mem, sync::Arc};
 
 use crate::base::{Failure, Name, Proc, Status, Time};
 use crate::crew::{Class, Crew, Due};
-use crate::storage::{Call, Cookie, Kind, Mount, Node, Route, Want};
+use crate::storage::{Attr, Call, Cookie, Kind, Mount, Node, Route, Want};
 
 use super::super::Live;
 use super::super::port::Port;
@@ -77,7 +77,22 @@ pub(in crate::jobs) struct Met {
     pub kind: Option<Kind>,
     pub node: Option<Node>,
     pub fsid: Option<u64>,
+    /// Of the object itself; a listing's own may be that of a directory that something is mounted on.
+    pub fileid: Option<u64>,
     pub mtime: Option<Time>,
+}
+
+impl Met {
+    /// What attributes say.
+    pub fn of(kind: Option<Kind>, node: Option<Node>, attr: Option<&Attr>) -> Met {
+        Met {
+            kind: kind.or(attr.map(|attr| attr.kind)),
+            node,
+            fsid: attr.map(|attr| attr.fsid),
+            fileid: attr.map(|attr| attr.fileid),
+            mtime: attr.map(|attr| attr.mtime),
+        }
+    }
 }
 
 /// How to remove.
@@ -121,6 +136,8 @@ pub(in crate::jobs) struct Engine<'a, T> {
     pub allow: Option<&'a Allow<'a>>,
     /// How many objects may still be removed; counted down before each removal, and up again when it certainly failed.
     pub may_remove: Option<&'a AtomicI64>,
+    /// Is the directory of this node, file system and file id one that must stay, with all that is in it? None: there is none.
+    pub spare: Option<&'a (dyn Fn(&Node, u64, u64) -> bool + Sync)>,
     /// The mount carries calls out one after the other.
     serial: bool,
     page_bytes: u32,
@@ -153,6 +170,7 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
             tell,
             allow: None,
             may_remove: None,
+            spare: None,
             serial,
             page_bytes: PAGE_BYTES_MAX.min(port.volume.limits().list_max),
             names_only: AtomicBool::new(false),

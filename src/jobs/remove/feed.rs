@@ -32,7 +32,9 @@ enum Astray {
 
 struct State<'a> {
     operands: Operands<'a>,
-    known: HashMap<Way, Result<Node, Astray>>,
+    known: HashMap<Way, Result<(Node, u64), Astray>>,
+    /// The directory that ways begin in, and its file system.
+    base: Option<(Node, Option<u64>)>,
 }
 
 /// The rest of the list.
@@ -40,7 +42,7 @@ pub(super) struct Feed<'a>(Mutex<State<'a>>);
 
 impl<'a> Feed<'a> {
     pub fn new(operands: Operands<'a>) -> Feed<'a> {
-        Feed(Mutex::new(State { operands, known: HashMap::new() }))
+        Feed(Mutex::new(State { operands, known: HashMap::new(), base: None }))
     }
 
     /// Begins with the next few operands. False when there are no more.
@@ -112,7 +114,7 @@ impl State<'_> {
             engine.port.perform(route, &mut calls);
             for (way, call) in ways.into_iter().zip(&calls) {
                 let found = match engine.port.found(route, call) {
-                    Ok((node, attr)) if attr.kind == Kind::Dir => Ok(node),
+                    Ok((node, attr)) if attr.kind == Kind::Dir => Ok((node, attr.fsid)),
                     Ok((_, attr)) if attr.kind == Kind::Symlink => Err(Astray::Symlink),
                     Ok(_) => Err(Astray::Call(Proc::Lookup, Status::NotDir)),
                     Err((proc, status)) => Err(Astray::Call(proc, status)),
@@ -127,11 +129,28 @@ impl State<'_> {
             return Ok(dir.clone());
         }
         let known = self.known.get(&(dir.clone(), way.to_vec()));
-        known.cloned().unwrap_or(Err(Astray::Call(Proc::Lookup, Status::NoEnt)))
+        known.cloned().unwrap_or(Err(Astray::Call(Proc::Lookup, Status::NoEnt))).map(|(node, _)| node)
+    }
+
+    /// The file system of the directory that an operand is in.
+    fn fsid(&mut self, engine: &Engine<'_, ()>, operand: &Operand) -> Option<u64> {
+        let above = above(operand);
+        if !above.is_empty() {
+            return Some(self.known.get(&(operand.dir.clone(), above.to_vec()))?.as_ref().ok()?.1);
+        }
+        if let Some((dir, fsid)) = &self.base
+            && *dir == operand.dir
+        {
+            return *fsid;
+        }
+        let call = engine.port.one(engine.port.route(), Call::get_attr(&operand.dir));
+        let fsid = call.attr().ok().map(|attr| attr.fsid);
+        self.base = Some((operand.dir.clone(), fsid));
+        fsid
     }
 
     fn begin(
-        &self,
+        &mut self,
         engine: &Engine<'_, ()>,
         options: &Options,
         operand: Operand,
@@ -155,8 +174,10 @@ impl State<'_> {
                 return engine.crew.report().add(Failure::refused(&operand.shown, why));
             }
         };
+        let fsid = if options.mounts_stay { self.fsid(engine, &operand) } else { None };
         let Operand { shown, contents, fs_root, .. } = operand;
         let skip = shown.iter().rposition(|b| *b != b'/').map_or(0, |i| i + 1) + 1;
-        engine.begin(Root { dir, name, shown, skip, contents, fs_root, tag: () }, Met::default(), 0, due, finished);
+        let root = Root { dir, name, shown, skip, contents, fs_root, fsid, tag: () };
+        engine.begin(root, Met::default(), 0, due, finished);
     }
 }

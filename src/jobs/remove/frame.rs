@@ -28,6 +28,8 @@ pub(in crate::jobs) struct Root<T> {
     pub contents: bool,
     /// It is the root of a file system: a `.snapshot` in it is left alone.
     pub fs_root: bool,
+    /// The file system of `dir`, where that is known: a root of another one is a mount point, and refused unless it stays.
+    pub fsid: Option<u64>,
     /// What the embedder knows it by.
     pub tag: T,
 }
@@ -101,6 +103,7 @@ impl<T> Frame<T> {
     pub fn top(root: Root<T>, depth: u32) -> Frame<T> {
         let mut top = Frame::bare(None, None, root.dir.clone(), depth);
         top.skip = root.skip;
+        top.fsid = root.fsid;
         top.root = Some(Box::new(root));
         top
     }

@@ -48,6 +48,8 @@ pub struct Options {
     pub older_than: Option<Time>,
     /// Directories of other file systems are left alone.
     pub one_file_system: bool,
+    /// An operand of another file system than the directory it is in is refused, unless it is only emptied.
+    pub mounts_stay: bool,
     /// A directory is removed only when it is empty (`-d`); false removes trees.
     pub empty_only: bool,
     /// What is not there is no failure (`-f`).

@@ -117,6 +117,7 @@ fn a_chain_of_frames_needs_no_stack_to_go_and_paths_cost_the_way_between() {
         skip: 2,
         contents: false,
         fs_root: false,
+        fsid: None,
         tag: (),
     };
     let node = MemoryMount::new().root();
@@ -167,7 +168,8 @@ fn embedded(memory: &Arc<MemoryMount>, lanes: usize, may: i64) -> (Vec<(u32, boo
         for (tag, entry) in calls[0].take_page().unwrap().entries.into_iter().enumerate() {
             let shown = entry.name.as_bytes().to_vec();
             let (dir, tag) = (volume.root(), tag as u32);
-            let root = Root { dir, name: Some(entry.name), shown, skip: 0, contents: false, fs_root: false, tag };
+            let root =
+                Root { dir, name: Some(entry.name), shown, skip: 0, contents: false, fs_root: false, fsid: None, tag };
             let met = Met { kind: entry.kind, node: entry.node, ..Met::default() };
             engine.begin(root, met, 0, &mut due, &mut finished);
         }
@@ -236,7 +238,7 @@ fn a_root_of_unknown_kind() {
     let (mut due, mut finished) = (Vec::new(), Vec::new());
     let shown = b"d".to_vec();
     let (dir, name) = (volume.root(), Some(name("d")));
-    let root = Root { dir, name, shown, skip: 0, contents: false, fs_root: false, tag: Kind::Dir };
+    let root = Root { dir, name, shown, skip: 0, contents: false, fs_root: false, fsid: None, tag: Kind::Dir };
     engine.begin(root, Met::default(), 5, &mut due, &mut finished);
     assert_eq!(due.iter().map(|due| (due.class, due.depth)).collect::<Vec<_>>(), [(Class::List, 6)]);
     while let Some(next) = due.pop() {

@@ -125,8 +125,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
                 };
                 match found {
                     Ok((node, attr)) => {
-                        let (fsid, mtime) = (Some(attr.fsid), Some(attr.mtime));
-                        self.meet(&up, name, Met { kind: Some(attr.kind), node: Some(node), fsid, mtime }, tried);
+                        self.meet(&up, name, Met::of(None, Some(node), Some(&attr)), tried);
                     }
                     Err((proc, status)) => self.not_found(&up, name.as_ref(), proc, status),
                 }
@@ -153,8 +152,10 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         let how = self.engine.how;
         let timed = how.older_than.is_none() || met.mtime.is_some();
         let snapshot = up.fs_root && name.as_ref().is_some_and(|name| name.as_bytes() == SNAPSHOT);
+        // Where it lies matters, or which it is.
+        let placed = how.one_file_system || self.engine.spare.is_some() || up.root.is_some();
         let known = match met.kind {
-            Some(Kind::Dir) => timed && met.node.is_some() && (!how.one_file_system || met.fsid.is_some()),
+            Some(Kind::Dir) => timed && met.node.is_some() && (!placed || met.fsid.is_some()),
             Some(_) => timed,
             None => timed && up.root.is_none() && !snapshot,
         };
@@ -189,19 +190,28 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
     fn enter(&mut self, up: &Arc<Frame<T>>, name: Option<Name>, met: Met, young: bool, tried: Tried) {
         let Some(node) = met.node else { return self.fail(up, name.as_ref(), Proc::Lookup, Status::ServerFault) };
         let other_fs = up.fsid.zip(met.fsid).is_some_and(|(above, here)| above != here);
-        if other_fs && self.engine.how.one_file_system {
+        let root = up.root.as_deref();
+        let emptied = root.is_some_and(|root| root.contents || root.name.is_none());
+        if other_fs && self.engine.how.one_file_system && !emptied {
             return self.refuse(up, name.as_ref(), "skipping it, since it's on a different device");
         }
-        let root = up.root.as_deref();
+        if other_fs && root.is_some() && !emptied {
+            return self.refuse(up, name.as_ref(), "it is the root of a mounted file system");
+        }
+        if let (Some(spare), Some((fsid, fileid))) = (self.engine.spare, met.fsid.zip(met.fileid))
+            && spare(&node, fsid, fileid)
+        {
+            return self.refuse(up, name.as_ref(), "it is the source; it is not removed");
+        }
         // A directory that is only emptied is its own place.
         if name.is_some() && up.is_within(&node) {
             return self.refuse(up, name.as_ref(), "a directory that contains itself");
         }
-        let listed = !self.engine.how.empty_only || root.is_some_and(|root| root.contents || root.name.is_none());
+        let listed = !self.engine.how.empty_only || emptied;
         let mut frame = Frame::dir(up, name, node);
         frame.fsid = met.fsid;
         frame.young = young;
-        frame.fs_root = root.map_or(other_fs, |root| root.fs_root);
+        frame.fs_root = other_fs || root.is_some_and(|root| root.fs_root);
         frame.tries = tried.tries;
         let frame = Arc::new(frame);
         if listed {
@@ -249,8 +259,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
                 self.keep(&frame);
                 continue;
             }
-            let (fsid, mtime) = (entry.attr.map(|attr| attr.fsid), entry.attr.map(|attr| attr.mtime));
-            let met = Met { kind: entry.kind, node: entry.node, fsid, mtime };
+            let met = Met::of(entry.kind, entry.node, entry.attr.as_ref());
             self.meet(&frame, Some(entry.name), met, Tried::default());
         }
         if page.end {

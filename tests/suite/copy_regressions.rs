@@ -1,0 +1,297 @@
+//! What copying once did wrong: each test lost or garbled data, left a tree, called a failure a success, or never ended.
+
+#![allow(clippy::unwrap_used)] // also in the helpers of tests
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use parfs::base::{Proc, Status};
+use parfs::jobs::Live;
+use parfs::jobs::copy::{Compare, Delete, Existing, Options, Side, Verify, What, copy};
+use parfs::jobs::select::Rules;
+use parfs::mounts::MemoryMount;
+use parfs::storage::faults::Which;
+use parfs::storage::{AttrChange, Faults, Mount, Node, Op, Tap, Tapped};
+
+use crate::ask::{Ask, mode, name};
+use crate::copies::{Ran, crew, run, sync, volume};
+use crate::nasty::{past, set, set_time};
+use crate::remove_odd::{Odd, pass, with_mounts};
+use crate::tree::{content, dump, node_at};
+
+fn memory() -> Arc<MemoryMount> {
+    Arc::new(MemoryMount::new())
+}
+
+/// Copies one mount's root to another's.
+fn go(source: &Arc<impl Mount + 'static>, target: &Arc<impl Mount + 'static>, options: &Options) -> Ran {
+    run(&volume(vec![source.clone() as _]), &volume(vec![target.clone() as _]), options, &crew(3, 3))
+}
+
+/// Fails the k-th call of a procedure.
+fn failing(mount: &Arc<MemoryMount>, proc: Proc, k: u64, status: Status) -> Arc<Tapped> {
+    let tap: Arc<dyn Tap> = Arc::new(Faults::new(Which::Nth(k, Some(proc)), status));
+    Arc::new(Tapped::new(mount.clone(), vec![tap]))
+}
+
+fn file(mount: &dyn Mount, dir: &Node, at: &str, data: &[u8], n: i64) -> Node {
+    let node = mount.file(dir, at, b"");
+    crate::nasty::put(mount, &node, 0, data);
+    set_time(mount, &node, past(n));
+    node
+}
+
+/// Bytes that no range of equals another.
+fn noise(len: usize) -> Vec<u8> {
+    crate::random::Random(7).bytes(len)
+}
+
+fn paths(mount: &dyn Mount) -> BTreeSet<String> {
+    dump(mount).into_keys().filter(|path| !path.is_empty()).collect()
+}
+
+/// Copies within one file system that is reached in two ways; the failures.
+fn within(mount: &Arc<MemoryMount>, from: &str, to: &str, options: &Options) -> Vec<String> {
+    let volumes = [volume(vec![mount.clone() as _]), volume(vec![mount.clone() as _])];
+    let side = |i: usize, path: &str| {
+        let way = path.split('/').map(name).collect();
+        Side { volume: &volumes[i], way, fs_root: false, shown: path.into() }
+    };
+    let crew = crew(2, 2);
+    copy(&side(0, from), &side(1, to), What::Tree, options, &crew, &Live::default(), &|_, _| {});
+    crew.report().failures().iter().map(ToString::to_string).collect()
+}
+
+/// By two mount targets, or by a URL and a kernel mount, nobody sees by the paths that one is in the other.
+#[test]
+fn a_source_in_the_destination_is_not_deleted() {
+    let mount = memory();
+    let root = mount.root();
+    let c = ["a", "b", "c"].iter().fold(root, |dir, at| mount.dir(&dir, at));
+    file(&*mount, &c, "f", b"data", 1);
+    let failures = within(&mount, "a/b/c", "a", &sync());
+    assert_eq!(failures, ["a/b/c: it is the source; it is not removed"]);
+    assert_eq!(paths(&*mount), ["a", "a/b", "a/b/c", "a/b/c/f", "a/f"].map(String::from).into());
+}
+
+#[test]
+fn a_destination_made_in_the_source_is_not_copied_into_itself() {
+    let mount = memory();
+    let a = mount.dir(&mount.root(), "a");
+    file(&*mount, &a, "f", b"data", 1);
+    let failures = within(&mount, "a", "a/new", &Options::default());
+    assert_eq!(failures, ["a/new: is the destination; it is not copied into itself"]);
+    assert_eq!(paths(&*mount), ["a", "a/f", "a/new", "a/new/f"].map(String::from).into());
+}
+
+/// A later run took the rest of a file for the user's, or for complete.
+#[test]
+fn an_unfinished_file_is_never_what_the_options_keep() {
+    let keep = |existing| Options { existing, range_bytes: 1 << 20, ..Options::default() };
+    let size = Options { compare: Compare::Size, range_bytes: 1 << 20, ..Options::default() };
+    for options in [keep(Existing::Keep), keep(Existing::UnlessNewer), size] {
+        for k in 0..5 {
+            let (from, to) = (memory(), memory());
+            let data = noise((4 << 20) + 9);
+            file(&*from, &from.root(), "f", &data, 1);
+            let ran = go(&from, &failing(&to, Proc::Write, k, Status::NoSpc), &options);
+            assert_eq!(ran.failures.len(), 1, "{:?}", ran.failures);
+            go(&from, &to, &options).clean();
+            assert!(content(&*to, "f") == data, "{options:?} {k}");
+            assert_eq!(paths(&*to).len(), 1);
+        }
+    }
+}
+
+#[test]
+fn a_large_file_that_cannot_be_read_leaves_the_copy_there_is() {
+    let (from, to) = (memory(), memory());
+    let old = noise(3 << 20);
+    file(&*to, &to.root(), "f", &old, 1);
+    file(&*from, &from.root(), "f", &noise(4 << 20), 2);
+    let ran = go(&failing(&from, Proc::Read, 0, Status::Access), &to, &Options::default());
+    assert_eq!(ran.failures, ["from/f: READ: Permission denied"]);
+    assert!(content(&*to, "f") == old);
+}
+
+#[test]
+fn a_directory_is_kept_where_what_is_there_is_kept() {
+    let (from, to) = (memory(), memory());
+    file(&*from, &from.root(), "x", b"new", 1);
+    file(&*from, &from.root(), "y", b"new", 1);
+    let x = to.dir(&to.root(), "x");
+    to.file(&x, "kept", b"old");
+    to.dir(&to.root(), "y");
+    let ran = go(&from, &to, &Options { existing: Existing::Keep, ..sync() }).clean();
+    assert_eq!((ran.summary.kept, ran.summary.deleted), (2, 0));
+    assert_eq!(paths(&*to), ["x", "x/kept", "y"].map(String::from).into());
+}
+
+/// The file was missing, and nothing said so.
+#[test]
+fn what_the_rules_keep_in_a_file_s_place_is_told() {
+    let (from, to) = (memory(), memory());
+    file(&*from, &from.root(), "x", b"new", 1);
+    let x = to.dir(&to.root(), "x");
+    to.file(&x, "a.log", b"old");
+    let rules = Rules::new(&[(false, "*.log".into())]).unwrap();
+    let ran = go(&from, &to, &Options { rules: rules.clone(), ..sync() });
+    assert_eq!(ran.failures, ["to/x: a directory is in its place, and not all in it was removed"]);
+    assert_eq!(content(&*to, "x/a.log"), b"old");
+    let delete = Some(Delete { excluded: true, ..Delete::default() });
+    go(&from, &to, &Options { rules, delete, ..sync() }).clean();
+    assert_eq!(content(&*to, "x"), b"new");
+}
+
+/// Which of two files a name then held was a matter of which came first.
+#[test]
+fn names_like_temporary_ones_are_not_copied_by_way_of_them() {
+    let (from, to) = (memory(), memory());
+    let root = from.root();
+    file(&*from, &root, "x", b"data", 1);
+    // What a killed run with --atomic leaves of `x`.
+    file(&*from, &root, ".parfs.02f590758a6d2936", b"left over", 2);
+    let options = Options { atomic: true, ..Options::default() };
+    let faults: Arc<dyn Tap> = Arc::new(Faults::new(Which::Nth(0, Some(Proc::Rename)), Status::Io));
+    let killed = Arc::new(Tapped::new(to.clone(), vec![faults]));
+    let left = Odd::new(&(killed as Arc<Tapped>), |mount, call| match call.op {
+        Op::Remove { .. } => call.fail(Status::Io), // nobody cleans up after a kill
+        _ => pass(mount, call),
+    });
+    go(&from, &left, &options);
+    assert!(paths(&*to).contains(".parfs.02f590758a6d2936"), "the name of this test is the job's");
+    for _ in 0..2 {
+        let ran = go(&from, &to, &options);
+        assert_eq!(ran.failures.len(), 1, "{:?}", ran.failures);
+        assert!(ran.failures[0].starts_with("to/.parfs.02f590758a6d2936: has the form of a temporary name"));
+        assert_eq!((content(&*to, "x"), paths(&*to).len()), (b"data".to_vec(), 1));
+    }
+    go(&from, &to, &Options::default()).clean();
+    assert_eq!(content(&*to, ".parfs.02f590758a6d2936"), b"left over");
+}
+
+const ACL: &str = "system.posix_acl_default";
+
+#[test]
+fn what_a_new_directory_inherits_goes_and_old_ones_follow_their_sources() {
+    let (from, to) = (memory(), memory());
+    let sub = from.dir(&from.dir(&from.root(), "d"), "sub");
+    to.set_xattr(&to.root(), ACL, b"inherited").unwrap();
+    // Linux: a new directory gets its parent's default ACL.
+    let inheriting = Odd::new(&to, |mount, call| {
+        pass(mount, call);
+        let Op::MkDir { dir, out: Ok(found), .. } = &call.op else { return };
+        if let Ok(acl) = mount.get_xattr(dir, ACL) {
+            mount.set_xattr(&found.node, ACL, &acl).unwrap();
+        }
+    });
+    go(&from, &inheriting, &Options::default()).clean();
+    assert!(dump(&*to).values().all(|object| object.xattrs.is_empty()), "{:?}", dump(&*to));
+    from.set_xattr(&sub, "user.later", b"1").unwrap();
+    let only = Options { verify: Verify::Only, ..Options::default() };
+    let told = go(&from, &to, &only);
+    assert_eq!(told.deeds, ["Differs(\"extended attributes\") d/sub"]);
+    let ran = go(&from, &to, &Options::default()).clean();
+    assert_eq!(ran.deeds, ["Attributes d/sub"]);
+    assert_eq!(to.get_xattr(&node_at(&*to, &["d", "sub"]), "user.later").unwrap(), b"1");
+    assert_eq!(go(&from, &to, &only).clean().summary.differences, 0);
+}
+
+/// Giving a file away takes its capabilities.
+#[test]
+fn attributes_that_an_owner_takes_along_are_set_after_it() {
+    const CAPABILITY: &str = "security.capability";
+    let (from, to) = (memory(), memory());
+    for (mount, uid) in [(&from, 5), (&to, 6)] {
+        let node = file(&**mount, &mount.root(), "f", b"x", 1);
+        set(&**mount, &node, AttrChange { uid: Some(uid), ..mode(0o644) });
+        mount.set_xattr(&node, CAPABILITY, b"1").unwrap();
+        set_time(&**mount, &node, past(1));
+    }
+    let kernel = Odd::new(&to, |mount, call| {
+        pass(mount, call);
+        if let Op::SetAttr { node, change: AttrChange { uid: Some(_), .. }, out: Ok(_), .. } = &call.op {
+            mount.remove_xattr(node, CAPABILITY).unwrap();
+        }
+    });
+    go(&from, &kernel, &Options::default()).clean();
+    let node = node_at(&*to, &["f"]);
+    assert_eq!((to.get_xattr(&node, CAPABILITY), to.get_attr(&node).unwrap().uid), (Ok(b"1".to_vec()), 5));
+}
+
+#[test]
+fn a_comparison_sees_links_attributes_and_what_long_listings_have_too_much() {
+    let (from, to) = (memory(), memory());
+    for (mount, pairs) in [(&from, [("a", "b"), ("c", "d")]), (&to, [("a", "c"), ("b", "d")])] {
+        for (first, other) in pairs {
+            let node = file(&**mount, &mount.root(), first, b"same", 1);
+            mount.link(&node, &mount.root(), other).unwrap();
+        }
+        set_time(&**mount, &mount.root(), past(9));
+    }
+    let only = Options { verify: Verify::Only, ..Options::default() };
+    let told = go(&from, &to, &only).clean();
+    assert_eq!(told.summary.differences, 2, "{:?}", told.deeds);
+    assert!(told.deeds.iter().all(|deed| deed.starts_with("Differs(\"hard link\")")), "{:?}", told.deeds);
+    let (from, to) = (memory(), memory());
+    file(&*from, &from.root(), "z", b"", 1);
+    for at in ["a", "b", "z"] {
+        file(&*to, &to.root(), at, b"", 1);
+    }
+    set_time(&*from, &from.root(), past(9));
+    set_time(&*to, &to.root(), past(9));
+    // So few names are held that they are looked up instead.
+    let told = go(&from, &to, &Options { join_max: 0, ..only }).clean();
+    assert_eq!(told.deeds, ["Differs(\"only in the destination\") a", "Differs(\"only in the destination\") b"]);
+}
+
+#[test]
+fn reads_and_listings_that_do_not_go_on_end() {
+    let (from, to) = (memory(), memory());
+    file(&*from, &from.root(), "f", b"data", 1);
+    let mute = Odd::new(&from, |mount, call| {
+        pass(mount, call);
+        if let Op::Read { buf, out, .. } = &mut call.op {
+            buf.clear();
+            *out = Ok(false);
+        }
+    });
+    assert_eq!(go(&mute, &to, &Options::default()).failures, ["from/f: READ: Input/output error"]);
+    let stuck = |mount: &Arc<MemoryMount>| {
+        Odd::new(mount, |mount, call| {
+            pass(mount, call);
+            if let Op::ReadDir { from, out: Ok(page), .. } = &mut call.op {
+                (page.next, page.end) = (*from, false);
+            }
+        })
+    };
+    let ran = go(&stuck(&from), &to, &sync());
+    assert_eq!(ran.failures, ["from: the server's listing does not go on"]);
+    let ran = go(&from, &stuck(&to), &sync());
+    assert_eq!(ran.failures, ["to: the server's listing does not go on"]);
+    assert_eq!(content(&*to, "f"), b"data");
+}
+
+#[test]
+fn nothing_is_removed_of_other_file_systems_with_x() {
+    let (from, to) = (memory(), memory());
+    for dir in ["mnt", "extra"] {
+        let dir = to.dir(&to.root(), dir);
+        let inner = to.dir(&dir, "mnt");
+        to.file(&inner, "f", b"another file system's");
+    }
+    let odd = with_mounts(&to, false);
+    let ran = go(&from, &odd, &Options { one_file_system: true, ..sync() });
+    let why = "skipping it, since it's on a different device";
+    assert_eq!(ran.failures, [format!("to/extra/mnt: {why}"), format!("to/mnt: {why}")]);
+    assert_eq!(paths(&*to).len(), 6);
+}
+
+#[test]
+fn looking_for_the_destination_in_the_source_leaves_nothing_behind() {
+    let mount = memory();
+    let a = mount.dir(&mount.root(), "a");
+    mount.dir(&a, "b");
+    assert_eq!(within(&mount, "a", "a", &Options::default()), ["a: source and destination are the same"]);
+    assert_eq!(paths(&*mount), ["a", "a/b"].map(String::from).into());
+}
