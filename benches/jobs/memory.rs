@@ -50,7 +50,7 @@ pub fn imagine(arguments: &[String]) {
     } else {
         let side = |volume| Side { volume, way: Vec::new(), fs_root: true, shown: b"side".to_vec() };
         let delete = (job == "delete").then(copy::Delete::default);
-        let options = copy::Options { privileged: true, delete, ..copy::Options::default() };
+        let options = copy::Options { delete, ..copy::Options::default() };
         let done = copy::copy(&side(&from), &side(&to), What::Tree, &options, &crew, &Live::default(), &|_, _| {});
         (done.elapsed, done.waited_most, done.joined_most, done.objects + done.deleted)
     };
