@@ -225,7 +225,7 @@ fn copy_below(
     let way = |below: Option<&str>| below.iter().flat_map(|b| b.split('/')).map(name).collect::<Vec<_>>();
     let side = |(volume, below)| Side { volume, way: way(below), fs_root: below.is_none(), shown: b"side".to_vec() };
     let plain = given(arguments, "plain").is_some();
-    let mut options = copy::Options::default();
+    let mut options = copy::Options { ..copy::Options::default() };
     if given(arguments, "dense").is_some() {
         options.sparse = Sparse::Never;
     }

@@ -119,6 +119,9 @@ pub(in crate::jobs) struct Counts {
     pub lost: AtomicBool,
 }
 
+/// Is the directory of this node, file system and file id one that stays?
+pub(in crate::jobs) type Spare<'a> = dyn Fn(&Node, u64, u64) -> bool + Sync + 'a;
+
 /// Says whether the object of a path may be removed.
 pub(in crate::jobs) type Allow<'a> = dyn Fn(&[u8]) -> bool + Sync + 'a;
 
@@ -137,7 +140,7 @@ pub(in crate::jobs) struct Engine<'a, T> {
     /// How many objects may still be removed; counted down before each removal, and up again when it certainly failed.
     pub may_remove: Option<&'a AtomicI64>,
     /// Is the directory of this node, file system and file id one that must stay, with all that is in it? None: there is none.
-    pub spare: Option<&'a (dyn Fn(&Node, u64, u64) -> bool + Sync)>,
+    pub spare: Option<&'a Spare<'a>>,
     /// The mount carries calls out one after the other.
     serial: bool,
     page_bytes: u32,
