@@ -218,6 +218,9 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
     let mut setting = Vec::new();
     let mut calls: Vec<Call<'_>> = Vec::new();
     for dir in &over {
+        if dir.entered().is_some() && dir.is_fresh() {
+            xattrs::miss(ctx, &dir.source);
+        }
         let carried = carry_xattrs(ctx, route, dir);
         let change = last_change(ctx, dir);
         let existed = dir.entered().is_some_and(|made| made.was.is_some());

@@ -382,6 +382,8 @@ fn set_last(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
                 let unclean = made.existed || dir.made().inherits;
                 let place = (&**dir, Some(&item.known.object.name));
                 xattrs::carry(ctx, routes.target, (&item.known.node, &made.node), unclean, place);
+            } else {
+                xattrs::miss(ctx, &item.known.node);
             }
             let change = last_change(ctx, routes, item, made);
             if !change.is_empty() {
