@@ -11,6 +11,7 @@ use parfs::storage::{
     AttrChange, Call, How, Ledger, Mount, Node, SetTime, Shape, Special, Spread, Stable, Tally, Tap, Tapped, Volume,
 };
 
+use crate::copies;
 use crate::tree::{content, dump};
 
 pub fn name(text: &str) -> Name {
@@ -260,4 +261,25 @@ fn a_comparison_tells_every_difference_and_changes_nothing() {
     assert_eq!(told, expected);
     assert_eq!(done.summary.differences, 4);
     assert_eq!(dump(target), before);
+}
+
+#[test]
+fn attributes_that_nfs_cannot_carry_are_told_once() {
+    let from = bed();
+    let source = &*from.memory;
+    let (server, views) = copies::direct(Arc::new(MemoryMount::new()), 1);
+    let target = copies::volume(views);
+    for i in 0..20 {
+        file(source, &source.root(), &format!("plain{i}"), b"x", 1);
+    }
+    assert!(run(&from.volume, &target, &Options::default(), SHAPE).summary.warnings.is_empty());
+    for i in 0..20 {
+        let node = file(source, &source.root(), &format!("f{i}"), b"x", 1);
+        one(source, Call::set_xattr(&node, b"security.label", b"kept by the host")).status().unwrap();
+        one(source, Call::set_xattr(&node, b"user.comment", b"lost")).status().unwrap();
+    }
+    let done = run(&from.volume, &target, &Options::default(), SHAPE);
+    assert!(done.failures.is_empty() && done.summary.files == 20);
+    assert!(matches!(&done.summary.warnings[..], [one] if one.contains("user.comment")), "{:?}", done.summary.warnings);
+    server.stop();
 }
