@@ -345,3 +345,24 @@ fn what_a_killed_run_left_is_cleared_away() {
     go(&from, &to, &Options { atomic: true, ..Options::default() }).clean();
     assert_eq!(paths(&*to), ["d", "d/.parfs.0123456789abcdex", "d/x"].map(String::from).into());
 }
+
+#[test]
+fn a_directory_that_contains_itself_is_not_copied_for_ever() {
+    for above in 0..2 {
+        let (from, to) = (memory(), memory());
+        let a = from.dir(&from.root(), "a");
+        let b = from.dir(&a, "b");
+        let above = [from.root(), a][above].clone();
+        let hostile = Odd::new(&from, move |mount, call| {
+            pass(mount, call);
+            if let Op::ReadDir { out: Ok(page), .. } = &mut call.op {
+                for node in page.entries.iter_mut().filter_map(|entry| entry.node.as_mut()).filter(|node| **node == b) {
+                    *node = above.clone();
+                }
+            }
+        });
+        let ran = go(&hostile, &to, &Options::default());
+        assert!(matches!(&ran.failures[..], [one] if one.ends_with("a directory that contains itself")));
+        assert!(paths(&*to).len() < 10);
+    }
+}

@@ -221,6 +221,10 @@ pub(super) fn enter_later(
         let reason = "is the destination; it is not copied into itself";
         return ctx.fail(dir, Some(name), Trouble::Refused(On::Source, reason.into()));
     }
+    if dir.is_within(&node) {
+        let reason = "a directory that contains itself";
+        return ctx.fail(dir, Some(name), Trouble::Refused(On::Source, reason.into()));
+    }
     let child = Dir::child(dir, name, node, attr, at, false);
     due.push(Task::Enter(Arc::new(child)).due());
 }
