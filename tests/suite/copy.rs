@@ -264,6 +264,26 @@ fn a_comparison_tells_every_difference_and_changes_nothing() {
 }
 
 #[test]
+fn a_directory_of_a_list_stands_for_what_is_in_it() {
+    let (from, to) = (bed(), bed());
+    plant(&*from.memory);
+    let crew = Crew::new(SHAPE, 64 << 20).unwrap();
+    let list = ["a", "a/big", "a/b", "a/b/f7", "empty", "empty", "no such"];
+    let mut names = list.iter().map(|name| Ok(name.as_bytes().to_vec()));
+    let what = What::Names(&mut names);
+    let (source, target) = (side(&from.volume), side(&to.volume));
+    copy(&source, &target, what, &Options::default(), &crew, &Live::default(), &|_, _| {});
+    let failures: Vec<String> = crew.report().failures().iter().map(ToString::to_string).collect();
+    assert_eq!(failures, ["side/no such: LOOKUP: No such file or directory"]);
+    let (mut ours, mut theirs) = (dump(&*to.memory), dump(&*from.memory));
+    for tree in [&mut ours, &mut theirs] {
+        tree.remove(""); // the root is not of the list
+    }
+    assert!(ours == theirs);
+    assert_eq!(to.ledger.tally().get(Proc::Create).calls, 202, "each file once");
+}
+
+#[test]
 fn attributes_that_nfs_cannot_carry_are_told_once() {
     let from = bed();
     let source = &*from.memory;
