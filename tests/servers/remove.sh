@@ -12,6 +12,8 @@ tree_remove() {
         ln -s "$work/outside/file" "$1/to-file" && ln -s "$work/outside/dir" "$1/to-dir" && ln -s . "$1/to-itself" &&
         ln -s "$work/outside" "$1/odd/outside" && ln -s /dev/null "$1/odd/to-null"
     deep_in "$1"
+    # What an ordinary user may not remove is not.
+    [[ -n $root ]] || chmod u+w "$1/odd/read-only" "$1/odd/read-only/sub"
 }
 
 # deep_in DIR: cp cannot copy it.

@@ -424,3 +424,16 @@ fn a_signal_ends_the_run_in_order() {
     bench.run_as("parcp s d").ok();
     same(&bench, "s", "d");
 }
+
+#[test]
+fn no_source_is_copied_over_another() {
+    let bench = Bench::new();
+    for dir in ["one", "two", "out"] {
+        let _made_before = fs::create_dir(bench.path(dir));
+        fs::write(bench.path(dir).join("f"), dir).unwrap();
+    }
+    fs::remove_file(bench.path("out/f")).unwrap();
+    bench.run_as("parcp one/f two/f out").ended(1, "two/f: would be copied over what 'one/f' is copied to");
+    assert_eq!(fs::read_to_string(bench.path("out/f")).unwrap(), "one");
+    bench.run_as("parcp one/f one/f out").ok();
+}

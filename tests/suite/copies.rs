@@ -27,7 +27,9 @@ impl Ran {
     /// Panics unless all went well.
     pub fn clean(self) -> Ran {
         assert!(self.failures.is_empty(), "{:?}", &self.failures[..self.failures.len().min(10)]);
-        assert_eq!((&self.summary.stopped, &self.summary.warnings), (&None, &Vec::new()));
+        // That NFS carries no extended attributes is said; these trees have some.
+        let odd = self.summary.warnings.iter().find(|text| !text.contains("extended attributes"));
+        assert_eq!((&self.summary.stopped, odd), (&None, None));
         self
     }
 }

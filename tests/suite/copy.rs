@@ -11,6 +11,7 @@ use parfs::storage::{
     AttrChange, Call, How, Ledger, Mount, Node, SetTime, Shape, Special, Spread, Stable, Tally, Tap, Tapped, Volume,
 };
 
+use crate::copies;
 use crate::tree::{content, dump};
 
 pub fn name(text: &str) -> Name {
@@ -260,4 +261,45 @@ fn a_comparison_tells_every_difference_and_changes_nothing() {
     assert_eq!(told, expected);
     assert_eq!(done.summary.differences, 4);
     assert_eq!(dump(target), before);
+}
+
+#[test]
+fn a_directory_of_a_list_stands_for_what_is_in_it() {
+    let (from, to) = (bed(), bed());
+    plant(&*from.memory);
+    let crew = Crew::new(SHAPE, 64 << 20).unwrap();
+    let list = ["a", "a/big", "a/b", "a/b/f7", "empty", "empty", "no such"];
+    let mut names = list.iter().map(|name| Ok(name.as_bytes().to_vec()));
+    let what = What::Names(&mut names);
+    let (source, target) = (side(&from.volume), side(&to.volume));
+    copy(&source, &target, what, &Options::default(), &crew, &Live::default(), &|_, _| {});
+    let failures: Vec<String> = crew.report().failures().iter().map(ToString::to_string).collect();
+    assert_eq!(failures, ["side/no such: LOOKUP: No such file or directory"]);
+    let (mut ours, mut theirs) = (dump(&*to.memory), dump(&*from.memory));
+    for tree in [&mut ours, &mut theirs] {
+        tree.remove(""); // the root is not of the list
+    }
+    assert!(ours == theirs);
+    assert_eq!(to.ledger.tally().get(Proc::Create).calls, 202, "each file once");
+}
+
+#[test]
+fn attributes_that_nfs_cannot_carry_are_told_once() {
+    let from = bed();
+    let source = &*from.memory;
+    let (server, views) = copies::direct(Arc::new(MemoryMount::new()), 1);
+    let target = copies::volume(views);
+    for i in 0..20 {
+        file(source, &source.root(), &format!("plain{i}"), b"x", 1);
+    }
+    assert!(run(&from.volume, &target, &Options::default(), SHAPE).summary.warnings.is_empty());
+    for i in 0..20 {
+        let node = file(source, &source.root(), &format!("f{i}"), b"x", 1);
+        one(source, Call::set_xattr(&node, b"security.label", b"kept by the host")).status().unwrap();
+        one(source, Call::set_xattr(&node, b"user.comment", b"lost")).status().unwrap();
+    }
+    let done = run(&from.volume, &target, &Options::default(), SHAPE);
+    assert!(done.failures.is_empty() && done.summary.files == 20);
+    assert!(matches!(&done.summary.warnings[..], [one] if one.contains("user.comment")), "{:?}", done.summary.warnings);
+    server.stop();
 }

@@ -295,3 +295,74 @@ fn looking_for_the_destination_in_the_source_leaves_nothing_behind() {
     assert_eq!(within(&mount, "a", "a", &Options::default()), ["a: source and destination are the same"]);
     assert_eq!(paths(&*mount), ["a", "a/b"].map(String::from).into());
 }
+
+/// A user's copy of another's set-uid program would have run as that user for everybody.
+#[test]
+fn set_id_bits_are_not_given_to_others_than_the_owner() {
+    let (from, to) = (memory(), memory());
+    for (at, uid, gid) in [("theirs", 5, 6), ("group's", 7, 6), ("own", 7, 8)] {
+        let node = file(&*from, &from.root(), at, b"x", 1);
+        set(&*from, &node, AttrChange { uid: Some(uid), gid: Some(gid), ..mode(0o6755) });
+    }
+    // Whoever makes a file there is 7, of group 8, and can give nothing away.
+    let user = Odd::new(&to, |mount, call| {
+        let gives = |change: &AttrChange| change.uid.or(change.gid).is_some();
+        match &call.op {
+            Op::Create { change, .. } | Op::SetAttr { change, .. } if gives(change) => return call.fail(Status::Perm),
+            _ => pass(mount, call),
+        }
+        if let Op::Create { out: Ok(found), .. } = &call.op {
+            set(mount, &found.node, AttrChange { uid: Some(7), gid: Some(8), ..AttrChange::default() });
+        }
+    });
+    let modes = || ["theirs", "group's", "own"].map(|at| to.get_attr(&node_at(&*to, &[at])).unwrap().mode);
+    let keeping = Options::default();
+    let mut plain = keeping.clone();
+    (plain.preserve.uid, plain.preserve.gid) = (false, false);
+    for _ in 0..2 {
+        go(&from, &user, &plain).clean();
+        assert_eq!(modes(), [0o755, 0o4755, 0o6755]);
+    }
+    assert!(go(&from, &user, &plain).clean().deeds.is_empty());
+    // Where giving it away was refused, it gets none of the two.
+    for _ in 0..2 {
+        assert_eq!(go(&from, &user, &keeping).failures.len(), 2);
+        assert_eq!(modes(), [0o755, 0o755, 0o6755]);
+    }
+}
+
+/// With `--atomic`, a name that was being made when the run was killed may be made in another way by the next.
+#[test]
+fn what_a_killed_run_left_is_cleared_away() {
+    let (from, to) = (memory(), memory());
+    let dir = from.dir(&from.root(), "d");
+    file(&*from, &dir, "x", b"data", 1);
+    let there = to.dir(&to.root(), "d");
+    file(&*to, &there, ".parfs.0123456789abcdef", b"left over", 1);
+    file(&*to, &there, ".parfs.0123456789abcdex", b"a user's", 1);
+    go(&from, &to, &Options::default()).clean();
+    assert_eq!(paths(&*to).len(), 4);
+    go(&from, &to, &Options { atomic: true, ..Options::default() }).clean();
+    assert_eq!(paths(&*to), ["d", "d/.parfs.0123456789abcdex", "d/x"].map(String::from).into());
+}
+
+#[test]
+fn a_directory_that_contains_itself_is_not_copied_for_ever() {
+    for above in 0..2 {
+        let (from, to) = (memory(), memory());
+        let a = from.dir(&from.root(), "a");
+        let b = from.dir(&a, "b");
+        let above = [from.root(), a][above].clone();
+        let hostile = Odd::new(&from, move |mount, call| {
+            pass(mount, call);
+            if let Op::ReadDir { out: Ok(page), .. } = &mut call.op {
+                for node in page.entries.iter_mut().filter_map(|entry| entry.node.as_mut()).filter(|node| **node == b) {
+                    *node = above.clone();
+                }
+            }
+        });
+        let ran = go(&hostile, &to, &Options::default());
+        assert!(matches!(&ran.failures[..], [one] if one.ends_with("a directory that contains itself")));
+        assert!(paths(&*to).len() < 10);
+    }
+}

@@ -1,6 +1,7 @@
 //! From operands to legs: each is one run of the copy job, with the directories of both sides that it opens. One source is
 //! one leg; of several, those that follow each other in one directory share one.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -242,13 +243,30 @@ pub fn legs(high: &High) -> Result<(Vec<Leg>, Vec<Failure>), String> {
     }
     let directory = directory(&high.destination, &mut exports)?;
     let (mut legs, mut refused): (Vec<Leg>, Vec<Failure>) = Default::default();
+    let mut taken: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
     for location in &high.sources {
         match below(location, high, &directory, &mut exports) {
             Err(why) => refused.push(Failure::refused(&shown(location), why)),
-            Ok(leg) => add(&mut legs, leg),
+            Ok(leg) => match last_name(&leg).and_then(|name| taken.insert(name, shown(location))) {
+                None => add(&mut legs, leg),
+                Some(before) if before == shown(location) => {} // typed twice
+                // As cp: neither is copied over the other, nor twice at once.
+                Some(before) => {
+                    let why = format!("would be copied over what '{}' is copied to", Quoted(&before));
+                    refused.push(Failure::refused(&shown(location), why));
+                }
+            },
         }
     }
     Ok((legs, refused))
+}
+
+/// The name below the directory that a source takes; none where it is mapped onto the directory itself.
+fn last_name(leg: &Leg) -> Option<Vec<u8>> {
+    match &leg.names {
+        Some(names) => names.last().cloned(),
+        None => leg.target.way.last().map(|name| name.as_bytes().to_vec()),
+    }
 }
 
 /// A leg joins the one before when both are names in one directory.

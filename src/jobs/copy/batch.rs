@@ -297,7 +297,7 @@ pub(super) fn set_attributes(
     }
     let mut calls: Vec<Call<'_>> = setting.iter().map(|(_, node, change)| Call::set_attr(node, *change)).collect();
     ctx.target.perform(routes.target, &mut calls);
-    let answers: Vec<_> = calls.iter().map(|call| owner_aside(ctx, routes.target, call)).collect();
+    let answers: Vec<_> = calls.iter().map(|call| owner_aside(ctx, routes.target, call, false)).collect();
     drop(calls);
     for ((known, node, _), answer) in setting.into_iter().zip(answers) {
         if answer.is_ok() {

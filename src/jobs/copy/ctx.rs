@@ -105,6 +105,8 @@ pub(super) struct Ctx<'a> {
     pub source_holes: bool,
     /// Extended attributes or ACLs are carried.
     pub xattrs: bool,
+    /// The source has them and the target cannot: the first that is met is told.
+    pub xattrs_watched: AtomicBool,
     pub read_max: u32,
     pub write_max: usize,
     pub small_max: u64,
@@ -138,6 +140,7 @@ impl<'a> Ctx<'a> {
         let window = crew.shape().window;
         let (from, to): (Limits, Limits) = (source.volume.limits(), target.volume.limits());
         let extras = from.extras.and(to.extras);
+        let wanted = options.preserve.xattrs || options.preserve.acls;
         let most = u64::from(from.read_max.min(to.write_max)).max(1);
         Ctx {
             source: Port::new(source.volume, window),
@@ -154,7 +157,8 @@ impl<'a> Ctx<'a> {
             later,
             source_holes: from.extras.holes,
             caches: [from.extras.caches, to.extras.caches],
-            xattrs: extras.xattrs && (options.preserve.xattrs || options.preserve.acls),
+            xattrs: extras.xattrs && wanted,
+            xattrs_watched: AtomicBool::new(wanted && from.extras.xattrs && !to.extras.xattrs),
             read_max: from.read_max.min(to.read_max).max(1),
             write_max: usize::try_from(to.write_max).unwrap_or(usize::MAX).max(1),
             small_max: SMALL_BYTES_MAX.min(most),

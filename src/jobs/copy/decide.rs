@@ -73,12 +73,13 @@ pub(super) fn change(options: &Options, source: &Attr, target: &Attr) -> AttrCha
     let keep = &options.preserve;
     let uid = (keep.uid && source.uid != target.uid).then_some(source.uid);
     let gid = (keep.gid && source.gid != target.gid).then_some(source.gid);
+    let wanted = owned(source, source.mode, (uid.unwrap_or(target.uid), gid.unwrap_or(target.gid)));
     // Giving a file away clears its set-id bits.
-    let cleared = (uid.is_some() || gid.is_some()) && source.mode & 0o6000 != 0;
-    let mode_differs = keep.mode && source.kind != Kind::Symlink && (source.mode != target.mode || cleared);
+    let cleared = (uid.is_some() || gid.is_some()) && wanted & SET_ID != 0;
+    let mode_differs = keep.mode && source.kind != Kind::Symlink && (wanted != target.mode || cleared);
     let time_differs = keep.times && !source.mtime.may_be_kept_as(target.mtime);
     AttrChange {
-        mode: mode_differs.then_some(source.mode),
+        mode: mode_differs.then_some(wanted),
         uid,
         gid,
         size: None,
@@ -87,10 +88,21 @@ pub(super) fn change(options: &Options, source: &Attr, target: &Attr) -> AttrCha
     }
 }
 
-/// What a new object is made with.
+/// The set-id bits of a mode.
+pub(super) const SET_ID: u32 = 0o6000;
+
+/// `mode` for a copy that belongs to `uid` and `gid`: who runs a file gets no rights of others than the source's owner and group.
+/// A directory's bits give none.
+pub(super) fn owned(source: &Attr, mode: u32, (uid, gid): (u32, u32)) -> u32 {
+    let not_his = if uid != source.uid { 0o4000 } else { 0 } | if gid != source.gid { 0o2000 } else { 0 };
+    if source.kind == Kind::Dir { mode } else { mode & !not_his }
+}
+
+/// What a new object is made with. Set-id bits come when all else is done.
 pub(super) fn make(options: &Options, source: &Attr) -> AttrChange {
     AttrChange {
-        mode: (source.kind != Kind::Symlink).then(|| mode(options, source)),
+        mode: (source.kind != Kind::Symlink)
+            .then(|| mode(options, source) & !(if source.kind == Kind::Dir { 0 } else { SET_ID })),
         uid: options.preserve.uid.then_some(source.uid),
         gid: options.preserve.gid.then_some(source.gid),
         ..AttrChange::default()

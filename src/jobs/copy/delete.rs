@@ -62,12 +62,16 @@ pub(super) fn sweep(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) -> 
     if ctx.compares() {
         extras.retain(|entry| ctx.allows(dir, &entry.name));
     } else {
-        let Some(delete) = ctx.options.delete.filter(|_| !ctx.later) else { return false };
-        if !delete.excluded {
+        if ctx.later {
+            return false;
+        }
+        // Without `--delete` they are what killed runs left, and nothing took the name of since.
+        if ctx.options.delete.is_none_or(|delete| !delete.excluded) {
             extras.retain(|entry| ctx.allows(dir, &entry.name));
         }
     }
-    let relist = dir.join().lossy && !dir.is_broken() && !dir.is_fresh();
+    let complete = ctx.compares() || ctx.options.delete.is_some();
+    let relist = complete && dir.join().lossy && !dir.is_broken() && !dir.is_fresh();
     if extras.is_empty() && !relist {
         return false;
     }

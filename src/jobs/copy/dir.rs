@@ -28,6 +28,9 @@ pub(super) struct Made {
 #[derive(Debug)]
 pub(super) struct Dir {
     parent: Option<(Arc<Dir>, Name)>,
+    /// An ancestor that directories below are compared with, to find one that contains itself (Brent's algorithm, as in the
+    /// removal's frames).
+    mark: Option<Arc<Dir>>,
     depth: u32,
     pub source: Node,
     pub attr: Attr,
@@ -62,8 +65,11 @@ impl Dir {
     }
 
     fn with(parent: Option<(Arc<Dir>, Name)>, depth: u32, source: Node, attr: Attr, at: At, partial: bool) -> Dir {
+        let above = parent.as_ref().map(|(dir, _)| dir);
+        let mark = above.and_then(|dir| if dir.depth.is_power_of_two() { Some(dir.clone()) } else { dir.mark.clone() });
         Dir {
             parent,
+            mark,
             depth,
             source,
             attr,
@@ -77,6 +83,12 @@ impl Dir {
             extras: Mutex::default(),
             swept: AtomicBool::new(false),
         }
+    }
+
+    /// True when the source's `node`, met in this directory, is known to be above it: only a broken or hostile server says so.
+    /// Nodes without handles cannot be compared; there the kernel sees to it.
+    pub fn is_within(&self, node: &Node) -> bool {
+        self.source == *node || self.mark.as_ref().is_some_and(|mark| mark.source == *node)
     }
 
     pub fn is_root(&self) -> bool {

@@ -218,6 +218,9 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
     let mut setting = Vec::new();
     let mut calls: Vec<Call<'_>> = Vec::new();
     for dir in &over {
+        if dir.entered().is_some() && dir.is_fresh() {
+            xattrs::miss(ctx, &dir.source);
+        }
         let carried = carry_xattrs(ctx, route, dir);
         let change = last_change(ctx, dir);
         let existed = dir.entered().is_some_and(|made| made.was.is_some());
@@ -234,7 +237,7 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
     }
     ctx.target.perform(route, &mut calls);
     for (dir, call) in setting.into_iter().zip(calls) {
-        let status = owner_aside(ctx, route, &call);
+        let status = owner_aside(ctx, route, &call, true);
         match status {
             Ok(refused) if refused || dir.made().owner_refused => ctx.fail(dir, None, owner_refused()),
             Ok(_) => {
@@ -275,10 +278,11 @@ fn is_as_it_was(ctx: &Ctx<'_>, dir: &Dir) -> bool {
 }
 
 /// How a SETATTR ended; one that was refused for its owner alone is done without it, and true says so.
-pub(super) fn owner_aside(ctx: &Ctx<'_>, route: Route, call: &Call<'_>) -> Result<bool, Status> {
+pub(super) fn owner_aside(ctx: &Ctx<'_>, route: Route, call: &Call<'_>, is_dir: bool) -> Result<bool, Status> {
     match (&call.op, call.status()) {
         (Op::SetAttr { node, change, .. }, Err(Status::Perm)) if change.uid.is_some() || change.gid.is_some() => {
-            let rest = AttrChange { uid: None, gid: None, ..*change };
+            let mode = change.mode.map(|mode| if is_dir { mode } else { mode & !decide::SET_ID });
+            let rest = AttrChange { mode, uid: None, gid: None, ..*change };
             ctx.target.one(route, Call::set_attr(node, rest)).status().map(|()| true)
         }
         (_, status) => status.map(|()| false),

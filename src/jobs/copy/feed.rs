@@ -24,12 +24,14 @@ struct State<'a> {
     list: &'a mut (dyn Iterator<Item = Result<Vec<u8>, String>> + Send),
     root: Arc<Dir>,
     way: Vec<(Name, Arc<Dir>)>,
+    /// The last path taken: what is below it is copied with it.
+    last: Vec<Name>,
 }
 
 impl<'a> Feed<'a> {
     /// A list of names below `root`, which stays open until it ends.
     pub fn new(list: &'a mut (dyn Iterator<Item = Result<Vec<u8>, String>> + Send), root: Arc<Dir>) -> Feed<'a> {
-        Feed { names: Mutex::new(Some(State { list, root, way: Vec::new() })) }
+        Feed { names: Mutex::new(Some(State { list, root, way: Vec::new(), last: Vec::new() })) }
     }
 
     /// Takes some names.
@@ -74,8 +76,14 @@ impl State<'_> {
             Err(bad) => return ctx.crew.report().add(Failure::refused(path, bad.to_string())),
         };
         let Some((last, way)) = names.split_last() else {
-            return ctx.crew.report().add(Failure::refused(path, "names the source itself"));
+            let reason = "names the source itself, which is copied whole without a list";
+            return ctx.crew.report().add(Failure::refused(path, reason));
         };
+        // As find lists them: a directory, then what is in it.
+        if !self.last.is_empty() && names.starts_with(&self.last) {
+            return;
+        }
+        self.last.clone_from(&names);
         let same = self.way.iter().zip(way).take_while(|((a, _), b)| a == *b).count();
         self.leave(same, due);
         for name in &way[same..] {

@@ -168,7 +168,7 @@ fn making<'c>(ctx: &Ctx<'_>, item: &'c Item, name: &Name, owner: bool) -> Option
         // Who may read the new bytes is settled before they are written.
         let change = AttrChange {
             size: (is.size > 0).then_some(0),
-            mode: differs.mode,
+            mode: differs.mode.map(|mode| mode & !decide::SET_ID),
             uid: differs.uid,
             gid: differs.gid,
             ..AttrChange::default()
@@ -227,7 +227,7 @@ type Outcome = Result<(Option<(Node, Option<u64>)>, bool), (Proc, Status)>;
 fn outcome(ctx: &Ctx<'_>, routes: Routes, call: &Call<'_>) -> Outcome {
     let failed = |status| (call.proc(), status);
     if call.proc() == Proc::SetAttr {
-        return owner_aside(ctx, routes.target, call).map(|refused| (None, refused)).map_err(failed);
+        return owner_aside(ctx, routes.target, call, false).map(|refused| (None, refused)).map_err(failed);
     }
     let found = call.found().map_err(failed)?;
     Ok((Some((found.node, found.attr.map(|attr| attr.fileid))), false))
@@ -350,13 +350,25 @@ pub(super) fn discard(ctx: &Ctx<'_>, routes: Routes, object: &Object, made: Opti
 }
 
 /// What completes an object: its times, and what making it could not set. Times only where all is well with it.
-fn last_change(ctx: &Ctx<'_>, item: &Item, made: &Made) -> AttrChange {
+fn last_change(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> AttrChange {
     let attr = item.attr();
     let times = if item.unsteady { AttrChange::default() } else { decide::times(ctx.options, attr) };
     // Writing to a file clears these bits.
-    let due = attr.kind != Kind::Symlink && decide::mode(ctx.options, attr) & 0o7000 != 0;
-    let mode = (due && (!made.existed || ctx.options.preserve.mode)).then(|| decide::mode(ctx.options, attr));
+    let mode = decide::mode(ctx.options, attr);
+    let due = attr.kind != Kind::Symlink && mode & 0o7000 != 0 && (!made.existed || ctx.options.preserve.mode);
+    let mode = due.then(|| decide::owned(attr, mode, owner(ctx, routes, item, made)));
     AttrChange { mode, size: item.size_due, ..times }
+}
+
+/// Whose the object is now, where its set-id bits depend on that.
+fn owner(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> (u32, u32) {
+    let attr = item.attr();
+    let given = ctx.options.preserve.uid && ctx.options.preserve.gid && !made.owner_refused;
+    if given || attr.mode & decide::SET_ID == 0 {
+        return (attr.uid, attr.gid);
+    }
+    let is = ctx.target.one(routes.target, Call::get_attr(&made.node)).attr();
+    is.map_or((u32::MAX, u32::MAX), |is| (is.uid, is.gid))
 }
 
 fn set_last(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
@@ -370,8 +382,10 @@ fn set_last(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
                 let unclean = made.existed || dir.made().inherits;
                 let place = (&**dir, Some(&item.known.object.name));
                 xattrs::carry(ctx, routes.target, (&item.known.node, &made.node), unclean, place);
+            } else {
+                xattrs::miss(ctx, &item.known.node);
             }
-            let change = last_change(ctx, item, made);
+            let change = last_change(ctx, routes, item, made);
             if !change.is_empty() {
                 setting.push(i);
                 calls.push(Call::set_attr(&made.node, change));

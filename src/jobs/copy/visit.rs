@@ -149,10 +149,11 @@ fn go_on(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) {
         unknown = join.take_source();
     }
     if join.is_over() && !join.lossy && !dir.is_broken() {
-        let extras = join.take_extras();
-        if ctx.compares() || ctx.options.delete.is_some() {
-            *dir.extras() = extras;
+        let mut extras = join.take_extras();
+        if !ctx.compares() && ctx.options.delete.is_none() {
+            extras.retain(|entry| ctx.options.atomic && make::is_aside(&entry.name));
         }
+        *dir.extras() = extras;
     }
     let freed = join.counted - join.held();
     join.counted -= freed;
@@ -218,6 +219,10 @@ pub(super) fn enter_later(
 ) {
     if ctx.is_target_root(&node, &attr) {
         let reason = "is the destination; it is not copied into itself";
+        return ctx.fail(dir, Some(name), Trouble::Refused(On::Source, reason.into()));
+    }
+    if dir.is_within(&node) {
+        let reason = "a directory that contains itself";
         return ctx.fail(dir, Some(name), Trouble::Refused(On::Source, reason.into()));
     }
     let child = Dir::child(dir, name, node, attr, at, false);

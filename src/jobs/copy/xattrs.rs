@@ -1,7 +1,9 @@
 //! Extended attributes and POSIX ACLs, from one object to another, where both sides have them.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 
+use crate::base::name::Shown;
 use crate::base::{Name, Proc, Status};
 use crate::storage::{Beyond, Call, NO_XATTR, Node, Op, Route};
 
@@ -59,6 +61,24 @@ fn is_carried(ctx: &Ctx<'_>, name: &[u8]) -> bool {
     }
     // The rest of `system.` is the file system's own.
     ctx.options.preserve.xattrs && !name.starts_with(b"system.")
+}
+
+/// Tells once that the object has what the target cannot have. Security labels are the host's own affair.
+pub(super) fn miss(ctx: &Ctx<'_>, source: &Node) {
+    if !ctx.xattrs_watched.load(Ordering::Relaxed) {
+        return;
+    }
+    let names = list(ctx.source, ctx.source.route(), source).unwrap_or_default();
+    let lost = names.iter().find(|name| is_carried(ctx, name) && !name.starts_with(b"security."));
+    if let Some(name) = lost {
+        ctx.xattrs_watched.store(false, Ordering::Relaxed);
+        ctx.warn_once("xattrs lost", || {
+            format!(
+                "the source has extended attributes or ACLs, such as {}; they are not copied: the destination has none",
+                Shown(name)
+            )
+        });
+    }
 }
 
 /// True when new objects in the directory inherit an ACL.

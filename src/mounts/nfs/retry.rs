@@ -115,9 +115,10 @@ impl NfsMount {
 
     /// What becomes of a call of a target that is gone: it is for another target, with one exception. A target that is
     /// only silent may wake and still carry out what it was sent; a REMOVE or RENAME could then hit what has been made under
-    /// that name meanwhile, so these are not handed on. Where connections are refused, no server is left that could.
+    /// that name meanwhile, and a truncation what has been written, so these are not handed on. Where connections are refused, no server is left that could.
     fn left_over(&self, call: &Call<'_>) -> Status {
-        let destroys = matches!(call.proc(), Proc::Remove | Proc::RmDir | Proc::Rename);
+        let truncates = matches!(&call.op, Op::SetAttr { change, .. } if change.size.is_some());
+        let destroys = truncates || matches!(call.proc(), Proc::Remove | Proc::RmDir | Proc::Rename);
         let late = destroys && call.repeated && !self.refuses.load(Ordering::Relaxed);
         if late { Status::NoReply } else { Status::TargetGone }
     }
