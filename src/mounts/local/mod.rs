@@ -112,8 +112,8 @@ impl LocalMount {
         let name_max = u32::try_from(fstatvfs(&root)?.f_namemax).unwrap_or(255).clamp(1, 255);
         #[allow(clippy::unnecessary_cast)] // f_type's type differs by architecture
         let nfs = rustix::fs::fstatfs(&root)?.f_type as u64 == NFS_MAGIC;
-        // Local: a few lanes keep a disk busy and do not fight for its locks. NFS: each lane is one round trip in flight.
-        let shape = Shape { lanes: if nfs { 32 } else { 8 }, window: 4 };
+        // NFS: each lane is one round trip in flight.
+        let shape = Shape { lanes: if nfs { 32 } else { local_lanes() }, window: 4 };
         let size_max = i64::MAX as u64;
         OPEN.fetch_add(1, Ordering::Relaxed);
         Ok(LocalMount {
@@ -276,6 +276,13 @@ impl LocalMount {
             available_files: fs.f_favail,
         })
     }
+}
+
+/// Lanes for a local file system: enough to keep processors and a disk busy, few enough not to spin at a directory's lock. On
+/// two processors a copy of 100,000 files in one directory of tmpfs took 1.2 s with 2 to 4 lanes and 2.2 s with 8.
+fn local_lanes() -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    (2 * processors).clamp(4, 8)
 }
 
 /// This process's umask, as the kernel shows it without changing it; the usual 022 where it does not.
