@@ -21,6 +21,7 @@ mod descriptors;
 mod list;
 mod make;
 mod modify;
+mod whole;
 mod xattrs;
 
 #[cfg(test)]
