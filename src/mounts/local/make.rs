@@ -23,7 +23,7 @@ use super::modify::On;
 use super::{LocalMount, Place};
 
 /// Modes of new objects when none is asked for. Not the process's umask: parfs sets that to 0.
-const FILE_MODE: u32 = 0o644;
+pub(super) const FILE_MODE: u32 = 0o644;
 const DIR_MODE: u32 = 0o755;
 
 /// The times in which an exclusive CREATE keeps its verifier, as Linux's server does: 31 bits in each.
@@ -242,7 +242,7 @@ impl LocalMount {
     ///
     /// Its caller's fstat stays: a default ACL, a set-group-id directory or a mount option may have made the object another than
     /// was asked for, and any of them may have come since the last object was made there.
-    fn settle(&self, on: &On<'_>, stat: &Stat, change: &AttrChange) -> Result<bool, Status> {
+    pub(super) fn settle(&self, on: &On<'_>, stat: &Stat, change: &AttrChange) -> Result<bool, Status> {
         let mut touched = false;
         let owner = owner(change, Some(stat));
         if let Some((uid, gid)) = owner {

@@ -22,6 +22,7 @@ mod fresh;
 mod list;
 mod make;
 mod modify;
+mod whole;
 mod xattrs;
 
 #[cfg(test)]
