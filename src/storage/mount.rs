@@ -58,6 +58,12 @@ pub trait Mount: Send + Sync {
         None
     }
 
+    /// True where names of one directory are made one after the other, each for a round trip, by however many lanes: they had
+    /// best be in different directories.
+    fn locks_dirs(&self) -> bool {
+        false
+    }
+
     /// The procedures this mount will issue for the call.
     fn lower(&self, call: &Call<'_>) -> Tally {
         Tally::of(call)

@@ -144,6 +144,10 @@ impl Mount for Volume {
         self.seats[self.route().0].mount.lend(node)
     }
 
+    fn locks_dirs(&self) -> bool {
+        self.seats.iter().any(|s| s.mount.locks_dirs())
+    }
+
     fn lower(&self, call: &Call<'_>) -> Tally {
         self.seats[0].mount.lower(call)
     }
