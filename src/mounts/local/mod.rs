@@ -75,6 +75,8 @@ pub struct LocalMount {
     superuser: bool,
     /// The file system that was last found not to share blocks, by its device number: not asked again for each file.
     clones_not: AtomicU64,
+    /// A kernel's NFS mount.
+    nfs: bool,
     /// What new files look like, where that spares O_EXCL.
     learned: Learned,
     /// Done when it is known whether the directory itself was empty.
@@ -145,6 +147,7 @@ impl LocalMount {
             verifier: RandomState::new().hash_one(Time::now()),
             umask: umask(),
             superuser: rustix::process::geteuid().is_root(),
+            nfs,
             learned: Learned::new(nfs && release() >= PLAIN_CREATE_SINCE && is_nfs3(stat.st_dev)),
             root_read: OnceLock::new(),
             label: path.to_string_lossy().into_owned(),
