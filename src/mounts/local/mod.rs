@@ -14,6 +14,7 @@
 //! no copies and no extended attributes, and its ACLs would cost a request for each file; there only IO_ADVISE works.
 //! Left out: NFSv3's guard, and counting what the kernel sends to a server.
 
+mod alias;
 mod beyond;
 mod convert;
 mod data;
@@ -21,6 +22,7 @@ mod descriptors;
 mod list;
 mod make;
 mod modify;
+pub mod peers;
 mod xattrs;
 
 #[cfg(test)]
@@ -43,6 +45,7 @@ use crate::storage::{
     Attr, Call, Chain, Extras, Found, Kind, Ledger, Lent, Limits, Mount, Node, Op, Out, Shape, Tally,
 };
 
+pub use alias::Alias;
 use convert::{ITSELF, attr, kind, status};
 use descriptors::{Descriptors, Held, Use};
 
@@ -73,6 +76,7 @@ pub struct LocalMount {
     /// The file system that was last found not to share blocks, by its device number: not asked again for each file.
     clones_not: AtomicU64,
     label: String,
+    alias: Alias,
     ledger: Ledger,
 }
 
@@ -100,15 +104,24 @@ impl LocalMount {
     /// The directory `path` (through symlinks, for its user named it) and everything beneath it.
     /// Errors: whatever opening it says; not a directory.
     pub fn open(path: &Path) -> std::io::Result<LocalMount> {
-        let mounts = OPEN.load(Ordering::Relaxed) + 1;
-        let soft = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-        let share = usize::try_from(soft.saturating_sub(DESCRIPTORS_OTHER)).unwrap_or(usize::MAX) / mounts;
-        LocalMount::open_with(path, share.clamp(DESCRIPTORS_MIN, DESCRIPTORS_MAX))
+        LocalMount::open_with(path, descriptors_share())
     }
 
     /// The same with a cache of at most `descriptors_max` descriptors, more only while more are in use at once.
     pub fn open_with(path: &Path, descriptors_max: usize) -> std::io::Result<LocalMount> {
         let root = rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        LocalMount::of(root, path, descriptors_max)
+    }
+
+    /// The open directory `root`, whose mount shows the file system that `alias` says, and everything beneath it; `path` is
+    /// its name for people.
+    pub fn of_dir(root: OwnedFd, path: &Path, alias: Alias) -> std::io::Result<LocalMount> {
+        let mut mount = LocalMount::of(root, path, descriptors_share())?;
+        mount.alias = alias;
+        Ok(mount)
+    }
+
+    fn of(root: OwnedFd, path: &Path, descriptors_max: usize) -> std::io::Result<LocalMount> {
         let name_max = u32::try_from(fstatvfs(&root)?.f_namemax).unwrap_or(255).clamp(1, 255);
         #[allow(clippy::unnecessary_cast)] // f_type's type differs by architecture
         let nfs = rustix::fs::fstatfs(&root)?.f_type as u64 == NFS_MAGIC;
@@ -134,6 +147,7 @@ impl LocalMount {
             umask: umask(),
             superuser: rustix::process::geteuid().is_root(),
             label: path.to_string_lossy().into_owned(),
+            alias: Alias::default(),
             ledger: Ledger::default(),
         })
     }
@@ -285,6 +299,14 @@ fn local_lanes() -> usize {
     (2 * processors).clamp(4, 8)
 }
 
+/// Descriptors for the cache of one mount more, of what the process may have.
+fn descriptors_share() -> usize {
+    let mounts = OPEN.load(Ordering::Relaxed) + 1;
+    let soft = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let share = usize::try_from(soft.saturating_sub(DESCRIPTORS_OTHER)).unwrap_or(usize::MAX) / mounts;
+    share.clamp(DESCRIPTORS_MIN, DESCRIPTORS_MAX)
+}
+
 /// This process's umask, as the kernel shows it without changing it; the usual 022 where it does not.
 fn umask() -> u32 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -311,6 +333,7 @@ impl Mount for LocalMount {
         let mut start = Instant::now();
         for call in calls {
             self.serve(call);
+            self.alias.apply(call);
             let end = Instant::now(); // the next call's start: reading the clock is a part of what a call costs
             self.ledger.record(call.proc(), call.payload(), call.status().is_err(), end - start);
             start = end;
