@@ -21,6 +21,7 @@ mod descriptors;
 mod list;
 mod make;
 mod modify;
+mod view;
 mod whole;
 mod xattrs;
 
@@ -73,6 +74,8 @@ pub struct LocalMount {
     superuser: bool,
     /// The file system that was last found not to share blocks, by its device number: not asked again for each file.
     clones_not: AtomicU64,
+    /// A kernel's NFS client: it trusts for a while what it knows of a directory.
+    late: bool,
     label: String,
     ledger: Ledger,
 }
@@ -129,8 +132,10 @@ impl LocalMount {
                 size_max,
                 shape,
                 extras: Extras { holes: !nfs, copies: !nfs, xattrs: !nfs, caches: true },
+                dirs_locked: nfs,
             },
             clones_not: AtomicU64::new(u64::MAX),
+            late: nfs,
             verifier: RandomState::new().hash_one(Time::now()),
             umask: umask(),
             superuser: rustix::process::geteuid().is_root(),
@@ -194,7 +199,7 @@ impl LocalMount {
         Ok(Place { dir: self.dir(self.chain(dir)?)?, name: Some(name.clone()) })
     }
 
-    fn serve(&self, call: &mut Call<'_>) {
+    fn carry_out(&self, call: &mut Call<'_>) {
         match &mut call.op {
             Op::Null { out } => *out = Ok(()),
             Op::GetAttr { node, out } => *out = self.get_attr(node),
@@ -320,6 +325,10 @@ impl Mount for LocalMount {
 
     fn lend(&self, node: &Node) -> Option<Lent> {
         self.lend_file(node)
+    }
+
+    fn refresh(&self, dir: &Node) {
+        self.refresh_dir(dir);
     }
 
     /// What was asked of it; what the kernel makes of that on an NFS mount is not counted here.
