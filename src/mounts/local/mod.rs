@@ -24,6 +24,7 @@ mod list;
 mod make;
 mod modify;
 pub mod peers;
+mod view;
 mod whole;
 mod xattrs;
 
@@ -155,8 +156,10 @@ impl LocalMount {
                 size_max,
                 shape,
                 extras: Extras { holes: !nfs, copies: !nfs, xattrs: !nfs, caches: true },
+                dirs_locked: nfs,
             },
             clones_not: AtomicU64::new(u64::MAX),
+
             verifier: RandomState::new().hash_one(Time::now()),
             umask: umask(),
             superuser: rustix::process::geteuid().is_root(),
@@ -231,7 +234,7 @@ impl LocalMount {
         Ok(Place { dir: self.dir(self.chain(dir)?)?, name: Some(name.clone()) })
     }
 
-    fn serve(&self, call: &mut Call<'_>) {
+    fn carry_out(&self, call: &mut Call<'_>) {
         match &mut call.op {
             Op::Null { out } => *out = Ok(()),
             Op::GetAttr { node, out } => *out = self.get_attr(node),
@@ -385,6 +388,10 @@ impl Mount for LocalMount {
 
     fn lend(&self, node: &Node) -> Option<Lent> {
         self.lend_file(node)
+    }
+
+    fn refresh(&self, dir: &Node) {
+        self.refresh_dir(dir);
     }
 
     /// What was asked of it; what the kernel makes of that on an NFS mount is not counted here.
