@@ -83,8 +83,8 @@ impl Mount for Tapped {
         self.mount.lend(node)
     }
 
-    fn locks_dirs(&self) -> bool {
-        self.mount.locks_dirs()
+    fn refresh(&self, dir: &Node) {
+        self.mount.refresh(dir);
     }
 
     fn lower(&self, call: &Call<'_>) -> Tally {

@@ -14,6 +14,7 @@
 //! no copies and no extended attributes, and its ACLs would cost a request for each file; there only IO_ADVISE works.
 //! Left out: NFSv3's guard, and counting what the kernel sends to a server.
 
+mod alias;
 mod beyond;
 mod convert;
 mod data;
@@ -22,6 +23,8 @@ mod fresh;
 mod list;
 mod make;
 mod modify;
+pub mod peers;
+mod view;
 mod whole;
 mod xattrs;
 
@@ -45,6 +48,7 @@ use crate::storage::{
     Attr, Call, Chain, Extras, Found, Kind, Ledger, Lent, Limits, Mount, Node, Op, Out, Shape, Tally,
 };
 
+pub use alias::Alias;
 use convert::{ITSELF, attr, kind, status};
 use descriptors::{Descriptors, Held, Use};
 use fresh::Learned;
@@ -82,6 +86,7 @@ pub struct LocalMount {
     /// Done when it is known whether the directory itself was empty.
     root_read: OnceLock<()>,
     label: String,
+    alias: Alias,
     ledger: Ledger,
 }
 
@@ -118,15 +123,24 @@ impl LocalMount {
     /// The directory `path` (through symlinks, for its user named it) and everything beneath it.
     /// Errors: whatever opening it says; not a directory.
     pub fn open(path: &Path) -> std::io::Result<LocalMount> {
-        let mounts = OPEN.load(Ordering::Relaxed) + 1;
-        let soft = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-        let share = usize::try_from(soft.saturating_sub(DESCRIPTORS_OTHER)).unwrap_or(usize::MAX) / mounts;
-        LocalMount::open_with(path, share.clamp(DESCRIPTORS_MIN, DESCRIPTORS_MAX))
+        LocalMount::open_with(path, descriptors_share())
     }
 
     /// The same with a cache of at most `descriptors_max` descriptors, more only while more are in use at once.
     pub fn open_with(path: &Path, descriptors_max: usize) -> std::io::Result<LocalMount> {
         let root = rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        LocalMount::of(root, path, descriptors_max)
+    }
+
+    /// The open directory `root`, whose mount shows the file system that `alias` says, and everything beneath it; `path` is
+    /// its name for people.
+    pub fn of_dir(root: OwnedFd, path: &Path, alias: Alias) -> std::io::Result<LocalMount> {
+        let mut mount = LocalMount::of(root, path, descriptors_share())?;
+        mount.alias = alias;
+        Ok(mount)
+    }
+
+    fn of(root: OwnedFd, path: &Path, descriptors_max: usize) -> std::io::Result<LocalMount> {
         let name_max = u32::try_from(fstatvfs(&root)?.f_namemax).unwrap_or(255).clamp(1, 255);
         #[allow(clippy::unnecessary_cast)] // f_type's type differs by architecture
         let nfs = rustix::fs::fstatfs(&root)?.f_type as u64 == NFS_MAGIC;
@@ -146,8 +160,10 @@ impl LocalMount {
                 size_max,
                 shape,
                 extras: Extras { holes: !nfs, copies: !nfs, xattrs: !nfs, caches: true },
+                dirs_locked: nfs,
             },
             clones_not: AtomicU64::new(u64::MAX),
+
             verifier: RandomState::new().hash_one(Time::now()),
             umask: umask(),
             superuser: rustix::process::geteuid().is_root(),
@@ -155,6 +171,7 @@ impl LocalMount {
             learned: Learned::new(nfs && release() >= PLAIN_CREATE_SINCE && is_nfs3(stat.st_dev)),
             root_read: OnceLock::new(),
             label: path.to_string_lossy().into_owned(),
+            alias: Alias::default(),
             ledger: Ledger::default(),
         })
     }
@@ -221,7 +238,7 @@ impl LocalMount {
         Ok(Place { dir: self.dir(self.chain(dir)?)?, name: Some(name.clone()) })
     }
 
-    fn serve(&self, call: &mut Call<'_>) {
+    fn carry_out(&self, call: &mut Call<'_>) {
         match &mut call.op {
             Op::Null { out } => *out = Ok(()),
             Op::GetAttr { node, out } => *out = self.get_attr(node),
@@ -332,6 +349,14 @@ fn is_nfs3(dev: u64) -> bool {
     mounts.lines().any(|line| line.split(' ').nth(2) == Some(&device) && kind(line))
 }
 
+/// Descriptors for the cache of one mount more, of what the process may have.
+fn descriptors_share() -> usize {
+    let mounts = OPEN.load(Ordering::Relaxed) + 1;
+    let soft = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let share = usize::try_from(soft.saturating_sub(DESCRIPTORS_OTHER)).unwrap_or(usize::MAX) / mounts;
+    share.clamp(DESCRIPTORS_MIN, DESCRIPTORS_MAX)
+}
+
 /// This process's umask, as the kernel shows it without changing it; the usual 022 where it does not.
 fn umask() -> u32 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -358,6 +383,7 @@ impl Mount for LocalMount {
         let mut start = Instant::now();
         for call in calls {
             self.serve(call);
+            self.alias.apply(call);
             let end = Instant::now(); // the next call's start: reading the clock is a part of what a call costs
             self.ledger.record(call.proc(), call.payload(), call.status().is_err(), end - start);
             start = end;
@@ -368,9 +394,8 @@ impl Mount for LocalMount {
         self.lend_file(node)
     }
 
-    /// An NFS client holds a directory's lock while it waits for a CREATE.
-    fn locks_dirs(&self) -> bool {
-        self.nfs
+    fn refresh(&self, dir: &Node) {
+        self.refresh_dir(dir);
     }
 
     /// What was asked of it; what the kernel makes of that on an NFS mount is not counted here.
