@@ -66,6 +66,11 @@ impl Opener {
         self
     }
 
+    /// True when something may be changed, be it only to find something out.
+    pub fn is_changing(&self) -> bool {
+        self.changes && self.rehearsal.is_none()
+    }
+
     /// What finds the mounts of a directory.
     pub fn spreader(&mut self) -> &mut Spreader {
         &mut self.spreader

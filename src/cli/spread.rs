@@ -127,6 +127,14 @@ impl Spreader {
         }
     }
 
+    /// Are these one object, or may they be? `writes`: names may be made in the target to find that out.
+    pub fn is_one(&mut self, source: &Path, target: &Path, writes: bool) -> bool {
+        self.finder.is_one(source, target, writes).unwrap_or_else(|left| {
+            self.warnings.push(format!("{}: {left}", target.display()));
+            true
+        })
+    }
+
     /// The ids of file systems that are seen through several mounts.
     pub fn alias(&self) -> Alias {
         self.finder.alias()

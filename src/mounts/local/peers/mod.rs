@@ -10,6 +10,9 @@ pub mod mountinfo;
 pub mod mountstats;
 pub mod proof;
 pub mod reason;
+pub mod same;
+#[cfg(test)]
+mod tests;
 mod view;
 
 use std::collections::HashSet;
