@@ -5,10 +5,10 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::base::{Proc, Status};
+use crate::base::{Name, Proc, Status, Time};
 
 use super::call::{Out, PENDING};
-use super::{Call, Node, Op};
+use super::{Attr, AttrChange, Call, Node, Op};
 
 /// How GETXATTR and REMOVEXATTR end when the object has no such attribute: NFS4ERR_NOXATTR (RFC 8276), ENODATA on Linux.
 pub const NO_XATTR: Status = Status::Errno(61);
@@ -56,6 +56,20 @@ impl fmt::Debug for Lent {
     }
 }
 
+/// What tells that a file's content is what it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // fattr3's fields
+pub struct Was {
+    pub size: u64,
+    pub mtime: Time,
+}
+
+impl From<&Attr> for Was {
+    fn from(attr: &Attr) -> Was {
+        Was { size: attr.size, mtime: attr.mtime }
+    }
+}
+
 /// The work of a call beyond NFSv3.
 #[derive(Debug)]
 #[allow(missing_docs)] // the arguments are the RFCs'
@@ -66,6 +80,10 @@ pub enum Beyond<'a> {
     /// Copies up to `count` bytes of `from`, shared where the file system can; `out` is how many, 0 at the end of `from`.
     /// Written as by an UNSTABLE WRITE: COMMIT makes it safe. `NotSupp` where this pair cannot.
     Copy { from: Lent, from_offset: u64, node: Node, offset: u64, count: u64, out: Out<u64> },
+    /// Makes `name` a whole copy of `from`, with the mode, owner and times of `change`; `out` is the new file and its id. All or
+    /// nothing: EXIST when the name is there, NOT_SYNC when `from` is or becomes another than `was`, NOTSUPP when it has extended
+    /// attributes that `bare` rules out; after any error nothing was made. Safe as by a FILE_SYNC WRITE.
+    CopyFile { from: Lent, was: Was, bare: bool, dir: Node, name: Name, change: AttrChange, out: Out<(Node, u64)> },
     /// This host forgets what it holds of the file in memory (IO_ADVISE4_DONTNEED), so that READ asks the storage. Data
     /// not yet there is sent first, and the error of that reported.
     IoAdvise { node: Node, out: Out<()> },
@@ -85,7 +103,7 @@ impl Beyond<'_> {
     pub fn proc(&self) -> Proc {
         match self {
             Beyond::Seek { .. } => Proc::Seek,
-            Beyond::Copy { .. } => Proc::Copy,
+            Beyond::Copy { .. } | Beyond::CopyFile { .. } => Proc::Copy,
             Beyond::IoAdvise { .. } => Proc::IoAdvise,
             Beyond::ListXattrs { .. } => Proc::ListXattrs,
             Beyond::GetXattr { .. } => Proc::GetXattr,
@@ -104,6 +122,10 @@ impl<'a> Call<'a> {
     pub fn copy(from: &Lent, from_offset: u64, node: &Node, offset: u64, count: u64) -> Self {
         let (from, node) = (from.clone(), node.clone());
         Op::Beyond(Beyond::Copy { from, from_offset, node, offset, count, out: Err(PENDING) }).into()
+    }
+    pub fn copy_file(from: Lent, was: Was, bare: bool, dir: &Node, name: &Name, change: AttrChange) -> Self {
+        let (dir, name) = (dir.clone(), name.clone());
+        Op::Beyond(Beyond::CopyFile { from, was, bare, dir, name, change, out: Err(PENDING) }).into()
     }
     pub fn io_advise(node: &Node) -> Self {
         Op::Beyond(Beyond::IoAdvise { node: node.clone(), out: Err(PENDING) }).into()

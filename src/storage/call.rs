@@ -370,6 +370,7 @@ macro_rules! each_out {
             Op::Commit { out: $out, .. } => $body,
             Op::Beyond(Beyond::Seek { out: $out, .. }) => $body,
             Op::Beyond(Beyond::Copy { out: $out, .. }) => $body,
+            Op::Beyond(Beyond::CopyFile { out: $out, .. }) => $body,
             Op::Beyond(Beyond::IoAdvise { out: $out, .. }) => $body,
             Op::Beyond(Beyond::ListXattrs { out: $out, .. }) => $body,
             Op::Beyond(Beyond::GetXattr { out: $out, .. }) => $body,

@@ -15,7 +15,7 @@ pub mod trace;
 pub mod volume;
 
 pub use attr::{Attr, AttrChange, Kind, SetTime};
-pub use beyond::{Beyond, Extras, Lent, NO_XATTR, Sought};
+pub use beyond::{Beyond, Extras, Lent, NO_XATTR, Sought, Was};
 pub use call::{Call, Cookie, Entry, Found, How, Op, Out, Page, Space, Special, Stable, Verifier, Want, Written};
 pub use faults::Faults;
 pub use ledger::{Ledger, Tally};

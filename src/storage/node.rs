@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::base::Name;
@@ -61,6 +61,8 @@ pub struct Chain {
     pub parent: Option<(Node, Name)>,
     /// One slot for each target of the volume; empty for mounts without handles.
     pub handles: Box<[OnceLock<Handle>]>,
+    /// A directory that was empty when this process made or met it: all that is in it was put there since. Set by mounts.
+    pub fresh: AtomicBool,
 }
 
 /// A deep chain is taken apart link by link: the compiler's way would need stack for each directory of a path.
@@ -97,7 +99,12 @@ impl Node {
     fn chain(parent: Option<(Node, Name)>, targets: usize) -> Node {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let handles = (0..targets).map(|_| OnceLock::new()).collect();
-        Node::Chain(Arc::new(Chain { id: NEXT.fetch_add(1, Ordering::Relaxed), parent, handles }))
+        Node::Chain(Arc::new(Chain {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            parent,
+            handles,
+            fresh: AtomicBool::new(false),
+        }))
     }
 }
 

@@ -12,7 +12,7 @@ use super::decide;
 use super::enter::{owner_aside, owner_refused};
 use super::fill;
 use super::task::{At, Object, Task};
-use super::{Deed, xattrs};
+use super::{Deed, whole, xattrs};
 
 /// An object that was made, or emptied, at the target.
 #[derive(Clone, Debug)]
@@ -38,11 +38,22 @@ pub(super) struct Item {
     pub trouble: Option<Trouble>,
     /// It has become another task.
     pub elsewhere: bool,
+    /// Nothing is left to be done to it.
+    pub is_complete: bool,
 }
 
 impl Item {
     pub fn new(known: Known) -> Item {
-        Item { known, data: Vec::new(), made: None, size_due: None, unsteady: false, trouble: None, elsewhere: false }
+        Item {
+            known,
+            data: Vec::new(),
+            made: None,
+            size_due: None,
+            unsteady: false,
+            trouble: None,
+            elsewhere: false,
+            is_complete: false,
+        }
     }
 
     pub fn attr(&self) -> &Attr {
@@ -54,7 +65,7 @@ impl Item {
     }
 
     pub fn is_open(&self) -> bool {
-        self.trouble.is_none() && !self.elsewhere
+        self.trouble.is_none() && !self.elsewhere && !self.is_complete
     }
 
     fn parent(&self) -> &Node {
@@ -92,7 +103,8 @@ pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mut Vec
         return;
     }
     let mut items = items;
-    let bytes = items.iter().filter(|item| item.is_small(ctx)).map(|item| item.attr().size).sum();
+    whole::run(ctx, routes, &mut items);
+    let bytes = items.iter().filter(|item| item.is_open() && item.is_small(ctx)).map(|item| item.attr().size).sum();
     let Some(_permit) = ctx.crew.budget().acquire(bytes) else {
         return; // stopped: what is left is done by the next run
     };

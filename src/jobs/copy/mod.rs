@@ -28,6 +28,7 @@ mod make;
 mod run;
 mod task;
 mod visit;
+mod whole;
 mod xattrs;
 
 use std::time::{Duration, Instant};

@@ -14,10 +14,10 @@ use super::convert::status;
 use super::descriptors::{Held, Use};
 
 /// What a mount lends: an open read descriptor, closed with the last copy from it.
-struct LentFile(Arc<Held>);
+pub(super) struct LentFile(pub(super) Arc<Held>);
 
 /// What the kernel says of a pair of files that it cannot copy between, or not in this way.
-fn cannot(errno: Errno) -> bool {
+pub(super) fn cannot(errno: Errno) -> bool {
     matches!(errno, Errno::XDEV | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::NOTTY)
 }
 
@@ -32,6 +32,10 @@ impl LocalMount {
             }
             Beyond::Copy { from, from_offset, node, offset, count, out } => {
                 *out = if_so(extras.copies).and_then(|()| self.copy(from, *from_offset, node, *offset, *count));
+            }
+            Beyond::CopyFile { from, was, bare, dir, name, change, out } => {
+                let copy = || self.copy_file((from, *was, *bare), (dir, name), change);
+                *out = if_so(extras.copies).and_then(|()| copy());
             }
             Beyond::IoAdvise { node, out } => *out = if_so(extras.caches).and_then(|()| self.io_advise(node)),
             Beyond::ListXattrs { node, out } => *out = if_so(extras.xattrs).and_then(|()| self.list_xattrs(node)),

@@ -19,10 +19,12 @@ mod beyond;
 mod convert;
 mod data;
 mod descriptors;
+mod fresh;
 mod list;
 mod make;
 mod modify;
 pub mod peers;
+mod whole;
 mod xattrs;
 
 #[cfg(test)]
@@ -31,8 +33,8 @@ mod tests;
 use std::hash::{BuildHasher, RandomState};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, fstatvfs, openat, readlinkat, statat};
@@ -48,6 +50,7 @@ use crate::storage::{
 pub use alias::Alias;
 use convert::{ITSELF, attr, kind, status};
 use descriptors::{Descriptors, Held, Use};
+use fresh::Learned;
 
 /// Descriptors cached by one mount at most: enough for the open directories and files of some hundred lanes.
 const DESCRIPTORS_MAX: usize = 1024;
@@ -75,10 +78,20 @@ pub struct LocalMount {
     superuser: bool,
     /// The file system that was last found not to share blocks, by its device number: not asked again for each file.
     clones_not: AtomicU64,
+    /// A kernel's NFS mount.
+    nfs: bool,
+    /// What new files look like, where that spares O_EXCL.
+    learned: Learned,
+    /// Done when it is known whether the directory itself was empty.
+    root_read: OnceLock<()>,
     label: String,
     alias: Alias,
     ledger: Ledger,
 }
+
+/// Linux from here on opens a new file on NFSv3 by CREATE alone (nfs_atomic_open_v23); before, a LOOKUP came first, and O_EXCL
+/// costs no more.
+const PLAIN_CREATE_SINCE: (u32, u32) = (6, 10);
 
 /// An object as system calls want it: a directory's descriptor and a name in it; the root is `.` in itself.
 struct Place {
@@ -125,6 +138,7 @@ impl LocalMount {
         let name_max = u32::try_from(fstatvfs(&root)?.f_namemax).unwrap_or(255).clamp(1, 255);
         #[allow(clippy::unnecessary_cast)] // f_type's type differs by architecture
         let nfs = rustix::fs::fstatfs(&root)?.f_type as u64 == NFS_MAGIC;
+        let stat = rustix::fs::fstat(&root)?;
         // NFS: each lane is one round trip in flight.
         let shape = Shape { lanes: if nfs { 32 } else { local_lanes() }, window: 4 };
         let size_max = i64::MAX as u64;
@@ -146,10 +160,20 @@ impl LocalMount {
             verifier: RandomState::new().hash_one(Time::now()),
             umask: umask(),
             superuser: rustix::process::geteuid().is_root(),
+            nfs,
+            learned: Learned::new(nfs && release() >= PLAIN_CREATE_SINCE && is_nfs3(stat.st_dev)),
+            root_read: OnceLock::new(),
             label: path.to_string_lossy().into_owned(),
             alias: Alias::default(),
             ledger: Ledger::default(),
         })
+    }
+
+    /// Makes files as on a mount where O_EXCL costs a call more, so that tests can see that.
+    #[cfg(test)]
+    fn plainly(mut self) -> LocalMount {
+        self.learned = Learned::new(true);
+        self
     }
 
     fn chain<'a>(&self, node: &'a Node) -> Result<&'a Arc<Chain>, Status> {
@@ -221,7 +245,9 @@ impl LocalMount {
                 *out = read.map(|(end, _)| end);
             }
             Op::Write { node, offset, data, stable, out } => *out = self.write(node, *offset, data, *stable),
-            Op::Create { dir, name, how, change, out } => *out = self.create(dir, name, *how, change),
+            Op::Create { dir, name, how, change, out } => {
+                *out = self.create(dir, name, *how, change, &mut call.repeated);
+            }
             Op::MkDir { dir, name, change, out } => *out = self.mkdir(dir, name, change),
             Op::Symlink { dir, name, target, change, out } => *out = self.symlink(dir, name, target, change),
             Op::MkNod { dir, name, special, change, out } => *out = self.mknod(dir, name, *special, change),
@@ -297,6 +323,23 @@ impl LocalMount {
 fn local_lanes() -> usize {
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     (2 * processors).clamp(4, 8)
+}
+
+/// The kernel's version; 0.0 where it does not say.
+fn release() -> (u32, u32) {
+    let uname = rustix::system::uname();
+    let text = uname.release().to_string_lossy();
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
+/// Is the file system of this device number an NFSv3 mount? Mounts of NFSv4 have a type of their own.
+fn is_nfs3(dev: u64) -> bool {
+    let device = format!("{}:{}", rustix::fs::major(dev), rustix::fs::minor(dev));
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    // proc(5): ID, parent, device, root, mount point, options, optional fields, a dash, the type.
+    let kind = |line: &str| line.split(' ').skip_while(|field| *field != "-").nth(1) == Some("nfs");
+    mounts.lines().any(|line| line.split(' ').nth(2) == Some(&device) && kind(line))
 }
 
 /// Descriptors for the cache of one mount more, of what the process may have.

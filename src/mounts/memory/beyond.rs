@@ -22,6 +22,7 @@ impl MemoryMount {
         match beyond {
             Beyond::Seek { node, offset, what, out } => *out = self.seek(node, *offset, *what),
             Beyond::Copy { out, .. } => *out = Err(Status::NotSupp),
+            Beyond::CopyFile { out, .. } => *out = Err(Status::NotSupp),
             Beyond::IoAdvise { out, .. } => *out = Err(Status::NotSupp),
             Beyond::ListXattrs { node, out } => *out = self.list_xattrs(node),
             Beyond::GetXattr { node, name, out } => *out = self.get_xattr(node, name),

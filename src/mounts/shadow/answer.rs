@@ -4,11 +4,11 @@ use crate::base::{Name, Status};
 use crate::storage::call::Space;
 use crate::storage::{
     Attr, AttrChange, Beyond, Call, Cookie, Found, How, Kind, Lent, Mount, Node, Op, Out, Page, Sought, Special,
-    Stable, Written,
+    Stable, Was, Written,
 };
 
 use super::world::{Known, Made, Seen, apply, extend};
-use super::{LentSize, ShadowMount};
+use super::{LentFile, ShadowMount};
 
 /// What every byte reads as: not zero, so that no block is taken for a hole.
 pub(super) const FILL: u8 = 0xdb;
@@ -74,7 +74,7 @@ impl ShadowMount {
                 let kind = self.world.made(node).map_or(Kind::File, |made| made.kind);
                 *out = only_files(kind).map(|()| self.world.verifier);
             }
-            Op::Beyond(beyond) => self.beyond(beyond),
+            Op::Beyond(beyond) => self.beyond(beyond, looked_up(question)),
         }
     }
 
@@ -382,7 +382,7 @@ impl ShadowMount {
         Ok(Page { entries: Vec::new(), next: from, end: true })
     }
 
-    fn beyond(&self, beyond: &mut Beyond<'_>) {
+    fn beyond(&self, beyond: &mut Beyond<'_>, real: Option<Out<Found>>) {
         let extras = self.limits().extras;
         match beyond {
             Beyond::Seek { node, offset, what, out } => {
@@ -390,6 +390,10 @@ impl ShadowMount {
             }
             Beyond::Copy { from, from_offset, node, offset, count, out } => {
                 let copy = || self.copy(from, *from_offset, node, *offset, *count);
+                *out = if extras.copies { copy() } else { Err(Status::NotSupp) };
+            }
+            Beyond::CopyFile { from, was, bare, dir, name, change, out } => {
+                let copy = || self.copy_file((from, *was, *bare), (dir, name), change, real);
                 *out = if extras.copies { copy() } else { Err(Status::NotSupp) };
             }
             Beyond::IoAdvise { out, .. } => *out = if extras.caches { Ok(()) } else { Err(Status::NotSupp) },
@@ -417,10 +421,31 @@ impl ShadowMount {
         }
     }
 
+    fn copy_file(
+        &self,
+        (from, was, bare): (&Lent, Was, bool),
+        (dir, name): (&Node, &Name),
+        change: &AttrChange,
+        real: Option<Out<Found>>,
+    ) -> Out<(Node, u64)> {
+        let from: &LentFile = from.0.downcast_ref().ok_or(Status::NotSupp)?;
+        if bare && !from.bare {
+            return Err(Status::NotSupp);
+        }
+        if from.was != was {
+            return Err(Status::NotSync);
+        }
+        let found = self.make(dir, name, Kind::File, change, real, |attr| {
+            extend(attr, was.size, was.size);
+            apply(attr, change); // times after the data
+        })?;
+        Ok((found.node, found.attr.map_or(0, |attr| attr.fileid)))
+    }
+
     /// Copies from what another shadow has lent; the real mount would not know it either if it were of another kind.
     fn copy(&self, from: &Lent, from_offset: u64, node: &Node, offset: u64, count: u64) -> Out<u64> {
-        let LentSize(size) = from.0.downcast_ref().ok_or(Status::NotSupp)?;
-        let count = count.min(size.saturating_sub(from_offset));
+        let from: &LentFile = from.0.downcast_ref().ok_or(Status::NotSupp)?;
+        let count = count.min(from.was.size.saturating_sub(from_offset));
         let end = offset.checked_add(count).filter(|&end| end <= self.limits().size_max).ok_or(Status::FBig)?;
         match self.world.made(node) {
             Some(made) => {

@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::base::{Name, Status};
-use crate::storage::{Beyond, Call, Cookie, How, Kind, Lent, Limits, Mount, Node, Op, Tally, Want};
+use crate::storage::{Beyond, Call, Cookie, How, Kind, Lent, Limits, Mount, Node, Op, Tally, Want, Was};
 
 use world::{Known, REMEMBERED_MAX, Seen, World};
 
@@ -56,8 +56,12 @@ fn ask(question: Call<'static>) -> Need {
     Need::Ask(Box::new(question))
 }
 
-/// A real file that a shadow has lent: copying from it needs its size alone.
-struct LentSize(u64);
+/// A real file that a shadow has lent: what copying from it needs to know.
+struct LentFile {
+    was: Was,
+    /// It has no extended attributes.
+    bare: bool,
+}
 
 impl ShadowMount {
     /// The shadow of one mount.
@@ -136,6 +140,7 @@ impl ShadowMount {
                 Beyond::Seek { node, .. } | Beyond::ListXattrs { node, .. } | Beyond::GetXattr { node, .. } => {
                     made_or_real(node)
                 }
+                Beyond::CopyFile { dir, name, .. } => self.before_making(dir, name, Some(How::Guarded)),
                 Beyond::Copy { .. }
                 | Beyond::IoAdvise { .. }
                 | Beyond::SetXattr { .. }
@@ -296,7 +301,13 @@ impl Mount for ShadowMount {
             self.real.perform(&mut calls);
             calls[0].attr().ok()
         });
-        Some(Lent(Arc::new(LentSize(attr?.size))))
+        let mut calls = [Call::list_xattrs(node)];
+        self.real.perform(&mut calls);
+        let bare = match &calls[0].op {
+            Op::Beyond(Beyond::ListXattrs { out: Ok(names), .. }) => names.is_empty(),
+            _ => true,
+        };
+        Some(Lent(Arc::new(LentFile { was: Was::from(&attr?), bare })))
     }
 
     fn lower(&self, call: &Call<'_>) -> Tally {
