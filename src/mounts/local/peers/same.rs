@@ -59,9 +59,9 @@ impl Finder {
     /// Are `source` and `target` one object? Asked of the servers only where they are on different NFS mounts; `writes`: names
     /// may be made in the target. An `Err` is a name that was left there, when they may be one.
     pub fn is_one(&mut self, source: &Path, target: &Path, writes: bool) -> Result<bool, Reason> {
-        let Ok(table) = Table::read() else { return Ok(false) };
         let located = |path: &Path| {
             let at = view::locate(path).ok()?;
+            let table = Table::read().ok()?;
             let entry: Entry = table.get(at.mount)?.clone();
             let export: Export = entry.export()?;
             Some((at.dir, entry, export))
