@@ -261,13 +261,16 @@ pub struct Call<'a> {
     pub op: Op<'a>,
     /// True when an earlier try's reply was lost, so that EXIST or NOENT may be that try's own doing.
     pub repeated: bool,
+    /// True when the mount could not see the way to the object: what another mount of the export made or replaced is seen late
+    /// by a kernel's client. Nothing was carried out, and another mount of the volume may see it.
+    pub unseen: bool,
 }
 
 pub(super) const PENDING: Status = Status::Pending;
 
 impl<'a> From<Op<'a>> for Call<'a> {
     fn from(op: Op<'a>) -> Call<'a> {
-        Call { op, repeated: false }
+        Call { op, repeated: false, unseen: false }
     }
 }
 
@@ -407,6 +410,53 @@ impl Call<'_> {
             Op::PathConf { .. } => Proc::PathConf,
             Op::Commit { .. } => Proc::Commit,
             Op::Beyond(beyond) => beyond.proc(),
+        }
+    }
+
+    /// The object that it is about, known by a node rather than by a name in a directory.
+    pub fn node(&self) -> Option<&Node> {
+        match &self.op {
+            Op::GetAttr { node, .. }
+            | Op::SetAttr { node, .. }
+            | Op::Access { node, .. }
+            | Op::ReadLink { node, .. }
+            | Op::Read { node, .. }
+            | Op::Write { node, .. }
+            | Op::Link { node, .. }
+            | Op::FsStat { node, .. }
+            | Op::FsInfo { node, .. }
+            | Op::PathConf { node, .. }
+            | Op::Commit { node, .. } => Some(node),
+            _ => None,
+        }
+    }
+
+    /// The directory that it works in, and for RENAME the other one.
+    pub fn dirs(&self) -> (Option<&Node>, Option<&Node>) {
+        match &self.op {
+            Op::Lookup { dir, .. }
+            | Op::Create { dir, .. }
+            | Op::MkDir { dir, .. }
+            | Op::Symlink { dir, .. }
+            | Op::MkNod { dir, .. }
+            | Op::Remove { dir, .. }
+            | Op::RmDir { dir, .. }
+            | Op::Link { dir, .. }
+            | Op::ReadDir { dir, .. } => (Some(dir), None),
+            Op::Rename { from_dir, to_dir, .. } => (Some(from_dir), Some(to_dir)),
+            _ => (None, None),
+        }
+    }
+
+    /// The object that was found or made, if this call does that and did.
+    pub fn found_object(&self) -> Option<&Found> {
+        match &self.op {
+            Op::Lookup { out, .. }
+            | Op::Create { out, .. }
+            | Op::MkDir { out, .. }
+            | Op::Symlink { out, .. }
+            | Op::MkNod { out, .. } => out.as_ref().ok(),
+            _ => None,
         }
     }
 

@@ -6,6 +6,7 @@ pub mod attr;
 pub mod beyond;
 pub mod call;
 pub mod faults;
+mod late;
 pub mod ledger;
 pub mod mount;
 pub mod node;

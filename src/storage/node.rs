@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::base::Name;
@@ -61,6 +61,14 @@ pub struct Chain {
     pub parent: Option<(Node, Name)>,
     /// One slot for each target of the volume; empty for mounts without handles.
     pub handles: Box<[OnceLock<Handle>]>,
+    /// A directory that was empty when this process made or met it: all that is in it was put there since. Set by mounts.
+    pub fresh: AtomicBool,
+    /// The mount of the volume that made or found it last, counted from 1; 0: not known.
+    home: AtomicU32,
+    /// The mounts that have looked it up since, as bits.
+    seen: AtomicU64,
+    /// Its file id, where that is known; 0: not known.
+    fileid: AtomicU64,
 }
 
 /// A deep chain is taken apart link by link: the compiler's way would need stack for each directory of a path.
@@ -71,6 +79,18 @@ impl Drop for Chain {
             parent = Arc::into_inner(chain).and_then(|mut chain| chain.parent.take());
         }
     }
+}
+
+impl Chain {
+    /// The file id that the object had when it was made or found, where that is known.
+    pub fn fileid(&self) -> Option<u64> {
+        Some(self.fileid.load(Ordering::Relaxed)).filter(|&fileid| fileid != 0)
+    }
+}
+
+/// The bit of a mount; mounts beyond the 63rd share one and are asked once too often or too seldom, which file ids catch.
+fn bit(seat: usize) -> u64 {
+    1 << seat.min(63)
 }
 
 /// A reference to an object, good on each mount of its volume. Cheap to clone.
@@ -94,10 +114,44 @@ impl Node {
         Node::chain(Some((Node::Chain(dir.clone()), name)), dir.handles.len())
     }
 
+    /// The directory that it is in, where it is known by its way.
+    pub fn parent(&self) -> Option<&Node> {
+        match self {
+            Node::Chain(chain) => chain.parent.as_ref().map(|(dir, _)| dir),
+            Node::Handle(_) => None,
+        }
+    }
+
+    /// The mount, by its place in the volume, that made or found the object last and so surely sees it.
+    pub(super) fn home(&self) -> Option<usize> {
+        match self {
+            Node::Chain(chain) => (chain.home.load(Ordering::Relaxed) as usize).checked_sub(1),
+            Node::Handle(_) => None,
+        }
+    }
+
+    /// Notes the mount that made or found the object, and its file id if that is known.
+    pub(super) fn settle(&self, seat: usize, fileid: Option<u64>) {
+        if let (Node::Chain(chain), Ok(home)) = (self, u32::try_from(seat + 1)) {
+            chain.home.store(home, Ordering::Relaxed);
+            chain.seen.store(bit(seat), Ordering::Relaxed);
+            chain.fileid.store(fileid.unwrap_or(0), Ordering::Relaxed);
+        }
+    }
+
+    /// True when this mount has not looked the object up since another one made or found it; it is noted that it does now.
+    pub(super) fn is_new_to(&self, seat: usize) -> bool {
+        let Node::Chain(chain) = self else { return false };
+        let elsewhere = self.home().is_some_and(|home| home != seat);
+        elsewhere && chain.seen.fetch_or(bit(seat), Ordering::Relaxed) & bit(seat) == 0
+    }
+
     fn chain(parent: Option<(Node, Name)>, targets: usize) -> Node {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let handles = (0..targets).map(|_| OnceLock::new()).collect();
-        Node::Chain(Arc::new(Chain { id: NEXT.fetch_add(1, Ordering::Relaxed), parent, handles }))
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        let (home, seen, fileid) = (AtomicU32::new(0), AtomicU64::new(0), AtomicU64::new(0));
+        Node::Chain(Arc::new(Chain { id, parent, handles, fresh: AtomicBool::new(false), home, seen, fileid }))
     }
 }
 

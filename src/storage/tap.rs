@@ -83,6 +83,10 @@ impl Mount for Tapped {
         self.mount.lend(node)
     }
 
+    fn refresh(&self, dir: &Node) {
+        self.mount.refresh(dir);
+    }
+
     fn lower(&self, call: &Call<'_>) -> Tally {
         self.mount.lower(call)
     }

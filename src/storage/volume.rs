@@ -22,10 +22,10 @@ pub enum Spread {
 
 /// The mount that a job chose for calls that belong together (one file's CREATE, WRITE and SETATTR).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Route(usize);
+pub struct Route(pub(super) usize);
 
-struct Seat {
-    mount: Arc<dyn Mount>,
+pub(super) struct Seat {
+    pub(super) mount: Arc<dyn Mount>,
     /// Priced IOPS handed to the mount and not yet answered.
     load: AtomicU64,
     gone: AtomicBool,
@@ -34,21 +34,25 @@ struct Seat {
 /// One export through several mounts; itself a mount. A window goes to one mount as a whole; when that mount's target
 /// does not answer, the mount is left out from then on and the calls go to the others.
 pub struct Volume {
-    seats: Vec<Seat>,
+    pub(super) seats: Vec<Seat>,
     spread: Spread,
     turn: AtomicUsize,
     price: PriceList,
+    /// Several kernel mounts: each sees late what the others change, so calls go where their object was made or found.
+    pub(super) late: bool,
 }
 
 impl Volume {
     /// A volume of these mounts, which must show the same tree and share their nodes. Panics when there is none.
     pub fn new(mounts: Vec<Arc<dyn Mount>>, spread: Spread) -> Volume {
         assert!(!mounts.is_empty(), "a volume has at least one mount");
+        let without_handles = matches!(mounts[0].root(), Node::Chain(chain) if chain.handles.is_empty());
+        let late = without_handles && mounts.len() > 1 && mounts.iter().any(|mount| mount.limits().dirs_locked);
         let seats = mounts
             .into_iter()
             .map(|mount| Seat { mount, load: AtomicU64::new(0), gone: AtomicBool::new(false) })
             .collect();
-        Volume { seats, spread, turn: AtomicUsize::new(0), price: PriceList::oci() }
+        Volume { seats, spread, turn: AtomicUsize::new(0), price: PriceList::oci(), late }
     }
 
     /// The mounts, for what is reported by target.
@@ -77,8 +81,16 @@ impl Volume {
         Route(best.unwrap_or(0))
     }
 
-    /// Carries out a window through the mount of `route`, or through another when its target does not answer.
+    /// Carries out a window through the mount of `route`, or through another when its target does not answer. On kernel mounts
+    /// what is about a known object goes where that was made or found, and what a mount does not see goes to another.
     pub fn perform_on(&self, route: Route, calls: &mut [Call<'_>]) {
+        if self.late {
+            return self.perform_late(route, calls);
+        }
+        self.perform_via(route, calls);
+    }
+
+    pub(super) fn perform_via(&self, route: Route, calls: &mut [Call<'_>]) {
         let mut route = route;
         for _ in 0..=self.seats.len() {
             let seat = &self.seats[route.0];
@@ -103,9 +115,13 @@ impl Volume {
             }
             route = self.route();
             if lost.len() < calls.len() {
-                return perform_some(calls, &lost, |some| self.perform_on(route, some));
+                return perform_some(calls, &lost, |some| self.perform_via(route, some));
             }
         }
+    }
+
+    pub(super) fn is_gone(&self, route: Route) -> bool {
+        self.seats[route.0].gone.load(Ordering::Relaxed)
     }
 
     fn perform_at(&self, seat: &Seat, calls: &mut [Call<'_>]) {
@@ -132,12 +148,17 @@ impl Mount for Volume {
             size_max: a.size_max.min(b.size_max),
             shape: Shape { lanes: a.shape.lanes + b.shape.lanes, window: a.shape.window.max(b.shape.window) },
             extras: a.extras.and(b.extras),
+            dirs_locked: a.dirs_locked || b.dirs_locked,
         })
         .expect("a volume has at least one mount")
     }
 
     fn perform(&self, calls: &mut [Call<'_>]) {
         self.perform_on(self.route(), calls);
+    }
+
+    fn refresh(&self, dir: &Node) {
+        self.mounts().for_each(|mount| mount.refresh(dir));
     }
 
     fn lend(&self, node: &Node) -> Option<Lent> {
@@ -182,6 +203,7 @@ mod tests {
                 size_max: 1,
                 shape,
                 extras: Default::default(),
+                dirs_locked: false,
             }
         }
         fn perform(&self, calls: &mut [Call<'_>]) {

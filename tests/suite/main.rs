@@ -9,6 +9,7 @@ mod cli_cp;
 mod cli_nfs;
 mod cli_rm;
 mod cli_support;
+mod clients;
 mod compat;
 mod conformance;
 mod copies;

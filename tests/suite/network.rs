@@ -25,7 +25,7 @@ const TARGETS: [usize; 3] = [1, 2, 3];
 /// Where silence is the fault: of 0.3 s it loses a call, of 1 s a target.
 pub const SHORT: &str = "timeo=3&retrans=8&away=1";
 /// Where single replies are lost: several in a row and a busy machine's pause are not to be taken for a target's end.
-const QUICK: &str = "timeo=3&retrans=20&away=60";
+pub const QUICK: &str = "timeo=3&retrans=20&away=60";
 /// Elsewhere a busy machine's pause must not be taken for one.
 pub const LONG: &str = "timeo=200&retrans=8&away=60";
 /// No case takes a tenth of it.

@@ -19,6 +19,10 @@ use super::links::Links;
 use super::task::{At, Held, Object, Task};
 use super::{Deed, Options, Side, Summary, batch, decide, enter, visit, xattrs};
 
+/// Objects that wait where lanes are kept apart by directories, so that there are enough directories: those of some 40 of
+/// 100 objects. An object that waits takes some 500 bytes.
+const APART_MIN: usize = 4096;
+
 /// What a pass is made of.
 pub(super) struct Run<'a> {
     pub sides: (&'a Side<'a>, &'a Side<'a>),
@@ -146,7 +150,11 @@ impl Run<'_> {
         } else if let Some(object) = self.single(ctx, &begun) {
             due.push(Task::Object(object).due());
         }
-        let agenda = Agenda::new(self.crew, 4 * self.crew.shape().in_flight());
+        let low_water = 4 * self.crew.shape().in_flight();
+        let agenda = match ctx.target.volume.limits().dirs_locked {
+            true => Agenda::new(self.crew, low_water.max(APART_MIN)).apart(Task::place),
+            false => Agenda::new(self.crew, low_water),
+        };
         agenda.add(due);
         let left = agenda.run(self.crew, ctx.take_max(), |class, tasks, due| {
             let mut sorted = Sorted::default();

@@ -74,6 +74,10 @@ impl LocalMount {
             errno => Err(status(errno)),
         })?;
         let stat = fstat(&fd).map_err(status)?;
+        // A kernel's client may still have an old file under a name that was made anew through another mount.
+        if self.nfs && chain.fileid().is_some_and(|fileid| fileid != stat.st_ino) {
+            return Err(Status::Stale);
+        }
         only_files(&stat)?;
         let size = u64::try_from(stat.st_size).unwrap_or(0);
         Ok(if used == Use::Write { self.for_writing(fd, mode_bits(&stat)) } else { Held::Read(fd, size) })

@@ -291,6 +291,12 @@ impl Mount for ShadowMount {
         self.count(calls);
     }
 
+    fn refresh(&self, dir: &Node) {
+        if !self.is_made(dir) {
+            self.real.refresh(dir);
+        }
+    }
+
     fn lend(&self, node: &Node) -> Option<Lent> {
         if self.is_made(node) {
             return None;

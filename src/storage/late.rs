@@ -1,0 +1,242 @@
+//! Several kernel mounts of one export as a volume. A kernel's client trusts for a while what it knows of a directory, and learns
+//! late what was changed through another mount: it may not see a new name, or see an old object under it (ARCHITECTURE.md,
+//! "Kernel mounts", has the table).
+//!
+//! It promises: what is about an object that this run made or found goes through the mount that did it (a hard link above all:
+//! by an old name another mount could link another file); a name is looked up in what the server says of its directory now; a call whose way a mount does not see is done through one that does,
+//! first the one that made the directory. READ, WRITE and COMMIT stay where the job sends them: data is committed where it was
+//! written; a mount that did not make the file looks its name up anew before, and `Chain::fileid` tells it which file it must be. Leaves out: what other programs change meanwhile, which is seen as through one mount.
+
+use crate::base::Status;
+
+use super::tap::perform_some;
+use super::{Call, Node, Op, Route, Volume};
+
+impl Volume {
+    /// The mount that made or found the object, where that matters; else `route`.
+    pub fn route_of(&self, node: &Node, route: Route) -> Route {
+        match node.home() {
+            Some(seat) if self.late && seat < self.seats.len() => Route(seat),
+            _ => route,
+        }
+    }
+
+    /// Where this call goes.
+    fn route_for(&self, call: &Call<'_>, route: Route) -> Route {
+        match &call.op {
+            Op::Read { .. } | Op::Write { .. } | Op::Commit { .. } => route,
+            _ => call.node().map_or(route, |node| self.route_of(node, route)),
+        }
+    }
+
+    pub(super) fn perform_late(&self, route: Route, calls: &mut [Call<'_>]) {
+        let routes: Vec<Route> = calls.iter().map(|call| self.route_for(call, route)).collect();
+        for seat in 0..self.seats.len() {
+            let here: Vec<usize> = (0..calls.len()).filter(|&i| routes[i] == Route(seat)).collect();
+            if !here.is_empty() {
+                perform_some(calls, &here, |some| self.perform_at_home(Route(seat), some));
+            }
+        }
+        for (call, route) in calls.iter_mut().zip(routes) {
+            if call.unseen && call.status().is_err() {
+                self.look_elsewhere(route, call);
+            }
+            call.unseen = false;
+        }
+    }
+
+    /// Carries out calls and notes where objects were made or found.
+    fn perform_at_home(&self, route: Route, calls: &mut [Call<'_>]) {
+        calls.iter_mut().for_each(|call| call.unseen = false);
+        self.refresh_for(route, calls);
+        self.perform_via(route, calls);
+        if self.is_gone(route) {
+            return;
+        }
+        for call in calls {
+            match &call.op {
+                Op::ReadDir { out: Ok(page), .. } => {
+                    let nodes = page.entries.iter().filter_map(|entry| Some((entry.node.as_ref()?, entry.attr)));
+                    nodes.for_each(|(node, attr)| node.settle(route.0, attr.map(|attr| attr.fileid)));
+                }
+                _ => {
+                    let found = call.found_object();
+                    found.into_iter().for_each(|found| found.node.settle(route.0, found.attr.map(|attr| attr.fileid)));
+                }
+            }
+        }
+    }
+
+    /// Refreshes directories, each once, whose names are to be seen as they are now.
+    fn refresh_for(&self, route: Route, calls: &[Call<'_>]) {
+        let mut dirs: Vec<&Node> = Vec::new();
+        for call in calls {
+            let dir = match &call.op {
+                Op::Lookup { dir, .. } => Some(dir),
+                Op::Link { node, .. } if node.home() != Some(route.0) => node.parent(),
+                Op::Read { node, .. } | Op::Write { node, .. } if node.is_new_to(route.0) => node.parent(),
+                _ => None,
+            };
+            dirs.extend(dir.filter(|dir| !dirs.contains(dir)));
+        }
+        dirs.into_iter().for_each(|dir| self.seats[route.0].mount.refresh(dir));
+    }
+
+    /// Does a call, of which the mount of `route` did not see the way, through the mount that made its directory, then through
+    /// the others in turn. If none sees it the answer is the last one's: it is not there.
+    fn look_elsewhere(&self, route: Route, call: &mut Call<'_>) {
+        let n = self.seats.len();
+        let (dir, other) = call.dirs();
+        let homes = [call.node(), dir, other].into_iter().flatten().filter_map(Node::home).filter(|&seat| seat < n);
+        let mut order: Vec<usize> = homes.chain((1..n).map(|i| (route.0 + i) % n)).collect();
+        let mut asked = vec![false; n];
+        asked[route.0] = true;
+        order.retain(|&seat| !std::mem::replace(&mut asked[seat], true));
+        // LINK and RENAME go by two ways; each mount may have asked anew about one of them only.
+        if call.node().is_some() && dir.is_some() || other.is_some() {
+            let again = order.clone();
+            order.push(route.0);
+            order.extend(again);
+        }
+        for seat in order {
+            if self.is_gone(Route(seat)) {
+                continue;
+            }
+            call.fail(Status::Pending);
+            self.perform_at_home(Route(seat), std::slice::from_mut(call));
+            if !call.unseen || call.status().is_ok() {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::base::{Name, Proc};
+    use crate::storage::{AttrChange, Found, How, Limits, Mount, Shape, Spread, Stable, Tally};
+
+    /// Answers all that is asked; notes what, and does not see some names.
+    struct View {
+        root: Node,
+        blind: &'static [&'static str],
+        asked: Mutex<Vec<Proc>>,
+        refreshed: Mutex<usize>,
+    }
+
+    impl View {
+        fn new(blind: &'static [&'static str]) -> Arc<View> {
+            Arc::new(View { root: Node::root_chain(0), blind, asked: Mutex::default(), refreshed: Mutex::default() })
+        }
+
+        fn asked(&self) -> Vec<Proc> {
+            std::mem::take(&mut self.asked.lock().unwrap())
+        }
+
+        fn is_blind_to(&self, node: &Node) -> bool {
+            let Node::Chain(chain) = node else { return false };
+            let name = chain.parent.as_ref().map(|(_, name)| name.as_bytes());
+            name.is_some_and(|name| self.blind.iter().any(|blind| blind.as_bytes() == name))
+        }
+    }
+
+    impl Mount for View {
+        fn root(&self) -> Node {
+            self.root.clone()
+        }
+        fn limits(&self) -> Limits {
+            Limits {
+                read_max: 1,
+                write_max: 1,
+                list_max: 1,
+                name_max: 255,
+                size_max: 1,
+                shape: Shape::SERIAL,
+                extras: Default::default(),
+                dirs_locked: true,
+            }
+        }
+        fn perform(&self, calls: &mut [Call<'_>]) {
+            for call in calls {
+                self.asked.lock().unwrap().push(call.proc());
+                let (dir, other) = call.dirs();
+                if [dir, other, call.node()].into_iter().flatten().any(|node| self.is_blind_to(node)) {
+                    call.fail(Status::NoEnt);
+                    call.unseen = true;
+                    continue;
+                }
+                match &mut call.op {
+                    Op::Lookup { dir: Node::Chain(dir), name, out, .. }
+                    | Op::Create { dir: Node::Chain(dir), name, out, .. }
+                    | Op::MkDir { dir: Node::Chain(dir), name, out, .. } => {
+                        *out = Ok(Found { node: Node::child(dir, name.clone()), attr: None });
+                    }
+                    Op::SetAttr { out, .. } | Op::Link { out, .. } => *out = Ok(None),
+                    _ => call.fail(Status::NotSupp),
+                }
+            }
+        }
+        fn refresh(&self, _dir: &Node) {
+            *self.refreshed.lock().unwrap() += 1;
+        }
+        fn issued(&self) -> Option<Tally> {
+            None
+        }
+        fn label(&self) -> String {
+            "view".into()
+        }
+    }
+
+    fn on(volume: &Volume, seat: usize, call: Call<'_>) -> Result<Option<Node>, Status> {
+        let mut calls = [call];
+        volume.perform_on(Route(seat), &mut calls);
+        assert!(!calls[0].unseen);
+        calls[0].status().map(|()| calls[0].found_object().map(|found| found.node.clone()))
+    }
+
+    #[test]
+    fn calls_on_a_known_object_go_home_and_data_goes_where_it_is_sent() {
+        let views = [View::new(&[]), View::new(&[]), View::new(&[])];
+        let volume = Volume::new(views.iter().map(|view| view.clone() as Arc<dyn Mount>).collect(), Spread::RoundRobin);
+        let (root, name) = (volume.root(), Name::new(b"n").unwrap());
+        let create = Call::create(&root, &name, How::Guarded, AttrChange::default());
+        let file = on(&volume, 1, create).unwrap().unwrap();
+        on(&volume, 0, Call::set_attr(&file, AttrChange::default())).unwrap();
+        on(&volume, 2, Call::link(&file, &root, &name)).unwrap();
+        let write = Call::write(&file, 0, b"x", Stable::FileSync);
+        assert_eq!(on(&volume, 2, write), Err(Status::NotSupp));
+        assert_eq!(on(&volume, 2, Call::commit(&file, 0, 0)), Err(Status::NotSupp));
+        assert_eq!(views[0].asked(), []);
+        assert_eq!(views[1].asked(), [Proc::Create, Proc::SetAttr, Proc::Link]);
+        assert_eq!(views[2].asked(), [Proc::Write, Proc::Commit]);
+        // A mount that did not make the file looks its name up anew, once; who looks a name up, asks about its directory.
+        let refreshed = || views.each_ref().map(|view| *view.refreshed.lock().unwrap());
+        assert_eq!(refreshed(), [0, 0, 1]);
+        let _ = on(&volume, 2, Call::write(&file, 1, b"x", Stable::FileSync));
+        let _ = on(&volume, 1, Call::write(&file, 1, b"x", Stable::FileSync));
+        assert_eq!(refreshed(), [0, 0, 1]);
+        on(&volume, 0, Call::lookup(&root, &name)).unwrap();
+        assert_eq!(refreshed(), [1, 0, 1]);
+    }
+
+    #[test]
+    fn what_a_mount_does_not_see_is_done_by_one_that_does_first_by_the_maker() {
+        let views = [View::new(&["d"]), View::new(&[]), View::new(&[]), View::new(&["d"])];
+        let volume = Volume::new(views.iter().map(|view| view.clone() as Arc<dyn Mount>).collect(), Spread::RoundRobin);
+        let name = Name::new(b"d").unwrap();
+        let dir = on(&volume, 2, Call::mkdir(&volume.root(), &name, AttrChange::default())).unwrap().unwrap();
+        on(&volume, 0, Call::create(&dir, &name, How::Guarded, AttrChange::default())).unwrap();
+        assert_eq!(views.each_ref().map(|view| view.asked().len()), [1, 0, 2, 0]);
+        let views = [View::new(&["d"]), View::new(&["d"]), View::new(&["d"])];
+        let volume = Volume::new(views.iter().map(|view| view.clone() as Arc<dyn Mount>).collect(), Spread::RoundRobin);
+        let Node::Chain(root) = volume.root() else { panic!("a chain") };
+        let dir = Node::child(&root, name.clone());
+        assert_eq!(on(&volume, 1, Call::lookup(&dir, &name)), Err(Status::NoEnt));
+        assert_eq!(views.each_ref().map(|view| view.asked().len()), [1, 1, 1]);
+        assert!(on(&volume, 0, Call::lookup(&volume.root(), &name)).is_ok());
+    }
+}
