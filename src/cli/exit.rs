@@ -15,6 +15,29 @@ pub enum Exit {
     Signal(i32),
 }
 
+/// Why a run ended before it did anything, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fatal {
+    /// For people.
+    pub text: String,
+    /// How it ends.
+    pub exit: Exit,
+}
+
+impl Fatal {
+    /// The command line cannot be carried out as it was typed.
+    pub fn usage(text: String) -> Fatal {
+        Fatal { text, exit: Exit::Failure }
+    }
+}
+
+/// Something could not be opened or done.
+impl From<String> for Fatal {
+    fn from(text: String) -> Fatal {
+        Fatal { text, exit: Exit::Partly }
+    }
+}
+
 impl Exit {
     /// The number that the process ends with.
     pub fn number(self) -> u8 {

@@ -21,6 +21,13 @@ pub struct ParallelFlags {
     /// Stay below N IOPS of OCI's price list on each mount target
     #[arg(long, value_name = "N", value_parser = iops)]
     pub max_iops: Option<u64>,
+    /// Work through all of these mounts of one export, where an operand is on one of them (again for another export)
+    /// [default: those found that show the same file system]
+    #[arg(long, value_name = "DIR,DIR...", allow_hyphen_values = true)]
+    pub mounts: Vec<OsString>,
+    /// Work only through the mount that an operand is on
+    #[arg(long)]
+    pub no_spread: bool,
 }
 
 /// What is told, and where.

@@ -10,6 +10,7 @@ use crate::base::price::Ceiling;
 use crate::storage::Shape;
 
 use super::flags::{ParallelFlags, TellFlags};
+use super::spread::Spread;
 
 /// What the meaning of options depends on.
 #[derive(Clone, Copy, Debug)]
@@ -57,13 +58,20 @@ pub struct Manner {
     /// The mode of new reports.
     pub report_mode: u32,
     pub progress: bool,
+    pub spread: Spread,
 }
 
 impl Manner {
     /// What these options mean on `host`. Names on the terminal hide the progress line.
-    pub fn new(parallel: &ParallelFlags, bwlimit: Option<u64>, tell: &TellFlags, verbose: u8, host: &Host) -> Manner {
+    pub fn new(
+        parallel: &ParallelFlags,
+        bwlimit: Option<u64>,
+        tell: &TellFlags,
+        verbose: u8,
+        host: &Host,
+    ) -> Result<Manner, Unclear> {
         let names_hide_progress = verbose > 0 && host.stdout_is_terminal;
-        Manner {
+        Ok(Manner {
             lanes: parallel.parallel,
             window: parallel.window,
             held: held(parallel.max_iops, bwlimit),
@@ -71,7 +79,8 @@ impl Manner {
             report: tell.report.clone().map(PathBuf::from),
             report_mode: 0o666 & !host.umask,
             progress: tell.progress || (host.stderr_is_terminal && !tell.no_progress && !names_hide_progress),
-        }
+            spread: Spread::new(parallel).map_err(Unclear::Usage)?,
+        })
     }
 
     /// The shape asked for; what was not asked for is as `suggested`.

@@ -24,6 +24,14 @@ impl Location {
         }
     }
 
+    /// The directory of this host, if it is one.
+    pub fn dir(&self) -> Option<&Path> {
+        match self {
+            Location::Dir(path) => Some(path),
+            Location::Nfs(..) => None,
+        }
+    }
+
     /// The user that files are made as; `own` is the process's.
     pub fn uid(&self, own: u32) -> u32 {
         match self {

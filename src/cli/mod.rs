@@ -27,13 +27,14 @@ pub mod report;
 pub mod session;
 pub mod signals;
 pub mod sim;
+pub mod spread;
 pub mod summary;
 pub mod table;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-pub use exit::Exit;
+pub use exit::{Exit, Fatal};
 
 use console::Console;
 

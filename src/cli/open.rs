@@ -11,14 +11,16 @@ use crate::archive::{Codec, Input, ReadAt};
 use crate::base::PriceList;
 use crate::base::price::Ceiling;
 use crate::crew::Stop;
+use crate::mounts::local::peers::{Purpose, Way};
 use crate::mounts::nfs::{self, NfsMount};
 use crate::mounts::{LocalMount, ShadowMount};
-use crate::storage::{Mount, Spread, Tap, Tapped, Throttle, Volume};
+use crate::storage::{self, Mount, Tap, Tapped, Throttle, Volume};
 
 use super::console::reason;
 use super::location::Location;
 use super::meter::{Meter, Meters, Role};
 use super::readahead::ReadAhead;
+use super::spread::{Spread, Spreader};
 
 /// What statfs(2) says of a kernel's NFS mount.
 const NFS_SUPER_MAGIC: rustix::fs::FsWord = 0x6969;
@@ -30,6 +32,10 @@ pub struct Opener {
     meters: Meters,
     throttles: HashMap<String, Arc<Throttle>>,
     rehearsal: Option<Rehearsal>,
+    changes: bool,
+    spreader: Spreader,
+    /// What was found for directories that are not opened yet.
+    found: Vec<(PathBuf, Purpose, Vec<Way>)>,
 }
 
 /// A run that changes nothing: what it would ask is asked of shadows.
@@ -44,7 +50,49 @@ pub enum Rehearsal {
 impl Opener {
     /// Counts into `meters`; holds each target under `held`.
     pub fn new(held: Option<Ceiling>, meters: Meters) -> Opener {
-        Opener { held, meters, throttles: HashMap::new(), rehearsal: None }
+        let (throttles, spreader) = (HashMap::new(), Spreader::default());
+        Opener { held, meters, throttles, rehearsal: None, changes: true, spreader, found: Vec::new() }
+    }
+
+    /// From now on directories are opened through the mounts that `spread` says.
+    pub fn over(mut self, spread: &Spread) -> Opener {
+        self.spreader = Spreader::new(spread.clone());
+        self
+    }
+
+    /// Whether names are made or removed at all.
+    pub fn changing(mut self, changes: bool) -> Opener {
+        self.changes = changes;
+        self
+    }
+
+    /// What finds the mounts of a directory.
+    pub fn spreader(&mut self) -> &mut Spreader {
+        &mut self.spreader
+    }
+
+    /// Finds the mounts of directories of this host, before the first is opened and anything is changed: the destination
+    /// first, for what is proven by writing there holds for a source as well. An error is a usage error.
+    pub fn spread<'a>(&mut self, dirs: impl IntoIterator<Item = (&'a Path, Option<Role>)>) -> Result<(), String> {
+        for (path, role) in dirs {
+            let purpose = self.purpose(role);
+            if self.found.iter().any(|(there, what, _)| there == path && *what == purpose) {
+                continue;
+            }
+            if let Some(ways) = self.spreader.ways(path, purpose)? {
+                self.found.push((path.to_path_buf(), purpose, ways));
+            }
+        }
+        self.spreader.check_used()
+    }
+
+    fn purpose(&self, role: Option<Role>) -> Purpose {
+        match (role, self.rehearsal) {
+            (Some(Role::Source), _) => Purpose::Reads,
+            (_, Some(_)) => Purpose::Rehearses,
+            (_, None) if !self.changes => Purpose::Reads,
+            (_, None) => Purpose::Writes,
+        }
     }
 
     /// From now on volumes are opened for a rehearsal, where one is given.
@@ -64,9 +112,28 @@ impl Opener {
         }
     }
 
-    /// Opens the directory `path`, with the taps `more` before its own.
+    /// Opens the directory `path`, through all mounts that it is to be worked on, with the taps `more` before its own.
     pub fn local(&mut self, path: &Path, role: Option<Role>, more: &[Arc<dyn Tap>]) -> Result<Volume, String> {
         let failed = |error: io::Error| format!("{}: Cannot open: {}", path.display(), reason(&error));
+        let purpose = self.purpose(role);
+        let ready = self.found.iter().position(|(there, what, _)| there == path && *what == purpose);
+        let ways = match ready {
+            Some(at) => Some(self.found.swap_remove(at).2),
+            None => self.spreader.ways(path, purpose)?,
+        };
+        if let Some(ways) = ways {
+            let alias = self.spreader.alias();
+            let mounts = ways.into_iter().map(|way| {
+                let Way { dir, mount } = way;
+                let label = mount.point.display().to_string();
+                let key = format!("device {}", mount.device);
+                let opened = LocalMount::of_dir(dir, &mount.point, alias.clone()).map_err(failed)?;
+                let meter = Meter { label, ledger: Arc::default(), nfs: Vec::new(), is_nfs: true, role, key };
+                Ok((Arc::new(opened) as Arc<dyn Mount>, meter))
+            });
+            let mounts = mounts.collect::<Result<Vec<_>, String>>()?;
+            return Ok(self.tapped(mounts, more));
+        }
         let mount = LocalMount::open(path).map_err(failed)?;
         let device = std::fs::metadata(path).map_err(failed)?.dev();
         let meter = Meter {
@@ -116,7 +183,7 @@ impl Opener {
                 let taps = before.chain([self.meters.ledger(meter) as Arc<dyn Tap>]).collect();
                 Arc::new(Tapped::new(mount, taps))
             });
-        Volume::new(tapped.collect(), Spread::default())
+        Volume::new(tapped.collect(), storage::Spread::default())
     }
 }
 

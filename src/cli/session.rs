@@ -19,6 +19,7 @@ use super::meter::{self, Meters};
 use super::progress::Progress;
 use super::report::{self, Document, FailureReport, RunReport};
 use super::signals::{self, Caught};
+use super::spread::Spreader;
 use super::summary;
 
 /// Memory for file data on its way, in bytes: the payload that eight targets can have in flight.
@@ -86,6 +87,15 @@ impl<'a> Session<'a> {
             let Shape { lanes, window } = crew.shape();
             self.console.message(format_args!("{what}; {lanes} lanes of {window} calls to {targets}"));
         }
+    }
+
+    /// With `-v`: which mounts were found and left out; and what has to be told of that in any case.
+    pub fn tell_mounts(&mut self, spreader: &mut Spreader) {
+        let (notes, warnings) = (spreader.take_notes(), spreader.take_warnings());
+        if self.manner.verbose > 0 {
+            notes.iter().for_each(|note| self.console.message(note));
+        }
+        warnings.iter().for_each(|warning| self.console.message(warning));
     }
 
     /// Runs `job` with its progress shown, where it is to be.

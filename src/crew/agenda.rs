@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard};
 
 use super::budget::LOOK_EVERY;
-use super::{Crew, Stop};
+use super::{Crew, Places, Stop};
 
 /// What a task does to the agenda.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +61,8 @@ impl<T> Shelf<T> {
 
 struct State<T> {
     work: Shelf<T>,
+    /// Work that changes one place, when the agenda tells places apart.
+    placed: Places<T>,
     lists: Shelf<T>,
     /// Taken and not done.
     under_way: usize,
@@ -70,6 +72,9 @@ struct State<T> {
     broken: bool,
 }
 
+/// The place that a task of work changes, if it is one.
+pub type PlaceOf<T> = fn(&T) -> Option<u64>;
+
 /// The tasks of a run.
 pub struct Agenda<T> {
     state: Mutex<State<T>>,
@@ -77,6 +82,7 @@ pub struct Agenda<T> {
     low_water: usize,
     lanes: usize,
     stop: Stop,
+    place_of: PlaceOf<T>,
 }
 
 /// What lanes are told to end by, also when one of them panics.
@@ -97,14 +103,29 @@ impl<T: Send> Agenda<T> {
     /// An empty agenda for the lanes of `crew`; `low_water` is how many tasks of work may wait before listings rest.
     pub fn new(crew: &Crew, low_water: usize) -> Agenda<T> {
         let shelf = || Shelf { levels: BTreeMap::new(), len: 0 };
-        let state = State { work: shelf(), lists: shelf(), under_way: 0, waiting: 0, most: 0, broken: false };
+        let state = State {
+            work: shelf(),
+            placed: Places::default(),
+            lists: shelf(),
+            under_way: 0,
+            waiting: 0,
+            most: 0,
+            broken: false,
+        };
         Agenda {
             state: Mutex::new(state),
             changed: Condvar::new(),
             low_water: low_water.max(1),
             lanes: crew.shape().lanes,
             stop: crew.stop().clone(),
+            place_of: |_| None,
         }
+    }
+
+    /// From now on lanes are kept apart by the places of their work. Depth does not count among work with a place.
+    pub fn apart(mut self, place_of: PlaceOf<T>) -> Agenda<T> {
+        self.place_of = place_of;
+        self
     }
 
     fn state(&self) -> MutexGuard<'_, State<T>> {
@@ -113,20 +134,24 @@ impl<T: Send> Agenda<T> {
 
     /// Adds tasks.
     pub fn add(&self, due: impl IntoIterator<Item = Due<T>>) {
-        self.settle(0, due);
+        self.settle(0, None, due);
     }
 
-    /// Adds what `done` taken tasks have led to, and counts them off.
-    fn settle(&self, done: usize, due: impl IntoIterator<Item = Due<T>>) {
+    /// Adds what `done` taken tasks have led to, and counts them off; the lane has left their place.
+    fn settle(&self, done: usize, place: Option<u64>, due: impl IntoIterator<Item = Due<T>>) {
         let mut state = self.state();
         for Due { class, depth, task } in due {
-            match class {
-                Class::Work => state.work.put(depth, task),
-                Class::List => state.lists.put(depth, task),
+            match (class, (self.place_of)(&task)) {
+                (Class::Work, Some(place)) => state.placed.put(place, task),
+                (Class::Work, None) => state.work.put(depth, task),
+                (Class::List, _) => state.lists.put(depth, task),
             }
         }
+        if let Some(place) = place {
+            state.placed.leave(place);
+        }
         state.under_way -= done;
-        state.most = state.most.max(state.work.len + state.lists.len);
+        state.most = state.most.max(state.work.len + state.placed.len() + state.lists.len);
         let wake = state.waiting > 0;
         drop(state);
         if wake {
@@ -135,13 +160,14 @@ impl<T: Send> Agenda<T> {
     }
 
     /// Waits for tasks of one class and moves up to `max` of them to `into`; none when all is done, or stopped.
-    fn take(&self, max: usize, into: &mut Vec<T>) -> Option<Class> {
+    /// With the class the place, if they have one.
+    fn take(&self, max: usize, into: &mut Vec<T>) -> Option<(Class, Option<u64>)> {
         let mut state = self.state();
         loop {
             if state.broken || self.stop.is_set() {
                 return None;
             }
-            let class = match (state.work.len, state.lists.len) {
+            let class = match (state.work.len + state.placed.len(), state.lists.len) {
                 (0, 0) if state.under_way == 0 => {
                     drop(state);
                     self.changed.notify_all();
@@ -158,12 +184,17 @@ impl<T: Send> Agenda<T> {
                 state.waiting -= 1;
                 continue;
             };
-            let lanes = self.lanes;
-            let shelf = if class == Class::Work { &mut state.work } else { &mut state.lists };
+            let mut place = None;
             // Few tasks are shared out rather than taken by the first who comes.
-            shelf.take(max.min(shelf.len.div_ceil(lanes)), into);
+            if class == Class::Work && state.work.len == 0 {
+                let some = max.min(state.placed.len().div_ceil(self.lanes));
+                place = state.placed.take(some, into);
+            } else {
+                let shelf = if class == Class::Work { &mut state.work } else { &mut state.lists };
+                shelf.take(max.min(shelf.len.div_ceil(self.lanes)), into);
+            }
             state.under_way += into.len();
-            return Some(class);
+            return Some((class, place));
         }
     }
 
@@ -176,17 +207,17 @@ impl<T: Send> Agenda<T> {
                 scope.spawn(move |_| {
                     let _guard = Guard(self);
                     let (mut tasks, mut due) = (Vec::new(), Vec::new());
-                    while let Some(class) = self.take(max.max(1), &mut tasks) {
+                    while let Some((class, place)) = self.take(max.max(1), &mut tasks) {
                         let taken = tasks.len();
                         step(class, &mut tasks, &mut due);
                         tasks.clear();
-                        self.settle(taken, due.drain(..));
+                        self.settle(taken, place, due.drain(..));
                     }
                 });
             }
         });
         let mut state = self.state();
-        let left = state.work.len + state.lists.len;
+        let left = state.work.len + state.placed.clear() + state.lists.len;
         let mut rest = Vec::new();
         state.work.take(usize::MAX, &mut rest);
         state.lists.take(usize::MAX, &mut rest);
@@ -213,19 +244,25 @@ mod tests {
     /// A tree in the mind: each directory lists `width` entries in pages, half of them directories.
     #[derive(Debug)]
     enum Task {
-        List { depth: u32, next: u64 },
-        Leaf,
+        List {
+            depth: u32,
+            next: u64,
+        },
+        /// With its directory.
+        Leaf(u64),
     }
 
-    fn walk(lanes: usize, width: u64, depth_max: u32) -> (u64, usize) {
+    fn walk(lanes: usize, width: u64, depth_max: u32, apart: bool) -> (u64, usize) {
         let crew = crew(lanes);
         let agenda = Agenda::new(&crew, 4 * lanes);
+        let place_of: PlaceOf<Task> = |task| if let Task::Leaf(dir) = task { Some(*dir) } else { None };
+        let agenda = if apart { agenda.apart(place_of) } else { agenda };
         let leaves = AtomicU64::new(0);
         agenda.add([Due { class: Class::List, depth: 0, task: Task::List { depth: 0, next: 0 } }]);
         let left = agenda.run(&crew, 4, |class, tasks, due| {
             for task in tasks.drain(..) {
                 match task {
-                    Task::Leaf => {
+                    Task::Leaf(_) => {
                         assert_eq!(class, Class::Work);
                         leaves.fetch_add(1, Ordering::Relaxed);
                     }
@@ -236,7 +273,7 @@ mod tests {
                                 let task = Task::List { depth: depth + 1, next: 0 };
                                 Due { class: Class::List, depth: depth + 1, task }
                             } else {
-                                Due { class: Class::Work, depth: depth + 1, task: Task::Leaf }
+                                Due { class: Class::Work, depth: depth + 1, task: Task::Leaf(next / 100) }
                             });
                         }
                         if next + 10 < width {
@@ -258,8 +295,9 @@ mod tests {
             let half = width / 2;
             (0..depth).map(|d| half.pow(d) * half).sum::<u64>() + half.pow(depth) * width
         };
-        for (lanes, width, depth) in [(1, 20, 3), (4, 20, 3), (3, 40, 2), (8, 1000, 1), (2, 2, 40)] {
-            let (leaves, most) = walk(lanes, width, depth);
+        let shapes = [(1, 20, 3), (4, 20, 3), (3, 40, 2), (8, 1000, 1), (2, 2, 40)];
+        for ((lanes, width, depth), apart) in shapes.into_iter().flat_map(|shape| [(shape, false), (shape, true)]) {
+            let (leaves, most) = walk(lanes, width, depth, apart);
             assert_eq!(leaves, expected(width, depth), "{lanes} {width} {depth}");
             // Pages of 10, up to 4 in each lane at once, for each level; and the low water.
             assert!(

@@ -4,6 +4,7 @@
 pub mod agenda;
 pub mod budget;
 pub mod flight;
+pub mod places;
 pub mod report;
 pub mod sequencer;
 pub mod stop;
@@ -15,6 +16,7 @@ use crate::storage::Shape;
 pub use agenda::{Agenda, Class, Due};
 pub use budget::{Budget, Permit};
 pub use flight::{Flight, Ticket};
+pub use places::Places;
 pub use report::Report;
 pub use sequencer::Sequencer;
 pub use stop::Stop;

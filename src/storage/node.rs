@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::base::Name;
@@ -67,6 +67,8 @@ pub struct Chain {
     seen: AtomicU64,
     /// Its file id, where that is known; 0: not known.
     fileid: AtomicU64,
+    /// A directory that was empty when this process made or met it: all that is in it was put there since. Set by mounts.
+    pub fresh: AtomicBool,
 }
 
 /// A deep chain is taken apart link by link: the compiler's way would need stack for each directory of a path.
@@ -147,9 +149,15 @@ impl Node {
     fn chain(parent: Option<(Node, Name)>, targets: usize) -> Node {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let handles = (0..targets).map(|_| OnceLock::new()).collect();
-        let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let (home, seen, fileid) = (AtomicU32::new(0), AtomicU64::new(0), AtomicU64::new(0));
-        Node::Chain(Arc::new(Chain { id, parent, handles, home, seen, fileid }))
+        Node::Chain(Arc::new(Chain {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            parent,
+            handles,
+            home: AtomicU32::new(0),
+            seen: AtomicU64::new(0),
+            fileid: AtomicU64::new(0),
+            fresh: AtomicBool::new(false),
+        }))
     }
 }
 

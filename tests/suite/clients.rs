@@ -147,7 +147,11 @@ impl Mount for Client {
 
     fn limits(&self) -> Limits {
         let shape = Shape { lanes: 8, window: 4 };
-        Limits { dirs_locked: true, shape, extras: Extras::default(), ..self.inner.limits() }
+        Limits { shape, extras: Extras::default(), ..self.inner.limits() }
+    }
+
+    fn locks_dirs(&self) -> bool {
+        true
     }
 
     fn perform(&self, calls: &mut [Call<'_>]) {

@@ -24,6 +24,8 @@ use crate::tree::{Tree, dump};
 const TARGETS: [usize; 3] = [1, 2, 3];
 /// Where silence is the fault: of 0.3 s it loses a call, of 1 s a target.
 pub const SHORT: &str = "timeo=3&retrans=8&away=1";
+/// Where single replies are lost: several in a row and a busy machine's pause are not to be taken for a target's end.
+pub const QUICK: &str = "timeo=3&retrans=20&away=60";
 /// Elsewhere a busy machine's pause must not be taken for one.
 pub const LONG: &str = "timeo=200&retrans=8&away=60";
 /// No case takes a tenth of it.
@@ -126,9 +128,13 @@ fn serve(memory: &Arc<MemoryMount>, case: &Case) -> Server {
 
 /// All ids are root's, as in memory.
 fn mounts(server: &Server, case: &Case) -> Vec<Arc<NfsMount>> {
-    let silent = ["lost-reply", "delay", "gone"];
-    let is_silent = case.faults.iter().any(|fault| silent.iter().any(|kind| fault.starts_with(kind)));
-    let url = format!("{}?uid=0&gid=0&wsize=64k&{}", server.url(), if is_silent { SHORT } else { LONG });
+    let is = |kind: &str| case.faults.iter().any(|fault| fault.starts_with(kind));
+    let patience = match () {
+        () if is("gone") => SHORT,
+        () if is("lost-reply") || is("delay") => QUICK,
+        () => LONG,
+    };
+    let url = format!("{}?uid=0&gid=0&wsize=64k&{patience}", server.url());
     attach(&Url::parse(&url).unwrap()).unwrap()
 }
 

@@ -14,7 +14,7 @@ use parfs::mounts::nfs::{NfsMount, Url, attach};
 use parfs::sim::{Config, Server};
 use parfs::storage::{Ledger, Mount, Spread, Tally, Tap, Tapped, Volume};
 
-use crate::network::{LONG, SHORT, free, watchdog};
+use crate::network::{LONG, QUICK, SHORT, free, watchdog};
 use crate::remove::{Ran, operand, plant_tree, remove_all};
 use crate::tars::crew;
 use crate::tree::dump;
@@ -44,8 +44,11 @@ struct Case {
 
 impl Case {
     fn new(targets: usize, fault: String) -> Case {
-        let silent = ["lost-reply", "gone"].iter().any(|kind| fault.starts_with(kind));
-        let patience = if silent { SHORT } else { LONG };
+        let patience = match () {
+            () if fault.starts_with("gone") => SHORT,
+            () if fault.starts_with("lost-reply") => QUICK,
+            () => LONG,
+        };
         Case { targets, faults: vec![fault], lanes: 4, spread: Spread::RoundRobin, replay_max: 4096, patience }
     }
 }

@@ -95,7 +95,7 @@ impl High {
             dry_run: low.check.dry_run,
             stats,
             warnings,
-            manner: Manner::new(&low.parallel.flags, None, &low.output.tell, low.output.verbose, host),
+            manner: Manner::new(&low.parallel.flags, None, &low.output.tell, low.output.verbose, host)?,
         })
     }
 }

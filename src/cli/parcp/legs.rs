@@ -282,6 +282,14 @@ fn add(legs: &mut Vec<Leg>, leg: Leg) {
 }
 
 impl Base {
+    /// The directory of this host, if it is one.
+    pub fn dir(&self) -> Option<&Path> {
+        match self {
+            Base::Dir(path) => Some(path),
+            Base::Nfs(_) => None,
+        }
+    }
+
     fn is(&self, other: &Base) -> bool {
         match (self, other) {
             (Base::Dir(a), Base::Dir(b)) => a == b,

@@ -8,16 +8,16 @@ use serde::Serialize;
 use crate::base::name::Shown;
 use crate::base::price::Ceiling;
 use crate::base::{PriceList, Proc};
-use crate::cli::Exit;
 use crate::cli::bound::Flow;
 use crate::cli::console::{Console, Quoted};
 use crate::cli::lists::Paths;
 use crate::cli::meter::Role;
 use crate::cli::open::{Opener, Rehearsal};
 use crate::cli::session::{Ended, Session};
+use crate::cli::{Exit, Fatal};
 use crate::crew::Crew;
 use crate::jobs::Live;
-use crate::jobs::copy::{Compare, Deed, Options, Side, Summary, What, copy};
+use crate::jobs::copy::{Compare, Deed, Options, Side, Summary, Verify, What, copy};
 use crate::storage::throttle::Clock;
 use crate::storage::{Call, Mount, Shape, Tap, Volume};
 
@@ -104,9 +104,9 @@ pub fn run(high: &High, console: &Arc<Console>) -> Exit {
     };
     let exit = copy_all(high, &mut session, &mut job).unwrap_or_else(|fatal| {
         console.flush();
-        console.message(&fatal);
-        session.report.fatal = Some(fatal);
-        Exit::Partly
+        console.message(&fatal.text);
+        session.report.fatal = Some(fatal.text);
+        fatal.exit
     });
     session.conclude(&job, exit, Exit::Partly)
 }
@@ -121,12 +121,23 @@ impl Sides {
     fn new(high: &High, session: &Session<'_>) -> Sides {
         let reads = high.options.compare == Compare::Bytes;
         let rehearsal = if reads { Rehearsal::Reading } else { Rehearsal::Unread };
-        let opener = Opener::new(high.manner.held, session.meters.clone());
+        let opener = Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread);
         let limit = high.bwlimit.map(|rate| -> Arc<dyn Tap> {
             let ceiling = Ceiling { iops: f64::INFINITY, bytes_per_s: rate as f64, latency: Duration::ZERO };
             Arc::new(WriteLimit(Clock::new(ceiling, PriceList::oci())))
         });
-        Sides { opener: opener.rehearse(high.dry_run.then_some(rehearsal)), limits: limit.into_iter().collect() }
+        let changes_nothing = high.dry_run || high.options.verify == Verify::Only;
+        Sides {
+            opener: opener.rehearse(high.dry_run.then_some(rehearsal)).changing(!changes_nothing),
+            limits: limit.into_iter().collect(),
+        }
+    }
+
+    /// Finds the mounts of all sides before the first is opened.
+    fn spread(&mut self, legs: &[Leg]) -> Result<(), String> {
+        let targets = legs.iter().filter_map(|leg| Some((leg.target.base.dir()?, Some(Role::Destination))));
+        let sources = legs.iter().filter_map(|leg| Some((leg.source.base.dir()?, Some(Role::Source))));
+        self.opener.spread(targets.chain(sources))
     }
 
     fn open(&mut self, place: &Place, role: Role) -> Result<Volume, String> {
@@ -164,16 +175,18 @@ struct Copier<'a> {
 }
 
 /// An error ends the run before anything is copied.
-fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exit, String> {
+fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exit, Fatal> {
     let console = session.console.clone();
     let paths = high.list.as_ref().map(|list| Paths::open(&list.file, list.null)).transpose()?;
     let (legs, refused) = legs(high)?;
     let mut sides = Sides::new(high, session);
+    sides.spread(&legs).map_err(Fatal::usage)?;
     let first = match legs.first() {
         Some(leg) => Some((sides.open(&leg.source, Role::Source)?, sides.open(&leg.target, Role::Destination)?)),
         None => None,
     };
     let shape = first.as_ref().map_or(Shape::SERIAL, |(source, target)| shape(session, [source, target]));
+    session.tell_mounts(sides.opener.spreader());
     let (crew, caught) = session.crew(shape)?;
     refused.into_iter().for_each(|failure| crew.report().add(failure));
     session.tell_setup("copying", &crew);

@@ -70,7 +70,7 @@ impl High {
             contents: low.manner.contents,
             same_device: low.manner.preserve_root == Some(true),
             dry_run: low.manner.dry_run,
-            manner: Manner::new(&low.parallel.flags, None, &low.output.tell, low.output.verbose, host),
+            manner: Manner::new(&low.parallel.flags, None, &low.output.tell, low.output.verbose, host)?,
             operands: low.operands,
             list,
         })

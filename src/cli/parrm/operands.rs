@@ -26,6 +26,16 @@ pub enum Parent {
     Nfs(Box<Url>),
 }
 
+impl Parent {
+    /// The directory of this host, if it is one.
+    pub fn dir(&self) -> Option<&Path> {
+        match self {
+            Parent::Dir(path) => Some(path),
+            Parent::Nfs(_) => None,
+        }
+    }
+}
+
 /// An operand that may be removed, as far as can be told before its volume is open.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Placed {

@@ -10,13 +10,14 @@ use serde::Serialize;
 use crate::base::Failure;
 use crate::base::name::Shown;
 use crate::base::units::grouped;
-use crate::cli::Exit;
 use crate::cli::bound::Flow;
 use crate::cli::console::{Console, Quoted};
 use crate::cli::lists::Paths;
 use crate::cli::location::{Location, is_fs_root};
 use crate::cli::open::{Opener, Rehearsal};
 use crate::cli::session::{Ended, Session};
+use crate::cli::spread::Spread;
+use crate::cli::{Exit, Fatal};
 use crate::crew::Crew;
 use crate::jobs::Live;
 use crate::jobs::remove::{Operand, Options, Summary, remove};
@@ -61,9 +62,9 @@ pub fn run(high: &High, console: &Arc<Console>) -> Exit {
     let mut job = Job { operands: operands.collect(), dry_run: high.dry_run, removed: Removed::default() };
     let exit = remove_all(high, &mut session, &mut job).unwrap_or_else(|fatal| {
         console.flush();
-        console.message(&fatal);
-        session.report.fatal = Some(fatal);
-        Exit::Partly
+        console.message(&fatal.text);
+        session.report.fatal = Some(fatal.text);
+        fatal.exit
     });
     session.conclude(&job, exit, Exit::Partly)
 }
@@ -109,12 +110,14 @@ struct Listed {
 }
 
 /// An error ends the run before anything is removed.
-fn remove_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exit, String> {
+fn remove_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exit, Fatal> {
     let console = session.console.clone();
     let rule = Rule { contents: high.contents, same_device: high.same_device };
     let rehearsal = high.dry_run.then_some(Rehearsal::Unread);
-    let mut opener = Opener::new(high.manner.held, session.meters.clone()).rehearse(rehearsal);
+    let mut opener =
+        Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread).rehearse(rehearsal);
     let (work, refused, shape) = prepare(high, &mut opener, rule)?;
+    session.tell_mounts(opener.spreader());
     let (crew, caught) = session.crew(shape)?;
     refused.into_iter().for_each(|failure| crew.report().add(failure));
     session.tell_setup("removing", &crew);
@@ -187,12 +190,17 @@ fn finish(
 }
 
 /// Opens what the crew's shape depends on: the directory of a list, all exports, and the first of the local directories.
-fn prepare(high: &High, opener: &mut Opener, rule: Rule) -> Result<(Work, Vec<Failure>, Shape), String> {
+fn prepare(high: &High, opener: &mut Opener, rule: Rule) -> Result<(Work, Vec<Failure>, Shape), Fatal> {
     if let Some(list) = &high.list {
         let (work, shape) = prepare_list(high, opener, list)?;
         return Ok((work, Vec::new(), shape));
     }
     let (groups, refused) = plan::plan(&high.operands, rule);
+    // What is found for the rest is found when their turn comes; what was named has to be of use before anything is removed.
+    if matches!(high.manner.spread, Spread::Named(_)) {
+        let dirs = groups.iter().filter_map(|group| Some((group.parent.dir()?, None)));
+        opener.spread(dirs).map_err(Fatal::usage)?;
+    }
     let mut shape = Shape::SERIAL;
     let mut opened = Vec::with_capacity(groups.len());
     let mut is_first = true;
@@ -211,10 +219,11 @@ fn prepare(high: &High, opener: &mut Opener, rule: Rule) -> Result<(Work, Vec<Fa
     Ok((Work::Groups(opened), refused, shape))
 }
 
-fn prepare_list(high: &High, opener: &mut Opener, list: &List) -> Result<(Work, Shape), String> {
+fn prepare_list(high: &High, opener: &mut Opener, list: &List) -> Result<(Work, Shape), Fatal> {
     let here = OsString::from(".");
     let base = high.operands.first().unwrap_or(&here);
     let location = Location::parse(base).map_err(|error| error.to_string())?;
+    opener.spread(location.dir().map(|path| (path, None))).map_err(Fatal::usage)?;
     let volume = opener.volume(&location, None)?;
     let (base_is_root, in_fs_root) = match &location {
         Location::Dir(path) => (path.canonicalize().is_ok_and(|path| path == Path::new("/")), is_fs_root(path)),

@@ -45,7 +45,7 @@ impl High {
         let destination = destination(&low.directory)?;
         let is_root = destination.uid(host.uid) == 0;
         let codec_said = codec_said(&low)?;
-        let manner = Manner::new(&low.limits.parallel, low.limits.bwlimit, &low.output.tell, low.output.verbose, host);
+        let manner = Manner::new(&low.limits.parallel, low.limits.bwlimit, &low.output.tell, low.output.verbose, host)?;
         Ok(High {
             codec_said,
             ignore_zeros: low.choice.ignore_zeros,

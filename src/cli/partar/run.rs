@@ -63,7 +63,10 @@ pub fn run(high: &High, console: &Arc<Console>) -> Exit {
 /// An error ends the run before its first member.
 fn extract_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exit, String> {
     let console = session.console.clone();
-    let volume = Opener::new(high.manner.held, session.meters.clone()).volume(&high.destination, None)?;
+    let mut opener = Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread);
+    opener.spread(high.destination.dir().map(|path| (path, None)))?;
+    let volume = opener.volume(&high.destination, None)?;
+    session.tell_mounts(opener.spreader());
     let (crew, caught) = session.crew(volume.limits().shape)?;
     let opened = open::archive(&high.archive, crew.stop())?;
     job.codec = Some(format!("{:?}", opened.codec).to_lowercase());

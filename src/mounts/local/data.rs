@@ -75,7 +75,7 @@ impl LocalMount {
         })?;
         let stat = fstat(&fd).map_err(status)?;
         // A kernel's client may still have an old file under a name that was made anew through another mount.
-        if self.late && chain.fileid().is_some_and(|fileid| fileid != stat.st_ino) {
+        if self.nfs && chain.fileid().is_some_and(|fileid| fileid != stat.st_ino) {
             return Err(Status::Stale);
         }
         only_files(&stat)?;

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::fs::{FileType, Mode, OFlags, RawDir, SeekFrom, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, SeekFrom, StatxFlags, statat, statx};
 use rustix::io::Errno;
 
 use crate::base::{Name, Status};
@@ -20,6 +20,11 @@ use super::descriptors::{Held, Use};
 
 /// Bytes asked of getdents64 at once: twice glibc's, so that a page of a kernel NFS mount is few calls.
 const GETDENTS_BYTES: usize = 64 << 10;
+
+/// Entries looked at for each getdents64 so that an NFS client asks for the next ones with their attributes: more than 8
+/// (NFS_READDIR_CACHE_USAGE_THRESHOLD, Linux 5.18 on; one is enough before). Without, it goes on with READDIR, and each REMOVE would
+/// be preceded by a LOOKUP, both under the directory's lock.
+const LOOKED_AT: usize = 12;
 
 /// A name read ahead.
 struct Ahead {
@@ -54,9 +59,12 @@ impl Listing {
     }
 
     /// The next entry, not taken yet; none at the end.
-    fn peek(&mut self, fd: &OwnedFd) -> Result<Option<&Ahead>, Status> {
+    fn peek(&mut self, fd: &OwnedFd, look: bool) -> Result<Option<&Ahead>, Status> {
         while self.ahead.is_empty() && !self.end {
             self.fill(fd)?;
+            if look {
+                self.look(fd);
+            }
         }
         Ok(self.ahead.front())
     }
@@ -97,6 +105,14 @@ impl Listing {
         }
     }
 
+    /// Looks at some of what was read, in the kernel's own memory.
+    fn look(&self, fd: &OwnedFd) {
+        let flags = ITSELF | AtFlags::STATX_DONT_SYNC;
+        for ahead in self.ahead.iter().take(LOOKED_AT) {
+            let _known = statx(fd, ahead.name.as_bytes(), flags, StatxFlags::TYPE);
+        }
+    }
+
     fn take(&mut self) -> Option<Ahead> {
         let ahead = self.ahead.pop_front()?;
         self.at = ahead.position;
@@ -113,9 +129,11 @@ impl LocalMount {
         listing.go(fd, from.position)?;
         let mut room = Room::new(want, bytes_max.min(self.limits.list_max));
         let ahead = listing.ahead.len();
+        // Who wants attributes looks at each entry.
+        let look = self.nfs && want == Want::Types;
         let mut page = Page { entries: Vec::with_capacity(ahead), next: from, end: false };
         loop {
-            let Some(ahead) = listing.peek(fd)? else {
+            let Some(ahead) = listing.peek(fd, look)? else {
                 page.end = true;
                 break;
             };

@@ -4,8 +4,12 @@
 //! stays, as it does on a server that stops half way.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::Ordering;
 
-use rustix::fs::{FileType, OFlags, Stat, Timespec, Timestamps, fstat, futimens, makedev, mkdirat, mknodat, symlinkat};
+use rustix::fs::{
+    AtFlags, FileType, OFlags, RawDir, Stat, StatxFlags, Timespec, Timestamps, fstat, futimens, makedev, mkdirat,
+    mknodat, statx, symlinkat,
+};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::base::{Name, Status};
@@ -14,6 +18,7 @@ use crate::storage::{AttrChange, Found, How, Kind, Node, Out, SetTime, Special};
 use super::convert::{attr, kind, mode, mode_bits, owner, status};
 use super::data::QUIET;
 use super::descriptors::Use;
+use super::fresh::Verdict;
 use super::modify::On;
 use super::{LocalMount, Place};
 
@@ -28,35 +33,115 @@ fn verifier_times(verifier: u64) -> Timestamps {
 }
 
 impl LocalMount {
-    pub(super) fn create(&self, dir: &Node, name: &Name, how: How, change: &AttrChange) -> Out<Found> {
+    /// `repeated` is set where a name that exists may be this very call's work.
+    pub(super) fn create(
+        &self,
+        dir: &Node,
+        name: &Name,
+        how: How,
+        change: &AttrChange,
+        repeated: &mut bool,
+    ) -> Out<Found> {
         let place = self.place_in(dir, name)?;
         if change.size.is_some_and(|size| size > self.limits.size_max) {
             return Err(Status::FBig);
         }
         match how {
-            How::Guarded => self.create_new(dir, &place, change),
+            How::Guarded => {
+                if let Some((fd, stat)) = self.try_plain(dir, &place, change, repeated)? {
+                    return self.made_new(dir, &place, change, fd, stat);
+                }
+                self.create_new(dir, &place, change, repeated)
+            }
             How::Exclusive(verifier) => self.create_exclusive(dir, &place, verifier),
-            How::Unchecked => self.create_unchecked(dir, &place, change),
+            How::Unchecked => self.create_unchecked(dir, &place, change, repeated),
         }
     }
 
-    fn create_new(&self, dir: &Node, place: &Place, change: &AttrChange) -> Out<Found> {
+    fn create_new(&self, dir: &Node, place: &Place, change: &AttrChange, repeated: &mut bool) -> Out<Found> {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
         let bits = mode(change.mode.unwrap_or(FILE_MODE));
         let fd = self.open_at(place.fd(), place.name(), flags, bits).map_err(status)?;
-        let (stat, changed) = self.settle(&On::Fd(fd.as_fd()), change)?;
+        let stat = fstat(&fd).map_err(status)?;
+        if self.learned.is_of_use() && !self.learned.made(&stat) {
+            *repeated = true;
+            return Err(Status::Exist);
+        }
+        self.made_new(dir, place, change, fd, stat)
+    }
+
+    fn made_new(&self, dir: &Node, place: &Place, change: &AttrChange, fd: OwnedFd, stat: Stat) -> Out<Found> {
+        let changed = self.settle(&On::Fd(fd.as_fd()), &stat, change)?;
         let bits = change.mode.unwrap_or(mode_bits(&stat));
         self.keep_open(dir, place, fd, bits, (!changed).then_some(&stat))
     }
 
+    /// Makes a file without O_EXCL, in a directory where nothing is that this process did not put there. None where that is
+    /// not to be done, or did not show that the file is new: O_EXCL will tell.
+    fn try_plain(
+        &self,
+        dir: &Node,
+        place: &Place,
+        change: &AttrChange,
+        repeated: &mut bool,
+    ) -> Out<Option<(OwnedFd, Stat)>> {
+        let bits = change.mode.unwrap_or(FILE_MODE);
+        // A server may refuse set-id bits in its own way; O_EXCL sets them by a SETATTR.
+        if !self.learned.is_of_use() || bits & 0o7000 != 0 || !self.is_fresh(dir)? {
+            return Ok(None);
+        }
+        let Some(tried) = self.learned.begin(bits & !self.umask) else { return Ok(None) };
+        // Whatever this meets is met again, and told, by the open with O_EXCL.
+        let flags = OFlags::CREATE | OFlags::WRONLY | QUIET;
+        let Ok(fd) = self.open_at(place.fd(), place.name(), flags, mode(bits)) else { return Ok(None) };
+        let stat = fstat(&fd).map_err(status)?;
+        match self.learned.end(&tried, &stat) {
+            Verdict::New => return Ok(Some((fd, stat))),
+            Verdict::Old => {}
+            Verdict::Doubtful => {
+                self.chain(dir)?.fresh.store(false, Ordering::Relaxed);
+                *repeated = true;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Is there nothing in the directory but what this process put there? Of the mount's own directory that is found out by
+    /// reading it, once.
+    fn is_fresh(&self, dir: &Node) -> Result<bool, Status> {
+        let chain = self.chain(dir)?;
+        if chain.parent.is_none() {
+            self.root_read.get_or_init(|| {
+                if self.is_root_empty().unwrap_or(false) {
+                    chain.fresh.store(true, Ordering::Relaxed);
+                }
+            });
+        }
+        Ok(chain.fresh.load(Ordering::Relaxed))
+    }
+
+    fn is_root_empty(&self) -> Result<bool, Errno> {
+        // What a kernel remembers of an NFS directory may be a minute old.
+        statx(self.root.fd(), "", AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC, StatxFlags::BASIC_STATS)?;
+        let fd = self.open_at(self.root.fd(), b".", OFlags::RDONLY | OFlags::DIRECTORY, mode(0))?;
+        let mut buf = Vec::with_capacity(4096);
+        let mut entries = RawDir::new(fd, buf.spare_capacity_mut());
+        while let Some(entry) = entries.next() {
+            if !matches!(entry?.file_name().to_bytes(), b"." | b"..") {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Opens what is there, or makes it. One open does both, unless the attributes to be set would have to tell one from the other.
-    fn create_unchecked(&self, dir: &Node, place: &Place, change: &AttrChange) -> Out<Found> {
+    fn create_unchecked(&self, dir: &Node, place: &Place, change: &AttrChange, repeated: &mut bool) -> Out<Found> {
         let bits = change.mode.unwrap_or(FILE_MODE);
         let times = change.atime != SetTime::Keep || change.mtime != SetTime::Keep;
         let apart = change.uid.or(change.gid).is_some() || times || bits & self.umask != 0;
         let mut flags = OFlags::WRONLY | QUIET;
         if apart {
-            match self.create_new(dir, place, change) {
+            match self.create_new(dir, place, change, repeated) {
                 Err(Status::Exist) => {}
                 made => return made,
             }
@@ -121,7 +206,9 @@ impl LocalMount {
         let place = self.place_in(dir, name)?;
         let bits = mode(change.mode.unwrap_or(DIR_MODE));
         retry_on_intr(|| mkdirat(place.fd(), place.name(), bits)).map_err(status)?;
-        self.made(dir, &place, change)
+        let found = self.made(dir, &place, change)?;
+        self.chain(&found.node)?.fresh.store(true, Ordering::Relaxed);
+        Ok(found)
     }
 
     pub(super) fn symlink(&self, dir: &Node, name: &Name, target: &[u8], change: &AttrChange) -> Out<Found> {
@@ -144,28 +231,29 @@ impl LocalMount {
     }
 
     fn made(&self, dir: &Node, place: &Place, change: &AttrChange) -> Out<Found> {
-        let (stat, changed) = self.settle(&On::Place(self, place), &AttrChange { size: None, ..*change })?;
+        let on = On::Place(self, place);
+        let stat = on.stat()?;
+        let changed = self.settle(&on, &stat, &AttrChange { size: None, ..*change })?;
         self.found(dir, place, (!changed).then_some(&stat))
     }
 
     /// Sets what making the object could not: its owner when another is asked for, its mode where the kernel took bits
-    /// off (umask, mkdir's set-id bits, chown), its size and times. Returns what it was before that and whether it was changed.
+    /// off (umask, mkdir's set-id bits, chown), its size and times. Returns whether it was changed from what `stat` says.
     ///
-    /// The one fstat stays: a default ACL, a set-group-id directory or a mount option may have made the object another than
+    /// Its caller's fstat stays: a default ACL, a set-group-id directory or a mount option may have made the object another than
     /// was asked for, and any of them may have come since the last object was made there.
-    pub(super) fn settle(&self, on: &On<'_>, change: &AttrChange) -> Result<(Stat, bool), Status> {
-        let stat = on.stat()?;
+    pub(super) fn settle(&self, on: &On<'_>, stat: &Stat, change: &AttrChange) -> Result<bool, Status> {
         let mut touched = false;
-        let owner = owner(change, Some(&stat));
+        let owner = owner(change, Some(stat));
         if let Some((uid, gid)) = owner {
             on.chown(uid, gid)?;
             touched = true;
         }
         if let Some(want) = change.mode {
             // A new directory inherits the set-group-id bit of its parent, on servers as here.
-            let inherited = if kind(&stat) == Kind::Dir { mode_bits(&stat) & 0o2000 } else { 0 };
+            let inherited = if kind(stat) == Kind::Dir { mode_bits(stat) & 0o2000 } else { 0 };
             let want = (want & 0o7777) | inherited;
-            if want != mode_bits(&stat) || (owner.is_some() && want & 0o6000 != 0) {
+            if want != mode_bits(stat) || (owner.is_some() && want & 0o6000 != 0) {
                 on.chmod(want)?;
                 touched = true;
             }
@@ -175,6 +263,6 @@ impl LocalMount {
             touched = true;
         }
         touched |= on.set_times(change)?;
-        Ok((stat, touched))
+        Ok(touched)
     }
 }

@@ -14,13 +14,16 @@
 //! no copies and no extended attributes, and its ACLs would cost a request for each file; there only IO_ADVISE works.
 //! Left out: NFSv3's guard, and counting what the kernel sends to a server.
 
+mod alias;
 mod beyond;
 mod convert;
 mod data;
 mod descriptors;
+mod fresh;
 mod list;
 mod make;
 mod modify;
+pub mod peers;
 mod view;
 mod whole;
 mod xattrs;
@@ -31,8 +34,8 @@ mod tests;
 use std::hash::{BuildHasher, RandomState};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, fstatvfs, openat, readlinkat, statat};
@@ -45,8 +48,10 @@ use crate::storage::{
     Attr, Call, Chain, Extras, Found, Kind, Ledger, Lent, Limits, Mount, Node, Op, Out, Shape, Tally,
 };
 
+pub use alias::Alias;
 use convert::{ITSELF, attr, kind, status};
 use descriptors::{Descriptors, Held, Use};
+use fresh::Learned;
 
 /// Descriptors cached by one mount at most: enough for the open directories and files of some hundred lanes.
 const DESCRIPTORS_MAX: usize = 1024;
@@ -74,11 +79,20 @@ pub struct LocalMount {
     superuser: bool,
     /// The file system that was last found not to share blocks, by its device number: not asked again for each file.
     clones_not: AtomicU64,
-    /// A kernel's NFS client: it trusts for a while what it knows of a directory.
-    late: bool,
+    /// A kernel's NFS mount.
+    nfs: bool,
+    /// What new files look like, where that spares O_EXCL.
+    learned: Learned,
+    /// Done when it is known whether the directory itself was empty.
+    root_read: OnceLock<()>,
     label: String,
+    alias: Alias,
     ledger: Ledger,
 }
+
+/// Linux from here on opens a new file on NFSv3 by CREATE alone (nfs_atomic_open_v23); before, a LOOKUP came first, and O_EXCL
+/// costs no more.
+const PLAIN_CREATE_SINCE: (u32, u32) = (6, 10);
 
 /// An object as system calls want it: a directory's descriptor and a name in it; the root is `.` in itself.
 struct Place {
@@ -104,18 +118,28 @@ impl LocalMount {
     /// The directory `path` (through symlinks, for its user named it) and everything beneath it.
     /// Errors: whatever opening it says; not a directory.
     pub fn open(path: &Path) -> std::io::Result<LocalMount> {
-        let mounts = OPEN.load(Ordering::Relaxed) + 1;
-        let soft = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-        let share = usize::try_from(soft.saturating_sub(DESCRIPTORS_OTHER)).unwrap_or(usize::MAX) / mounts;
-        LocalMount::open_with(path, share.clamp(DESCRIPTORS_MIN, DESCRIPTORS_MAX))
+        LocalMount::open_with(path, descriptors_share())
     }
 
     /// The same with a cache of at most `descriptors_max` descriptors, more only while more are in use at once.
     pub fn open_with(path: &Path, descriptors_max: usize) -> std::io::Result<LocalMount> {
         let root = rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        LocalMount::of(root, path, descriptors_max)
+    }
+
+    /// The open directory `root`, whose mount shows the file system that `alias` says, and everything beneath it; `path` is
+    /// its name for people.
+    pub fn of_dir(root: OwnedFd, path: &Path, alias: Alias) -> std::io::Result<LocalMount> {
+        let mut mount = LocalMount::of(root, path, descriptors_share())?;
+        mount.alias = alias;
+        Ok(mount)
+    }
+
+    fn of(root: OwnedFd, path: &Path, descriptors_max: usize) -> std::io::Result<LocalMount> {
         let name_max = u32::try_from(fstatvfs(&root)?.f_namemax).unwrap_or(255).clamp(1, 255);
         #[allow(clippy::unnecessary_cast)] // f_type's type differs by architecture
         let nfs = rustix::fs::fstatfs(&root)?.f_type as u64 == NFS_MAGIC;
+        let stat = rustix::fs::fstat(&root)?;
         // NFS: each lane is one round trip in flight.
         let shape = Shape { lanes: if nfs { 32 } else { local_lanes() }, window: 4 };
         let size_max = i64::MAX as u64;
@@ -132,16 +156,25 @@ impl LocalMount {
                 size_max,
                 shape,
                 extras: Extras { holes: !nfs, copies: !nfs, xattrs: !nfs, caches: true },
-                dirs_locked: nfs,
             },
             clones_not: AtomicU64::new(u64::MAX),
-            late: nfs,
             verifier: RandomState::new().hash_one(Time::now()),
             umask: umask(),
             superuser: rustix::process::geteuid().is_root(),
+            nfs,
+            learned: Learned::new(nfs && release() >= PLAIN_CREATE_SINCE && is_nfs3(stat.st_dev)),
+            root_read: OnceLock::new(),
             label: path.to_string_lossy().into_owned(),
+            alias: Alias::default(),
             ledger: Ledger::default(),
         })
+    }
+
+    /// Makes files as on a mount where O_EXCL costs a call more, so that tests can see that.
+    #[cfg(test)]
+    fn plainly(mut self) -> LocalMount {
+        self.learned = Learned::new(true);
+        self
     }
 
     fn chain<'a>(&self, node: &'a Node) -> Result<&'a Arc<Chain>, Status> {
@@ -213,7 +246,9 @@ impl LocalMount {
                 *out = read.map(|(end, _)| end);
             }
             Op::Write { node, offset, data, stable, out } => *out = self.write(node, *offset, data, *stable),
-            Op::Create { dir, name, how, change, out } => *out = self.create(dir, name, *how, change),
+            Op::Create { dir, name, how, change, out } => {
+                *out = self.create(dir, name, *how, change, &mut call.repeated);
+            }
             Op::MkDir { dir, name, change, out } => *out = self.mkdir(dir, name, change),
             Op::Symlink { dir, name, target, change, out } => *out = self.symlink(dir, name, target, change),
             Op::MkNod { dir, name, special, change, out } => *out = self.mknod(dir, name, *special, change),
@@ -291,6 +326,31 @@ fn local_lanes() -> usize {
     (2 * processors).clamp(4, 8)
 }
 
+/// The kernel's version; 0.0 where it does not say.
+fn release() -> (u32, u32) {
+    let uname = rustix::system::uname();
+    let text = uname.release().to_string_lossy();
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
+/// Is the file system of this device number an NFSv3 mount? Mounts of NFSv4 have a type of their own.
+fn is_nfs3(dev: u64) -> bool {
+    let device = format!("{}:{}", rustix::fs::major(dev), rustix::fs::minor(dev));
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    // proc(5): ID, parent, device, root, mount point, options, optional fields, a dash, the type.
+    let kind = |line: &str| line.split(' ').skip_while(|field| *field != "-").nth(1) == Some("nfs");
+    mounts.lines().any(|line| line.split(' ').nth(2) == Some(&device) && kind(line))
+}
+
+/// Descriptors for the cache of one mount more, of what the process may have.
+fn descriptors_share() -> usize {
+    let mounts = OPEN.load(Ordering::Relaxed) + 1;
+    let soft = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let share = usize::try_from(soft.saturating_sub(DESCRIPTORS_OTHER)).unwrap_or(usize::MAX) / mounts;
+    share.clamp(DESCRIPTORS_MIN, DESCRIPTORS_MAX)
+}
+
 /// This process's umask, as the kernel shows it without changing it; the usual 022 where it does not.
 fn umask() -> u32 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -317,6 +377,7 @@ impl Mount for LocalMount {
         let mut start = Instant::now();
         for call in calls {
             self.serve(call);
+            self.alias.apply(call);
             let end = Instant::now(); // the next call's start: reading the clock is a part of what a call costs
             self.ledger.record(call.proc(), call.payload(), call.status().is_err(), end - start);
             start = end;
@@ -325,6 +386,11 @@ impl Mount for LocalMount {
 
     fn lend(&self, node: &Node) -> Option<Lent> {
         self.lend_file(node)
+    }
+
+    /// An NFS client holds a directory's lock while it waits for a CREATE.
+    fn locks_dirs(&self) -> bool {
+        self.nfs
     }
 
     fn refresh(&self, dir: &Node) {

@@ -1,15 +1,16 @@
 //! SETATTR, REMOVE, RMDIR, RENAME and LINK.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::sync::atomic::Ordering;
 
 use rustix::fs::{
-    AtFlags, CWD, Gid, Mode, OFlags, Stat, Uid, chmodat, chownat, fchmod, fchown, fstat, ftruncate, futimens, linkat,
-    renameat, unlinkat, utimensat,
+    AtFlags, CWD, Gid, Mode, OFlags, Stat, StatxFlags, Uid, chmodat, chownat, fchmod, fchown, fstat, ftruncate,
+    futimens, linkat, renameat, statx, unlinkat, utimensat,
 };
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::base::{Name, Status};
-use crate::storage::{Attr, AttrChange, Kind, Node, Out, SetTime};
+use crate::storage::{Attr, AttrChange, Chain, Kind, Node, Out, SetTime};
 
 use super::convert::{ITSELF, kind, mode, owner, status, times};
 use super::data::QUIET;
@@ -104,7 +105,7 @@ impl LocalMount {
         if let Some((uid, gid)) = owner(change, None) {
             on.chown(uid, gid)?;
         }
-        if let Some(bits) = change.mode {
+        if let Some(bits) = change.mode.filter(|&bits| !self.is_mode_known(chain, &on, change, bits)) {
             on.chmod(bits)?;
         }
         if let Some(size) = change.size {
@@ -120,6 +121,17 @@ impl LocalMount {
             _ => {}
         }
         Ok(None)
+    }
+
+    /// True when the kernel remembers that the object has this mode and has nobody's word for it but this process's own: of a
+    /// directory that it made. On NFS chmod and utimensat are a SETATTR each.
+    fn is_mode_known(&self, chain: &Chain, on: &On<'_>, change: &AttrChange, bits: u32) -> bool {
+        let On::Place(_, place) = on else { return false };
+        let sure = self.nfs && chain.fresh.load(Ordering::Relaxed) && change.uid.or(change.gid).is_none();
+        // Without asking the server.
+        let flags = ITSELF | AtFlags::STATX_DONT_SYNC;
+        let is = || statx(place.fd(), place.name(), flags, StatxFlags::MODE).ok();
+        sure && is().is_some_and(|is| u32::from(is.stx_mode) & 0o7777 == bits & 0o7777)
     }
 
     pub(super) fn remove(&self, dir: &Node, name: &Name, flags: AtFlags) -> Out<()> {

@@ -10,6 +10,13 @@ fn name(text: &str) -> Name {
     Name::new(text.as_bytes()).unwrap()
 }
 
+/// CREATE of `at` with this mode; whether it says that it may have been carried out before; its node.
+fn make(mount: &LocalMount, dir: &Node, at: &str, mode: u32) -> (Out<Node>, bool) {
+    let change = AttrChange { mode: Some(mode), ..AttrChange::default() };
+    let call = one(mount, Call::create(dir, &name(at), How::Guarded, change));
+    (call.found().map(|found| found.node), call.repeated)
+}
+
 fn one<'a>(mount: &LocalMount, call: Call<'a>) -> Call<'a> {
     let mut calls = [call];
     mount.perform(&mut calls);
@@ -294,4 +301,129 @@ fn copies_go_from_mount_to_mount() {
     let status = one(&proc, Call::lookup(&proc.root(), &name("status"))).found().unwrap().node;
     let lent = proc.lend(&status).unwrap();
     assert_eq!(one(&target, Call::copy(&lent, 0, &new, 0, 100)).status(), Err(Status::NotSupp));
+}
+
+/// A mount that makes files without O_EXCL where it may, an empty directory in it, and that directory's path. It has made a file
+/// before, so that it knows what files look like.
+fn plain() -> (tempfile::TempDir, LocalMount, Node, std::path::PathBuf) {
+    let inside = tempfile::tempdir().unwrap();
+    let mount = LocalMount::open(inside.path()).unwrap().plainly();
+    let dir = mkdir(&mount, &mount.root(), "d");
+    make(&mount, &dir, "first", 0o644).0.unwrap();
+    let path = inside.path().join("d");
+    (inside, mount, dir, path)
+}
+
+fn is_fresh(node: &Node) -> bool {
+    let Node::Chain(chain) = node else { panic!("a chain") };
+    chain.fresh.load(Ordering::Relaxed)
+}
+
+/// The bits that are left of `mode` under this process's umask.
+fn masked(mode: u32) -> u32 {
+    mode & !umask()
+}
+
+#[test]
+fn without_o_excl_what_is_there_is_left_alone_and_told() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_inside, mount, dir, path) = plain();
+    let old = std::fs::FileTimes::new().set_modified(std::time::UNIX_EPOCH);
+    let put = |at: &str, text: &str, mode: u32| {
+        std::fs::write(path.join(at), text).unwrap();
+        std::fs::set_permissions(path.join(at), PermissionsExt::from_mode(mode)).unwrap();
+    };
+    put("full", "text", masked(0o644));
+    put("linked", "", masked(0o644));
+    std::fs::hard_link(path.join("linked"), path.join("link")).unwrap();
+    symlink("first", path.join("symlink")).unwrap();
+    symlink("nowhere", path.join("dangling")).unwrap();
+    std::fs::create_dir(path.join("dir")).unwrap();
+    let fifo = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, path.join("fifo"), fifo, Mode::from_raw_mode(masked(0o644)), 0).unwrap();
+    for at in ["full", "linked", "link", "symlink", "dangling", "dir", "fifo"] {
+        let before = std::fs::symlink_metadata(path.join(at)).unwrap();
+        assert_eq!(make(&mount, &dir, at, 0o644), (Err(Status::Exist), false), "{at}");
+        let after = std::fs::symlink_metadata(path.join(at)).unwrap();
+        let same = |m: &std::fs::Metadata| (m.len(), m.permissions().mode(), m.modified().unwrap());
+        assert_eq!(same(&before), same(&after), "{at}");
+    }
+    assert!(!path.join("nowhere").exists());
+    assert!(is_fresh(&dir), "none of them was in doubt");
+    // An empty file with other bits or times might be one that a server made in its own way: the caller is told to look.
+    put("bits", "", 0o600);
+    put("touched", "", masked(0o644));
+    std::fs::File::options().write(true).open(path.join("touched")).unwrap().set_times(old).unwrap();
+    for at in ["bits", "touched"] {
+        let (_inside, mount, dir, other) = plain();
+        std::fs::copy(path.join(at), other.join(at)).unwrap();
+        if at == "touched" {
+            std::fs::File::options().write(true).open(other.join(at)).unwrap().set_times(old).unwrap();
+        }
+        assert_eq!(make(&mount, &dir, at, 0o644), (Err(Status::Exist), true), "{at}");
+        assert!(!is_fresh(&dir));
+        // From now on O_EXCL tells.
+        assert_eq!(make(&mount, &dir, at, 0o644), (Err(Status::Exist), false), "{at}");
+        assert!(make(&mount, &dir, "new", 0o644).0.is_ok());
+    }
+}
+
+#[test]
+fn without_o_excl_new_files_are_what_was_asked_for() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_inside, mount, dir, path) = plain();
+    for (at, mode) in [("a", 0o644), ("b", 0o600), ("c", 0o777), ("d", 0o4755), ("e", 0o400)] {
+        let (node, repeated) = make(&mount, &dir, at, mode);
+        assert!(!repeated);
+        write(&mount, &node.unwrap(), at.as_bytes(), Stable::FileSync).unwrap();
+        let is = std::fs::metadata(path.join(at)).unwrap();
+        assert_eq!(is.len(), 1);
+        // Writing takes set-id bits of who is not root.
+        assert_eq!(is.permissions().mode() & 0o777, mode & 0o777, "{at}");
+    }
+    assert!(is_fresh(&dir));
+    // A name that is made again is there, before and after it was written.
+    assert_eq!(make(&mount, &dir, "a", 0o644), (Err(Status::Exist), false));
+    let first = make(&mount, &dir, "twice", 0o644).0;
+    assert!(first.is_ok());
+    assert_eq!(make(&mount, &dir, "twice", 0o644), (Err(Status::Exist), true), "who made it is told to look");
+}
+
+/// Lanes that make the same names at once, as where a source lists a name twice: each file is made by one of them.
+#[test]
+fn without_o_excl_a_file_is_made_once() {
+    let (_inside, mount, dir, _) = plain();
+    let (mount, dir) = (&mount, &dir);
+    let made = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for i in 0..200 {
+                    let (node, _) = make(mount, dir, &i.to_string(), 0o644);
+                    made.fetch_add(usize::from(node.is_ok()), Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(made.into_inner(), 200);
+}
+
+#[test]
+fn only_directories_of_our_own_or_empty_ones_are_made_into_without_o_excl() {
+    let inside = tempfile::tempdir().unwrap();
+    std::fs::create_dir(inside.path().join("d")).unwrap();
+    let mount = LocalMount::open(inside.path()).unwrap().plainly();
+    let there = one(&mount, Call::lookup(&mount.root(), &name("d"))).found().unwrap().node;
+    make(&mount, &there, "f", 0o644).0.unwrap();
+    make(&mount, &mount.root(), "f", 0o644).0.unwrap();
+    assert!(!is_fresh(&there) && !is_fresh(&mount.root()));
+    let mount = LocalMount::open(&inside.path().join("d")).unwrap().plainly();
+    make(&mount, &mount.root(), "g", 0o644).0.unwrap();
+    assert!(!is_fresh(&mount.root()));
+    std::fs::create_dir(inside.path().join("empty")).unwrap();
+    let mount = LocalMount::open(&inside.path().join("empty")).unwrap().plainly();
+    for at in ["f", "g", "h"] {
+        make(&mount, &mount.root(), at, 0o644).0.unwrap();
+        assert!(is_fresh(&mount.root()));
+    }
 }

@@ -49,7 +49,7 @@ impl LocalMount {
             self.refresh_dir(dir);
         }
         self.carry_out(call);
-        if self.late && is_missing(call) {
+        if self.nfs && is_missing(call) {
             self.look_again(call);
         }
     }
@@ -98,7 +98,7 @@ impl LocalMount {
     }
 
     pub(super) fn refresh_dir(&self, dir: &Node) {
-        if let (true, Node::Chain(chain)) = (self.late, dir)
+        if let (true, Node::Chain(chain)) = (self.nfs, dir)
             && let Ok(held) = self.dir(chain)
         {
             sync(&held);
@@ -137,7 +137,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let name = |text: &str| Name::new(text.as_bytes()).unwrap();
         let mut mount = LocalMount::open(dir.path()).unwrap();
-        mount.late = true;
+        mount.nfs = true;
         std::fs::create_dir_all(dir.path().join("a/b")).unwrap();
         let a = one(&mount, Call::lookup(&mount.root(), &name("a"))).found().unwrap().node;
         let b = one(&mount, Call::lookup(&a, &name("b"))).found().unwrap().node;

@@ -106,8 +106,9 @@ impl LocalMount {
     ) -> Result<u64, (Status, Option<u64>)> {
         let on = On::Fd(file.as_fd());
         let early = AttrChange { size: None, atime: SetTime::Keep, mtime: SetTime::Keep, ..*change };
-        let (stat, _) = self.settle(&on, &early).map_err(|status| (status, on.stat().ok().map(|stat| stat.st_ino)))?;
+        let stat = on.stat().map_err(|status| (status, None))?;
         let failed = |status| (status, Some(stat.st_ino));
+        self.settle(&on, &stat, &early).map_err(failed)?;
         copy_bytes(source, file.as_fd(), was.size).map_err(|errno| failed(status(errno)))?;
         let is = fstat(source).map_err(|errno| failed(status(errno)))?;
         if Was::from(&attr(&is)) != was {

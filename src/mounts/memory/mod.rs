@@ -129,7 +129,6 @@ impl Mount for MemoryMount {
             size_max: SIZE_MAX,
             shape,
             extras,
-            dirs_locked: false,
         }
     }
 

@@ -1,0 +1,157 @@
+//! Over which mounts an operand's directory is done: those that `--mounts` names, those that are found, or its own alone.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::mounts::local::Alias;
+use crate::mounts::local::peers::{self, Among, Finder, Purpose, Reason, Way};
+
+use super::console::{Quoted, reason};
+use super::flags::ParallelFlags;
+
+/// What the command line says about mounts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Spread {
+    /// Those that are found.
+    #[default]
+    Found,
+    /// Groups of mounts, each of one export.
+    Named(Vec<Vec<PathBuf>>),
+    /// Only the operand's own.
+    Off,
+}
+
+impl Spread {
+    /// What these options say. An error is a usage error.
+    pub fn new(flags: &ParallelFlags) -> Result<Spread, String> {
+        if flags.no_spread {
+            let is_alone = flags.mounts.is_empty();
+            return if is_alone {
+                Ok(Spread::Off)
+            } else {
+                Err("--mounts and --no-spread contradict each other".into())
+            };
+        }
+        let group = |text: &OsString| {
+            let paths = text.as_bytes().split(|&b| b == b',').map(|path| PathBuf::from(OsStr::from_bytes(path)));
+            let paths: Vec<PathBuf> = paths.collect();
+            match paths.iter().all(|path| !path.as_os_str().is_empty()) {
+                true => Ok(paths),
+                false => Err(format!("--mounts: '{}' has an empty name in it", Quoted(text.as_bytes()))),
+            }
+        };
+        match &flags.mounts[..] {
+            [] => Ok(Spread::Found),
+            groups => Ok(Spread::Named(groups.iter().map(group).collect::<Result<_, _>>()?)),
+        }
+    }
+}
+
+/// Finds mounts for one run, and keeps what is to be told of them.
+#[derive(Debug, Default)]
+pub struct Spreader {
+    spread: Spread,
+    /// The mount points of the groups, once they are known.
+    points: Option<Vec<Vec<PathBuf>>>,
+    /// Groups that an operand was in.
+    used: Vec<bool>,
+    finder: Finder,
+    notes: Vec<String>,
+    told: usize,
+    warnings: Vec<String>,
+}
+
+impl Spreader {
+    /// Finds them as `spread` says.
+    pub fn new(spread: Spread) -> Spreader {
+        Spreader { spread, ..Spreader::default() }
+    }
+
+    /// The ways to `path` for `purpose`; none where it is not on NFS or cannot be opened, which opening it then says.
+    /// An error is a usage error: a mount that was named cannot be used.
+    pub fn ways(&mut self, path: &Path, purpose: Purpose) -> Result<Option<Vec<Way>>, String> {
+        let here = match peers::mount_of(path) {
+            Ok(Some(here)) => here,
+            Ok(None) | Err(_) => return Ok(None),
+        };
+        let group = self.group(&here.point)?;
+        let named = match &self.spread {
+            Spread::Named(_) => group.unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        let among = match &self.spread {
+            Spread::Found => Among::All,
+            Spread::Named(_) | Spread::Off => Among::Named(&named),
+        };
+        let Ok(Some(found)) = self.finder.find(path, purpose, among) else { return Ok(None) };
+        for (point, why) in found.left_out {
+            if let Reason::Left(..) = &why {
+                self.warnings.push(format!("{}: {why}", point.display()));
+            }
+            if matches!(among, Among::Named(_)) {
+                return Err(format!("--mounts: {} cannot be used: {why}", point.display()));
+            }
+            self.note(format!("{}: not used beside {}: {why}", point.display(), here.point.display()));
+        }
+        if found.ways.len() > 1 {
+            let points = found.ways.iter().map(|way| way.mount.point.display().to_string());
+            self.note(format!("{}: one file system, over {}", path.display(), points.collect::<Vec<_>>().join(", ")));
+        }
+        Ok(Some(found.ways))
+    }
+
+    /// The mount points that are named together with `point`.
+    fn group(&mut self, point: &Path) -> Result<Option<Vec<PathBuf>>, String> {
+        let Spread::Named(groups) = &self.spread else { return Ok(None) };
+        if self.points.is_none() {
+            let resolved = groups.iter().map(|group| group.iter().map(|path| resolved(path)).collect());
+            self.points = Some(resolved.collect::<Result<_, _>>()?);
+            self.used = vec![false; groups.len()];
+        }
+        let points = self.points.iter().flatten().enumerate();
+        let found = points.into_iter().find(|(_, group)| group.iter().any(|named| named == point));
+        Ok(found.map(|(at, group)| {
+            self.used[at] = true;
+            group.clone()
+        }))
+    }
+
+    /// Says that mounts were named and no operand is on them, once all operands were asked for.
+    pub fn check_used(&mut self) -> Result<(), String> {
+        let Spread::Named(groups) = &self.spread else { return Ok(()) };
+        self.used.resize(groups.len(), false);
+        match groups.iter().zip(&self.used).find(|(_, used)| !**used) {
+            Some((group, _)) => Err(format!("--mounts: no operand is on {}", group[0].display())),
+            None => Ok(()),
+        }
+    }
+
+    /// The ids of file systems that are seen through several mounts.
+    pub fn alias(&self) -> Alias {
+        self.finder.alias()
+    }
+
+    fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// What was found and left out since this was last asked.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        let new = self.notes[self.told..].to_vec();
+        self.told = self.notes.len();
+        new
+    }
+
+    /// What has to be told in any case.
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
+}
+
+/// A mount point as the kernel's table names it.
+fn resolved(path: &Path) -> Result<PathBuf, String> {
+    peers::resolved(path).map_err(|error| format!("--mounts: {} cannot be used: {}", path.display(), reason(&error)))
+}

@@ -1,0 +1,394 @@
+//! Finding the other mounts of the export that holds a directory, and proving that they show the same file system, so that a
+//! job can be spread over them: each mount has its own locks, caches and, from another mount target, its own connections.
+//!
+//! It promises: nothing is taken for the same file system that is not (`proof`); a mount that hangs does not hang the search;
+//! nothing is written unless the job writes there, and what is made is removed again. Supported are the kernel's mounts of
+//! NFSv3 and NFSv4. Mounts with another mount within the directory are left out, for there they differ.
+//! Left out: exports of one file system under different paths, unless their mounts are named.
+
+pub mod mountinfo;
+pub mod mountstats;
+pub mod proof;
+pub mod reason;
+mod view;
+
+use std::collections::HashSet;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use super::Alias;
+use mountinfo::{Entry, Export, Table, below};
+use proof::{Spot, Terms, View};
+pub use reason::Reason;
+use view::Opened;
+
+/// How long a mount may take for its answers; more than a TCP connection needs that lost some packets.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
+
+/// Answers that are timed; their median counts.
+const TIMED: usize = 5;
+
+/// Mounts that a job is spread over at most; beyond it a client's own work binds.
+const PEERS_MAX: usize = 63;
+
+/// What a job does in a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// Reads only.
+    Reads,
+    /// Makes or removes names.
+    Writes,
+    /// Finds out what it would write.
+    Rehearses,
+}
+
+/// Which mounts come into question.
+#[derive(Clone, Copy, Debug)]
+pub enum Among<'a> {
+    /// All of the same export.
+    All,
+    /// These, by their mount points.
+    Named(&'a [PathBuf]),
+}
+
+/// A mount that is used.
+#[derive(Clone, Debug)]
+pub struct Mounted {
+    /// Where it is mounted.
+    pub point: PathBuf,
+    /// The server's address and port, or else its name.
+    pub server: String,
+    /// What stat(2) gives as its device.
+    pub device: u64,
+}
+
+/// One way to a directory.
+#[derive(Debug)]
+pub struct Way {
+    /// The directory, open for its path only.
+    pub dir: OwnedFd,
+    /// The mount it is reached through.
+    pub mount: Mounted,
+}
+
+/// What was found for a directory on an NFS mount.
+#[derive(Debug)]
+pub struct Found {
+    /// The ways to it; the first is the one that was given.
+    pub ways: Vec<Way>,
+    /// The mounts that are left out, by their mount points.
+    pub left_out: Vec<(PathBuf, Reason)>,
+}
+
+/// Finds mounts, and remembers what was proven.
+#[derive(Debug, Default)]
+pub struct Finder {
+    /// Devices that show one file system, as far as reading goes.
+    classes: Vec<Vec<u64>>,
+    /// Pairs of devices of which that was proven for writing too.
+    proven: HashSet<(u64, u64)>,
+    /// Mounts, by their ids, that are not used beside another; their reason was told.
+    out: HashSet<(u64, u64, Purpose)>,
+}
+
+/// A mount that comes into question, and where it shows what is to be compared.
+struct Candidate {
+    entry: Entry,
+    server: String,
+    terms: Terms,
+    /// The way to the common root and to the directory, below the mount points of the base and of the candidate.
+    root: [Vec<u8>; 2],
+    dir: Vec<u8>,
+}
+
+/// The operand's own mount.
+struct Base {
+    entry: Entry,
+    export: Export,
+    dir: Arc<OwnedFd>,
+    /// The directory below the mount point.
+    way: Vec<u8>,
+    path: PathBuf,
+}
+
+/// What came of asking a mount, and how fast it answers.
+type Timed<T> = Result<(T, Duration), Reason>;
+
+impl Mounted {
+    fn new(entry: &Entry, export: &Export) -> Mounted {
+        let server = export.address.clone().unwrap_or_else(|| export.host.clone());
+        Mounted { point: entry.point.clone(), server, device: entry.device_number() }
+    }
+}
+
+/// The mount of NFS that holds `path`, if it is one.
+pub fn mount_of(path: &Path) -> io::Result<Option<Mounted>> {
+    Ok(Base::find(path, &Table::read()?)?.map(|base| Mounted::new(&base.entry, &base.export)))
+}
+
+/// `path` without symbolic links, as the table of mounts would name it. One that does not answer is an error in time.
+pub fn resolved(path: &Path) -> io::Result<PathBuf> {
+    let (send, receive) = channel();
+    let path = path.to_path_buf();
+    // The receiver may have given up waiting.
+    start(move || drop(send.send(path.canonicalize())));
+    let silent = |_| io::Error::new(io::ErrorKind::TimedOut, Reason::Silent);
+    receive.recv_timeout(ANSWERS_WITHIN).map_err(silent)?
+}
+
+impl Base {
+    fn find(path: &Path, table: &Table) -> io::Result<Option<Base>> {
+        let at = view::locate(path)?;
+        let Some((entry, export)) = table.get(at.mount).and_then(|entry| Some((entry, entry.export()?))) else {
+            return Ok(None);
+        };
+        let way = below(view::bytes(&at.path), &mountinfo::tidy(view::bytes(&entry.point)));
+        // A directory that was removed, or is out of sight, has no way to it.
+        let Some(way) = way else { return Ok(None) };
+        Ok(Some(Base { entry: entry.clone(), export, dir: Arc::new(at.dir), way, path: at.path }))
+    }
+
+    /// Where `peer` shows the directory; none where its export's path says that it does not.
+    fn seen_through(&self, entry: &Entry, export: &Export, is_named: bool) -> Option<Candidate> {
+        let one_address = self.export.address.is_some() && self.export.address == export.address;
+        let terms = Terms { writes: false, one_server: one_address && self.entry.option("sec") == entry.option("sec") };
+        let candidate = |root: [Vec<u8>; 2], dir: Vec<u8>| {
+            let server = Mounted::new(entry, export).server;
+            Some(Candidate { entry: entry.clone(), server, terms, root, dir })
+        };
+        if self.export.path == export.path {
+            return candidate([Vec::new(), Vec::new()], self.way.clone());
+        }
+        let whole = mountinfo::joined(&self.export.path, &self.way);
+        let related = || {
+            let dir = below(&whole, &export.path)?;
+            match below(&self.export.path, &export.path) {
+                Some(further) => candidate([Vec::new(), further], dir),
+                None => candidate([below(&export.path, &self.export.path)?, Vec::new()], dir),
+            }
+        };
+        match (one_address || is_named).then(related).flatten() {
+            // One file system may be exported under several paths; the proof tells.
+            None if is_named => candidate([Vec::new(), Vec::new()], self.way.clone()),
+            found => found,
+        }
+    }
+
+    /// A mount in the directory, seen at `path` through `entry`, that the server did not put there.
+    fn mount_within(table: &Table, entry: &Entry, export: &Export, path: &Path) -> Option<PathBuf> {
+        let is_servers = |inner: &Entry| {
+            let (Some(theirs), Some(way)) =
+                (inner.export(), below(view::bytes(&inner.point), &mountinfo::tidy(view::bytes(&entry.point))))
+            else {
+                return false;
+            };
+            theirs.host == export.host && theirs.path == mountinfo::joined(&export.path, &way)
+        };
+        table.within(path).find(|inner| !is_servers(inner)).map(|inner| inner.point.clone())
+    }
+}
+
+impl Finder {
+    /// The ways to the directory `path`; none when it is not on a mount of NFS, or is out of sight of this process.
+    /// With `Among::Named` a mount that is left out is the caller's error. May wait as long as the server of `path` does, and
+    /// some seconds for the others.
+    pub fn find(&mut self, path: &Path, purpose: Purpose, among: Among<'_>) -> io::Result<Option<Found>> {
+        let table = Table::read()?;
+        let Some(base) = Base::find(path, &table)? else { return Ok(None) };
+        let mut left_out = Vec::new();
+        let mut candidates = match base.entry.is_read_only() && purpose != Purpose::Reads {
+            true => Vec::new(), // the job will say why nothing can be written
+            false => candidates(&table, &base, among, &mut left_out),
+        };
+        let mut devices = vec![(base.entry.device_number(), base.entry.point.clone())];
+        candidates.retain_mut(|candidate| {
+            let (entry, device) = (&candidate.entry, candidate.entry.device_number());
+            candidate.terms.writes = purpose == Purpose::Writes;
+            let reason = if self.out.contains(&(base.entry.id, entry.id, purpose)) {
+                None
+            } else if let Some((_, point)) = devices.iter().find(|(there, _)| *there == device) {
+                Some(Reason::Superblock(point.clone()))
+            } else if entry.is_read_only() && purpose != Purpose::Reads {
+                Some(Reason::ReadOnly)
+            } else {
+                devices.push((device, entry.point.clone()));
+                return true;
+            };
+            left_out.extend(reason.map(|reason| (entry.point.clone(), reason)));
+            false
+        });
+        candidates.truncate(PEERS_MAX);
+        let ways = self.compared(&base, candidates, purpose, &mut left_out)?;
+        Ok(Some(Found { ways, left_out }))
+    }
+
+    /// Puts the candidates to the proof, all at once, and keeps those that stand it and are fast enough.
+    fn compared(
+        &mut self,
+        base: &Base,
+        candidates: Vec<Candidate>,
+        purpose: Purpose,
+        left_out: &mut Vec<(PathBuf, Reason)>,
+    ) -> io::Result<Vec<Way>> {
+        let ours = base.entry.device_number();
+        let mut ways = vec![Way { dir: base.dir.try_clone()?, mount: Mounted::new(&base.entry, &base.export) }];
+        if candidates.is_empty() {
+            return Ok(ways);
+        }
+        let (own, answers) = self.answers(base, &candidates);
+        let best =
+            answers.iter().filter_map(|answer| Some(answer.as_ref().ok()?.1)).chain(own).min().unwrap_or_default();
+        for (candidate, answer) in candidates.into_iter().zip(answers) {
+            let theirs = candidate.entry.device_number();
+            let answer = match answer {
+                Ok((_, answer)) if proof::is_slow(answer, best) => Err(Reason::Slow { answer, best }),
+                answer => answer,
+            };
+            match answer {
+                Ok((opened, _)) => {
+                    if candidate.terms.writes || candidate.terms.one_server {
+                        self.proven.insert((ours, theirs));
+                    }
+                    self.join(ours, theirs);
+                    let Candidate { entry, server, .. } = candidate;
+                    let mount = Mounted { point: entry.point, server, device: theirs };
+                    ways.push(Way { dir: opened.dir, mount });
+                }
+                Err(reason) => {
+                    if reason.is_of_mount() {
+                        self.out.insert((base.entry.id, candidate.entry.id, purpose));
+                    }
+                    left_out.push((candidate.entry.point, reason));
+                }
+            }
+        }
+        Ok(ways)
+    }
+
+    /// What each candidate answers within the time there is, and how fast the base does.
+    fn answers(&self, base: &Base, candidates: &[Candidate]) -> (Option<Duration>, Vec<Timed<Opened>>) {
+        let (send, receive) = channel();
+        for (at, candidate) in candidates.iter().enumerate() {
+            let is_proven = self.proven.contains(&(base.entry.device_number(), candidate.entry.device_number()));
+            let (send, entry, dir) = (send.clone(), base.entry.clone(), base.dir.clone());
+            let (theirs, terms, root, way) =
+                (candidate.entry.clone(), candidate.terms, candidate.root.clone(), candidate.dir.clone());
+            let ask = move || {
+                let opened = view::open(&theirs, &root[1], &way)?;
+                let base = Opened::base(&entry, &root[0], &dir).map_err(Reason::base)?;
+                if is_proven {
+                    proof::same_objects(&base, &opened)?;
+                    return Ok((opened, Duration::ZERO)); // it was timed then
+                }
+                proof::prove(&base, &opened, terms)?;
+                let answer = answer_time(&opened).map_err(Reason::NotThere)?;
+                Ok((opened, answer))
+            };
+            // The receiver may have given up waiting.
+            start(move || drop(send.send((Some(at), ask()))));
+        }
+        let (own, dir) = (send, base.dir.clone());
+        start(move || {
+            let answer = dir.try_clone().map_err(Reason::base).and_then(|root| {
+                let opened = Opened { root, dir: dir.try_clone().map_err(Reason::base)? };
+                let answer = answer_time(&opened).map_err(Reason::base)?;
+                Ok((opened, answer))
+            });
+            drop(own.send((None, answer)));
+        });
+        collect(&receive, candidates.len(), ANSWERS_WITHIN)
+    }
+
+    /// From now on these devices are one file system.
+    fn join(&mut self, a: u64, b: u64) {
+        let mut joined = Vec::new();
+        self.classes.retain_mut(|class| {
+            let concerned = class.contains(&a) || class.contains(&b);
+            if concerned {
+                joined.append(class);
+            }
+            !concerned
+        });
+        joined.extend([a, b].into_iter().filter(|device| !joined.contains(device)).collect::<Vec<_>>());
+        self.classes.push(joined);
+    }
+
+    /// The ids that the devices of one file system are to be known by.
+    pub fn alias(&self) -> Alias {
+        let known = self.classes.iter().flat_map(|class| class.iter().map(|device| (*device, class[0])));
+        Alias::new(known.collect())
+    }
+}
+
+/// Runs what may hang on a thread that nobody waits for. One that cannot be started answers nothing.
+fn start(work: impl FnOnce() + Send + 'static) {
+    let started = std::thread::Builder::new().name("mounts".into()).spawn(work);
+    drop(started);
+}
+
+/// The answers that come within `time`; the rest are silent.
+fn collect<T>(
+    receive: &Receiver<(Option<usize>, Timed<T>)>,
+    count: usize,
+    time: Duration,
+) -> (Option<Duration>, Vec<Timed<T>>) {
+    let mut answers: Vec<_> = (0..count).map(|_| Err(Reason::Silent)).collect();
+    let (mut own, mut missing, until) = (None, count, Instant::now() + time);
+    while missing > 0 || own.is_none() {
+        match receive.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok((Some(at), answer)) => {
+                answers[at] = answer;
+                missing -= 1;
+            }
+            Ok((None, answer)) => own = answer.ok().map(|(_, time)| time).or(Some(Duration::MAX)),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    (own, answers)
+}
+
+/// The median time of some answers.
+fn answer_time(view: &dyn View) -> io::Result<Duration> {
+    let mut times = [Duration::ZERO; TIMED];
+    for time in &mut times {
+        let start = Instant::now();
+        view.look(Spot::Dir)?;
+        *time = start.elapsed();
+    }
+    times.sort_unstable();
+    Ok(times[TIMED / 2])
+}
+
+/// The mounts that come into question; those of which that is said already are left out.
+fn candidates(table: &Table, base: &Base, among: Among<'_>, left_out: &mut Vec<(PathBuf, Reason)>) -> Vec<Candidate> {
+    let mut named = match among {
+        Among::All => Vec::new(),
+        Among::Named(points) => points.iter().filter(|point| **point != base.entry.point).collect(),
+    };
+    let mut found = Vec::new();
+    for (entry, export) in table.nfs().filter(|(entry, _)| entry.id != base.entry.id) {
+        let is_named = named.iter().any(|point| **point == entry.point);
+        named.retain(|point| **point != entry.point);
+        if !is_named && matches!(among, Among::Named(_)) {
+            continue;
+        }
+        let Some(candidate) = base.seen_through(entry, &export, is_named) else { continue };
+        let theirs = entry.point.join(std::ffi::OsStr::from_bytes(&candidate.dir));
+        let within = Base::mount_within(table, &base.entry, &base.export, &base.path)
+            .or_else(|| Base::mount_within(table, entry, &export, &theirs));
+        match within {
+            Some(within) => left_out.push((entry.point.clone(), Reason::Within(within))),
+            None => found.push(candidate),
+        }
+    }
+    for point in named {
+        let reason = if table.has_point(point) { Reason::NoNfs } else { Reason::NoMount };
+        left_out.push((point.clone(), reason));
+    }
+    found
+}
