@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::base::{Cause, Failure, Name, Proc, Status};
-use crate::crew::{Agenda, Class, Crew, Due};
+use crate::crew::{Agenda, Class, Crew, Due, Seat};
 use crate::storage::{Attr, AttrChange, Call, Kind, Mount, Node};
 
 use super::super::Live;
@@ -18,6 +18,10 @@ use super::feed::Feed;
 use super::links::Links;
 use super::task::{At, Held, Object, Task};
 use super::{Deed, Options, Side, Summary, batch, decide, enter, visit, xattrs};
+
+/// Objects that wait where lanes are kept apart by directories, so that there are enough directories: those of some 40 of
+/// 100 objects. An object that waits takes some 500 bytes.
+const APART_MIN: usize = 4096;
 
 /// What a pass is made of.
 pub(super) struct Run<'a> {
@@ -146,12 +150,16 @@ impl Run<'_> {
         } else if let Some(object) = self.single(ctx, &begun) {
             due.push(Task::Object(object).due());
         }
-        let agenda = Agenda::new(self.crew, 4 * self.crew.shape().in_flight());
+        let low_water = 4 * self.crew.shape().in_flight();
+        let agenda = match ctx.target.volume.locks_dirs() {
+            true => Agenda::new(self.crew, low_water.max(APART_MIN)).apart(Task::place),
+            false => Agenda::new(self.crew, low_water),
+        };
         agenda.add(due);
-        let left = agenda.run(self.crew, ctx.take_max(), |class, tasks, due| {
+        let left = agenda.run(self.crew, ctx.take_max(), |class, seat, tasks, due| {
             let mut sorted = Sorted::default();
             tasks.drain(..).for_each(|task| sorted.take(task));
-            sorted.run(ctx, feed.as_ref(), class, due);
+            sorted.run(ctx, feed.as_ref(), (class, seat), due);
         });
         ctx.waited_most.store(agenda.most(), Ordering::Relaxed);
         left
@@ -280,7 +288,13 @@ impl Sorted {
         }
     }
 
-    fn run(self, ctx: &Ctx<'_>, feed: Option<&Feed<'_>>, class: Class, due: &mut Vec<Due<Task>>) {
+    fn run(
+        self,
+        ctx: &Ctx<'_>,
+        feed: Option<&Feed<'_>>,
+        (class, seat): (Class, Option<Seat>),
+        due: &mut Vec<Due<Task>>,
+    ) {
         if !self.enter.is_empty() || !self.list.is_empty() {
             visit::run(ctx, self.enter, self.list, due);
         }
@@ -288,7 +302,7 @@ impl Sorted {
             feed.run(ctx, due);
         }
         if !self.objects.is_empty() {
-            batch::run(ctx, self.objects, due);
+            batch::run(ctx, seat, self.objects, due);
         }
         if !self.removals.is_empty() {
             delete::run(ctx, class, self.removals, due);

@@ -95,6 +95,14 @@ pub(super) enum Task {
 }
 
 impl Task {
+    /// The target's directory that an object is made in.
+    pub fn place(&self) -> Option<u64> {
+        match self {
+            Task::Object(object) => Some(Arc::as_ptr(&object.dir).addr() as u64),
+            _ => None,
+        }
+    }
+
     /// The task with its place in the agenda.
     pub fn due(self) -> Due<Task> {
         let (class, depth) = match &self {

@@ -1,9 +1,10 @@
 //! A batch of small members in one lane: directories, then a window of CREATEs, of WRITEs, of SETATTRs.
 
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard};
 
 use crate::base::{Failure, Proc, Status};
-use crate::crew::Ticket;
+use crate::crew::{Places, Ticket};
 use crate::storage::{Call, Node, Route, Stable};
 
 use super::super::write::{self, Put};
@@ -44,14 +45,35 @@ impl Work {
     }
 }
 
+type Apart = Mutex<Places<Vec<Leaf>>>;
+
+fn places(apart: &Apart) -> MutexGuard<'_, Places<Vec<Leaf>>> {
+    apart.lock().expect("nothing panics while it holds the batches")
+}
+
+/// Puts a batch of the directory `dir` among those that wait.
+pub(super) fn wait(apart: &Apart, dir: u64, batch: Vec<Leaf>) {
+    places(apart).put(dir, batch);
+}
+
+/// Runs the batch that is best run next. For each that waits one lane comes; `ticket` is for as many members as some batch has.
+pub(super) fn run_next(ctx: &Ctx<'_>, apart: &Apart, ticket: Ticket<'_>) {
+    let mut some = Vec::with_capacity(1);
+    let Some(seat) = places(apart).take(1, &mut some) else { return };
+    for batch in some {
+        run(ctx, ctx.volume.route_making(seat.came, seat.slot), batch);
+    }
+    places(apart).leave(seat);
+    drop(ticket);
+}
+
 /// Makes every leaf of the batch and says what became of it.
-pub(super) fn run(ctx: &Ctx<'_>, leaves: Vec<Leaf>, ticket: Ticket<'_>) {
+pub(super) fn run(ctx: &Ctx<'_>, route: Route, leaves: Vec<Leaf>) {
     let mut works: Vec<Work> =
         leaves.into_iter().map(|leaf| Work { leaf, parent: None, made: None, outcome: None }).collect();
     if ctx.stop().is_set() {
         works.iter_mut().for_each(|w| w.outcome = Some(Outcome::Undone));
     } else {
-        let route = ctx.volume.route();
         enter_dirs(ctx, route, &mut works);
         if ctx.options.resume {
             skip_complete(ctx, route, &mut works);
@@ -63,7 +85,6 @@ pub(super) fn run(ctx: &Ctx<'_>, leaves: Vec<Leaf>, ticket: Ticket<'_>) {
     for work in works {
         ctx.complete(work.leaf.head, work.outcome.unwrap_or(Outcome::Done));
     }
-    drop(ticket);
 }
 
 fn enter_dirs(ctx: &Ctx<'_>, route: Route, works: &mut [Work]) {

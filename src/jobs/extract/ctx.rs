@@ -7,12 +7,13 @@ use std::time::Instant;
 
 use crate::archive::MemberKind;
 use crate::base::{Failure, Proc, Status};
-use crate::crew::{Crew, Flight, Sequencer, Stop};
+use crate::crew::{Crew, Flight, Places, Sequencer, Stop};
 use crate::storage::{Attr, Call, Mount, Node, Route, SetTime, Volume};
 
 use super::super::Live;
 use super::super::port::Port;
 use super::Options;
+use super::leaf::Leaf;
 
 /// What became of a member.
 #[derive(Debug)]
@@ -86,6 +87,8 @@ pub(super) struct Ctx<'a> {
     pub port: Port<'a>,
     pub write_max: usize,
     pub counts: Counts,
+    /// Batches that wait by their directories, where lanes had best be in different ones.
+    pub apart: Option<Mutex<Places<Vec<Leaf>>>>,
     /// Places of members in flight that are no directories, and how many there are of each.
     places: Mutex<HashMap<u64, u32>>,
     sequencer: Sequencer<Told>,
@@ -113,6 +116,7 @@ impl<'a> Ctx<'a> {
             port: Port::new(volume, crew.shape().window),
             write_max,
             counts: Counts::default(),
+            apart: volume.locks_dirs().then(Mutex::default),
             places: Mutex::default(),
             sequencer: Sequencer::default(),
             front: Mutex::default(),

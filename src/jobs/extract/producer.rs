@@ -433,6 +433,10 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
     }
 
     fn push(&mut self, leaf: Leaf) {
+        let is_apart = self.ctx.apart.is_some() && self.batch.last().is_some_and(|last| last.dir.id != leaf.dir.id);
+        if is_apart {
+            self.flush();
+        }
         self.batch.push(leaf);
         if self.batch.len() >= self.ctx.port.window {
             self.flush();
@@ -445,7 +449,16 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         }
         let batch = std::mem::take(&mut self.batch);
         let (ctx, ticket) = (self.ctx, self.ctx.flight.enter(batch.len()));
-        self.scope.spawn(move |_| ctx.busy(|| batch::run(ctx, batch, ticket)));
+        match (&ctx.apart, batch.first()) {
+            (Some(apart), Some(first)) => {
+                batch::wait(apart, first.dir.id, batch);
+                self.scope.spawn(move |_| ctx.busy(|| batch::run_next(ctx, apart, ticket)));
+            }
+            _ => self.scope.spawn(move |_| {
+                ctx.busy(|| batch::run(ctx, ctx.volume.route(), batch));
+                drop(ticket);
+            }),
+        }
     }
 
     /// Waits until every member read so far is complete, links too.
