@@ -192,10 +192,8 @@ mod tests {
                 size_max: 1,
                 shape: Shape::SERIAL,
                 extras: Default::default(),
+                dirs_locked: true,
             }
-        }
-        fn locks_dirs(&self) -> bool {
-            true
         }
         fn perform(&self, calls: &mut [Call<'_>]) {
             for call in calls {

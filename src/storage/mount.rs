@@ -19,6 +19,9 @@ pub struct Limits {
     pub shape: Shape,
     /// What it can do beyond NFSv3.
     pub extras: Extras,
+    /// A directory takes one change at a time, for as long as the call takes, and what is changed through another mount is
+    /// seen late: Linux's NFS client. Several mounts have several locks.
+    pub dirs_locked: bool,
 }
 
 /// How parallel: `lanes` threads with up to `window` independent calls each.
@@ -61,12 +64,6 @@ pub trait Mount: Send + Sync {
     /// Asks the server anew about a directory, so that what was changed in it through other mounts is seen through this one;
     /// nothing to do for a mount that keeps nothing.
     fn refresh(&self, _dir: &Node) {}
-
-    /// True where names of one directory are made one after the other, each for a round trip, by however many lanes: they had
-    /// best be in different directories. And where what other mounts change is seen late: Linux's NFS client.
-    fn locks_dirs(&self) -> bool {
-        false
-    }
 
     /// The procedures this mount will issue for the call.
     fn lower(&self, call: &Call<'_>) -> Tally {

@@ -61,14 +61,14 @@ pub struct Chain {
     pub parent: Option<(Node, Name)>,
     /// One slot for each target of the volume; empty for mounts without handles.
     pub handles: Box<[OnceLock<Handle>]>,
+    /// A directory that was empty when this process made or met it: all that is in it was put there since. Set by mounts.
+    pub fresh: AtomicBool,
     /// The mount of the volume that made or found it last, counted from 1; 0: not known.
     home: AtomicU32,
     /// The mounts that have looked it up since, as bits.
     seen: AtomicU64,
     /// Its file id, where that is known; 0: not known.
     fileid: AtomicU64,
-    /// A directory that was empty when this process made or met it: all that is in it was put there since. Set by mounts.
-    pub fresh: AtomicBool,
 }
 
 /// A deep chain is taken apart link by link: the compiler's way would need stack for each directory of a path.
@@ -149,15 +149,9 @@ impl Node {
     fn chain(parent: Option<(Node, Name)>, targets: usize) -> Node {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let handles = (0..targets).map(|_| OnceLock::new()).collect();
-        Node::Chain(Arc::new(Chain {
-            id: NEXT.fetch_add(1, Ordering::Relaxed),
-            parent,
-            handles,
-            home: AtomicU32::new(0),
-            seen: AtomicU64::new(0),
-            fileid: AtomicU64::new(0),
-            fresh: AtomicBool::new(false),
-        }))
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        let (home, seen, fileid) = (AtomicU32::new(0), AtomicU64::new(0), AtomicU64::new(0));
+        Node::Chain(Arc::new(Chain { id, parent, handles, fresh: AtomicBool::new(false), home, seen, fileid }))
     }
 }
 

@@ -83,10 +83,6 @@ impl Mount for Tapped {
         self.mount.lend(node)
     }
 
-    fn locks_dirs(&self) -> bool {
-        self.mount.locks_dirs()
-    }
-
     fn refresh(&self, dir: &Node) {
         self.mount.refresh(dir);
     }

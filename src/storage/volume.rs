@@ -47,7 +47,7 @@ impl Volume {
     pub fn new(mounts: Vec<Arc<dyn Mount>>, spread: Spread) -> Volume {
         assert!(!mounts.is_empty(), "a volume has at least one mount");
         let without_handles = matches!(mounts[0].root(), Node::Chain(chain) if chain.handles.is_empty());
-        let late = without_handles && mounts.len() > 1 && mounts.iter().any(|mount| mount.locks_dirs());
+        let late = without_handles && mounts.len() > 1 && mounts.iter().any(|mount| mount.limits().dirs_locked);
         let seats = mounts
             .into_iter()
             .map(|mount| Seat { mount, load: AtomicU64::new(0), gone: AtomicBool::new(false) })
@@ -148,16 +148,13 @@ impl Mount for Volume {
             size_max: a.size_max.min(b.size_max),
             shape: Shape { lanes: a.shape.lanes + b.shape.lanes, window: a.shape.window.max(b.shape.window) },
             extras: a.extras.and(b.extras),
+            dirs_locked: a.dirs_locked || b.dirs_locked,
         })
         .expect("a volume has at least one mount")
     }
 
     fn perform(&self, calls: &mut [Call<'_>]) {
         self.perform_on(self.route(), calls);
-    }
-
-    fn locks_dirs(&self) -> bool {
-        self.seats.iter().any(|s| s.mount.locks_dirs())
     }
 
     fn refresh(&self, dir: &Node) {
@@ -206,6 +203,7 @@ mod tests {
                 size_max: 1,
                 shape,
                 extras: Default::default(),
+                dirs_locked: false,
             }
         }
         fn perform(&self, calls: &mut [Call<'_>]) {

@@ -147,11 +147,7 @@ impl Mount for Client {
 
     fn limits(&self) -> Limits {
         let shape = Shape { lanes: 8, window: 4 };
-        Limits { shape, extras: Extras::default(), ..self.inner.limits() }
-    }
-
-    fn locks_dirs(&self) -> bool {
-        true
+        Limits { dirs_locked: true, shape, extras: Extras::default(), ..self.inner.limits() }
     }
 
     fn perform(&self, calls: &mut [Call<'_>]) {

@@ -247,6 +247,7 @@ impl Mount for Imagined {
             size_max: i64::MAX as u64,
             shape: Shape { lanes: 16, window: 4 },
             extras: Extras::default(),
+            dirs_locked: false,
         }
     }
 

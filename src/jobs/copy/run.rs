@@ -151,7 +151,7 @@ impl Run<'_> {
             due.push(Task::Object(object).due());
         }
         let low_water = 4 * self.crew.shape().in_flight();
-        let agenda = match ctx.target.volume.locks_dirs() {
+        let agenda = match ctx.target.volume.limits().dirs_locked {
             true => Agenda::new(self.crew, low_water.max(APART_MIN)).apart(Task::place),
             false => Agenda::new(self.crew, low_water),
         };

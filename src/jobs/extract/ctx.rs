@@ -116,7 +116,7 @@ impl<'a> Ctx<'a> {
             port: Port::new(volume, crew.shape().window),
             write_max,
             counts: Counts::default(),
-            apart: volume.locks_dirs().then(Mutex::default),
+            apart: volume.limits().dirs_locked.then(Mutex::default),
             places: Mutex::default(),
             sequencer: Sequencer::default(),
             front: Mutex::default(),

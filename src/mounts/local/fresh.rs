@@ -107,6 +107,8 @@ pub(super) struct Learned {
     uid: AtomicU64,
     newest: Mutex<Time>,
     doubts: AtomicU32,
+    /// Held while the first file is made, so that not every lane makes one.
+    first: Mutex<()>,
 }
 
 /// A try to make a file without O_EXCL.
@@ -121,7 +123,7 @@ impl Learned {
     /// Nothing yet; `possible` says whether it is of use here.
     pub fn new(possible: bool) -> Learned {
         let doubts = AtomicU32::new(if possible { 0 } else { DOUBTS_MAX });
-        Learned { uid: AtomicU64::new(UNKNOWN), newest: Mutex::default(), doubts }
+        Learned { uid: AtomicU64::new(UNKNOWN), newest: Mutex::default(), doubts, first: Mutex::default() }
     }
 
     fn newest(&self) -> MutexGuard<'_, Time> {
@@ -138,6 +140,16 @@ impl Learned {
         let uid = u32::try_from(self.uid.load(Ordering::Acquire)).ok()?;
         let from = lately().made;
         Some(Try { expected: Expected { mode, uid, since: *self.newest() }, from })
+    }
+
+    /// True when it is known what new files look like.
+    pub fn is_ready(&self) -> bool {
+        self.uid.load(Ordering::Acquire) != UNKNOWN
+    }
+
+    /// The right to make the first file, when no other lane does that now; the others wait for it.
+    pub fn first(&self) -> MutexGuard<'_, ()> {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What came of it.

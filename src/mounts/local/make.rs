@@ -48,10 +48,18 @@ impl LocalMount {
         }
         match how {
             How::Guarded => {
-                if let Some((fd, stat)) = self.try_plain(dir, &place, change, repeated)? {
-                    return self.made_new(dir, &place, change, fd, stat);
+                let plain = self.is_plain(dir, change)?;
+                // Held while the mount's first file is made.
+                let mut first = (plain && !self.learned.is_ready()).then(|| self.learned.first());
+                if plain && self.learned.is_ready() {
+                    first = None;
+                    if let Some((fd, stat)) = self.try_plain(dir, &place, change, repeated)? {
+                        return self.made_new(dir, &place, change, fd, stat);
+                    }
                 }
-                self.create_new(dir, &place, change, repeated)
+                let made = self.create_new(dir, &place, change, repeated);
+                drop(first);
+                made
             }
             How::Exclusive(verifier) => self.create_exclusive(dir, &place, verifier),
             How::Unchecked => self.create_unchecked(dir, &place, change, repeated),
@@ -76,8 +84,14 @@ impl LocalMount {
         self.keep_open(dir, place, fd, bits, (!changed).then_some(&stat))
     }
 
-    /// Makes a file without O_EXCL, in a directory where nothing is that this process did not put there. None where that is
-    /// not to be done, or did not show that the file is new: O_EXCL will tell.
+    /// May the file be made without O_EXCL: in a directory where nothing is that this process did not put there?
+    fn is_plain(&self, dir: &Node, change: &AttrChange) -> Result<bool, Status> {
+        // A server may refuse set-id bits in its own way; O_EXCL sets them by a SETATTR.
+        let set_id = change.mode.is_some_and(|bits| bits & 0o7000 != 0);
+        Ok(self.learned.is_of_use() && !set_id && self.is_fresh(dir)?)
+    }
+
+    /// Makes a file without O_EXCL. None where that did not show that it is new: O_EXCL will tell.
     fn try_plain(
         &self,
         dir: &Node,
@@ -86,10 +100,6 @@ impl LocalMount {
         repeated: &mut bool,
     ) -> Out<Option<(OwnedFd, Stat)>> {
         let bits = change.mode.unwrap_or(FILE_MODE);
-        // A server may refuse set-id bits in its own way; O_EXCL sets them by a SETATTR.
-        if !self.learned.is_of_use() || bits & 0o7000 != 0 || !self.is_fresh(dir)? {
-            return Ok(None);
-        }
         let Some(tried) = self.learned.begin(bits & !self.umask) else { return Ok(None) };
         // Whatever this meets is met again, and told, by the open with O_EXCL.
         let flags = OFlags::CREATE | OFlags::WRONLY | QUIET;

@@ -90,6 +90,11 @@ pub struct LocalMount {
     ledger: Ledger,
 }
 
+/// Lanes for a kernel's NFS mount, each one round trip in flight. 20,000 files in 200 directories at 1 ms were extracted, copied
+/// and removed in 2.1, 2.0 and 0.76 s with 32 lanes, 1.1, 1.1 and 0.45 s with 64, 0.69, 0.67 and 0.27 s with 128; 64 are
+/// 50,000 requests a second at that distance, and more than one mount target takes of these.
+const NFS_LANES: usize = 64;
+
 /// Linux from here on opens a new file on NFSv3 by CREATE alone (nfs_atomic_open_v23); before, a LOOKUP came first, and O_EXCL
 /// costs no more.
 const PLAIN_CREATE_SINCE: (u32, u32) = (6, 10);
@@ -140,8 +145,7 @@ impl LocalMount {
         #[allow(clippy::unnecessary_cast)] // f_type's type differs by architecture
         let nfs = rustix::fs::fstatfs(&root)?.f_type as u64 == NFS_MAGIC;
         let stat = rustix::fs::fstat(&root)?;
-        // NFS: each lane is one round trip in flight.
-        let shape = Shape { lanes: if nfs { 32 } else { local_lanes() }, window: 4 };
+        let shape = Shape { lanes: if nfs { NFS_LANES } else { local_lanes() }, window: 4 };
         let size_max = i64::MAX as u64;
         OPEN.fetch_add(1, Ordering::Relaxed);
         Ok(LocalMount {
@@ -156,8 +160,10 @@ impl LocalMount {
                 size_max,
                 shape,
                 extras: Extras { holes: !nfs, copies: !nfs, xattrs: !nfs, caches: true },
+                dirs_locked: nfs,
             },
             clones_not: AtomicU64::new(u64::MAX),
+
             verifier: RandomState::new().hash_one(Time::now()),
             umask: umask(),
             superuser: rustix::process::geteuid().is_root(),
@@ -386,11 +392,6 @@ impl Mount for LocalMount {
 
     fn lend(&self, node: &Node) -> Option<Lent> {
         self.lend_file(node)
-    }
-
-    /// An NFS client holds a directory's lock while it waits for a CREATE.
-    fn locks_dirs(&self) -> bool {
-        self.nfs
     }
 
     fn refresh(&self, dir: &Node) {

@@ -427,3 +427,19 @@ fn only_directories_of_our_own_or_empty_ones_are_made_into_without_o_excl() {
         assert!(is_fresh(&mount.root()));
     }
 }
+
+/// A directory's mode that the kernel knows to be right is not set again, and one that is not right is.
+#[test]
+fn a_directory_of_ours_has_the_mode_that_is_asked_for() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_inside, mut mount, dir, path) = plain();
+    mount.nfs = true;
+    let time = crate::base::Time { secs: 1_000_000_000, nanos: 0 };
+    for mode in [0o755, 0o755, 0o700, 0o2775, 0o755] {
+        let change = AttrChange { mode: Some(mode), mtime: crate::storage::SetTime::At(time), ..AttrChange::default() };
+        assert_eq!(one(&mount, Call::set_attr(&dir, change)).status(), Ok(()));
+        let is = std::fs::metadata(&path).unwrap();
+        assert_eq!(is.permissions().mode() & 0o7777, mode);
+        assert_eq!(is.modified().unwrap(), std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000));
+    }
+}

@@ -129,6 +129,7 @@ impl Mount for MemoryMount {
             size_max: SIZE_MAX,
             shape,
             extras,
+            dirs_locked: false,
         }
     }
 

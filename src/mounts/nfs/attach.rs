@@ -127,6 +127,7 @@ fn attach_target(url: &Url, host: &Host, index: usize, credential: &Credential) 
         size_max: u64::MAX,
         shape: SHAPE,
         extras: Extras::default(),
+        dirs_locked: false,
     };
     let mut mount = NfsMount::new(setup, Node::Handle(export), most);
     mount.limits = limits(&mount, most).map_err(|(proc, status)| call_error(&label, &url.path, proc, status))?;
@@ -182,6 +183,7 @@ fn limits(mount: &NfsMount, most: Limits) -> Result<Limits, (Proc, Status)> {
         size_max: info.size_max,
         shape: SHAPE,
         extras: Extras::default(),
+        dirs_locked: false,
     })
 }
 

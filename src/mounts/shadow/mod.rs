@@ -291,10 +291,6 @@ impl Mount for ShadowMount {
         self.count(calls);
     }
 
-    fn locks_dirs(&self) -> bool {
-        self.real.locks_dirs()
-    }
-
     fn refresh(&self, dir: &Node) {
         if !self.is_made(dir) {
             self.real.refresh(dir);

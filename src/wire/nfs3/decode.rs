@@ -189,5 +189,6 @@ fn limits(reader: &mut Reader<'_>) -> Result<Limits, Malformed> {
         size_max: info.maxfilesize,
         shape: Shape::SERIAL,
         extras: Extras::default(),
+        dirs_locked: false,
     })
 }

@@ -201,6 +201,7 @@ fn perform(call: &mut Call<'_>, with: &Outcome) {
                 size_max: long,
                 shape: Shape::SERIAL,
                 extras: Default::default(),
+                dirs_locked: false,
             });
         }
         Op::Beyond(beyond) => panic!("{} is not NFSv3's", beyond.proc()),
