@@ -7,6 +7,7 @@ mod ask;
 mod books;
 mod cli;
 mod cli_cp;
+mod cli_mounts;
 mod cli_nfs;
 mod cli_rm;
 mod cli_support;
