@@ -20,7 +20,7 @@ for k in 1 4; do
         can "$k" || continue
         measured_over "$k" "$load extract parfs" partar -xf "$INPUT/$load.tar" -C "${dirs[0]}/kernel"
         measured_over "$k" "$load copy parfs" parcp "${dirs[0]}/kernel" "${dirs[0]}/kernel-copy"
-        undelayed same_everywhere "$load, $k mounts: as by nfs://" "$work/want" kernel-copy
+        undelayed same_everywhere "$load, $k mounts: as by nfs://" "$work/want" kernel-copy 1
         measured_over "$k" "$load remove parfs" parrm "${dirs[0]}/kernel"
         undelayed gone "$load, $k mounts: removed" kernel
     done

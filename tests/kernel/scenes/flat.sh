@@ -13,9 +13,9 @@ for k in 1 2 4 8; do
     can "$k" || continue
     undelayed mkdir "$a/parfs"
     measured_over "$k" "flat extract parfs" partar -xf "$INPUT/flat.tar" -C "$a/parfs"
-    undelayed same_everywhere "flat, $k mounts: extracted as by GNU tar" "$work/want" parfs
+    undelayed same_everywhere "flat, $k mounts: extracted as by GNU tar" "$work/want" parfs "$k"
     measured_over "$k" "flat copy parfs" parcp "$a/tar" "$a/parcp"
-    undelayed same_everywhere "flat, $k mounts: copied as by cp -a" "$work/want.copy" parcp
+    undelayed same_everywhere "flat, $k mounts: copied as by cp -a" "$work/want.copy" parcp "$k"
     measured_over "$k" "flat remove parfs" parrm "$a/parcp"
     undelayed gone "flat, $k mounts: removed" parcp
     undelayed rm -rf "$served/parfs"

@@ -42,29 +42,30 @@ fresh() {
     cold
     local dir
     for dir in "${dirs[@]}"; do
-        ls "$dir" >/dev/null || die "$dir does not show what the export has"
+        ls -d "$dir" >/dev/null || die "$dir does not show what the export has"
     done
 }
 
-# over K PROGRAM ARGUMENT...: the program over the first K mounts; false where K mounts are not there, or cannot be used at once.
-# The arguments name the first mount alone.
+# over K PROGRAM ARGUMENT...: sets cmd to the program over the first K mounts; false where K mounts are not there, or cannot
+# be used at once. The arguments name the first mount alone.
 over() {
     local k=$1 program=$2 chosen
     shift 2
     ((k <= ${#points[@]})) || return 3
     chosen=$(IFS=, && echo "${points[*]:0:k}")
-    if "$program" --help | grep -q -e '--mounts'; then
-        if ((k == 1)); then "$program" --no-spread "$@"; else "$program" --mounts "$chosen" "$@"; fi
+    if ! "$program" --help | grep -q -e '--mounts'; then
+        ((k == 1)) || return 3
+        cmd=("$program" "$@")
     elif ((k == 1)); then
-        "$program" "$@"
+        cmd=("$program" --no-spread "$@")
     else
-        return 3
+        cmd=("$program" --mounts "$chosen" "$@")
     fi
 }
 
 # can K: whether parfs can use K mounts here; says it when not.
 can() {
-    if over "$1" partar --version >/dev/null; then return 0; fi
+    if over "$1" partar; then return 0; fi
     echo "left out: $1 mounts"
     return 1
 }
@@ -84,17 +85,14 @@ measured() {
 measured_over() {
     local k=$1 label=$2
     shift 2
-    export -f over
-    export MOUNTS
-    # shellcheck disable=SC2016
-    measured "$label $k" bash -c 'IFS=, read -r -a points <<<"$MOUNTS"; over "$@"' over "$k" "$@" --report @report@
+    over "$k" "$@" --report @report@ && measured "$label $k" "${cmd[@]}"
 }
 
-# same_everywhere NAME WANT TREE: TREE is as the manifest says through each mount, from cold caches.
+# same_everywhere NAME WANT TREE [K]: TREE is as the manifest says through each (or the first K) mounts, from cold caches.
 same_everywhere() {
     local dir
     cold
-    for dir in "${dirs[@]}"; do
+    for dir in "${dirs[@]:0:${4:-8}}"; do
         manifest "$dir/$3" >"$work/got"
         same_tree "$1, through ${dir%/*}" "$2" "$work/got"
     done

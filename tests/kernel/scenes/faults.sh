@@ -1,0 +1,230 @@
+# shellcheck shell=bash disable=SC2154
+# Faults in the middle of a job, over as many mounts as parfs can use here: it is killed and run again; the server stops and
+# comes back; the file system is full; the export is read-only. Nothing may be lost silently.
+#
+# What is in the middle is a matter of counts, never of time: an archive comes through a pipe that is held at a third, copies
+# and removals are waited for until a third is done.
+
+k=${#points[@]}
+over "$k" partar || k=1
+echo "faults over $k mounts"
+archive=$INPUT/work.tar
+a=${dirs[0]}
+
+# The measure: the tree as GNU tar extracts it where it is served.
+prepare() {
+    rtt off
+    fresh
+    mkdir "$served/want" "$served/got"
+    tar -xf "$archive" -C "$served/want"
+    manifest "$served/want" >"$work/want"
+    total=$(find "$served/want" -type f | wc -l)
+    cold
+    rtt start
+}
+
+# files_in TREE: how many files it has now, at the server or as the first mount shows it.
+files_in() {
+    find "$served/$1" -type f 2>/dev/null | wc -l
+}
+
+# begin PROGRAM ARGUMENT...: parfs in the background; its output in $work/out.
+begin() {
+    over "$k" "$@"
+    "${cmd[@]}" >"$work/out" 2>&1 &
+    pid=$!
+}
+
+# finished: waits for what was begun; sets status.
+finished() {
+    status=0
+    wait "$pid" 2>/dev/null || status=$?
+}
+
+# again PROGRAM ARGUMENT...: parfs to its end; sets status.
+again() {
+    begin "$@"
+    finished
+}
+
+# at_a_third JOB COMMAND...: starts the job, and at a third of it runs the command, once.
+at_a_third() {
+    local job=$1 third n
+    shift
+    case $job in
+    extract)
+        rm -f "$work/pipe" && mkfifo "$work/pipe"
+        over "$k" partar -xf - -C "$a/got"
+        "${cmd[@]}" <"$work/pipe" >"$work/out" 2>&1 &
+        pid=$!
+        exec 7>"$work/pipe"
+        third=$(($(stat -c %s "$archive") / 3))
+        head -c "$third" "$archive" >&7
+        until (($(files_in got) > total / 10)); do sleep 0.01; done
+        "$@"
+        tail -c "+$((third + 1))" "$archive" >&7 2>/dev/null
+        exec 7>&-
+        ;;
+    copy)
+        begin parcp "$a/want" "$a/got"
+        until n=$(files_in got) && ((n > total / 3)); do sleep 0.01; done
+        "$@"
+        ;;
+    remove)
+        begin parrm "$a/want"
+        until n=$(files_in want) && ((n < total * 2 / 3)); do sleep 0.01; done
+        "$@"
+        ;;
+    esac
+}
+
+kill_it() {
+    kill -9 "$pid"
+    finished
+    # What it wrote is on its way to the server.
+    sync
+}
+
+restart_server() {
+    server stop
+    sleep 3
+    server start
+}
+
+# succeeded NAME: the job that has just ended must have status 0.
+succeeded() {
+    ((status == 0)) || bad "$1" "status $status: $(tail -n 3 "$work/out")"
+}
+
+# refused NAME TEXT: the job that has just ended must have failed, and said TEXT.
+refused() {
+    if ((status == 0)); then
+        bad "$1" "status 0"
+    elif ! grep -q "$2" "$work/out"; then
+        bad "$1" "does not say '$2': $(tail -n 3 "$work/out")"
+    else
+        ok "$1"
+    fi
+}
+
+# in_the_middle NAME TREE: the fault was not after all was done.
+in_the_middle() {
+    local n
+    n=$(files_in "$2")
+    ((n > 0 && n < total)) || bad "$1" "$n of $total files: the fault was not in the middle"
+}
+
+killed() {
+    prepare
+    at_a_third extract kill_it
+    in_the_middle "killed extraction" got
+    again partar --resume -xf "$archive" -C "$a/got"
+    succeeded "killed extraction"
+    undelayed same_everywhere "killed extraction, resumed" "$work/want" got
+
+    prepare
+    at_a_third copy kill_it
+    in_the_middle "killed copy" got
+    again parcp "$a/want" "$a/got"
+    succeeded "killed copy"
+    undelayed same_everywhere "killed copy, run again" "$work/want" got
+
+    prepare
+    at_a_third remove kill_it
+    in_the_middle "killed removal" want
+    again parrm "$a/want"
+    succeeded "killed removal"
+    undelayed gone "killed removal, run again" want
+}
+
+restarted() {
+    prepare
+    at_a_third extract restart_server
+    finished
+    succeeded "server restarted in an extraction"
+    undelayed same_everywhere "server restarted in an extraction" "$work/want" got
+
+    prepare
+    at_a_third copy restart_server
+    finished
+    succeeded "server restarted in a copy"
+    undelayed same_everywhere "server restarted in a copy" "$work/want" got
+
+    prepare
+    at_a_third remove restart_server
+    finished
+    succeeded "server restarted in a removal"
+    undelayed gone "server restarted in a removal" want
+}
+
+# all_whole_or_named NAME: each file of the tree is there and whole, or what parfs said names it.
+all_whole_or_named() {
+    local lost=0 broken=0 path
+    (cd "$served/want" && find . -type f -print0 | sort -z | xargs -0 sha256sum) >"$work/sums.want"
+    (cd "$served/got" && find . -type f -print0 | sort -z | xargs -0 -r sha256sum) >"$work/sums.got"
+    while read -r _ path; do
+        broken=$((broken + 1))
+        grep -qF -- "${path#./}" "$work/out" || {
+            lost=$((lost + 1))
+            printf '%s\n' "$path" >>"$work/logs/lost"
+        }
+    done < <(comm -23 <(sort "$work/sums.want") <(sort "$work/sums.got"))
+    if ((broken == 0)); then
+        bad "$1" "nothing failed: the file system was not full"
+    elif ((lost > 0)); then
+        bad "$1" "$lost of $broken files are not whole and not named, as $(head -n 1 "$work/logs/lost")"
+    else
+        ok "$1 ($broken of $total)"
+    fi
+}
+
+# kib DIR: what is in use below it, in KiB.
+kib() {
+    du -sk "$1" | cut -f 1
+}
+
+full() {
+    local job
+    for job in extract copy; do
+        prepare
+        # Room for two thirds: the failures are then fewer than the 1,000 that are listed by name.
+        mount -o "remount,size=$(($(kib /mnt/export) + $(kib "$served/want") * 2 / 3))k" /mnt/export
+        case $job in
+        extract) again partar -xf "$archive" -C "$a/got" ;;
+        copy) again parcp "$a/want" "$a/got" ;;
+        esac
+        refused "full file system: $job fails and says so" 'No space left on device'
+        undelayed all_whole_or_named "full file system: $job names each file that is not whole"
+        mount -o remount,size=3G /mnt/export
+        # With room, the same command completes the job.
+        case $job in
+        extract) again partar --resume -xf "$archive" -C "$a/got" ;;
+        copy) again parcp "$a/want" "$a/got" ;;
+        esac
+        succeeded "full file system, then room: $job"
+        undelayed same_everywhere "full file system, then room: $job" "$work/want" got
+    done
+}
+
+read_only() {
+    prepare
+    server ro
+    again partar -xf "$archive" -C "$a/got"
+    refused "read-only export: extract" 'Read-only file system'
+    again parcp "$a/want" "$a/got"
+    refused "read-only export: copy" 'Read-only file system'
+    again parrm "$a/want"
+    refused "read-only export: remove" 'Read-only file system'
+    server rw
+    undelayed same_everywhere "read-only export: nothing was removed" "$work/want" want
+    if (($(files_in got) == 0)); then ok "read-only export: nothing was made"; else bad "read-only export" "files were made"; fi
+}
+
+if [[ -z ${BED-} ]]; then
+    echo "left out: the server's side is at hand in the bed only"
+    return
+fi
+killed
+restarted
+full
+read_only
