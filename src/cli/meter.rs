@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::kernel::Kernel;
 use crate::base::price::Ceiling;
 use crate::base::{PriceList, Proc};
 use crate::mounts::nfs::NfsMount;
@@ -91,8 +92,10 @@ pub struct Meter {
     pub is_nfs: bool,
     /// Which side it is on, in jobs that have two.
     pub role: Option<Role>,
-    /// What the same target has in common, in whichever role.
+    /// What is counted together, in whichever role: a target, or one mount of it.
     pub key: String,
+    /// The target: several mounts may be of one.
+    pub target: String,
 }
 
 impl Meter {
@@ -118,7 +121,7 @@ impl Meter {
         TargetReport {
             target: self.label.clone(),
             role: self.role,
-            key: self.key.clone(),
+            key: self.target.clone(),
             is_nfs: self.is_nfs,
             iops_total,
             iops_per_s,
@@ -138,11 +141,15 @@ impl Meter {
 
 /// The counters of a run: one meter for each target in each role, however many volumes it is in. Clones are the same.
 #[derive(Clone, Default)]
-pub struct Meters(Arc<Mutex<Vec<Meter>>>);
+pub struct Meters {
+    meters: Arc<Mutex<Vec<Meter>>>,
+    /// What the kernel counts of mounts among them.
+    pub kernel: Kernel,
+}
 
 impl Meters {
     fn all(&self) -> MutexGuard<'_, Vec<Meter>> {
-        self.0.lock().expect("nothing panics while it counts")
+        self.meters.lock().expect("nothing panics while it counts")
     }
 
     /// The meters so far.
@@ -195,7 +202,7 @@ pub mod tests {
         let ledger = Arc::new(Ledger::default());
         (0..calls).for_each(|_| ledger.record(proc, bytes, false, Duration::from_millis(2)));
         let (label, key) = ("10.0.0.5".to_string(), "10.0.0.5".to_string());
-        Meter { label, ledger, nfs: Vec::new(), is_nfs: true, role: None, key }
+        Meter { label, ledger, nfs: Vec::new(), is_nfs: true, role: None, target: key.clone(), key }
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod exports;
 pub mod flags;
 pub mod footprint;
 pub mod host;
+pub mod kernel;
 pub mod lists;
 pub mod location;
 pub mod meter;

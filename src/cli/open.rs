@@ -66,6 +66,11 @@ impl Opener {
         self
     }
 
+    /// True when something may be changed, be it only to find something out.
+    pub fn is_changing(&self) -> bool {
+        self.changes && self.rehearsal.is_none()
+    }
+
     /// What finds the mounts of a directory.
     pub fn spreader(&mut self) -> &mut Spreader {
         &mut self.spreader
@@ -128,8 +133,11 @@ impl Opener {
                 let label = mount.point.display().to_string();
                 let key = format!("device {}", mount.device);
                 let opened = LocalMount::of_dir(dir, &mount.point, alias.clone()).map_err(failed)?;
-                let meter = Meter { label, ledger: Arc::default(), nfs: Vec::new(), is_nfs: true, role, key };
-                Ok((Arc::new(opened) as Arc<dyn Mount>, meter))
+                let target = mount.server.clone();
+                let opened = Arc::new(opened);
+                self.meters.kernel.count(&mount, &opened);
+                let meter = Meter { label, ledger: Arc::default(), nfs: Vec::new(), is_nfs: true, role, key, target };
+                Ok((opened as Arc<dyn Mount>, meter))
             });
             let mounts = mounts.collect::<Result<Vec<_>, String>>()?;
             return Ok(self.tapped(mounts, more));
@@ -143,6 +151,7 @@ impl Opener {
             is_nfs: rustix::fs::statfs(path).is_ok_and(|stat| stat.f_type == NFS_SUPER_MAGIC),
             role,
             key: format!("device {device}"),
+            target: format!("device {device}"),
         };
         Ok(self.tapped(vec![(Arc::new(mount), meter)], more))
     }
@@ -151,7 +160,15 @@ impl Opener {
     pub fn attached(&mut self, mounts: Vec<Arc<NfsMount>>, role: Option<Role>, more: &[Arc<dyn Tap>]) -> Volume {
         let metered = mounts.into_iter().map(|mount| {
             let (label, nfs) = (mount.label(), vec![mount.clone()]);
-            let meter = Meter { key: label.clone(), label, ledger: Arc::default(), nfs, is_nfs: true, role };
+            let meter = Meter {
+                key: label.clone(),
+                target: label.clone(),
+                label,
+                ledger: Arc::default(),
+                nfs,
+                is_nfs: true,
+                role,
+            };
             (mount as Arc<dyn Mount>, meter)
         });
         self.tapped(metered.collect(), more)
@@ -164,7 +181,7 @@ impl Opener {
         let mut throttle = |meter: &Meter| -> Option<Arc<dyn Tap>> {
             let ceiling = self.held?;
             let new = || Arc::new(Throttle::new(ceiling, PriceList::oci()));
-            Some(self.throttles.entry(meter.key.clone()).or_insert_with(new).clone())
+            Some(self.throttles.entry(meter.target.clone()).or_insert_with(new).clone())
         };
         let throttles: Vec<Option<Arc<dyn Tap>>> = meters.iter().map(&mut throttle).collect();
         if let Some(rehearsal) = self.rehearsal {

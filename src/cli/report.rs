@@ -14,6 +14,7 @@ use crate::base::{Cause, Failure};
 use crate::storage::Shape;
 
 use super::bound::Bound;
+use super::kernel::KernelReport;
 use super::meter::TargetReport;
 
 /// One object's failure.
@@ -67,6 +68,9 @@ pub struct RunReport {
     pub ceiling_iops: f64,
     pub ceiling_bytes_per_s: f64,
     pub targets: Vec<TargetReport>,
+    /// What the kernel sent, by mount; none where no kernel's NFSv3 mount was used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kernel: Vec<KernelReport>,
     pub bound: Option<Bound>,
     pub warnings: Vec<String>,
     /// All failures, also those beyond the list.
@@ -94,6 +98,7 @@ impl RunReport {
             ceiling_iops: ceiling.iops,
             ceiling_bytes_per_s: ceiling.bytes_per_s,
             targets: Vec::new(),
+            kernel: Vec::new(),
             bound: None,
             warnings: Vec::new(),
             failures: 0,

@@ -15,6 +15,7 @@ use super::bound::{self, Flow};
 use super::console::{Console, reason};
 use super::footprint;
 use super::host::Manner;
+use super::kernel;
 use super::meter::{self, Meters};
 use super::progress::Progress;
 use super::report::{self, Document, FailureReport, RunReport};
@@ -120,6 +121,7 @@ impl<'a> Session<'a> {
         report.memory_peak_bytes = footprint::memory_peak_bytes();
         report.targets = self.meters.list().iter().map(|meter| meter.report(elapsed, ceiling)).collect();
         report.targets.iter_mut().for_each(|target| target.gone = ended.gone.contains(&target.target));
+        report.kernel = self.meters.kernel.report();
         report.bound = (!report.targets.is_empty()).then(|| bound::bound(&report.targets, flow, ceiling, elapsed));
         report.warnings = ended.warnings;
         report.failures = crew.report().count();
@@ -153,6 +155,7 @@ impl<'a> Session<'a> {
         let procedures = meter::procedures(&self.meters.list(), &self.meters.tally());
         self.console.line(first);
         summary::cost(&self.report, &procedures).iter().for_each(|line| self.console.line(line));
+        kernel::lines(&self.report.kernel).iter().for_each(|line| self.console.line(line));
     }
 
     /// `first`, and then what a run that changes something would cost.

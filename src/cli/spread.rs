@@ -84,7 +84,13 @@ impl Spreader {
             Spread::Found => Among::All,
             Spread::Named(_) | Spread::Off => Among::Named(&named),
         };
-        let Ok(Some(found)) = self.finder.find(path, purpose, among) else { return Ok(None) };
+        let found = match self.finder.find(path, purpose, among) {
+            Ok(Some(found)) => found,
+            Err(error) if !named.is_empty() => {
+                return Err(format!("--mounts: {}: {}", path.display(), reason(&error)));
+            }
+            Ok(None) | Err(_) => return Ok(None),
+        };
         for (point, why) in found.left_out {
             if let Reason::Left(..) = &why {
                 self.warnings.push(format!("{}: {why}", point.display()));
@@ -127,6 +133,14 @@ impl Spreader {
         }
     }
 
+    /// Are these one object, or may they be? `writes`: names may be made in the target to find that out.
+    pub fn is_one(&mut self, source: &Path, target: &Path, writes: bool) -> bool {
+        self.finder.is_one(source, target, writes).unwrap_or_else(|left| {
+            self.warnings.push(format!("{}: {left}", target.display()));
+            true
+        })
+    }
+
     /// The ids of file systems that are seen through several mounts.
     pub fn alias(&self) -> Alias {
         self.finder.alias()
@@ -154,4 +168,41 @@ impl Spreader {
 /// A mount point as the kernel's table names it.
 fn resolved(path: &Path) -> Result<PathBuf, String> {
     peers::resolved(path).map_err(|error| format!("--mounts: {} cannot be used: {}", path.display(), reason(&error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spread(mounts: &[&str], no_spread: bool) -> Result<Spread, String> {
+        let mounts = mounts.iter().map(OsString::from).collect();
+        Spread::new(&ParallelFlags { parallel: None, window: None, max_iops: None, mounts, no_spread })
+    }
+
+    #[test]
+    fn groups_of_mounts_are_named_by_commas_and_repetition() {
+        assert_eq!(spread(&[], false), Ok(Spread::Found));
+        assert_eq!(spread(&[], true), Ok(Spread::Off));
+        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let named = Spread::Named(vec![paths(&["/a", "/b"]), paths(&["/c"])]);
+        assert_eq!(spread(&["/a,/b", "/c"], false), Ok(named));
+        assert!(spread(&["/a"], true).unwrap_err().contains("contradict"));
+        for bad in ["", "/a,", ",/a", "/a,,/b"] {
+            assert!(spread(&[bad], false).unwrap_err().contains("empty name"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_on_nfs_is_opened_as_it_is_and_no_use_of_mounts() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut spreader = Spreader::default();
+        assert!(spreader.ways(dir.path(), Purpose::Writes).unwrap().is_none());
+        assert!(spreader.ways(&dir.path().join("absent"), Purpose::Writes).unwrap().is_none());
+        assert!(!spreader.is_one(dir.path(), dir.path(), true));
+        assert_eq!((spreader.check_used(), spreader.take_notes()), (Ok(()), vec![]));
+        let mut spreader = Spreader::new(Spread::Named(vec![vec![dir.path().into()]]));
+        assert!(spreader.ways(dir.path(), Purpose::Writes).unwrap().is_none());
+        assert!(spreader.check_used().unwrap_err().starts_with("--mounts: no operand is on "));
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
 }

@@ -1,5 +1,7 @@
 //! What `-v` prints at the end of any run: what it cost by procedure and target, and what bound it.
 
+use std::collections::HashSet;
+
 use crate::base::price::Ceiling;
 use crate::base::units::{bytes_shown, grouped};
 
@@ -51,8 +53,10 @@ pub fn price(targets: &[TargetReport], procedures: &[ProcedureReport]) -> Vec<St
             continue;
         }
         let (iops, bytes): (u64, u64) = (side.iter().map(|t| t.iops_total).sum(), side.iter().map(|t| t.bytes).sum());
-        let seconds = (iops as f64 / ceiling.iops).max(bytes as f64 / ceiling.bytes_per_s) / side.len() as f64;
-        let (at, n) = (role.map_or_else(String::new, |role| format!("{}: ", role.name())), side.len());
+        // Several mounts may be of one target.
+        let n = side.iter().map(|target| &target.key).collect::<HashSet<_>>().len();
+        let seconds = (iops as f64 / ceiling.iops).max(bytes as f64 / ceiling.bytes_per_s) / n as f64;
+        let at = role.map_or_else(String::new, |role| format!("{}: ", role.name()));
         lines.push(format!(
             "{at}{} IOPS and {} of data: {seconds:.2} s at the ceiling of {n} mount target{} ({} IOPS, {:.0} MB/s each)",
             grouped(iops),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard};
 
 use super::budget::LOOK_EVERY;
-use super::{Crew, Places, Stop};
+use super::{Crew, Places, Seat, Stop};
 
 /// What a task does to the agenda.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +138,7 @@ impl<T: Send> Agenda<T> {
     }
 
     /// Adds what `done` taken tasks have led to, and counts them off; the lane has left their place.
-    fn settle(&self, done: usize, place: Option<u64>, due: impl IntoIterator<Item = Due<T>>) {
+    fn settle(&self, done: usize, seat: Option<Seat>, due: impl IntoIterator<Item = Due<T>>) {
         let mut state = self.state();
         for Due { class, depth, task } in due {
             match (class, (self.place_of)(&task)) {
@@ -147,8 +147,8 @@ impl<T: Send> Agenda<T> {
                 (Class::List, _) => state.lists.put(depth, task),
             }
         }
-        if let Some(place) = place {
-            state.placed.leave(place);
+        if let Some(seat) = seat {
+            state.placed.leave(seat);
         }
         state.under_way -= done;
         state.most = state.most.max(state.work.len + state.placed.len() + state.lists.len);
@@ -160,8 +160,8 @@ impl<T: Send> Agenda<T> {
     }
 
     /// Waits for tasks of one class and moves up to `max` of them to `into`; none when all is done, or stopped.
-    /// With the class the place, if they have one.
-    fn take(&self, max: usize, into: &mut Vec<T>) -> Option<(Class, Option<u64>)> {
+    /// With the class where the lane is, if they have a place.
+    fn take(&self, max: usize, into: &mut Vec<T>) -> Option<(Class, Option<Seat>)> {
         let mut state = self.state();
         loop {
             if state.broken || self.stop.is_set() {
@@ -184,34 +184,39 @@ impl<T: Send> Agenda<T> {
                 state.waiting -= 1;
                 continue;
             };
-            let mut place = None;
+            let mut seat = None;
             // Few tasks are shared out rather than taken by the first who comes.
             if class == Class::Work && state.work.len == 0 {
                 let some = max.min(state.placed.len().div_ceil(self.lanes));
-                place = state.placed.take(some, into);
+                seat = state.placed.take(some, into);
             } else {
                 let shelf = if class == Class::Work { &mut state.work } else { &mut state.lists };
                 shelf.take(max.min(shelf.len.div_ceil(self.lanes)), into);
             }
             state.under_way += into.len();
-            return Some((class, place));
+            return Some((class, seat));
         }
     }
 
     /// Lets the lanes of `crew` work until nothing is left to do, or the run is stopped. `step` takes up to `max` tasks of one
-    /// class and says what they led to. Returns how many tasks were left undone.
-    pub fn run(&self, crew: &Crew, max: usize, step: impl Fn(Class, &mut Vec<T>, &mut Vec<Due<T>>) + Sync) -> usize {
+    /// class, and of one place where they have places, and says what they led to. Returns how many tasks were left undone.
+    pub fn run(
+        &self,
+        crew: &Crew,
+        max: usize,
+        step: impl Fn(Class, Option<Seat>, &mut Vec<T>, &mut Vec<Due<T>>) + Sync,
+    ) -> usize {
         let step = &step;
         crew.run(|scope| {
             for _ in 0..self.lanes {
                 scope.spawn(move |_| {
                     let _guard = Guard(self);
                     let (mut tasks, mut due) = (Vec::new(), Vec::new());
-                    while let Some((class, place)) = self.take(max.max(1), &mut tasks) {
+                    while let Some((class, seat)) = self.take(max.max(1), &mut tasks) {
                         let taken = tasks.len();
-                        step(class, &mut tasks, &mut due);
+                        step(class, seat, &mut tasks, &mut due);
                         tasks.clear();
-                        self.settle(taken, place, due.drain(..));
+                        self.settle(taken, seat, due.drain(..));
                     }
                 });
             }
@@ -259,7 +264,7 @@ mod tests {
         let agenda = if apart { agenda.apart(place_of) } else { agenda };
         let leaves = AtomicU64::new(0);
         agenda.add([Due { class: Class::List, depth: 0, task: Task::List { depth: 0, next: 0 } }]);
-        let left = agenda.run(&crew, 4, |class, tasks, due| {
+        let left = agenda.run(&crew, 4, |class, _, tasks, due| {
             for task in tasks.drain(..) {
                 match task {
                     Task::Leaf(_) => {
@@ -312,12 +317,12 @@ mod tests {
         let crew = crew(2);
         let agenda = Agenda::new(&crew, 1);
         agenda.add((0..100).map(|i| Due { class: Class::Work, depth: 0, task: i }));
-        let left = agenda.run(&crew, 1, |_, _, _| crew.stop().set());
+        let left = agenda.run(&crew, 1, |_, _, _, _| crew.stop().set());
         assert!((98..100).contains(&left));
         let crew = self::crew(2);
         let agenda = Agenda::new(&crew, 1);
         agenda.add((0..100).map(|i| Due { class: Class::Work, depth: 0, task: i }));
-        let run = || agenda.run(&crew, 1, |_, _, _| panic!("a lane's own"));
+        let run = || agenda.run(&crew, 1, |_, _, _, _| panic!("a lane's own"));
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
     }
 }

@@ -16,7 +16,7 @@ use crate::storage::Shape;
 pub use agenda::{Agenda, Class, Due};
 pub use budget::{Budget, Permit};
 pub use flight::{Flight, Ticket};
-pub use places::Places;
+pub use places::{Places, Seat};
 pub use report::Report;
 pub use sequencer::Sequencer;
 pub use stop::Stop;

@@ -6,10 +6,25 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
+/// Where a lane is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seat {
+    /// The place.
+    pub place: u64,
+    /// When the place came, among all places: a number that spreads places over whatever there are several of.
+    pub came: u64,
+    /// The lane's number at the place: the smallest that no other lane there has.
+    pub slot: usize,
+    /// How many places have tasks that wait, or lanes.
+    pub places: usize,
+}
+
 /// The tasks of one place.
 struct Place<T> {
     waiting: VecDeque<T>,
     lanes: usize,
+    /// Which slots are taken.
+    slots: Vec<bool>,
     /// When it came, among all places.
     came: u64,
 }
@@ -45,7 +60,7 @@ impl<T> Places<T> {
         let come = &mut self.come;
         let here = self.places.entry(place).or_insert_with(|| {
             *come += 1;
-            Place { waiting: VecDeque::new(), lanes: 0, came: *come }
+            Place { waiting: VecDeque::new(), lanes: 0, slots: Vec::new(), came: *come }
         });
         if here.waiting.is_empty() {
             self.order.insert((here.lanes, here.came, place));
@@ -55,24 +70,31 @@ impl<T> Places<T> {
     }
 
     /// Moves up to `max` tasks of one place to `into`; a lane is there then, until `leave`. None where none waits.
-    pub fn take(&mut self, max: usize, into: &mut Vec<T>) -> Option<u64> {
+    pub fn take(&mut self, max: usize, into: &mut Vec<T>) -> Option<Seat> {
+        let places = self.places.len();
         let (_, _, place) = self.order.pop_first()?;
         let here = self.places.get_mut(&place).expect("a place is known while tasks wait for it");
         let some = max.clamp(1, here.waiting.len());
         into.extend(here.waiting.drain(..some));
         self.len -= some;
         here.lanes += 1;
+        let slot = here.slots.iter().position(|taken| !taken).unwrap_or(here.slots.len());
+        here.slots.resize(here.slots.len().max(slot + 1), false);
+        here.slots[slot] = true;
+        let came = here.came;
         if !here.waiting.is_empty() {
-            self.order.insert((here.lanes, here.came, place));
+            self.order.insert((here.lanes, came, place));
         }
-        Some(place)
+        Some(Seat { place, came, slot, places })
     }
 
     /// A lane has left the place.
-    pub fn leave(&mut self, place: u64) {
+    pub fn leave(&mut self, seat: Seat) {
+        let place = seat.place;
         let here = self.places.get_mut(&place).expect("a place is known while a lane is there");
         let waits = self.order.remove(&(here.lanes, here.came, place));
         here.lanes -= 1;
+        here.slots[seat.slot] = false;
         if waits {
             self.order.insert((here.lanes, here.came, place));
         } else if here.lanes == 0 {
@@ -95,7 +117,24 @@ mod tests {
 
     fn take(places: &mut Places<u32>, max: usize) -> (Option<u64>, Vec<u32>) {
         let mut some = Vec::new();
-        (places.take(max, &mut some), some)
+        (places.take(max, &mut some).map(|seat| seat.place), some)
+    }
+
+    fn at(place: u64, slot: usize) -> Seat {
+        Seat { place, slot, ..Seat::default() }
+    }
+
+    #[test]
+    fn lanes_at_one_place_have_different_slots() {
+        let mut places = Places::default();
+        (0..9).for_each(|i| places.put(7, i));
+        places.put(8, 9);
+        let mut seat = || places.take(1, &mut Vec::new()).unwrap();
+        let seats = [seat(), seat(), seat(), seat()];
+        assert_eq!(seats.map(|seat| (seat.place, seat.slot)), [(7, 0), (8, 0), (7, 1), (7, 2)]);
+        assert_eq!(seats.map(|seat| (seat.came, seat.places)), [(1, 2), (2, 2), (1, 2), (1, 2)]);
+        places.leave(seats[2]);
+        assert_eq!(places.take(1, &mut Vec::new()).map(|seat| seat.slot), Some(1));
     }
 
     #[test]
@@ -108,15 +147,15 @@ mod tests {
         assert_eq!(take(&mut places, 1), (Some(5), vec![4]));
         assert_eq!(take(&mut places, 9), (Some(9), vec![6]));
         assert_eq!(take(&mut places, 1), (Some(7), vec![2]), "one lane in each; the oldest");
-        places.leave(5);
+        places.leave(at(5, 0));
         assert_eq!(take(&mut places, 0), (Some(5), vec![5]));
-        places.leave(7);
-        places.leave(7);
+        places.leave(at(7, 0));
+        places.leave(at(7, 1));
         places.put(9, 8);
         assert_eq!(take(&mut places, 1), (Some(7), vec![3]));
         assert_eq!((places.len(), take(&mut places, 1)), (1, (Some(9), vec![8])));
         assert_eq!(take(&mut places, 1), (None, vec![]));
-        [5, 7, 9, 9].into_iter().for_each(|place| places.leave(place));
+        [(5, 0), (7, 0), (9, 0), (9, 1)].into_iter().for_each(|(place, slot)| places.leave(at(place, slot)));
         assert!(places.is_empty() && places.places.is_empty() && places.order.is_empty());
     }
 
@@ -126,7 +165,7 @@ mod tests {
         (0..10).for_each(|i| places.put(i % 3, i as u32));
         assert_eq!(take(&mut places, 2).1.len(), 2);
         assert_eq!((places.clear(), places.len()), (8, 0));
-        places.leave(0);
+        places.leave(at(0, 0));
         assert!(places.places.is_empty());
         places.put(0, 1);
         assert_eq!(take(&mut places, 5), (Some(0), vec![1]));

@@ -12,6 +12,10 @@ use crate::base::Status;
 use super::tap::perform_some;
 use super::{Call, Node, Op, Route, Volume};
 
+/// Lanes that keep one mount's lock on a directory busy: of making, filling and dating a file one round trip of three is
+/// under it.
+const LANES_AT_A_LOCK: usize = 4;
+
 impl Volume {
     /// The mount that made or found the object, where that matters; else `route`.
     pub fn route_of(&self, node: &Node, route: Route) -> Route {
@@ -19,6 +23,37 @@ impl Volume {
             Some(seat) if self.late && seat < self.seats.len() => Route(seat),
             _ => route,
         }
+    }
+
+    /// The mount for making names in a directory whose lanes are told from each other by `slot`; `came` spreads directories over
+    /// the mounts. A directory has its own mount: each further one must look it up, and asks again for its permissions after
+    /// each change that it did not make itself. Only lanes that would wait at the lock go to the next.
+    pub fn route_making(&self, came: u64, slot: usize) -> Route {
+        match self.late {
+            true => self.route_from(came as usize % self.seats.len() + slot / LANES_AT_A_LOCK),
+            false => self.route(),
+        }
+    }
+
+    /// The mount for removing names from a directory that was listed through `home`, which knows its names. Each name that
+    /// another mount changed something beside is looked up again under the lock, so k mounts are as fast as k / 2: two gain
+    /// nothing, and more only where there are `lanes` enough for each directory.
+    pub fn route_removing(&self, home: Route, slot: usize, lanes: usize) -> Route {
+        let n = self.seats.len();
+        let spread = self.late && n > 2 && lanes >= LANES_AT_A_LOCK * n;
+        if spread { self.route_from(home.0 + slot) } else { home }
+    }
+
+    /// The mount of this number, or the next that answers.
+    fn route_from(&self, number: usize) -> Route {
+        let n = self.seats.len();
+        let all = (0..n).map(|i| Route((number + i) % n));
+        all.into_iter().find(|&route| !self.is_gone(route)).unwrap_or(Route(number % n))
+    }
+
+    /// True for several kernel mounts.
+    pub fn is_late(&self) -> bool {
+        self.late
     }
 
     /// Where this call goes.

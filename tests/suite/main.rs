@@ -2,10 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // tests: helpers may unwrap, failures show what led to them
 
+mod apart;
 mod ask;
 mod books;
 mod cli;
 mod cli_cp;
+mod cli_mounts;
 mod cli_nfs;
 mod cli_rm;
 mod cli_support;

@@ -202,12 +202,15 @@ fn directory(location: &Location, exports: &mut Exports) -> Result<Place, String
     Ok(Place { base, way: Vec::new(), fs_root, shown })
 }
 
+/// Says whether an object of the source's side and one of the destination's are one, on whatever devices.
+pub type IsOne<'a> = &'a dyn Fn(&Path, &Path) -> bool;
+
 /// How a source lies to what it is copied onto.
-fn relation(source: &Location, destination: &Location, below: Option<&Name>) -> Relation {
+fn relation(source: &Location, destination: &Location, below: Option<&Name>, is_one: IsOne<'_>) -> Relation {
     match (source, destination) {
         (Location::Dir(from), Location::Dir(to)) => match below {
-            Some(name) => relation::local(from, &to.join(OsStr::from_bytes(name.as_bytes()))),
-            None => relation::local(from, to),
+            Some(name) => relation::local(from, &to.join(OsStr::from_bytes(name.as_bytes())), is_one),
+            None => relation::local(from, to, is_one),
         },
         (Location::Nfs(from, _), Location::Nfs(to, _)) => {
             let mut to = to.clone();
@@ -221,7 +224,7 @@ fn relation(source: &Location, destination: &Location, below: Option<&Name>) -> 
 }
 
 /// The legs of a run, and the sources that are refused. An error is about the destination, or the one source.
-pub fn legs(high: &High) -> Result<(Vec<Leg>, Vec<Failure>), String> {
+pub fn legs(high: &High, is_one: IsOne<'_>) -> Result<(Vec<Leg>, Vec<Failure>), String> {
     let mut exports = Exports::default();
     if !high.below {
         let location = &high.sources[0];
@@ -232,7 +235,7 @@ pub fn legs(high: &High) -> Result<(Vec<Leg>, Vec<Failure>), String> {
         let mut target = mapped(&high.destination, &source, &mut exports)?;
         let below = source.name.as_ref().filter(|_| !source.is_dir && target.way.len() == 1);
         let is_in_dir = below.is_some_and(|name| target.shown == joined(&shown(&high.destination), name));
-        let relation = relation(location, &high.destination, below.filter(|_| is_in_dir));
+        let relation = relation(location, &high.destination, below.filter(|_| is_in_dir), is_one);
         // A snapshot, as the source says, of the directory that it is in.
         target.fs_root |= matches!(&relation, Relation::Around(path) if path.starts_with(b".snapshot/"));
         let refusal = relation::refusal(&relation, &high.options, target.fs_root, &source.place.shown, &target.shown);
@@ -245,7 +248,7 @@ pub fn legs(high: &High) -> Result<(Vec<Leg>, Vec<Failure>), String> {
     let (mut legs, mut refused): (Vec<Leg>, Vec<Failure>) = Default::default();
     let mut taken: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
     for location in &high.sources {
-        match below(location, high, &directory, &mut exports) {
+        match below(location, high, &directory, &mut exports, is_one) {
             Err(why) => refused.push(Failure::refused(&shown(location), why)),
             Ok(leg) => match last_name(&leg).and_then(|name| taken.insert(name, shown(location))) {
                 None => add(&mut legs, leg),
@@ -300,9 +303,15 @@ impl Base {
 }
 
 /// A source's leg below `directory`: under its name, or its contents where it has none.
-fn below(location: &Location, high: &High, directory: &Place, exports: &mut Exports) -> Result<Leg, String> {
+fn below(
+    location: &Location,
+    high: &High,
+    directory: &Place,
+    exports: &mut Exports,
+    is_one: IsOne<'_>,
+) -> Result<Leg, String> {
     let relate = |name: Option<&Name>, is_dir: bool| {
-        let relation = relation(location, &high.destination, name);
+        let relation = relation(location, &high.destination, name, is_one);
         let relation = if is_dir || relation == Relation::Same { relation } else { Relation::Apart };
         let target = name.map_or_else(|| directory.shown.clone(), |name| joined(&directory.shown, name));
         let snapshots = name.is_none() && directory.fs_root;

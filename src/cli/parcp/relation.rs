@@ -22,23 +22,27 @@ pub enum Relation {
     Around(Vec<u8>),
 }
 
-/// Of a directory and a path that need not exist, on this host.
-pub fn local(source: &Path, destination: &Path) -> Relation {
+/// Of a directory and a path that need not exist, on this host. `is_one` is asked of an object of the source's side and one of
+/// the destination's with one number on two devices: two mounts may show one file system.
+pub fn local(source: &Path, destination: &Path, is_one: &dyn Fn(&Path, &Path) -> bool) -> Relation {
     let (Ok(from), Some(to)) = (source.canonicalize(), canonical(destination)) else { return Relation::Apart };
     let id = |path: &Path| fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
-    let (from_id, to_id) = (id(&from), id(&to));
-    if from == to || (from_id.is_some() && from_id == to_id) {
+    let are_one = |source: &Path, destination: &Path| match (id(source), id(destination)) {
+        (Some(ours), Some(theirs)) => ours == theirs || (ours.1 == theirs.1 && is_one(source, destination)),
+        _ => false,
+    };
+    if from == to || are_one(&from, &to) {
         return Relation::Same;
     }
+    let below =
+        |inner: &Path, outer: &Path| inner.strip_prefix(outer).ok().map(|path| path.as_os_str().as_bytes().to_vec());
     // By ids, for a directory may be mounted at two places.
-    let below = |inner: &Path, outer: Option<(u64, u64)>| {
-        let outer = inner.ancestors().skip(1).find(|above| outer.is_some() && id(above) == outer)?;
-        Some(inner.strip_prefix(outer).ok()?.as_os_str().as_bytes().to_vec())
-    };
-    if let Some(path) = below(&to, from_id) {
+    let around = to.ancestors().skip(1).find(|above| are_one(&from, above));
+    if let Some(path) = around.and_then(|above| below(&to, above)) {
         return Relation::Inside(path);
     }
-    below(&from, to_id).map_or(Relation::Apart, Relation::Around)
+    let around = from.ancestors().skip(1).find(|above| are_one(above, &to));
+    around.and_then(|above| below(&from, above)).map_or(Relation::Apart, Relation::Around)
 }
 
 /// The path without symbolic links; its last name need not exist.
@@ -115,7 +119,7 @@ mod tests {
         fs::create_dir_all(at("a/b")).unwrap();
         fs::create_dir(at("c")).unwrap();
         std::os::unix::fs::symlink("a", at("link")).unwrap();
-        let of = |from: &str, to: &str| local(&at(from), &at(to));
+        let of = |from: &str, to: &str| local(&at(from), &at(to), &|_, _| panic!("one device"));
         assert_eq!(of("a", "c"), Relation::Apart);
         assert_eq!(of("a", "c/new"), Relation::Apart);
         assert_eq!((of("a", "link"), of("a/.", "a/b/..")), (Relation::Same, Relation::Same));

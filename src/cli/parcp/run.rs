@@ -1,5 +1,6 @@
 //! One run of parcp: opens both sides of each leg, copies, tells, and reports.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -178,8 +179,10 @@ struct Copier<'a> {
 fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exit, Fatal> {
     let console = session.console.clone();
     let paths = high.list.as_ref().map(|list| Paths::open(&list.file, list.null)).transpose()?;
-    let (legs, refused) = legs(high)?;
     let mut sides = Sides::new(high, session);
+    let writes = sides.opener.is_changing();
+    let spreader = RefCell::new(sides.opener.spreader());
+    let (legs, refused) = legs(high, &|source, target| spreader.borrow_mut().is_one(source, target, writes))?;
     sides.spread(&legs).map_err(Fatal::usage)?;
     let first = match legs.first() {
         Some(leg) => Some((sides.open(&leg.source, Role::Source)?, sides.open(&leg.target, Role::Destination)?)),

@@ -2,7 +2,7 @@
 //! there, and sorted by what is to be done.
 
 use crate::base::{Proc, Status};
-use crate::crew::Due;
+use crate::crew::{Due, Seat};
 use crate::storage::{Attr, AttrChange, Call, Kind, Node, Op, Route};
 
 use super::compare;
@@ -32,8 +32,14 @@ pub(super) struct Known {
 }
 
 /// Deals with objects; each is over then, or has become another task.
-pub(super) fn run(ctx: &Ctx<'_>, objects: Vec<Held>, due: &mut Vec<Due<Task>>) {
-    let routes = Routes { source: ctx.source.route(), target: ctx.target.route() };
+pub(super) fn run(ctx: &Ctx<'_>, seat: Option<Seat>, objects: Vec<Held>, due: &mut Vec<Due<Task>>) {
+    // A source's mount that has listed the directory knows its names.
+    let listed = objects.iter().find_map(|object| object.source.as_ref());
+    let source = ctx.source.route();
+    let routes = Routes {
+        source: listed.map_or(source, |(node, _)| ctx.source.volume.route_of(node, source)),
+        target: seat.map_or_else(|| ctx.target.route(), |seat| ctx.target.volume.route_making(seat.came, seat.slot)),
+    };
     let known = look_up_source(ctx, routes, objects, due);
     let known = look_up_target(ctx, routes, known, due);
     let mut lists = Lists::default();

@@ -107,7 +107,7 @@ pub(super) fn run(ctx: &Ctx<'_>, class: Class, removals: Vec<Removal>, due: &mut
         return;
     }
     let (mut next, mut finished) = (Vec::new(), Vec::new());
-    ctx.remover.step(class, &mut steps, &mut next, &mut finished);
+    ctx.remover.step((class, None), &mut steps, &mut next, &mut finished);
     settle(ctx, next, finished, due);
 }
 

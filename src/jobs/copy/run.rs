@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::base::{Cause, Failure, Name, Proc, Status};
-use crate::crew::{Agenda, Class, Crew, Due};
+use crate::crew::{Agenda, Class, Crew, Due, Seat};
 use crate::storage::{Attr, AttrChange, Call, Kind, Mount, Node};
 
 use super::super::Live;
@@ -156,10 +156,10 @@ impl Run<'_> {
             false => Agenda::new(self.crew, low_water),
         };
         agenda.add(due);
-        let left = agenda.run(self.crew, ctx.take_max(), |class, tasks, due| {
+        let left = agenda.run(self.crew, ctx.take_max(), |class, seat, tasks, due| {
             let mut sorted = Sorted::default();
             tasks.drain(..).for_each(|task| sorted.take(task));
-            sorted.run(ctx, feed.as_ref(), class, due);
+            sorted.run(ctx, feed.as_ref(), (class, seat), due);
         });
         ctx.waited_most.store(agenda.most(), Ordering::Relaxed);
         left
@@ -288,7 +288,13 @@ impl Sorted {
         }
     }
 
-    fn run(self, ctx: &Ctx<'_>, feed: Option<&Feed<'_>>, class: Class, due: &mut Vec<Due<Task>>) {
+    fn run(
+        self,
+        ctx: &Ctx<'_>,
+        feed: Option<&Feed<'_>>,
+        (class, seat): (Class, Option<Seat>),
+        due: &mut Vec<Due<Task>>,
+    ) {
         if !self.enter.is_empty() || !self.list.is_empty() {
             visit::run(ctx, self.enter, self.list, due);
         }
@@ -296,7 +302,7 @@ impl Sorted {
             feed.run(ctx, due);
         }
         if !self.objects.is_empty() {
-            batch::run(ctx, self.objects, due);
+            batch::run(ctx, seat, self.objects, due);
         }
         if !self.removals.is_empty() {
             delete::run(ctx, class, self.removals, due);

@@ -59,22 +59,21 @@ pub(super) fn wait(apart: &Apart, dir: u64, batch: Vec<Leaf>) {
 /// Runs the batch that is best run next. For each that waits one lane comes; `ticket` is for as many members as some batch has.
 pub(super) fn run_next(ctx: &Ctx<'_>, apart: &Apart, ticket: Ticket<'_>) {
     let mut some = Vec::with_capacity(1);
-    let Some(place) = places(apart).take(1, &mut some) else { return };
+    let Some(seat) = places(apart).take(1, &mut some) else { return };
     for batch in some {
-        run(ctx, batch);
+        run(ctx, ctx.volume.route_making(seat.came, seat.slot), batch);
     }
-    places(apart).leave(place);
+    places(apart).leave(seat);
     drop(ticket);
 }
 
 /// Makes every leaf of the batch and says what became of it.
-pub(super) fn run(ctx: &Ctx<'_>, leaves: Vec<Leaf>) {
+pub(super) fn run(ctx: &Ctx<'_>, route: Route, leaves: Vec<Leaf>) {
     let mut works: Vec<Work> =
         leaves.into_iter().map(|leaf| Work { leaf, parent: None, made: None, outcome: None }).collect();
     if ctx.stop().is_set() {
         works.iter_mut().for_each(|w| w.outcome = Some(Outcome::Undone));
     } else {
-        let route = ctx.volume.route();
         enter_dirs(ctx, route, &mut works);
         if ctx.options.resume {
             skip_complete(ctx, route, &mut works);

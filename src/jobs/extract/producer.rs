@@ -29,6 +29,8 @@ use super::{Owners, batch};
 const SMALL_BYTES_MAX: u64 = 128 << 10;
 /// Members that lanes have or wait for.
 const MEMBERS_IN_FLIGHT_MAX: usize = 4096;
+/// The same where lanes are kept apart by directories: enough for those to be many.
+const MEMBERS_IN_FLIGHT_APART_MAX: usize = 16 << 10;
 /// Members read beyond the first one that is not complete, and bytes of their paths: what the order of `done` costs.
 const AHEAD_MAX: u64 = 16 << 10;
 const AHEAD_BYTES_MAX: u64 = 64 << 20;
@@ -187,9 +189,10 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
 
     /// Keeps all that grows with the archive within its limits.
     fn make_room(&mut self) {
-        if !self.ctx.flight.is_below(MEMBERS_IN_FLIGHT_MAX) {
+        let most = if self.ctx.apart.is_some() { MEMBERS_IN_FLIGHT_APART_MAX } else { MEMBERS_IN_FLIGHT_MAX };
+        if !self.ctx.flight.is_below(most) {
             self.flush();
-            self.broken |= !self.ctx.flight.below(MEMBERS_IN_FLIGHT_MAX);
+            self.broken |= !self.ctx.flight.below(most);
         }
         let (ahead, ahead_bytes) = self.ctx.ahead(self.next);
         let links_full = self.links.len() >= LINKS_MAX || self.link_bytes >= LINK_BYTES_MAX;
@@ -455,7 +458,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
                 self.scope.spawn(move |_| ctx.busy(|| batch::run_next(ctx, apart, ticket)));
             }
             _ => self.scope.spawn(move |_| {
-                ctx.busy(|| batch::run(ctx, batch));
+                ctx.busy(|| batch::run(ctx, ctx.volume.route(), batch));
                 drop(ticket);
             }),
         }

@@ -4,14 +4,15 @@
 //! A task is one call, and a step makes its calls in one window. A directory is removed when its listing has ended and nothing
 //! is under way in it any more. On a volume whose mount carries calls out one after the other (a local directory, a kernel
 //! mount: nodes without handles) the lane that lists a directory also removes what it lists: further lanes would only queue
-//! at that directory's lock.
+//! at that directory's lock. On several kernel mounts, which have a lock each, lanes are kept apart by directories, and where
+//! lanes are many and directories few they remove from one through all mounts (`Volume::route_removing`).
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::{mem, sync::Arc};
 
 use crate::base::{Failure, Name, Proc, Status, Time};
-use crate::crew::{Class, Crew, Due};
+use crate::crew::{Class, Crew, Due, Seat};
 use crate::storage::{Attr, Call, Cookie, Kind, Mount, Node, Route, Want};
 
 use super::super::Live;
@@ -33,6 +34,18 @@ const WARNINGS_MAX: usize = 100;
 
 /// One call to be made for a tree of tag `T`.
 pub(in crate::jobs) struct Task<T>(pub(super) Step<T>);
+
+impl<T> Task<T> {
+    /// The directory that a name is removed from.
+    pub fn place(&self) -> Option<u64> {
+        let up = match &self.0 {
+            Step::Remove { up, .. } => up,
+            Step::RmDir { frame } => frame.up.as_ref()?,
+            Step::Look { .. } | Step::List { .. } => return None,
+        };
+        Some(Arc::as_ptr(up).addr() as u64)
+    }
+}
 
 /// What is done with an entry of `up`, or with a directory.
 pub(super) enum Step<T> {
@@ -162,7 +175,6 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
             Node::Handle(_) => true,
             Node::Chain(chain) => !chain.handles.is_empty(),
         };
-        // Several kernel mounts have a lock each: there, several lanes in one directory help.
         let serial = !handles && port.volume.mounts().len() == 1;
         Engine {
             port,
@@ -183,7 +195,7 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
 
     /// How many tasks a lane best takes at once.
     pub fn take_max(&self) -> usize {
-        if self.serial { SERIAL_LISTS_MAX } else { self.port.window }
+        if self.serial || self.is_apart() { SERIAL_LISTS_MAX } else { self.port.window }
     }
 
     /// Begins with a root of which this much is known. `depth` is that of the directory that it is in.
@@ -204,12 +216,13 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
     /// whether all that was to be removed is gone.
     pub fn step(
         &self,
-        _class: Class,
+        (_class, seat): (Class, Option<Seat>),
         tasks: &mut Vec<Task<T>>,
         due: &mut Vec<Due<Task<T>>>,
         finished: &mut Vec<(T, bool)>,
     ) {
         self.turn(due, finished, |turn| {
+            turn.seat = seat;
             turn.carry(tasks.drain(..).map(|task| task.0).collect());
             while !turn.now.is_empty() && !turn.engine.crew.stop().is_set() {
                 let from = turn.now.len().saturating_sub(SERIAL_MAX);
@@ -227,7 +240,7 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
     ) {
         let cursors = || self.cursors.lock().expect("nothing panics while it takes a cursor");
         let cursor = cursors().pop().unwrap_or_default();
-        let mut turn = Turn { engine: self, due, finished, now: Vec::new(), cursor };
+        let mut turn = Turn { engine: self, due, finished, now: Vec::new(), cursor, seat: None };
         body(&mut turn);
         for step in mem::take(&mut turn.now) {
             turn.put_off(step);
@@ -239,6 +252,11 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
     /// True when no target is left that answers.
     pub fn is_lost(&self) -> bool {
         self.counts.lost.load(Ordering::Relaxed)
+    }
+
+    /// True where lanes had best be in different directories, and may share one through different mounts.
+    pub fn is_apart(&self) -> bool {
+        self.port.volume.is_late()
     }
 
     /// True where the lane that finds work had best do it itself.

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::base::{Name, Status};
-use crate::storage::Node;
+use crate::storage::{Node, Route};
 
 /// One tree or object to remove: an entry of a directory. The tag is the embedder's, given back when the tree is done.
 #[derive(Debug)]
@@ -94,6 +94,8 @@ pub(super) struct Frame<T> {
     listed: AtomicU64,
     removed: AtomicU64,
     shown: AtomicU64,
+    /// The mount that it was listed through, which knows its names.
+    pub route: OnceLock<Route>,
     /// Why it could not be listed, where removing it may succeed all the same.
     pub trouble: OnceLock<Status>,
 }
@@ -136,6 +138,7 @@ impl<T> Frame<T> {
             listed: AtomicU64::new(0),
             removed: AtomicU64::new(0),
             shown: AtomicU64::new(0),
+            route: OnceLock::new(),
             trouble: OnceLock::new(),
         }
     }

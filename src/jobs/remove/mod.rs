@@ -101,6 +101,16 @@ enum Waiting {
     Tree(Task<()>),
 }
 
+impl Waiting {
+    /// The directory that a name is removed from.
+    fn place(&self) -> Option<u64> {
+        match self {
+            Waiting::Tree(task) => task.place(),
+            Waiting::Operands => None,
+        }
+    }
+}
+
 /// Does this path go, as far as the selection is concerned?
 fn allows(options: &Options, path: &[u8]) -> bool {
     options.select.selects(path, &mut options.select.matched())
@@ -139,10 +149,14 @@ fn run(
     }
     let feed = Feed::new(operands);
     let take_max = engine.take_max();
-    let agenda = Agenda::new(crew, (LOW_WATER * crew.shape().lanes * take_max).max(LOW_WATER_MIN));
+    let low_water = (LOW_WATER * crew.shape().lanes * take_max).max(LOW_WATER_MIN);
+    let agenda = match engine.is_apart() {
+        true => Agenda::new(crew, low_water).apart(Waiting::place),
+        false => Agenda::new(crew, low_water),
+    };
     let operands = || Due { class: Class::List, depth: 0, task: Waiting::Operands };
     agenda.add([operands()]);
-    let left = agenda.run(crew, take_max, |class, tasks, due| {
+    let left = agenda.run(crew, take_max, |class, seat, tasks, due| {
         let (mut trees, mut led_to, mut finished) = (Vec::with_capacity(tasks.len()), Vec::new(), Vec::new());
         for task in tasks.drain(..) {
             match task {
@@ -154,7 +168,7 @@ fn run(
                 }
             }
         }
-        engine.step(class, &mut trees, &mut led_to, &mut finished);
+        engine.step((class, seat), &mut trees, &mut led_to, &mut finished);
         let tree = |Due { class, depth, task }: Due<Task<()>>| Due { class, depth, task: Waiting::Tree(task) };
         due.extend(led_to.into_iter().map(tree));
     });

@@ -174,9 +174,9 @@ fn embedded(memory: &Arc<MemoryMount>, lanes: usize, may: i64) -> (Vec<(u32, boo
             engine.begin(root, met, 0, &mut due, &mut finished);
         }
         agenda.add(due);
-        let left = agenda.run(&crew, engine.take_max(), |class, tasks, due| {
+        let left = agenda.run(&crew, engine.take_max(), |class, seat, tasks, due| {
             let mut finished = Vec::new();
-            engine.step(class, tasks, due, &mut finished);
+            engine.step((class, seat), tasks, due, &mut finished);
             done.lock().unwrap().extend(finished);
         });
         assert_eq!(left, 0);
@@ -242,7 +242,7 @@ fn a_root_of_unknown_kind() {
     engine.begin(root, Met::default(), 5, &mut due, &mut finished);
     assert_eq!(due.iter().map(|due| (due.class, due.depth)).collect::<Vec<_>>(), [(Class::List, 6)]);
     while let Some(next) = due.pop() {
-        engine.step(next.class, &mut vec![next.task], &mut due, &mut finished);
+        engine.step((next.class, None), &mut vec![next.task], &mut due, &mut finished);
     }
     assert_eq!(finished, [(Kind::Dir, true)]);
     assert!(is_empty(&memory));

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use crate::base::name::Shown;
 use crate::base::{Failure, Name, Proc, Status};
-use crate::crew::{Class, Due};
+use crate::crew::{Class, Due, Seat};
 use crate::storage::{Call, Cookie, Kind, Out, Page, Route};
 
 use super::engine::{Engine, Met, Step, Task, Tried, is_silly};
@@ -29,6 +29,8 @@ pub(super) struct Turn<'t, 'a, T> {
     /// What this lane does itself, at once.
     pub now: Vec<Step<T>>,
     pub cursor: Cursor<T>,
+    /// Where the lane is, if its tasks have a place.
+    pub seat: Option<Seat>,
 }
 
 impl<T> Step<T> {
@@ -89,10 +91,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
                 self.hold(&step);
                 continue;
             }
-            let route = match &step {
-                Step::List { route: Some(begun), .. } => *begun,
-                _ => route,
-            };
+            let route = self.route(&step, route);
             match groups.iter_mut().find(|(of, _)| *of == route) {
                 Some((_, group)) => group.push(step),
                 None => groups.push((route, vec![step])),
@@ -104,6 +103,24 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             for (step, call) in steps.into_iter().zip(calls) {
                 self.settle(step, call, route);
             }
+        }
+    }
+
+    /// The mount for a step: a listing's own; for a removal that of its directory's listing, or one of several.
+    fn route(&self, step: &Step<T>, route: Route) -> Route {
+        let up = match step {
+            Step::List { route: begun, .. } => return begun.unwrap_or(route),
+            Step::Look { .. } => return route,
+            Step::Remove { up, .. } => up,
+            Step::RmDir { frame } => frame.up.as_ref().unwrap_or(frame),
+        };
+        let volume = self.engine.port.volume;
+        match (volume.is_late(), up.route.get()) {
+            (true, Some(home)) => {
+                let seat = self.seat.unwrap_or_default();
+                volume.route_removing(*home, seat.slot, self.engine.crew.shape().lanes / seat.places.max(1))
+            }
+            _ => route,
         }
     }
 
@@ -248,6 +265,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
                 return self.off(frame);
             }
         };
+        let _ = frame.route.set(route);
         if self.may_stay(&frame) {
             page.entries.iter().for_each(|entry| frame.note_listed(&entry.name));
         }

@@ -99,9 +99,11 @@ impl LocalMount {
         opened
     }
 
-    /// A descriptor for writing; a file whose mode keeps its owner from writing might not open a second time.
+    /// A descriptor for writing; a file whose mode keeps its owner from writing might not open a second time. On an NFS mount it
+    /// stays for the SETATTR that mostly follows: by its name the file would be looked up again once another mount has changed
+    /// the directory.
     pub(super) fn for_writing(&self, fd: OwnedFd, bits: u32) -> Held {
-        Held::Write(fd, !self.superuser && bits & 0o200 == 0)
+        Held::Write(fd, self.nfs || !self.superuser && bits & 0o200 == 0)
     }
 
     /// Reads; at the file's end also what the file was right after. Most files are read once and whole: only one that is

@@ -10,6 +10,9 @@ pub mod mountinfo;
 pub mod mountstats;
 pub mod proof;
 pub mod reason;
+pub mod same;
+#[cfg(test)]
+mod tests;
 mod view;
 
 use std::collections::HashSet;
@@ -128,7 +131,7 @@ impl Mounted {
 
 /// The mount of NFS that holds `path`, if it is one.
 pub fn mount_of(path: &Path) -> io::Result<Option<Mounted>> {
-    Ok(Base::find(path, &Table::read()?)?.map(|base| Mounted::new(&base.entry, &base.export)))
+    Ok(Base::find(path)?.map(|(base, _)| Mounted::new(&base.entry, &base.export)))
 }
 
 /// `path` without symbolic links, as the table of mounts would name it. One that does not answer is an error in time.
@@ -142,15 +145,18 @@ pub fn resolved(path: &Path) -> io::Result<PathBuf> {
 }
 
 impl Base {
-    fn find(path: &Path, table: &Table) -> io::Result<Option<Base>> {
+    /// The directory's, and all mounts there are.
+    fn find(path: &Path) -> io::Result<Option<(Base, Table)>> {
         let at = view::locate(path)?;
+        // After that, for opening it may have mounted it.
+        let table = Table::read()?;
         let Some((entry, export)) = table.get(at.mount).and_then(|entry| Some((entry, entry.export()?))) else {
             return Ok(None);
         };
         let way = below(view::bytes(&at.path), &mountinfo::tidy(view::bytes(&entry.point)));
         // A directory that was removed, or is out of sight, has no way to it.
         let Some(way) = way else { return Ok(None) };
-        Ok(Some(Base { entry: entry.clone(), export, dir: Arc::new(at.dir), way, path: at.path }))
+        Ok(Some((Base { entry: entry.clone(), export, dir: Arc::new(at.dir), way, path: at.path }, table)))
     }
 
     /// Where `peer` shows the directory; none where its export's path says that it does not.
@@ -198,8 +204,7 @@ impl Finder {
     /// With `Among::Named` a mount that is left out is the caller's error. May wait as long as the server of `path` does, and
     /// some seconds for the others.
     pub fn find(&mut self, path: &Path, purpose: Purpose, among: Among<'_>) -> io::Result<Option<Found>> {
-        let table = Table::read()?;
-        let Some(base) = Base::find(path, &table)? else { return Ok(None) };
+        let Some((base, table)) = Base::find(path)? else { return Ok(None) };
         let mut left_out = Vec::new();
         let mut candidates = match base.entry.is_read_only() && purpose != Purpose::Reads {
             true => Vec::new(), // the job will say why nothing can be written

@@ -39,7 +39,7 @@ pub struct Entry {
 pub struct Export {
     /// The server's name as it was mounted.
     pub host: String,
-    /// The server's address and port, where the options tell them.
+    /// The server's address, and its port if it is an odd one, where the options tell them.
     pub address: Option<String>,
     /// The directory there, without slashes at its end or twice.
     pub path: Vec<u8>,
@@ -139,8 +139,12 @@ impl Entry {
         }
         let colon = self.source.windows(2).position(|two| two == b":/")?;
         let (host, path) = (text(&self.source[..colon]), tidy(&self.source[colon + 1..]));
-        let port = self.option("port").filter(|port| *port != "0").unwrap_or("2049");
-        let address = self.option("addr").map(|address| format!("{address} port {port}"));
+        // 2049 is NFS's own (RFC 1813 4.2).
+        let port = self.option("port").filter(|port| !matches!(*port, "0" | "2049"));
+        let address = self.option("addr").map(|address| match port {
+            Some(port) => format!("{address} port {port}"),
+            None => address.to_string(),
+        });
         Some(Export { host, address, path })
     }
 }
@@ -220,7 +224,7 @@ mod tests {
         assert_eq!(nfs, expected.map(|(point, path)| (point.to_string(), path.to_string())));
         let entry = |id| table.get(id).unwrap();
         assert!(entry(40).is_read_only() && !entry(36).is_read_only());
-        assert_eq!(entry(36).export().unwrap().address.as_deref(), Some("10.0.1.2 port 2049"));
+        assert_eq!(entry(36).export().unwrap().address.as_deref(), Some("10.0.1.2"));
         assert_eq!(entry(36).option("addr"), Some("10.0.1.2")); // and not mountaddr
         assert_eq!((entry(38).device_number(), entry(36).device_number()), (22, 22));
         assert_eq!(entry(37).option("sec"), Some("sys"));

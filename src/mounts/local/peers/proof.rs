@@ -179,5 +179,5 @@ const SLOW_FROM: (u32, Duration) = (4, Duration::from_millis(2));
 
 /// True when a mount that answers in `answer` would hold up what the fastest, which takes `best`, could do alone.
 pub fn is_slow(answer: Duration, best: Duration) -> bool {
-    answer > best * SLOW_FROM.0 + SLOW_FROM.1
+    answer > best.saturating_mul(SLOW_FROM.0).saturating_add(SLOW_FROM.1)
 }

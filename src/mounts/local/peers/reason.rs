@@ -35,7 +35,7 @@ pub enum Reason {
     OtherOwner { makes: (u32, u32), expected: (u32, u32) },
     #[error("the server allows something else through it")]
     OtherAccess,
-    #[error("it does not answer")]
+    #[error("it does not answer in time")]
     Silent,
     #[error("it answers in {:.1} ms, the fastest in {:.1} ms", ms(.answer), ms(.best))]
     Slow { answer: Duration, best: Duration },

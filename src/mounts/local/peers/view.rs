@@ -37,7 +37,12 @@ fn unlike(what: &str) -> io::Error {
 
 /// Opens what is at `path`, through symbolic links, and sees where that is. May wait for as long as the server does.
 pub fn locate(path: &Path) -> io::Result<Located> {
-    located(rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?)
+    let open = |flags| rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC | flags, Mode::empty());
+    // As a directory, so that what is mounted on demand is.
+    located(
+        open(OFlags::DIRECTORY)
+            .or_else(|errno| if errno == Errno::NOTDIR { open(OFlags::empty()) } else { Err(errno) })?,
+    )
 }
 
 /// Where the open `dir` is.

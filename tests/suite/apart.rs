@@ -1,0 +1,93 @@
+//! Jobs on a volume that locks directories keep lanes apart: what is made is the same, whatever the order it is made in.
+
+use std::sync::Arc;
+
+use parfs::jobs::copy::Options as CopyOptions;
+use parfs::jobs::extract::Options;
+use parfs::mounts::MemoryMount;
+use parfs::storage::{Call, Limits, Mount, Node, Shape, Spread, Tally, Volume};
+
+use crate::copy;
+use crate::tars::{MTIME, Tar, crew, extract, seekable, volume};
+use crate::tree::{assert_same, dump};
+
+const SHAPES: [(usize, usize); 4] = [(1, 1), (1, 4), (4, 1), (16, 4)];
+
+/// A memory mount that says of itself what a kernel NFS mount says.
+struct Locked(Arc<MemoryMount>);
+
+impl Mount for Locked {
+    fn root(&self) -> Node {
+        self.0.root()
+    }
+    fn limits(&self) -> Limits {
+        self.0.limits()
+    }
+    fn perform(&self, calls: &mut [Call<'_>]) {
+        self.0.perform(calls);
+    }
+    fn locks_dirs(&self) -> bool {
+        true
+    }
+    fn issued(&self) -> Option<Tally> {
+        self.0.issued()
+    }
+    fn label(&self) -> String {
+        "locked".into()
+    }
+}
+
+fn locked() -> (Arc<MemoryMount>, Volume) {
+    let memory = Arc::new(MemoryMount::new());
+    let volume = Volume::new(vec![Arc::new(Locked(memory.clone()))], Spread::default());
+    assert!(volume.locks_dirs());
+    (memory, volume)
+}
+
+/// Directories of unequal size, in each other, that the archive comes back to; names that occur twice; links.
+fn archive() -> Vec<u8> {
+    let mut tar = Tar::default();
+    for round in 0..3 {
+        for d in 0..9 {
+            for i in 0..d * d {
+                let path = format!("d{d}/e{}/f{i}-{}", i % 3, round.min(i % 2));
+                tar = tar.file_at(&path, vec![d as u8; 100 * round + i], MTIME + i as u64);
+            }
+            for e in 0..(d * d).min(3) {
+                tar = tar.dir(&format!("d{d}/e{e}/"));
+            }
+            tar = tar.dir_mode(&format!("d{d}/"), 0o750 + d as u32 % 8);
+        }
+        tar = tar.symlink(&format!("d8/l{round}"), "../x").link(&format!("d8/h{round}"), "d8/e0/f0-0");
+        let big: Vec<u8> = (0..200_000_u32).flat_map(u32::to_le_bytes).collect();
+        tar = tar.file("d3/big", &big[round..]);
+    }
+    tar.dir("./").bytes()
+}
+
+#[test]
+fn an_archive_makes_the_same_tree() {
+    let options = Options { mode_mask: 0, range_bytes: 256 << 10, dirs_max: 7, ..Options::default() };
+    let bytes = archive();
+    let plain = Arc::new(MemoryMount::new());
+    let ran = extract(&volume(&plain), seekable(bytes.clone()), &options, &crew(4, 4)).clean();
+    for shape in SHAPES {
+        let (memory, volume) = locked();
+        let apart = extract(&volume, seekable(bytes.clone()), &options, &crew(shape.0, shape.1)).clean();
+        assert_same(&dump(&*plain), &dump(&*memory), &format!("{shape:?}"));
+        assert_eq!(ran.done, apart.done, "members are told in the archive's order");
+    }
+}
+
+#[test]
+fn a_copy_is_the_same_tree() {
+    let source = copy::bed();
+    let options = Options { mode_mask: 0, ..Options::default() };
+    extract(&source.volume, seekable(archive()), &options, &crew(4, 4)).clean();
+    for (lanes, window) in SHAPES {
+        let (memory, volume) = locked();
+        let done = copy::run(&source.volume, &volume, &CopyOptions::default(), Shape { lanes, window });
+        assert_eq!(done.failures, [""; 0]);
+        assert_same(&dump(&*source.memory), &dump(&*memory), &format!("{lanes} {window}"));
+    }
+}
