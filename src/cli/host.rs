@@ -5,12 +5,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::fs::Mode;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::base::price::Ceiling;
 use crate::storage::Shape;
 
 use super::flags::{ParallelFlags, TellFlags};
 use super::spread::Spread;
+
+/// Descriptors that are of use.
+const DESCRIPTORS_MAX: u64 = 16 << 10;
 
 /// What the meaning of options depends on.
 #[derive(Clone, Copy, Debug)]
@@ -24,8 +28,15 @@ pub struct Host {
 }
 
 impl Host {
-    /// This process's. Sets its umask to 0, so that every mode is exactly what it is asked to be.
+    /// This process's. Sets its umask to 0, so that every mode is exactly what it is asked to be, and takes the descriptors that
+    /// its hard limit allows: eight mounts with 64 lanes each have two open in each lane.
     pub fn here() -> Host {
+        let limit = getrlimit(Resource::Nofile);
+        let most = limit.maximum.unwrap_or(DESCRIPTORS_MAX).min(DESCRIPTORS_MAX);
+        if limit.current.is_some_and(|current| current < most) {
+            // Where it is refused, mounts make do with what there is.
+            let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(most), ..limit });
+        }
         Host {
             uid: rustix::process::geteuid().as_raw(),
             umask: rustix::process::umask(Mode::empty()).as_raw_mode(),

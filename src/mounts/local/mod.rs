@@ -195,9 +195,10 @@ impl LocalMount {
     /// Opens one name, itself, in a directory. When descriptors run out, idle ones are closed first.
     fn open_at(&self, dir: BorrowedFd<'_>, name: &[u8], flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut tries = 0;
         loop {
             match retry_on_intr(|| openat(dir, name, flags, mode)) {
-                Err(Errno::MFILE | Errno::NFILE) if self.descriptors.shrink() => {}
+                Err(Errno::MFILE | Errno::NFILE) if self.descriptors.make_room(&mut tries) => {}
                 opened => return opened,
             }
         }
