@@ -11,11 +11,13 @@ undelayed manifest "$served/tar" >"$work/want"
 undelayed manifest "$served/cp" >"$work/want.copy"
 for k in 1 2 4 8; do
     can "$k" || continue
+    # What fewer mounts make is looked at through one; at last all are compared.
+    through=$((k == ${#points[@]} ? k : 1))
     undelayed mkdir "$a/parfs"
     measured_over "$k" "flat extract parfs" partar -xf "$INPUT/flat.tar" -C "$a/parfs"
-    undelayed same_everywhere "flat, $k mounts: extracted as by GNU tar" "$work/want" parfs "$k"
+    undelayed same_everywhere "flat, $k mounts: extracted as by GNU tar" "$work/want" parfs "$through"
     measured_over "$k" "flat copy parfs" parcp "$a/tar" "$a/parcp"
-    undelayed same_everywhere "flat, $k mounts: copied as by cp -a" "$work/want.copy" parcp "$k"
+    undelayed same_everywhere "flat, $k mounts: copied as by cp -a" "$work/want.copy" parcp "$through"
     measured_over "$k" "flat remove parfs" parrm "$a/parcp"
     undelayed gone "flat, $k mounts: removed" parcp
     undelayed rm -rf "$served/parfs"
