@@ -172,11 +172,14 @@ impl LocalMount {
             return Err(Status::FBig);
         }
         let data = &data[..data.len().min(self.limits.write_max as usize)];
-        let mut count = 0;
+        let (mut count, mut told) = (0, false);
         while count < data.len() {
             match retry_on_intr(|| pwrite(held.fd(), &data[count..], offset + count as u64)) {
                 Ok(0) => return Err(Status::Io),
                 Ok(n) => count += n,
+                // On NFS, Linux tells what became of data written earlier, also by another process, to the next write: a
+                // file system that was full when the last run ended. What is about this write is said again.
+                Err(Errno::NOSPC | Errno::DQUOT) if !told => told = true,
                 Err(errno) if count == 0 => return Err(status(errno)),
                 Err(_) => break, // the rest will meet the error
             }

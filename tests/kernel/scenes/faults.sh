@@ -2,7 +2,7 @@
 # Faults in the middle of a job, over as many mounts as parfs can use here: it is killed and run again; the server stops and
 # comes back; the file system is full; the export is read-only. Nothing may be lost silently.
 #
-# What is in the middle is a matter of counts, never of time: an archive comes through a pipe that is held at a third, copies
+# What is in the middle is a matter of counts, never of time: an archive comes through a pipe that is held at its half, copies
 # and removals are waited for until a third is done.
 
 k=${#points[@]}
@@ -47,9 +47,15 @@ again() {
     finished
 }
 
-# at_a_third JOB COMMAND...: starts the job, and at a third of it runs the command, once.
-at_a_third() {
-    local job=$1 third n
+# wait_for CONDITION TREE: until it holds of n, the files in the tree, or what was begun has ended.
+wait_for() {
+    local n
+    while n=$(files_in "$2") && ! (($1)) && kill -0 "$pid" 2>/dev/null; do sleep 0.01; done
+}
+
+# midway JOB COMMAND...: starts the job, and in the middle of it runs the command, once.
+midway() {
+    local job=$1 half
     shift
     case $job in
     extract)
@@ -58,21 +64,21 @@ at_a_third() {
         "${cmd[@]}" <"$work/pipe" >"$work/out" 2>&1 &
         pid=$!
         exec 7>"$work/pipe"
-        third=$(($(stat -c %s "$archive") / 3))
-        head -c "$third" "$archive" >&7
-        until (($(files_in got) > total / 10)); do sleep 0.01; done
+        half=$(($(stat -c %s "$archive") / 2))
+        head -c "$half" "$archive" >&7
+        wait_for 'n > 0' got
         "$@"
-        tail -c "+$((third + 1))" "$archive" >&7 2>/dev/null
+        tail -c "+$((half + 1))" "$archive" >&7 2>/dev/null
         exec 7>&-
         ;;
     copy)
         begin parcp "$a/want" "$a/got"
-        until n=$(files_in got) && ((n > total / 3)); do sleep 0.01; done
+        wait_for 'n > total / 3' got
         "$@"
         ;;
     remove)
         begin parrm "$a/want"
-        until n=$(files_in want) && ((n < total * 2 / 3)); do sleep 0.01; done
+        wait_for 'n < total * 2 / 3' want
         "$@"
         ;;
     esac
@@ -116,21 +122,21 @@ in_the_middle() {
 
 killed() {
     prepare
-    at_a_third extract kill_it
+    midway extract kill_it
     in_the_middle "killed extraction" got
     again partar --resume -xf "$archive" -C "$a/got"
     succeeded "killed extraction"
     undelayed same_everywhere "killed extraction, resumed" "$work/want" got
 
     prepare
-    at_a_third copy kill_it
+    midway copy kill_it
     in_the_middle "killed copy" got
     again parcp "$a/want" "$a/got"
     succeeded "killed copy"
     undelayed same_everywhere "killed copy, run again" "$work/want" got
 
     prepare
-    at_a_third remove kill_it
+    midway remove kill_it
     in_the_middle "killed removal" want
     again parrm "$a/want"
     succeeded "killed removal"
@@ -139,19 +145,19 @@ killed() {
 
 restarted() {
     prepare
-    at_a_third extract restart_server
+    midway extract restart_server
     finished
     succeeded "server restarted in an extraction"
     undelayed same_everywhere "server restarted in an extraction" "$work/want" got
 
     prepare
-    at_a_third copy restart_server
+    midway copy restart_server
     finished
     succeeded "server restarted in a copy"
     undelayed same_everywhere "server restarted in a copy" "$work/want" got
 
     prepare
-    at_a_third remove restart_server
+    midway remove restart_server
     finished
     succeeded "server restarted in a removal"
     undelayed gone "server restarted in a removal" want
