@@ -141,9 +141,11 @@ impl LocalMount {
     }
 
     fn of(root: OwnedFd, path: &Path, descriptors_max: usize) -> std::io::Result<LocalMount> {
-        let name_max = u32::try_from(fstatvfs(&root)?.f_namemax).unwrap_or(255).clamp(1, 255);
+        // Asked once: on NFS each asking is an FSSTAT.
+        let fs = rustix::fs::fstatfs(&root)?;
+        let name_max = u32::try_from(fs.f_namelen).unwrap_or(255).clamp(1, 255);
         #[allow(clippy::unnecessary_cast)] // f_type's type differs by architecture
-        let nfs = rustix::fs::fstatfs(&root)?.f_type as u64 == NFS_MAGIC;
+        let nfs = fs.f_type as u64 == NFS_MAGIC;
         let device = rustix::fs::fstat(&root)?.st_dev;
         let client = if nfs { Client::of(device) } else { None };
         let shape = Shape { lanes: if nfs { NFS_LANES } else { local_lanes() }, window: 4 };
