@@ -75,7 +75,8 @@ class Figures:
 
     def law3(self, label):
         """(largest deviation in %, procedure) of what parfs planned from what the kernel counted, procedure by procedure, over
-        all mounts. Those that the job makes of fewer than one file in a hundred are its beginning and end, and are passed over."""
+        all mounts. Those that the job makes for fewer than one file in twenty are those of its directories, its beginning and
+        its end, and are passed over."""
         s = self.step(label)
         planned = {}
         for mount in (s and s["report"] and s["report"].get("kernel")) or []:
@@ -87,7 +88,7 @@ class Figures:
         worst = (0.0, "")
         for op in {*planned, *counted}:
             a, b = planned.get(op, 0), counted.get(op, 0)
-            if max(a, b) * 100 >= self.files[label.split()[0]]:
+            if max(a, b) * 20 >= self.files[label.split()[0]]:
                 worst = max(worst, (100 * abs(a - b) / max(b, 1), op))
         return worst
 
