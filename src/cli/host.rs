@@ -13,9 +13,6 @@ use crate::storage::Shape;
 use super::flags::{ParallelFlags, TellFlags};
 use super::spread::Spread;
 
-/// Descriptors that are of use.
-const DESCRIPTORS_MAX: u64 = 16 << 10;
-
 /// What the meaning of options depends on.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)] // the names say it
@@ -27,15 +24,18 @@ pub struct Host {
     pub stderr_is_terminal: bool,
 }
 
+/// Open files that are of use: some thousand for each of eight mounts.
+const OPEN_FILES_MAX: u64 = 16 << 10;
+
 impl Host {
-    /// This process's. Sets its umask to 0, so that every mode is exactly what it is asked to be, and takes the descriptors that
-    /// its hard limit allows: eight mounts with 64 lanes each have two open in each lane.
+    /// This process's. Sets its umask to 0, so that every mode is exactly what it is asked to be, and lets it have as many open
+    /// files as it may: each of several mounts keeps some hundred.
     pub fn here() -> Host {
         let limit = getrlimit(Resource::Nofile);
-        let most = limit.maximum.unwrap_or(DESCRIPTORS_MAX).min(DESCRIPTORS_MAX);
-        if limit.current.is_some_and(|current| current < most) {
-            // Where it is refused, mounts make do with what there is.
-            let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(most), ..limit });
+        let wanted = limit.maximum.map_or(OPEN_FILES_MAX, |most| most.min(OPEN_FILES_MAX));
+        if limit.current.is_some_and(|current| current < wanted) {
+            // Without it fewer stay open.
+            let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limit });
         }
         Host {
             uid: rustix::process::geteuid().as_raw(),
