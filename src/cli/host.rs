@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::fs::Mode;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::base::price::Ceiling;
 use crate::storage::Shape;
@@ -24,8 +25,10 @@ pub struct Host {
 }
 
 impl Host {
-    /// This process's. Sets its umask to 0, so that every mode is exactly what it is asked to be.
+    /// This process's. Sets its umask to 0, so that every mode is exactly what it is asked to be, and lets it have as many
+    /// descriptors as it may: lanes have several files open each.
     pub fn here() -> Host {
+        more_descriptors();
         Host {
             uid: rustix::process::geteuid().as_raw(),
             umask: rustix::process::umask(Mode::empty()).as_raw_mode(),
@@ -33,6 +36,18 @@ impl Host {
             stdout_is_terminal: std::io::stdout().is_terminal(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
         }
+    }
+}
+
+/// Descriptors that are of use: four for each of 4096 lanes.
+const DESCRIPTORS_MAX: u64 = 16 << 10;
+
+fn more_descriptors() {
+    let limit = getrlimit(Resource::Nofile);
+    let current = limit.maximum.map_or(DESCRIPTORS_MAX, |most| most.min(DESCRIPTORS_MAX));
+    if limit.current.is_some_and(|now| now < current) {
+        // Fewer are slower, not wrong.
+        let _refused = setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..limit });
     }
 }
 

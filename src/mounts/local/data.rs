@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::buffer::spare_capacity;
 use rustix::fs::{Mode, OFlags, Stat, fstat};
-use rustix::io::{Errno, pread, pwrite, retry_on_intr};
+use rustix::io::{Errno, fcntl_dupfd_cloexec, pread, pwrite, retry_on_intr};
 
 use crate::base::Status;
 use crate::storage::{Attr, Chain, Kind, Node, Out, Stable, Verifier, Written};
@@ -202,10 +202,13 @@ impl LocalMount {
         match shared {
             Ok(Held::Write(fd, _)) => close(fd),
             Ok(_) => Ok(()),
-            Err(held) => {
-                let twin = held.fd().try_clone_to_owned();
-                close(twin.map_err(|error| Status::from_errno(error.raw_os_error().unwrap_or(5)))?)
-            }
+            Err(held) => loop {
+                match fcntl_dupfd_cloexec(held.fd(), 0) {
+                    // Descriptors have run out; idle ones can be spared.
+                    Err(Errno::MFILE | Errno::NFILE) if self.descriptors.shrink() => {}
+                    twin => return close(twin.map_err(status)?),
+                }
+            },
         }
     }
 
