@@ -8,14 +8,14 @@ use std::sync::atomic::Ordering;
 
 use rustix::fs::{
     AtFlags, FileType, OFlags, RawDir, Stat, StatxFlags, Timespec, Timestamps, fstat, futimens, makedev, mkdirat,
-    mknodat, statx, symlinkat,
+    mknodat, statat, statx, symlinkat,
 };
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::base::{Name, Status};
 use crate::storage::{AttrChange, Found, How, Kind, Node, Out, SetTime, Special};
 
-use super::convert::{attr, kind, mode, mode_bits, owner, status};
+use super::convert::{ITSELF, attr, kind, mode, mode_bits, owner, status};
 use super::data::QUIET;
 use super::descriptors::Use;
 use super::fresh::Verdict;
@@ -217,7 +217,12 @@ impl LocalMount {
         let bits = mode(change.mode.unwrap_or(DIR_MODE));
         retry_on_intr(|| mkdirat(place.fd(), place.name(), bits)).map_err(status)?;
         let found = self.made(dir, &place, change)?;
-        self.chain(&found.node)?.fresh.store(true, Ordering::Relaxed);
+        let chain = self.chain(&found.node)?;
+        chain.fresh.store(true, Ordering::Relaxed);
+        if self.nfs {
+            // The first to look into it asks the server whether it may (ACCESS). Better once now than by each lane at once then.
+            let _may = self.dir(chain).map(|dir| statat(dir.fd(), ".", ITSELF));
+        }
         Ok(found)
     }
 
