@@ -277,6 +277,8 @@ fn finish(ctx: &Ctx<'_>, routes: Routes, big: &Big, due: &mut Vec<Due<Task>>) {
             None => compare::equals(ctx, routes, vec![known], due),
         };
     };
+    // Where it was made it gets its last attributes and its name.
+    let routes = Routes { target: ctx.target.volume.route_of(&made.node, routes.target), ..routes };
     let mut item = Item { made: Some(made.clone()), trouble, ..Item::new(known) };
     if item.trouble.is_none() {
         // Ranges were read at different times: it must be now what it was when it was listed.
