@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::fs::Mode;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::base::price::Ceiling;
 use crate::storage::Shape;
@@ -23,9 +24,19 @@ pub struct Host {
     pub stderr_is_terminal: bool,
 }
 
+/// Open files that are of use: some thousand for each of eight mounts.
+const OPEN_FILES_MAX: u64 = 16 << 10;
+
 impl Host {
-    /// This process's. Sets its umask to 0, so that every mode is exactly what it is asked to be.
+    /// This process's. Sets its umask to 0, so that every mode is exactly what it is asked to be, and lets it have as many open
+    /// files as it may: each of several mounts keeps some hundred.
     pub fn here() -> Host {
+        let limit = getrlimit(Resource::Nofile);
+        let wanted = limit.maximum.map_or(OPEN_FILES_MAX, |most| most.min(OPEN_FILES_MAX));
+        if limit.current.is_some_and(|current| current < wanted) {
+            // Without it fewer stay open.
+            let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limit });
+        }
         Host {
             uid: rustix::process::geteuid().as_raw(),
             umask: rustix::process::umask(Mode::empty()).as_raw_mode(),

@@ -14,7 +14,7 @@ use crate::crew::Stop;
 use crate::mounts::local::peers::{Purpose, Way};
 use crate::mounts::nfs::{self, NfsMount};
 use crate::mounts::{LocalMount, ShadowMount};
-use crate::storage::{self, Mount, Tap, Tapped, Throttle, Volume};
+use crate::storage::{self, Lowered, Mount, Tap, Tapped, Throttle, Volume};
 
 use super::console::reason;
 use super::location::Location;
@@ -178,12 +178,13 @@ impl Opener {
         let (mut mounts, meters): (Vec<_>, Vec<_>) = mounts.into_iter().unzip();
         // A throttle is outside the ledger: the time it holds a window back is not the target's latency. In a rehearsal it
         // holds what is really asked, under the shadow.
-        let mut throttle = |meter: &Meter| -> Option<Arc<dyn Tap>> {
+        let mut throttle = |(meter, mount): (&Meter, &Arc<dyn Mount>)| -> Option<Arc<dyn Tap>> {
             let ceiling = self.held?;
             let new = || Arc::new(Throttle::new(ceiling, PriceList::oci()));
-            Some(self.throttles.entry(meter.target.clone()).or_insert_with(new).clone())
+            let throttle = self.throttles.entry(meter.target.clone()).or_insert_with(new).clone();
+            Some(if is_lowered(mount) { Arc::new(Lowered::new(mount.clone(), throttle)) } else { throttle })
         };
-        let throttles: Vec<Option<Arc<dyn Tap>>> = meters.iter().map(&mut throttle).collect();
+        let throttles: Vec<Option<Arc<dyn Tap>>> = meters.iter().zip(&mounts).map(&mut throttle).collect();
         if let Some(rehearsal) = self.rehearsal {
             let shadow = |shadow: ShadowMount| -> Arc<dyn Mount> {
                 Arc::new(if rehearsal == Rehearsal::Reading { shadow.reading() } else { shadow })
@@ -197,11 +198,18 @@ impl Opener {
         let tapped =
             mounts.into_iter().zip(meters).zip(throttles).map(|((mount, meter), throttle)| -> Arc<dyn Mount> {
                 let before = more.iter().cloned().chain(throttle).filter(|_| is_real);
-                let taps = before.chain([self.meters.ledger(meter) as Arc<dyn Tap>]).collect();
-                Arc::new(Tapped::new(mount, taps))
+                let ledger = self.meters.ledger(meter);
+                let counting: Arc<dyn Tap> =
+                    if is_lowered(&mount) { Arc::new(Lowered::new(mount.clone(), ledger)) } else { ledger };
+                Arc::new(Tapped::new(mount, before.chain([counting]).collect()))
             });
         Volume::new(tapped.collect(), storage::Spread::default())
     }
+}
+
+/// True of a kernel's NFS mount: what is counted and held are the procedures that it sends, not the calls made of it.
+fn is_lowered(mount: &Arc<dyn Mount>) -> bool {
+    mount.limits().dirs_locked
 }
 
 /// Which archive.

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::mounts::local::Alias;
-use crate::mounts::local::peers::{self, Among, Finder, Purpose, Reason, Way};
+use crate::mounts::local::peers::{self, Among, Finder, Place, Purpose, Reason, Way};
 
 use super::console::{Quoted, reason};
 use super::flags::ParallelFlags;
@@ -71,11 +71,9 @@ impl Spreader {
     /// The ways to `path` for `purpose`; none where it is not on NFS or cannot be opened, which opening it then says.
     /// An error is a usage error: a mount that was named cannot be used.
     pub fn ways(&mut self, path: &Path, purpose: Purpose) -> Result<Option<Vec<Way>>, String> {
-        let here = match peers::mount_of(path) {
-            Ok(Some(here)) => here,
-            Ok(None) | Err(_) => return Ok(None),
-        };
-        let group = self.group(&here.point)?;
+        let Ok(Some(place)) = Place::of(path) else { return Ok(None) };
+        let here = place.point();
+        let group = self.group(here)?;
         let named = match &self.spread {
             Spread::Named(_) => group.unwrap_or_default(),
             _ => Vec::new(),
@@ -84,12 +82,12 @@ impl Spreader {
             Spread::Found => Among::All,
             Spread::Named(_) | Spread::Off => Among::Named(&named),
         };
-        let found = match self.finder.find(path, purpose, among) {
-            Ok(Some(found)) => found,
+        let found = match self.finder.find(&place, purpose, among) {
+            Ok(found) => found,
             Err(error) if !named.is_empty() => {
                 return Err(format!("--mounts: {}: {}", path.display(), reason(&error)));
             }
-            Ok(None) | Err(_) => return Ok(None),
+            Err(_) => return Ok(None),
         };
         for (point, why) in found.left_out {
             if let Reason::Left(..) = &why {
@@ -98,7 +96,7 @@ impl Spreader {
             if matches!(among, Among::Named(_)) {
                 return Err(format!("--mounts: {} cannot be used: {why}", point.display()));
             }
-            self.note(format!("{}: not used beside {}: {why}", point.display(), here.point.display()));
+            self.note(format!("{}: not used beside {}: {why}", point.display(), here.display()));
         }
         if found.ways.len() > 1 {
             let points = found.ways.iter().map(|way| way.mount.point.display().to_string());

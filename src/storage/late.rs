@@ -12,6 +12,10 @@ use crate::base::Status;
 use super::tap::perform_some;
 use super::{Call, Node, Op, Route, Volume};
 
+/// The largest page of Linux's page cache that is not a folio of several (64 KiB, on ARM and POWER), and the largest folio that
+/// writing a MiB at a time makes.
+const PAGE_BYTES_MAX: u64 = 1 << 20;
+
 /// Lanes that keep one mount's lock on a directory busy: of making, filling and dating a file one round trip of three is
 /// under it.
 const LANES_AT_A_LOCK: usize = 4;
@@ -23,6 +27,13 @@ impl Volume {
             Some(seat) if self.late && seat < self.seats.len() => Route(seat),
             _ => route,
         }
+    }
+
+    /// What ranges of a file that are written through different mounts begin and end at, in bytes. Linux completes a page that
+    /// it takes to be beyond the file's end with zeros, and writes them: over what came through another mount. 1 where there
+    /// is one mount, or no page cache.
+    pub fn page_bytes(&self) -> u64 {
+        if self.late { PAGE_BYTES_MAX } else { 1 }
     }
 
     /// The mount for making names in a directory whose lanes are told from each other by `slot`; `came` spreads directories over

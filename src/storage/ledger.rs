@@ -159,6 +159,11 @@ impl Ledger {
         self.parts[part_of_thread()].rows().record(proc, bytes, failed, took);
     }
 
+    /// Counts what a mount made of one call; each of its procedures took `each`.
+    pub fn record_lowered(&self, call: &Call<'_>, lowered: &Tally, each: Duration) {
+        self.parts[part_of_thread()].rows().record_lowered(call, lowered, each);
+    }
+
     /// What has been counted so far.
     pub fn tally(&self) -> Tally {
         self.parts.iter().map(|part| part.rows().tally).sum()
@@ -181,6 +186,19 @@ impl Rows {
         self.tally.count(proc, bytes, failed);
         let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX).clamp(1, LATENCY_US_MAX);
         self.latency[proc as usize].get_or_insert_with(|| Box::new(histogram())).saturating_record(us);
+    }
+}
+
+impl Rows {
+    fn record_lowered(&mut self, call: &Call<'_>, lowered: &Tally, each: Duration) {
+        self.tally += *lowered;
+        let own = &mut self.tally.0[call.proc() as usize];
+        own.failed += u64::from(call.status().is_err() && lowered.get(call.proc()).calls > 0);
+        let us = u64::try_from(each.as_micros()).unwrap_or(u64::MAX).clamp(1, LATENCY_US_MAX);
+        for (proc, count) in lowered.iter() {
+            let latency = self.latency[proc as usize].get_or_insert_with(|| Box::new(histogram()));
+            latency.saturating_record_n(us, u32::try_from(count.calls).unwrap_or(u32::MAX));
+        }
     }
 }
 

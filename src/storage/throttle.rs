@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::base::price::Ceiling;
 use crate::base::{PriceList, Proc};
 
-use super::{Call, Tap};
+use super::{Call, Tally, Tap};
 
 /// A virtual clock for one ceiling pair: each procedure moves it on by its price and by its bytes.
 ///
@@ -69,15 +69,23 @@ impl Throttle {
     pub fn new(ceiling: Ceiling, price: PriceList) -> Throttle {
         Throttle { clock: Clock::new(ceiling, price.clone()), price }
     }
+
+    /// Waits until a target under the ceiling has served these.
+    pub fn hold(&self, tally: &Tally) {
+        self.wait(tally.price(&self.price), tally.bytes());
+    }
+
+    fn wait(&self, price: u64, bytes: u64) {
+        let now = Instant::now();
+        let ready = self.clock.book_all(now, price, bytes);
+        std::thread::sleep(ready.saturating_duration_since(now));
+    }
 }
 
 impl Tap for Throttle {
     fn before(&self, calls: &[Call<'_>]) {
         let price = calls.iter().map(|c| self.price.price(c.proc(), c.payload())).sum();
-        let bytes = calls.iter().map(Call::payload).sum();
-        let now = Instant::now();
-        let ready = self.clock.book_all(now, price, bytes);
-        std::thread::sleep(ready.saturating_duration_since(now));
+        self.wait(price, calls.iter().map(Call::payload).sum());
     }
 }
 

@@ -4,7 +4,7 @@
 #   tests/kernel/bed --targets 4 --rtt 1ms --share "$PWD" -- bash tests/kernel/mounts.sh
 #
 # It mounts, exports, delays and cuts off as it needs, so it runs in no other place. PARFS is the binary.
-# shellcheck disable=SC2016
+# shellcheck disable=SC2016,SC2317
 set -u
 PARFS=${PARFS:-$(dirname "$0")/../../target/release/parfs}
 work=$(mktemp -d)

@@ -21,13 +21,10 @@ impl Mount for Locked {
         self.0.root()
     }
     fn limits(&self) -> Limits {
-        self.0.limits()
+        Limits { dirs_locked: true, ..self.0.limits() }
     }
     fn perform(&self, calls: &mut [Call<'_>]) {
         self.0.perform(calls);
-    }
-    fn locks_dirs(&self) -> bool {
-        true
     }
     fn issued(&self) -> Option<Tally> {
         self.0.issued()
@@ -40,7 +37,7 @@ impl Mount for Locked {
 fn locked() -> (Arc<MemoryMount>, Volume) {
     let memory = Arc::new(MemoryMount::new());
     let volume = Volume::new(vec![Arc::new(Locked(memory.clone()))], Spread::default());
-    assert!(volume.locks_dirs());
+    assert!(volume.limits().dirs_locked);
     (memory, volume)
 }
 

@@ -64,7 +64,11 @@ impl Big {
 }
 
 fn start(ctx: &Ctx<'_>, known: Known, mode: Mode, due: &mut Vec<Due<Task>>) {
-    let range = if matches!(mode, Mode::Clone(..)) { known.attr.size } else { ctx.options.range_bytes };
+    let range = if matches!(mode, Mode::Clone(..)) {
+        known.attr.size
+    } else {
+        ctx.options.range_bytes.next_multiple_of(ctx.target.volume.page_bytes())
+    };
     let hole_min = fill::hole_min(ctx, &known.attr);
     let big = Big {
         depth: known.object.dir.depth(),

@@ -201,6 +201,8 @@ pub(super) fn run(ctx: &Ctx<'_>, range: Range, ticket: Ticket<'_>) {
     if ctx.stop().is_set() {
         big.stop();
     } else if let Some(node) = big.node(ctx, route) {
+        // The ranges of a file with holes end anywhere: two mounts would write into one page (`Volume::page_bytes`).
+        let route = if big.shape.segments.is_some() { ctx.volume.route_of(&node, route) } else { route };
         match source.read() {
             Err(reason) => big.end(Outcome::Failed(Failure::refused(&big.path, reason))),
             Ok(data) => {

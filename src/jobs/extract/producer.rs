@@ -86,7 +86,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         archive: &'p mut Archive,
         owners: &'p dyn Owners,
     ) -> Self {
-        let range_bytes = ctx.options.range_bytes.clamp(1, RANGE_BYTES_MAX);
+        let range_bytes = ctx.options.range_bytes.clamp(1, RANGE_BYTES_MAX).next_multiple_of(ctx.volume.page_bytes());
         Producer {
             ctx,
             scope,

@@ -4,8 +4,8 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::buffer::spare_capacity;
-use rustix::fs::{Mode, OFlags, Stat, fstat};
-use rustix::io::{Errno, pread, pwrite, retry_on_intr};
+use rustix::fs::{Mode, OFlags, Stat, fstat, fsync};
+use rustix::io::{Errno, fcntl_dupfd_cloexec, pread, pwrite, retry_on_intr};
 
 use crate::base::Status;
 use crate::storage::{Attr, Chain, Kind, Node, Out, Stable, Verifier, Written};
@@ -202,9 +202,21 @@ impl LocalMount {
         match shared {
             Ok(Held::Write(fd, _)) => close(fd),
             Ok(_) => Ok(()),
-            Err(held) => {
-                let twin = held.fd().try_clone_to_owned();
-                close(twin.map_err(|error| Status::from_errno(error.raw_os_error().unwrap_or(5)))?)
+            Err(held) => match self.twin(&held) {
+                Ok(twin) => close(twin),
+                // None is to be had: this says as much, and takes longer where there is a disk.
+                Err(Errno::MFILE | Errno::NFILE) => fsync(held.fd()).map_err(status),
+                Err(errno) => Err(status(errno)),
+            },
+        }
+    }
+
+    /// Another descriptor of an open file. When they run out, idle ones are closed first.
+    fn twin(&self, held: &Held) -> Result<OwnedFd, Errno> {
+        loop {
+            match fcntl_dupfd_cloexec(held.fd(), 0) {
+                Err(Errno::MFILE | Errno::NFILE) if self.descriptors.shrink() => {}
+                twin => return twin,
             }
         }
     }

@@ -9,8 +9,9 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::base::{Name, Status};
 use crate::storage::{Chain, Node};
@@ -23,6 +24,10 @@ const PARTS: usize = 16;
 const PART_MIN: usize = 16;
 /// Counters of what is open by place: some for each descriptor, so that few names share one.
 const COUNTERS: usize = 16 << 10;
+
+/// Between two tries for a descriptor that others hold; lanes hold theirs for a few round trips.
+const ROOM_PAUSE: Duration = Duration::from_millis(5);
+const ROOM_TRIES_MAX: u32 = 400;
 
 /// What a descriptor is open for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -110,8 +115,13 @@ struct Part {
     tick: u64,
 }
 
+/// How often a mount of this process has found no descriptor left, and none of its own idle: each cache then gives half of its idle ones.
+static WANTED: AtomicU64 = AtomicU64::new(0);
+
 /// The cache.
 pub(super) struct Descriptors {
+    /// The `WANTED` that this cache has answered.
+    given: AtomicU64,
     parts: Box<[Mutex<Part>]>,
     /// Of each part.
     max: usize,
@@ -136,6 +146,7 @@ impl Descriptors {
     pub(super) fn new(max: usize) -> Descriptors {
         let parts = if max >= PARTS * PART_MIN { PARTS } else { 1 };
         Descriptors {
+            given: AtomicU64::new(WANTED.load(Ordering::Relaxed)),
             parts: (0..parts).map(|_| Mutex::default()).collect(),
             max: max / parts,
             open: (0..COUNTERS).map(|_| AtomicU16::new(0)).collect(),
@@ -185,6 +196,10 @@ impl Descriptors {
 
     /// Keeps a descriptor just opened. If another thread was faster, its descriptor is returned and this one closed.
     pub(super) fn keep(&self, chain: &Chain, used: Use, held: Held) -> Arc<Held> {
+        let wanted = WANTED.load(Ordering::Relaxed);
+        if self.given.swap(wanted, Ordering::Relaxed) != wanted {
+            self.shrink();
+        }
         let (key, place) = ((chain.id, used), place_of(chain));
         let held = Arc::new(held);
         let mut part = self.part(place);
@@ -249,6 +264,18 @@ impl Descriptors {
             self.close_all(evicted);
         }
         any
+    }
+
+    /// Makes room for one more descriptor, and waits a little where only other mounts have idle ones. False when it was of no use
+    /// for `tries` times.
+    pub(super) fn make_room(&self, tries: &mut u32) -> bool {
+        if self.shrink() {
+            return true;
+        }
+        *tries += 1;
+        WANTED.fetch_add(1, Ordering::Relaxed);
+        std::thread::sleep(ROOM_PAUSE);
+        *tries <= ROOM_TRIES_MAX
     }
 
     /// What closing said of the node, once.

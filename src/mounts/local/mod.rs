@@ -12,7 +12,7 @@
 //! While its descriptor is cached a directory's node follows the object, afterwards its name.
 //! Beyond NFSv3 it does what the kernel does on a local file system. On a kernel NFS mount it announces less: NFSv3 has no holes,
 //! no copies and no extended attributes, and its ACLs would cost a request for each file; there only IO_ADVISE works.
-//! Left out: NFSv3's guard, and counting what the kernel sends to a server.
+//! Left out: NFSv3's guard, and asking the kernel what it really sent to a server.
 
 mod alias;
 mod beyond;
@@ -21,6 +21,7 @@ mod data;
 mod descriptors;
 mod fresh;
 mod list;
+mod lower;
 mod make;
 mod modify;
 pub mod peers;
@@ -52,6 +53,7 @@ pub use alias::Alias;
 use convert::{ITSELF, attr, kind, status};
 use descriptors::{Descriptors, Held, Use};
 use fresh::Learned;
+use lower::Client;
 
 /// Descriptors cached by one mount at most: enough for the open directories and files of some hundred lanes.
 const DESCRIPTORS_MAX: usize = 1024;
@@ -81,6 +83,8 @@ pub struct LocalMount {
     clones_not: AtomicU64,
     /// A kernel's NFS mount.
     nfs: bool,
+    /// Its kernel's part, where that speaks NFSv3.
+    client: Option<Client>,
     /// What new files look like, where that spares O_EXCL.
     learned: Learned,
     /// Done when it is known whether the directory itself was empty.
@@ -94,10 +98,6 @@ pub struct LocalMount {
 /// and removed in 2.1, 2.0 and 0.76 s with 32 lanes, 1.1, 1.1 and 0.45 s with 64, 0.69, 0.67 and 0.27 s with 128; 64 are
 /// 50,000 requests a second at that distance, and more than one mount target takes of these.
 const NFS_LANES: usize = 64;
-
-/// Linux from here on opens a new file on NFSv3 by CREATE alone (nfs_atomic_open_v23); before, a LOOKUP came first, and O_EXCL
-/// costs no more.
-const PLAIN_CREATE_SINCE: (u32, u32) = (6, 10);
 
 /// An object as system calls want it: a directory's descriptor and a name in it; the root is `.` in itself.
 struct Place {
@@ -141,10 +141,13 @@ impl LocalMount {
     }
 
     fn of(root: OwnedFd, path: &Path, descriptors_max: usize) -> std::io::Result<LocalMount> {
-        let name_max = u32::try_from(fstatvfs(&root)?.f_namemax).unwrap_or(255).clamp(1, 255);
+        // Asked once: on NFS each asking is an FSSTAT.
+        let fs = rustix::fs::fstatfs(&root)?;
+        let name_max = u32::try_from(fs.f_namelen).unwrap_or(255).clamp(1, 255);
         #[allow(clippy::unnecessary_cast)] // f_type's type differs by architecture
-        let nfs = rustix::fs::fstatfs(&root)?.f_type as u64 == NFS_MAGIC;
-        let stat = rustix::fs::fstat(&root)?;
+        let nfs = fs.f_type as u64 == NFS_MAGIC;
+        let device = rustix::fs::fstat(&root)?.st_dev;
+        let client = if nfs { Client::of(device) } else { None };
         let shape = Shape { lanes: if nfs { NFS_LANES } else { local_lanes() }, window: 4 };
         let size_max = i64::MAX as u64;
         OPEN.fetch_add(1, Ordering::Relaxed);
@@ -168,7 +171,8 @@ impl LocalMount {
             umask: umask(),
             superuser: rustix::process::geteuid().is_root(),
             nfs,
-            learned: Learned::new(nfs && release() >= PLAIN_CREATE_SINCE && is_nfs3(stat.st_dev)),
+            learned: Learned::new(client.is_some_and(|client| client.creates_alone())),
+            client,
             root_read: OnceLock::new(),
             label: path.to_string_lossy().into_owned(),
             alias: Alias::default(),
@@ -193,9 +197,10 @@ impl LocalMount {
     /// Opens one name, itself, in a directory. When descriptors run out, idle ones are closed first.
     fn open_at(&self, dir: BorrowedFd<'_>, name: &[u8], flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut tries = 0;
         loop {
             match retry_on_intr(|| openat(dir, name, flags, mode)) {
-                Err(Errno::MFILE | Errno::NFILE) if self.descriptors.shrink() => {}
+                Err(Errno::MFILE | Errno::NFILE) if self.descriptors.make_room(&mut tries) => {}
                 opened => return opened,
             }
         }
@@ -332,23 +337,6 @@ fn local_lanes() -> usize {
     (2 * processors).clamp(4, 8)
 }
 
-/// The kernel's version; 0.0 where it does not say.
-fn release() -> (u32, u32) {
-    let uname = rustix::system::uname();
-    let text = uname.release().to_string_lossy();
-    let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse().unwrap_or(0));
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
-}
-
-/// Is the file system of this device number an NFSv3 mount? Mounts of NFSv4 have a type of their own.
-fn is_nfs3(dev: u64) -> bool {
-    let device = format!("{}:{}", rustix::fs::major(dev), rustix::fs::minor(dev));
-    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    // proc(5): ID, parent, device, root, mount point, options, optional fields, a dash, the type.
-    let kind = |line: &str| line.split(' ').skip_while(|field| *field != "-").nth(1) == Some("nfs");
-    mounts.lines().any(|line| line.split(' ').nth(2) == Some(&device) && kind(line))
-}
-
 /// Descriptors for the cache of one mount more, of what the process may have.
 fn descriptors_share() -> usize {
     let mounts = OPEN.load(Ordering::Relaxed) + 1;
@@ -385,7 +373,14 @@ impl Mount for LocalMount {
             self.serve(call);
             self.alias.apply(call);
             let end = Instant::now(); // the next call's start: reading the clock is a part of what a call costs
-            self.ledger.record(call.proc(), call.payload(), call.status().is_err(), end - start);
+            match &self.client {
+                None => self.ledger.record(call.proc(), call.payload(), call.status().is_err(), end - start),
+                Some(_) => {
+                    let lowered = self.lower(call);
+                    let procedures = u32::try_from(lowered.calls()).unwrap_or(u32::MAX).max(1);
+                    self.ledger.record_lowered(call, &lowered, (end - start) / procedures);
+                }
+            }
             start = end;
         }
     }
@@ -398,7 +393,17 @@ impl Mount for LocalMount {
         self.refresh_dir(dir);
     }
 
-    /// What was asked of it; what the kernel makes of that on an NFS mount is not counted here.
+    fn lower(&self, call: &Call<'_>) -> Tally {
+        let Some(client) = &self.client else { return Tally::of(call) };
+        let fresh = match &call.op {
+            Op::Create { dir, .. } => self.learned.is_of_use() && lower::is_fresh(dir),
+            Op::SetAttr { node, .. } => lower::is_fresh(node),
+            _ => false,
+        };
+        client.lower(call, fresh)
+    }
+
+    /// What was asked of it; on an NFSv3 mount what its kernel sends for that, by what is known of it.
     fn issued(&self) -> Option<Tally> {
         Some(self.ledger.tally())
     }

@@ -34,7 +34,7 @@ use view::Opened;
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 
 /// Answers that are timed; their median counts.
-const TIMED: usize = 5;
+const TIMED: usize = 3;
 
 /// Mounts that a job is spread over at most; beyond it a client's own work binds.
 const PEERS_MAX: usize = 63;
@@ -109,6 +109,25 @@ struct Candidate {
     dir: Vec<u8>,
 }
 
+/// A directory on a mount of NFS.
+pub struct Place {
+    base: Base,
+    table: Table,
+}
+
+impl Place {
+    /// The directory `path`; none when it is not on a mount of NFS, or is out of sight of this process. May wait as long as the
+    /// server does.
+    pub fn of(path: &Path) -> io::Result<Option<Place>> {
+        Ok(Base::find(path)?.map(|(base, table)| Place { base, table }))
+    }
+
+    /// The mount point.
+    pub fn point(&self) -> &Path {
+        &self.base.entry.point
+    }
+}
+
 /// The operand's own mount.
 struct Base {
     entry: Entry,
@@ -127,11 +146,6 @@ impl Mounted {
         let server = export.address.clone().unwrap_or_else(|| export.host.clone());
         Mounted { point: entry.point.clone(), server, device: entry.device_number() }
     }
-}
-
-/// The mount of NFS that holds `path`, if it is one.
-pub fn mount_of(path: &Path) -> io::Result<Option<Mounted>> {
-    Ok(Base::find(path)?.map(|(base, _)| Mounted::new(&base.entry, &base.export)))
 }
 
 /// `path` without symbolic links, as the table of mounts would name it. One that does not answer is an error in time.
@@ -200,15 +214,14 @@ impl Base {
 }
 
 impl Finder {
-    /// The ways to the directory `path`; none when it is not on a mount of NFS, or is out of sight of this process.
-    /// With `Among::Named` a mount that is left out is the caller's error. May wait as long as the server of `path` does, and
-    /// some seconds for the others.
-    pub fn find(&mut self, path: &Path, purpose: Purpose, among: Among<'_>) -> io::Result<Option<Found>> {
-        let Some((base, table)) = Base::find(path)? else { return Ok(None) };
+    /// The ways to a directory; its own is the first. With `Among::Named` a mount that is left out is the caller's error. May
+    /// wait some seconds for the others.
+    pub fn find(&mut self, place: &Place, purpose: Purpose, among: Among<'_>) -> io::Result<Found> {
+        let Place { base, table } = place;
         let mut left_out = Vec::new();
         let mut candidates = match base.entry.is_read_only() && purpose != Purpose::Reads {
             true => Vec::new(), // the job will say why nothing can be written
-            false => candidates(&table, &base, among, &mut left_out),
+            false => candidates(table, base, among, &mut left_out),
         };
         let mut devices = vec![(base.entry.device_number(), base.entry.point.clone())];
         candidates.retain_mut(|candidate| {
@@ -228,8 +241,8 @@ impl Finder {
             false
         });
         candidates.truncate(PEERS_MAX);
-        let ways = self.compared(&base, candidates, purpose, &mut left_out)?;
-        Ok(Some(Found { ways, left_out }))
+        let ways = self.compared(base, candidates, purpose, &mut left_out)?;
+        Ok(Found { ways, left_out })
     }
 
     /// Puts the candidates to the proof, all at once, and keeps those that stand it and are fast enough.
@@ -285,11 +298,12 @@ impl Finder {
                 (candidate.entry.clone(), candidate.terms, candidate.root.clone(), candidate.dir.clone());
             let ask = move || {
                 let opened = view::open(&theirs, &root[1], &way)?;
-                let base = Opened::base(&entry, &root[0], &dir).map_err(Reason::base)?;
                 if is_proven {
-                    proof::same_objects(&base, &opened)?;
-                    return Ok((opened, Duration::ZERO)); // it was timed then
+                    // One file system, so one id is one object; and it was timed then.
+                    opened.is_at(&dir)?;
+                    return Ok((opened, Duration::ZERO));
                 }
+                let base = Opened::base(&entry, &root[0], &dir).map_err(Reason::base)?;
                 proof::prove(&base, &opened, terms)?;
                 let answer = answer_time(&opened).map_err(Reason::NotThere)?;
                 Ok((opened, answer))

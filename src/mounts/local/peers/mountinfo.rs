@@ -3,6 +3,7 @@
 //! It promises: any text gives a list, bounded in length; a line that is none is passed over. Left out: what the mounts
 //! show, which only opening them tells.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
@@ -173,10 +174,10 @@ impl Table {
 
     /// The mounts of NFS that no other mount lies on top of.
     pub fn nfs(&self) -> impl Iterator<Item = (&Entry, Export)> {
-        let is_covered = |entry: &Entry| {
-            self.0.iter().any(|on| on.parent == entry.id && on.id != entry.id && on.point == entry.point)
-        };
-        self.0.iter().filter_map(|entry| Some((entry, entry.export()?))).filter(move |(entry, _)| !is_covered(entry))
+        let covers: HashSet<(u64, &Path)> =
+            self.0.iter().filter(|on| on.parent != on.id).map(|on| (on.parent, on.point.as_path())).collect();
+        let exports = self.0.iter().filter_map(|entry| Some((entry, entry.export()?)));
+        exports.filter(move |(entry, _)| !covers.contains(&(entry.id, entry.point.as_path())))
     }
 
     /// The mounts in the directory `path` and further below.

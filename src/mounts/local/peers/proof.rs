@@ -87,17 +87,16 @@ pub fn name() -> String {
 
 /// Proves that `peer` shows what `base` does, or says why it cannot be used beside it.
 pub fn prove(base: &dyn View, peer: &dyn View, terms: Terms) -> Result<(), Reason> {
-    let same_handles = same_objects(base, peer)?;
+    same_ids(base, peer)?;
     match terms {
-        Terms { one_server: true, .. } if same_handles => Ok(()),
+        Terms { one_server: true, .. } if same_handles(base, peer) => Ok(()),
         Terms { writes: true, .. } => by_name(base, peer),
         _ => by_looks(base, peer),
     }
 }
 
-/// Neither may show anything else than the other. True when both handles are known and equal.
-pub fn same_objects(base: &dyn View, peer: &dyn View) -> Result<bool, Reason> {
-    let mut same_handles = true;
+/// Neither may show anything else than the other.
+fn same_ids(base: &dyn View, peer: &dyn View) -> Result<(), Reason> {
     for spot in [Spot::Root, Spot::Dir] {
         let ours = base.look(spot).map_err(Reason::base)?;
         let theirs = peer.look(spot).map_err(Reason::NotThere)?;
@@ -105,9 +104,15 @@ pub fn same_objects(base: &dyn View, peer: &dyn View) -> Result<bool, Reason> {
         if ours.fileid != theirs.fileid || ours.mode >> 12 != theirs.mode >> 12 {
             return Err(Reason::Other { is_root: spot == Spot::Root, fileid: theirs.fileid, expected: ours.fileid });
         }
-        same_handles &= base.handle(spot).is_some_and(|handle| Some(handle) == peer.handle(spot));
     }
-    Ok(same_handles)
+    Ok(())
+}
+
+/// True when the handles of root and directory are known and equal.
+fn same_handles(base: &dyn View, peer: &dyn View) -> bool {
+    [Spot::Root, Spot::Dir]
+        .into_iter()
+        .all(|spot| base.handle(spot).is_some_and(|handle| Some(handle) == peer.handle(spot)))
 }
 
 /// A name is made through each and looked for through the other, for owners may be squashed through one of them alone.

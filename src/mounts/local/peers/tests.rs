@@ -338,8 +338,9 @@ fn a_local_directory_is_looked_at_as_a_mount_would_be() {
     let text = why_local(&opened, dir.path());
     assert!(text.contains("another directory"), "{text}");
     // Nothing here is NFS.
-    assert!(mount_of(dir.path()).unwrap().is_none());
-    assert!(Finder::default().find(dir.path(), Purpose::Writes, Among::All).unwrap().is_none());
+    assert!(Place::of(dir.path()).unwrap().is_none() && Place::of(&dir.path().join("absent")).is_err());
+    let there = &opened.dir;
+    assert!(opened.is_at(there).is_ok() && matches!(opened.is_at(&opened.root), Err(Reason::Other { .. })));
     assert!(!Finder::default().is_one(dir.path(), dir.path(), true).unwrap());
 }
 

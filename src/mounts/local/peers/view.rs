@@ -122,6 +122,13 @@ impl Opened {
         Ok(Opened { root: descend(top.dir.as_fd(), root)?, dir: dir.try_clone()? })
     }
 
+    /// Is its directory `dir`, seen through another mount of the same file system? By what the kernel knows.
+    pub fn is_at(&self, dir: &OwnedFd) -> Result<(), Reason> {
+        let id = |of: &OwnedFd| rustix::fs::fstat(of).map(|is| is.st_ino).map_err(io::Error::from);
+        let (fileid, expected) = (id(&self.dir).map_err(Reason::NotThere)?, id(dir).map_err(Reason::base)?);
+        if fileid == expected { Ok(()) } else { Err(Reason::Other { is_root: false, fileid, expected }) }
+    }
+
     fn fd(&self, spot: Spot) -> BorrowedFd<'_> {
         match spot {
             Spot::Root => self.root.as_fd(),
