@@ -7,6 +7,8 @@
 //! first the one that made the directory. READ, WRITE and COMMIT stay where the job sends them: data is committed where it was
 //! written; a mount that did not make the file looks its name up anew before, and `Chain::fileid` tells it which file it must be. Leaves out: what other programs change meanwhile, which is seen as through one mount.
 
+use std::sync::atomic::Ordering;
+
 use crate::base::Status;
 
 use super::tap::perform_some;
@@ -36,12 +38,21 @@ impl Volume {
         if self.late { PAGE_BYTES_MAX } else { 1 }
     }
 
+    /// The mount for listing a directory: each in turn, for a removal stays with it, and what is outstanding when a tree's directories
+    /// are met says nothing of how many names are in them.
+    pub fn route_listing(&self, route: Route) -> Route {
+        if self.late { self.route_from(self.listed.fetch_add(1, Ordering::Relaxed)) } else { route }
+    }
+
     /// The mount for making names in a directory whose lanes are told from each other by `slot`; `came` spreads directories over
     /// the mounts. A directory has its own mount: each further one must look it up, and asks again for its permissions after
     /// each change that it did not make itself. Only lanes that would wait at the lock go to the next.
-    pub fn route_making(&self, came: u64, slot: usize) -> Route {
+    pub fn route_making(&self, came: u64, slot: usize, lanes: usize) -> Route {
+        let n = self.seats.len();
+        // Of many lanes, more wait: so that a directory that a few of them meet in by chance keeps its mount.
+        let at_a_lock = (lanes / (LANES_AT_A_LOCK * n)).max(LANES_AT_A_LOCK);
         match self.late {
-            true => self.route_from(came as usize % self.seats.len() + slot / LANES_AT_A_LOCK),
+            true => self.route_from(came as usize % n + slot / at_a_lock),
             false => self.route(),
         }
     }

@@ -37,6 +37,8 @@ pub struct Volume {
     pub(super) seats: Vec<Seat>,
     spread: Spread,
     turn: AtomicUsize,
+    /// Directories that were given a mount to be listed through.
+    pub(super) listed: AtomicUsize,
     price: PriceList,
     /// Several kernel mounts: each sees late what the others change, so calls go where their object was made or found.
     pub(super) late: bool,
@@ -52,7 +54,7 @@ impl Volume {
             .into_iter()
             .map(|mount| Seat { mount, load: AtomicU64::new(0), gone: AtomicBool::new(false) })
             .collect();
-        Volume { seats, spread, turn: AtomicUsize::new(0), price: PriceList::oci(), late }
+        Volume { seats, spread, turn: AtomicUsize::new(0), listed: AtomicUsize::new(0), price: PriceList::oci(), late }
     }
 
     /// The mounts, for what is reported by target.

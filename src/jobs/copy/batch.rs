@@ -38,7 +38,10 @@ pub(super) fn run(ctx: &Ctx<'_>, seat: Option<Seat>, objects: Vec<Held>, due: &m
     let source = ctx.source.route();
     let routes = Routes {
         source: listed.map_or(source, |(node, _)| ctx.source.volume.route_of(node, source)),
-        target: seat.map_or_else(|| ctx.target.route(), |seat| ctx.target.volume.route_making(seat.came, seat.slot)),
+        target: seat.map_or_else(
+            || ctx.target.route(),
+            |seat| ctx.target.volume.route_making(seat.came, seat.slot, ctx.crew.shape().lanes),
+        ),
     };
     let known = look_up_source(ctx, routes, objects, due);
     let known = look_up_target(ctx, routes, known, due);

@@ -109,7 +109,8 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
     /// The mount for a step: a listing's own; for a removal that of its directory's listing, or one of several.
     fn route(&self, step: &Step<T>, route: Route) -> Route {
         let up = match step {
-            Step::List { route: begun, .. } => return begun.unwrap_or(route),
+            Step::List { route: Some(begun), .. } => return *begun,
+            Step::List { .. } => return self.engine.port.volume.route_listing(route),
             Step::Look { .. } => return route,
             Step::Remove { up, .. } => up,
             Step::RmDir { frame } => frame.up.as_ref().unwrap_or(frame),
