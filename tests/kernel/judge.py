@@ -52,7 +52,7 @@ class Figures:
                 for p in target["procedures"]:
                     counts[p["procedure"]] = counts.get(p["procedure"], 0) + p["calls"]
             return counts
-        return s["ops"]
+        return s["ops"] or None  # nothing counted: no NFS
 
     def per_file(self, label, leave_out=()):
         counts = self.ops(label)
@@ -71,26 +71,6 @@ class Figures:
     def share(self, label, cap):
         s = self.step(label)
         return s and s["ops_per_s"] / (cap * int(label.split()[3]))
-
-
-    def law3(self, label):
-        """(largest deviation in %, procedure) of what parfs planned from what the kernel counted, procedure by procedure, over
-        all mounts. Those that the job makes for fewer than one file in twenty are those of its directories, its beginning and
-        its end, and are passed over."""
-        s = self.step(label)
-        planned = {}
-        for mount in (s and s["report"] and s["report"].get("kernel")) or []:
-            for p in mount["procedures"]:
-                planned[p["procedure"]] = planned.get(p["procedure"], 0) + p["planned"]
-        if not planned:
-            return None, ""
-        counted = {op: n for op, n in s["ops"].items() if op != "NFSACL"}
-        worst = (0.0, "")
-        for op in {*planned, *counted}:
-            a, b = planned.get(op, 0), counted.get(op, 0)
-            if max(a, b) * 20 >= self.files[label.split()[0]]:
-                worst = max(worst, (100 * abs(a - b) / max(b, 1), op))
-        return worst
 
 
 def number(value, digits=1):
@@ -136,14 +116,6 @@ class Limit:
         return f"{'met' if self.met() else 'MISSED':<7}{self.text}: {value} ({sign} {self.bound})"
 
 
-def law3(f, labels):
-    limits = []
-    for label in labels:
-        worst, op = f.law3(label)
-        limits.append(Limit(f"{label}: planned against counted, % of {op or 'each procedure'}", worst, 5, False))
-    return limits
-
-
 def tree(f):
     times = [("extract", 50), ("copy", 50), ("remove", 40)]
     limits = [Limit(f"tree {job}, times {RIVAL[job]}", f.ratio(f"tree {job} {RIVAL[job]} 1", f"tree {job} parfs 1"), bound)
@@ -151,7 +123,7 @@ def tree(f):
     limits.append(Limit("tree extract, procedures a file", f.per_file("tree extract parfs 1"), 3.2, False, 2))
     limits.append(Limit("tree copy, procedures a file beyond the listing", f.per_file("tree copy parfs 1", LISTING), 6.2, False, 2))
     limits.append(Limit("tree remove, procedures a file", f.per_file("tree remove parfs 1"), 1.3, False, 2))
-    return limits + law3(f, [f"tree {job} parfs 1" for job in RIVAL])
+    return limits
 
 
 def flat(f):
@@ -169,7 +141,7 @@ def flat(f):
         ]
     limits.append(Limit("flat extract, 1 mount, procedures a file", f.per_file("flat extract parfs 1"), 3.2, False, 2))
     limits.append(Limit("flat remove, 1 mount, procedures a file", f.per_file("flat remove parfs 1"), 1.3, False, 2))
-    return limits + law3(f, [f"flat {job} parfs {k}" for job in RIVAL for k in (1, 4)])
+    return limits
 
 
 def capped(f, cap):
