@@ -90,7 +90,7 @@ def table(figures, cap=None):
     lines = [head + ("  %cap" if cap else "") + "  procedures for each file"]
     for label in figures.steps:
         part = label.split()
-        if len(part) != 4 or part[0] not in {**figures.files, "capped": 0}:
+        if len(part) != 4 or part[0] not in figures.files:
             continue
         load, job, tool, mounts = part
         seconds = figures.seconds(label)

@@ -5,7 +5,7 @@
 for k in 1 4; do
     can "$k" || continue
     undelayed fresh
-    measured_over "$k" "capped extract parfs" partar -xf "$INPUT/tree.tar" -C "${dirs[0]}"
-    measured_over "$k" "capped remove parfs" parrm "${dirs[0]}/tree"
-    undelayed gone "capped, $k mounts: removed" tree
+    measured_over "$k" "capped extract parfs" partar -xf "$INPUT/capped.tar" -C "${dirs[0]}"
+    measured_over "$k" "capped remove parfs" parrm "${dirs[0]}/capped"
+    undelayed gone "capped, $k mounts: removed" capped
 done

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154
 # What the scenes share: the mounts, parfs, trees and their comparison. Sourced in the bed or on a host with mounts, after
-# these were set: MOUNTS (mount points of one export, separated by commas), INPUT (folder with tree.tar and flat.tar),
+# these were set: MOUNTS (mount points of one export, separated by commas), INPUT (folder with tree.tar, flat.tar and capped.tar),
 # PARFS_BIN (folder with partar, parcp, parrm), KERNEL (tests/kernel). BED is set in the bed only.
 
 work=$(mktemp -d)
