@@ -52,6 +52,6 @@ for k in 1 4; do
         counted "$k" "$load: copy" parcp "$a/$load" "$a/copy"
         counted "$k" "$load: copy again" parcp "$a/$load/" "$a/copy/"
         counted "$k" "$load: remove" parrm -r "$a/copy"
-        rm -rf "$served/$load"
+        rm -rf "${served:?}/$load"
     done
 done
