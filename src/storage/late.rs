@@ -82,6 +82,8 @@ impl Volume {
     fn route_for(&self, call: &Call<'_>, route: Route) -> Route {
         match &call.op {
             Op::Read { .. } | Op::Write { .. } | Op::Commit { .. } => route,
+            // Another mount would read the directory from its start for each page, and look up each name.
+            Op::ReadDir { dir, .. } if dir.home().is_none() => self.route_from(0),
             _ => call.node().map_or(route, |node| self.route_of(node, route)),
         }
     }
