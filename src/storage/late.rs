@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use crate::base::Status;
 
 use super::tap::perform_some;
-use super::{Call, Node, Op, Route, Volume};
+use super::{Call, Node, Op, Route, Volume, Want};
 
 /// The largest page of Linux's page cache that is not a folio of several (64 KiB, on ARM and POWER), and the largest folio that
 /// writing a MiB at a time makes.
@@ -82,7 +82,10 @@ impl Volume {
     fn route_for(&self, call: &Call<'_>, route: Route) -> Route {
         match &call.op {
             Op::Read { .. } | Op::Write { .. } | Op::Commit { .. } => route,
-            // Another mount would read the directory from its start for each page, and look up each name.
+            // What is compared is listed and looked up through the mount that the user named: what was changed through it a
+            // moment ago would be unknown to the others. Pages of one listing go through one mount: another would
+            // read the directory from its start for each, and look up each name.
+            Op::ReadDir { want: Want::Attributes, .. } | Op::Lookup { .. } => self.route_from(0),
             Op::ReadDir { dir, .. } if dir.home().is_none() => self.route_from(0),
             _ => call.node().map_or(route, |node| self.route_of(node, route)),
         }
@@ -115,8 +118,10 @@ impl Volume {
         for call in calls {
             match &call.op {
                 Op::ReadDir { out: Ok(page), .. } => {
-                    let nodes = page.entries.iter().filter_map(|entry| Some((entry.node.as_ref()?, entry.attr)));
-                    nodes.for_each(|(node, attr)| node.settle(route.0, attr.map(|attr| attr.fileid)));
+                    let nodes = page.entries.iter().filter_map(|entry| {
+                        Some((entry.node.as_ref()?, entry.attr.map_or(entry.fileid, |attr| attr.fileid)))
+                    });
+                    nodes.for_each(|(node, fileid)| node.settle(route.0, Some(fileid)));
                 }
                 _ => {
                     let found = call.found_object();
@@ -139,6 +144,11 @@ impl Volume {
             dirs.extend(dir.filter(|dir| !dirs.contains(dir)));
         }
         dirs.into_iter().for_each(|dir| self.seats[route.0].mount.refresh(dir));
+        for call in calls {
+            if let Op::Read { node, .. } | Op::Write { node, .. } = &call.op {
+                node.is_known_to(route.0);
+            }
+        }
     }
 
     /// Does a call, of which the mount of `route` did not see the way, through the mount that made its directory, then through

@@ -86,6 +86,11 @@ impl Chain {
     pub fn fileid(&self) -> Option<u64> {
         Some(self.fileid.load(Ordering::Relaxed)).filter(|&fileid| fileid != 0)
     }
+
+    /// Notes the file id of the object that was made or found.
+    pub fn note(&self, fileid: u64) {
+        self.fileid.store(fileid, Ordering::Relaxed);
+    }
 }
 
 /// The bit of a mount; mounts beyond the 63rd share one and are asked once too often or too seldom, which file ids catch.
@@ -135,15 +140,22 @@ impl Node {
         if let (Node::Chain(chain), Ok(home)) = (self, u32::try_from(seat + 1)) {
             chain.home.store(home, Ordering::Relaxed);
             chain.seen.store(bit(seat), Ordering::Relaxed);
-            chain.fileid.store(fileid.unwrap_or(0), Ordering::Relaxed);
+            fileid.into_iter().for_each(|fileid| chain.note(fileid));
         }
     }
 
-    /// True when this mount has not looked the object up since another one made or found it; it is noted that it does now.
+    /// True when this mount has not looked the object up since another one made or found it.
     pub(super) fn is_new_to(&self, seat: usize) -> bool {
         let Node::Chain(chain) = self else { return false };
         let elsewhere = self.home().is_some_and(|home| home != seat);
-        elsewhere && chain.seen.fetch_or(bit(seat), Ordering::Relaxed) & bit(seat) == 0
+        elsewhere && chain.seen.load(Ordering::Relaxed) & bit(seat) == 0
+    }
+
+    /// Notes that this mount has looked it up.
+    pub(super) fn is_known_to(&self, seat: usize) {
+        if let Node::Chain(chain) = self {
+            chain.seen.fetch_or(bit(seat), Ordering::Relaxed);
+        }
     }
 
     fn chain(parent: Option<(Node, Name)>, targets: usize) -> Node {

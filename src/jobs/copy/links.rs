@@ -164,8 +164,9 @@ impl Inner {
         let mut hashes: Vec<u64> = self.map.keys().map(|key| hash(*key)).collect();
         let middle = hashes.len() / 2;
         let (_, median, _) = hashes.select_nth_unstable(middle);
-        // At least one key stays, so that each pass gets somewhere.
-        let ceiling = (*median).max(self.floor + 1);
+        // At least one key stays, so that each pass gets somewhere. Never higher than before, though those that are being made
+        // are above it: what was postponed once would count as done in the next pass.
+        let ceiling = (*median).max(self.floor + 1).min(self.ceiling.unwrap_or(u64::MAX));
         self.ceiling = Some(ceiling);
         self.map.retain(|key, entry| hash(*key) < ceiling || matches!(entry.link, Link::Making(_)));
     }
@@ -240,6 +241,29 @@ mod tests {
         let other = Attr { size: 9, ..attr(1, 2) };
         assert!(matches!(links.meet(&other, &mut None), Role::Another));
         assert!(matches!(links.meet(&attr(1, 2), &mut None), Role::Other(..)));
+    }
+
+    #[test]
+    fn what_is_being_made_raises_no_ceiling() {
+        let links = Links::new(2, true);
+        let mut ids: Vec<u64> = (0..40).collect();
+        ids.sort_unstable_by_key(|id| hash((1, *id)));
+        // The two highest are long in the making; lower ones come and go.
+        let mut ceilings = Vec::new();
+        for id in [39, 38, 9, 8, 7, 6, 5, 4, 3, 2].map(|i| ids[i]) {
+            if let Role::First(key) = links.meet(&attr(id, 2), &mut None)
+                && ceilings.len() > 4
+            {
+                links.made(key, None);
+            }
+            ceilings.extend(links.inner().ceiling);
+        }
+        for id in [9, 8, 7, 6].map(|i| ids[i]) {
+            links.made((1, id), None);
+        }
+        links.meet(&attr(ids[1], 2), &mut None);
+        ceilings.extend(links.inner().ceiling);
+        assert!(ceilings.len() > 1 && ceilings.is_sorted_by(|a, b| a >= b), "{ceilings:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! READ, WRITE and COMMIT: cached descriptors, opened on first use, closed where their error can be reported.
 
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::buffer::spare_capacity;
@@ -103,7 +104,7 @@ impl LocalMount {
     /// stays for the SETATTR that mostly follows: by its name the file would be looked up again once another mount has changed
     /// the directory.
     pub(super) fn for_writing(&self, fd: OwnedFd, bits: u32) -> Held {
-        Held::Write(fd, self.nfs || !self.superuser && bits & 0o200 == 0)
+        Held::Write(fd, self.nfs || !self.superuser && bits & 0o200 == 0, AtomicBool::new(false))
     }
 
     /// Reads; at the file's end also what the file was right after. Most files are read once and whole: only one that is
@@ -172,13 +173,15 @@ impl LocalMount {
             return Err(Status::FBig);
         }
         let data = &data[..data.len().min(self.limits.write_max as usize)];
-        let (mut count, mut told) = (0, false);
+        let mut count = 0;
+        let mut told = !matches!(&*held, Held::Write(_, _, written) if !written.swap(true, Ordering::Relaxed));
         while count < data.len() {
             match retry_on_intr(|| pwrite(held.fd(), &data[count..], offset + count as u64)) {
                 Ok(0) => return Err(Status::Io),
                 Ok(n) => count += n,
-                // On NFS, Linux tells what became of data written earlier, also by another process, to the next write: a
-                // file system that was full when the last run ended. What is about this write is said again.
+                // On NFS, Linux tells what became of data written earlier, by another process, to the next write: a file
+                // system that was full when the last run ended. Only a descriptor's first write is tried again: what is
+                // told later is about data that was written through it.
                 Err(Errno::NOSPC | Errno::DQUOT) if !told => told = true,
                 Err(errno) if count == 0 => return Err(status(errno)),
                 Err(_) => break, // the rest will meet the error
@@ -197,10 +200,10 @@ impl LocalMount {
     /// Closes a file that was written, or, when it is in use elsewhere or must stay open, a duplicate: the kernel's
     /// part of closing (on NFS: sending the data, waiting, telling the error) is the same. `for_good`: no more is to be written.
     pub(super) fn send(&self, chain: &Arc<Chain>, held: Arc<Held>, for_good: bool) -> Result<(), Status> {
-        let stays = matches!(&*held, Held::Write(_, true)) && !for_good;
+        let stays = matches!(&*held, Held::Write(_, true, _)) && !for_good;
         let shared = if stays { Err(held) } else { self.descriptors.take_alone(chain, Use::Write, held) };
         match shared {
-            Ok(Held::Write(fd, _)) => close(fd),
+            Ok(Held::Write(fd, ..)) => close(fd),
             Ok(_) => Ok(()),
             Err(held) => match self.twin(&held) {
                 Ok(twin) => close(twin),
@@ -226,6 +229,11 @@ impl LocalMount {
         self.descriptors.take_error(chain.id)?;
         match self.descriptors.get(chain, Use::Write) {
             Some(held) => self.send(chain, held, true)?,
+            // Its descriptor may be closing in another lane, for room: closing one more waits for the data and tells.
+            None if self.nfs => match self.open_file(chain, Use::Write)? {
+                Held::Write(fd, ..) => close(fd)?,
+                _ => return Err(Status::ServerFault),
+            },
             None => only_files(&self.place(chain)?.stat()?)?,
         }
         Ok(self.verifier)

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicU16, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -45,7 +45,8 @@ pub(super) enum Held {
     /// A regular file to read, and its size when it was opened.
     Read(OwnedFd, u64),
     /// A regular file to write. The flag says that it might not open again, being write-protected by its own mode.
-    Write(OwnedFd, bool),
+    /// The other is set from the first write on.
+    Write(OwnedFd, bool, AtomicBool),
     /// A directory that is being listed.
     List(OwnedFd, Mutex<Listing>),
 }
@@ -54,7 +55,7 @@ impl Held {
     /// The descriptor, whatever it is open for.
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         match self {
-            Held::Dir(fd) | Held::Read(fd, _) | Held::Write(fd, _) | Held::List(fd, _) => fd.as_fd(),
+            Held::Dir(fd) | Held::Read(fd, _) | Held::Write(fd, ..) | Held::List(fd, _) => fd.as_fd(),
         }
     }
 }
@@ -291,7 +292,7 @@ impl Descriptors {
 
     fn close_all(&self, held: Vec<(u64, Arc<Held>)>) {
         for (id, held) in held {
-            if let Some(Held::Write(fd, _)) = Arc::into_inner(held)
+            if let Some(Held::Write(fd, ..)) = Arc::into_inner(held)
                 && let Err(status) = close(fd)
             {
                 self.close_failed(id, status);

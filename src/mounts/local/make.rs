@@ -81,7 +81,9 @@ impl LocalMount {
     fn made_new(&self, dir: &Node, place: &Place, change: &AttrChange, fd: OwnedFd, stat: Stat) -> Out<Found> {
         let changed = self.settle(&On::Fd(fd.as_fd()), &stat, change)?;
         let bits = change.mode.unwrap_or(mode_bits(&stat));
-        self.keep_open(dir, place, fd, bits, (!changed).then_some(&stat))
+        let found = self.keep_open(dir, place, fd, bits, (!changed).then_some(&stat))?;
+        self.chain(&found.node)?.note(stat.st_ino);
+        Ok(found)
     }
 
     /// May the file be made without O_EXCL: in a directory where nothing is that this process did not put there?
@@ -249,7 +251,9 @@ impl LocalMount {
         let on = On::Place(self, place);
         let stat = on.stat()?;
         let changed = self.settle(&on, &stat, &AttrChange { size: None, ..*change })?;
-        self.found(dir, place, (!changed).then_some(&stat))
+        let found = self.found(dir, place, (!changed).then_some(&stat))?;
+        self.chain(&found.node)?.note(stat.st_ino);
+        Ok(found)
     }
 
     /// Sets what making the object could not: its owner when another is asked for, its mode where the kernel took bits

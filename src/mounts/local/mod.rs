@@ -39,7 +39,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, fstatvfs, openat, readlinkat, statat};
+use rustix::fs::{Access, AtFlags, Mode, OFlags, StatxFlags, accessat, fstatvfs, openat, readlinkat, statat, statx};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Resource, getrlimit};
 
@@ -221,9 +221,20 @@ impl LocalMount {
         while let Some((chain, name)) = way.pop() {
             let flags = OFlags::PATH | OFlags::DIRECTORY;
             let fd = self.open_at(held.fd(), name.as_bytes(), flags, Mode::empty()).map_err(status)?;
+            if !self.is_same(chain, &fd) {
+                return Err(Status::Stale);
+            }
             held = self.descriptors.keep(chain, Use::Dir, Held::Dir(fd));
         }
         Ok(held)
+    }
+
+    /// Is this the directory that was made or found? An NFS client may still know another one by its name, that was moved
+    /// away through another mount and lives on. Asking costs nothing: an object's id is known while it is open.
+    fn is_same(&self, chain: &Chain, fd: &OwnedFd) -> bool {
+        let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
+        let id = || statx(fd, c"", flags, StatxFlags::INO).map(|is| is.stx_ino);
+        !self.nfs || chain.fileid().is_none_or(|fileid| id() == Ok(fileid))
     }
 
     /// Where an object is.
@@ -277,7 +288,13 @@ impl LocalMount {
     }
 
     fn get_attr(&self, node: &Node) -> Out<Attr> {
-        Ok(attr(&self.place_of(node)?.stat()?))
+        let place = self.place_of(node)?;
+        if self.nfs {
+            // What this client knows may be what another mount has changed since. The answer is kept for the next question.
+            let flags = ITSELF | AtFlags::STATX_FORCE_SYNC;
+            let _ = statx(place.fd(), place.name(), flags, StatxFlags::BASIC_STATS);
+        }
+        Ok(attr(&place.stat()?))
     }
 
     fn lookup(&self, dir: &Node, name: &Name) -> Out<Found> {

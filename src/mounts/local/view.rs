@@ -92,6 +92,9 @@ impl LocalMount {
             let flags = OFlags::PATH | OFlags::DIRECTORY;
             // What is no directory, or not there, has no names to be asked about.
             let Ok(fd) = self.open_at(held.fd(), name.as_bytes(), flags, Mode::empty()) else { return };
+            if !self.is_same(chain, &fd) {
+                return; // this mount does not see it
+            }
             held = self.descriptors.keep(chain, Use::Dir, Held::Dir(fd));
         }
         sync(&held);
