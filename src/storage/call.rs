@@ -448,16 +448,26 @@ impl Call<'_> {
         }
     }
 
-    /// The object that was found or made, if this call does that and did.
-    pub fn found_object(&self) -> Option<&Found> {
+    /// All nodes that its arguments name.
+    pub fn nodes(&self) -> impl Iterator<Item = &Node> {
+        let (dir, other) = self.dirs();
+        [self.node(), dir, other].into_iter().flatten()
+    }
+
+    fn finding(&self) -> Option<&Out<Found>> {
         match &self.op {
             Op::Lookup { out, .. }
             | Op::Create { out, .. }
             | Op::MkDir { out, .. }
             | Op::Symlink { out, .. }
-            | Op::MkNod { out, .. } => out.as_ref().ok(),
+            | Op::MkNod { out, .. } => Some(out),
             _ => None,
         }
+    }
+
+    /// The object that was found or made, if this call does that and did.
+    pub fn found_object(&self) -> Option<&Found> {
+        self.finding()?.as_ref().ok()
     }
 
     /// How it ended; `Err(Status::Pending)` before it was carried out.
@@ -481,14 +491,7 @@ impl Call<'_> {
 
     /// The object found or made by LOOKUP, CREATE, MKDIR, SYMLINK or MKNOD; panics for other procedures.
     pub fn found(&self) -> Out<Found> {
-        match &self.op {
-            Op::Lookup { out, .. }
-            | Op::Create { out, .. }
-            | Op::MkDir { out, .. }
-            | Op::Symlink { out, .. }
-            | Op::MkNod { out, .. } => out.clone(),
-            _ => panic!("{} finds no object", self.proc()),
-        }
+        self.finding().unwrap_or_else(|| panic!("{} finds no object", self.proc())).clone()
     }
 
     /// The attributes that GETATTR read; panics for other procedures.

@@ -156,7 +156,7 @@ impl Volume {
     fn look_elsewhere(&self, route: Route, call: &mut Call<'_>) {
         let n = self.seats.len();
         let (dir, other) = call.dirs();
-        let homes = [call.node(), dir, other].into_iter().flatten().filter_map(Node::home).filter(|&seat| seat < n);
+        let homes = call.nodes().filter_map(Node::home).filter(|&seat| seat < n);
         let mut order: Vec<usize> = homes.chain((1..n).map(|i| (route.0 + i) % n)).collect();
         let mut asked = vec![false; n];
         asked[route.0] = true;
@@ -232,8 +232,7 @@ mod tests {
         fn perform(&self, calls: &mut [Call<'_>]) {
             for call in calls {
                 self.asked.lock().unwrap().push(call.proc());
-                let (dir, other) = call.dirs();
-                if [dir, other, call.node()].into_iter().flatten().any(|node| self.is_blind_to(node)) {
+                if call.nodes().any(|node| self.is_blind_to(node)) {
                     call.fail(Status::NoEnt);
                     call.unseen = true;
                     continue;
@@ -288,8 +287,16 @@ mod tests {
         let _ = on(&volume, 2, Call::write(&file, 1, b"x", Stable::FileSync));
         let _ = on(&volume, 1, Call::write(&file, 1, b"x", Stable::FileSync));
         assert_eq!(refreshed(), [0, 0, 1]);
-        on(&volume, 0, Call::lookup(&root, &name)).unwrap();
+        // What is compared is looked up and listed through the mount that was named.
+        on(&volume, 2, Call::lookup(&root, &name)).unwrap();
         assert_eq!(refreshed(), [1, 0, 1]);
+        for (want, seat) in [(Want::Attributes, 0), (Want::Types, 2)] {
+            let dir = on(&volume, 1, Call::mkdir(&root, &name, AttrChange::default())).unwrap().unwrap();
+            views.iter().for_each(|view| drop(view.asked()));
+            assert_eq!(on(&volume, 2, Call::read_dir(&dir, Default::default(), want, 4096)), Err(Status::NotSupp));
+            let asked = views.each_ref().map(|view| view.asked());
+            assert_eq!(asked[seat], [Proc::ReadDirPlus], "{want:?}");
+        }
     }
 
     #[test]

@@ -106,7 +106,8 @@ pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mut Vec
     whole::run(ctx, routes, &mut items);
     let bytes = items.iter().filter(|item| item.is_open() && item.is_small(ctx)).map(|item| item.attr().size).sum();
     let Some(_permit) = ctx.crew.budget().acquire(bytes) else {
-        return; // stopped: what is left is done by the next run
+        items.retain(|item| item.is_complete);
+        return complete(ctx, routes, items, due); // stopped: what is left is done by the next run
     };
     read_texts(ctx, routes, &mut items);
     fill::read_small(ctx, routes, &mut items, due);

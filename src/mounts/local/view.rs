@@ -125,7 +125,7 @@ fn sync(held: &Held) {
 mod tests {
     use super::*;
     use crate::base::Name;
-    use crate::storage::{AttrChange, How, Mount};
+    use crate::storage::{AttrChange, How, Mount, Want};
 
     fn one<'a>(mount: &LocalMount, call: Call<'a>) -> Call<'a> {
         let mut calls = [call];
@@ -161,5 +161,28 @@ mod tests {
         std::fs::remove_file(dir.path().join("a/b/second")).unwrap();
         let gone = one(&mount, Call::get_attr(&node));
         assert_eq!((gone.status(), gone.unseen), (Err(Status::NoEnt), true));
+    }
+
+    /// What another client knows of a name: the directory that was there before, which lives on under another name.
+    #[test]
+    fn a_directory_that_is_not_the_one_that_was_made_is_not_entered() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = |text: &str| Name::new(text.as_bytes()).unwrap();
+        let [mut a, mut b] = [(); 2].map(|()| LocalMount::open(dir.path()).unwrap());
+        (a.nfs, b.nfs) = (true, true);
+        let made = one(&a, Call::mkdir(&a.root(), &name("d"), AttrChange::default())).found().unwrap().node;
+        std::fs::rename(dir.path().join("d"), dir.path().join("ours")).unwrap();
+        std::fs::create_dir(dir.path().join("d")).unwrap();
+        std::fs::write(dir.path().join("d/f"), "precious").unwrap();
+        for call in [
+            Call::create(&made, &name("new"), How::Guarded, AttrChange::default()),
+            Call::remove(&made, &name("f")),
+            Call::read_dir(&made, Cookie::default(), Want::Names, 4096),
+        ] {
+            let call = one(&b, call);
+            assert_eq!((call.status(), call.unseen), (Err(Status::Stale), true), "{}", call.proc());
+        }
+        assert_eq!(std::fs::read_dir(dir.path().join("d")).unwrap().count(), 1);
+        assert_eq!(std::fs::read(dir.path().join("d/f")).unwrap(), b"precious");
     }
 }

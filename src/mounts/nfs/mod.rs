@@ -231,33 +231,6 @@ impl Mount for NfsMount {
     }
 }
 
-/// The nodes that a call's arguments name.
-fn nodes<'c>(call: &'c Call<'_>) -> [Option<&'c Node>; 2] {
-    match &call.op {
-        Op::Null { .. } | Op::Beyond(_) => [None, None],
-        Op::GetAttr { node, .. }
-        | Op::SetAttr { node, .. }
-        | Op::Access { node, .. }
-        | Op::ReadLink { node, .. }
-        | Op::Read { node, .. }
-        | Op::Write { node, .. }
-        | Op::FsStat { node, .. }
-        | Op::FsInfo { node, .. }
-        | Op::PathConf { node, .. }
-        | Op::Commit { node, .. } => [Some(node), None],
-        Op::Lookup { dir, .. }
-        | Op::Create { dir, .. }
-        | Op::MkDir { dir, .. }
-        | Op::Symlink { dir, .. }
-        | Op::MkNod { dir, .. }
-        | Op::Remove { dir, .. }
-        | Op::RmDir { dir, .. }
-        | Op::ReadDir { dir, .. } => [Some(dir), None],
-        Op::Rename { from_dir, to_dir, .. } => [Some(from_dir), Some(to_dir)],
-        Op::Link { node, dir, .. } => [Some(node), Some(dir)],
-    }
-}
-
 /// Bounds the payload in flight to one target.
 #[derive(Debug, Default)]
 struct Gate {

@@ -12,8 +12,8 @@ use crate::storage::{Call, Node, Op};
 use crate::wire::nfs3::{self, Decoded};
 use crate::wire::rpc::{self, RpcError};
 
+use super::NfsMount;
 use super::connection::{Connection, Outgoing, Reply, Window};
-use super::{NfsMount, nodes};
 
 /// First and longest pause before JUKEBOX is tried again; Linux waits 5 s each time.
 const JUKEBOX_PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(5));
@@ -60,7 +60,7 @@ impl NfsMount {
     }
 
     fn resolve_all(&self, call: &Call<'_>) -> Result<(), Status> {
-        nodes(call).into_iter().flatten().filter(|n| matches!(n, Node::Chain(_))).try_for_each(|n| {
+        call.nodes().filter(|n| matches!(n, Node::Chain(_))).try_for_each(|n| {
             self.resolve(n)?;
             Ok(())
         })
