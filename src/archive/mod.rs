@@ -11,6 +11,7 @@ pub mod member;
 mod pax;
 mod sparse;
 pub mod stream;
+pub mod write;
 #[cfg(test)]
 mod tests;
 
