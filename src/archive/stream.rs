@@ -21,9 +21,9 @@ use super::sparse::{self, NewMap, OldMap};
 use crate::base::name::{Shown, cut};
 
 /// Bytes of a GNU long name; Linux paths end at 4096.
-const LONG_NAME_BYTES_MAX: u64 = 1 << 20;
+pub(super) const LONG_NAME_BYTES_MAX: u64 = 1 << 20;
 /// Bytes of the records of one pax header: extended attributes, or a sparse map of format 0.1 with about 500,000 segments.
-const PAX_BYTES_MAX: u64 = 16 << 20;
+pub(super) const PAX_BYTES_MAX: u64 = 16 << 20;
 /// Warnings kept until they are taken.
 const WARNINGS_MAX: usize = 1000;
 /// Bytes kept of a warning: names and records in it can be of 16 MiB.
@@ -216,7 +216,9 @@ impl Archive {
                 b'g' => {
                     if let Some(records) = self.pax(&fields, &mut extensions.bad)? {
                         let applied = self.globals.apply(&records, &mut self.warnings);
+                        // What is one file's: a copy of it for each member could be of any size.
                         self.globals.sparse = Default::default();
+                        self.globals.attributes = Default::default();
                         extensions.bad = extensions.bad.or(applied.err());
                     }
                 }
@@ -364,6 +366,7 @@ impl Archive {
             self.slack += mem::take(&mut self.left);
             return Err(ArchiveError::BadMember { offset: self.offset, member: name, reason });
         }
+        let is_device = matches!(kind, MemberKind::Char | MemberKind::Block);
         let links = matches!(kind, MemberKind::HardLink | MemberKind::Symlink);
         Ok(Member {
             path: name,
@@ -377,8 +380,15 @@ impl Archive {
             gname: over.gname.unwrap_or(fields.gname),
             mtime: over.mtime.unwrap_or(fields.mtime),
             link: if links { over.link.or(extensions.link).unwrap_or(fields.link) } else { Vec::new() },
-            dev: fields.dev,
+            dev: if is_device {
+                (over.dev.0.unwrap_or(fields.dev.0), over.dev.1.unwrap_or(fields.dev.1))
+            } else {
+                (0, 0)
+            },
             segments,
+            acl_access: over.attributes.acl_access.take(),
+            acl_default: over.attributes.acl_default.take(),
+            xattrs: over.attributes.into_xattrs(),
         })
     }
 

@@ -6,6 +6,7 @@ mod formats;
 mod hostile;
 mod reading;
 mod sparse;
+mod writing;
 
 use std::io::{self, Read};
 use std::sync::Arc;
