@@ -20,6 +20,7 @@ pub mod owners;
 pub mod parcp;
 pub mod parrm;
 pub mod partar;
+mod places;
 pub mod program;
 pub mod progress;
 pub mod readahead;
