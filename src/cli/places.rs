@@ -56,7 +56,12 @@ impl Places {
     }
 
     /// The operand `name`, relative to the directory `base`; with `follow` also what symbolic links lead to.
-    pub fn operand(self: &Arc<Places>, base: &Location, name: &[u8], follow: bool) -> Result<Operand, Failure> {
+    pub fn operand(
+        self: &Arc<Places>,
+        base: &Location,
+        name: &[u8],
+        (recursive, follow): (bool, bool),
+    ) -> Result<Operand, Failure> {
         let refused = |reason: String| Failure::refused(name, reason);
         let typed = Location::parse(OsStr::from_bytes(name)).map_err(|error| refused(error.to_string()))?;
         let (url, rest) = match (base, &typed) {
@@ -68,13 +73,13 @@ impl Places {
             if follow {
                 return Err(refused("symbolic links are not followed through nfs://; leave out -h".into()));
             }
-            return self.remote(url, rest).map_err(refused);
+            return self.remote(url, rest).map(|operand| Operand { recursive, ..operand }).map_err(refused);
         }
         let base = base.dir().unwrap_or(Path::new("."));
         let (volume, way) = self.local(base, name, follow).map_err(refused)?;
         let fs_root = is_fs_root(&base.join(OsStr::from_bytes(name)));
         let below = || Arc::new(Links { places: self.clone(), base: base.to_path_buf() }) as Arc<dyn Follow>;
-        Ok(Operand { volume, way, name: name.to_vec(), fs_root, follow: follow.then(below) })
+        Ok(Operand { volume, way, name: name.to_vec(), fs_root, recursive, follow: follow.then(below) })
     }
 
     /// An object of this host.
@@ -109,7 +114,7 @@ impl Places {
         drop(exports);
         let place = Place::Nfs(mounts.iter().map(|mount| format!("{:p}", Arc::as_ptr(mount))).collect());
         let volume = self.volume(place, |opener| Ok(opener.attached(mounts, Some(Role::Source), &[])))?;
-        Ok(Operand { volume, way, name: shown, fs_root, follow: None })
+        Ok(Operand { volume, way, name: shown, fs_root, recursive: true, follow: None })
     }
 
     fn volume(
@@ -164,6 +169,12 @@ fn resolve(path: &Path, follow: bool) -> io::Result<PathBuf> {
     // It is to be there; what it is says the volume.
     fs::symlink_metadata(&resolved)?;
     Ok(resolved)
+}
+
+/// The directory that is opened for an operand, if it is there.
+pub fn top_of(base: &Path, name: &[u8], follow: bool) -> Option<PathBuf> {
+    let resolved = resolve(&base.join(OsStr::from_bytes(name)), follow).ok()?;
+    Some(top(base, &resolved).ok()?.0)
 }
 
 /// The directory to open for a resolved path, and the way below it: `base` where the path is below it on one file system, else the

@@ -53,13 +53,13 @@ pub fn shared(views: Vec<Arc<dyn Mount>>) -> Arc<Volume> {
 
 /// The operand that is the volume's root, called `.`.
 pub fn whole(volume: &Arc<Volume>) -> Vec<Operand> {
-    vec![Operand { volume: volume.clone(), way: Vec::new(), name: b".".to_vec(), fs_root: false, follow: None }]
+    vec![Operand { volume: volume.clone(), way: Vec::new(), name: b".".to_vec(), fs_root: false, recursive: true, follow: None }]
 }
 
 /// The operand of one name in the root.
 pub fn named(volume: &Arc<Volume>, at: &str) -> Operand {
     let way: Vec<Name> = at.split('/').filter(|part| !part.is_empty()).map(name).collect();
-    Operand { volume: volume.clone(), way, name: at.into(), fs_root: false, follow: None }
+    Operand { volume: volume.clone(), way, name: at.into(), fs_root: false, recursive: true, follow: None }
 }
 
 fn run(

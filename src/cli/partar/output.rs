@@ -15,7 +15,7 @@ use crate::cli::meter::Role;
 use crate::cli::open::{ArchiveName, Opener};
 use crate::jobs::create::Output;
 use crate::mounts::nfs::Url;
-use crate::storage::{AttrChange, Call, Found as Object, How, Mount, Node, Stable, Volume};
+use crate::storage::{AttrChange, Call, Found as Object, How, Mount, Node, Shape, Stable, Volume};
 
 /// An archive that is open for writing.
 pub enum Sink {
@@ -35,7 +35,7 @@ impl Sink {
                 let meta = id.metadata().ok().filter(fs::Metadata::is_file);
                 return Ok(Sink::Stream(Box::new(id), meta.map(|meta| (meta.dev(), meta.ino()))));
             }
-            ArchiveName::Nfs(url, text) => return remote(url, text, opener, mode),
+            ArchiveName::Nfs(url, text) => return remote(url, text, opener, mode, true),
             ArchiveName::Path(path) => path,
         };
         let failed = |error: io::Error| format!("{}: Cannot open: {}", path.display(), reason(&error));
@@ -46,6 +46,27 @@ impl Sink {
         }
         drop(file);
         Sink::there(path, opener, Some((meta.dev(), meta.ino())))
+    }
+
+    /// Opens the archive `name` to be added to; it is made, with `mode`, when it is not there.
+    pub fn existing(name: &ArchiveName, opener: &mut Opener, mode: u32) -> Result<Sink, String> {
+        let path = match name {
+            ArchiveName::Path(path) => path,
+            ArchiveName::Nfs(url, text) => return remote(url, text, opener, mode, false),
+            ArchiveName::Stdin => return Err("-: Cannot be added to".into()),
+        };
+        let failed = |error: io::Error| format!("{}: Cannot open: {}", path.display(), reason(&error));
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(mode).open(path).map_err(failed)?;
+        let meta = file.metadata().map_err(failed)?;
+        Sink::there(path, opener, Some((meta.dev(), meta.ino())))
+    }
+
+    /// How the storage of a file likes to be driven.
+    pub fn shape(&self) -> Option<Shape> {
+        match self {
+            Sink::Stream(..) => None,
+            Sink::File(volume, ..) => Some(volume.limits().shape),
+        }
     }
 
     /// Opens a file of this host that is there, through all its mounts.
@@ -99,15 +120,15 @@ fn call_failed(name: &dyn std::fmt::Display, proc: Proc, status: Status) -> Stri
     format!("{name}: {proc}: {status}")
 }
 
-/// Makes or empties the file at a URL.
-fn remote(url: &Url, text: &str, opener: &mut Opener, mode: u32) -> Result<Sink, String> {
+/// Opens the file at a URL; makes it when it is not there, and with `empty` empties it.
+fn remote(url: &Url, text: &str, opener: &mut Opener, mode: u32, empty: bool) -> Result<Sink, String> {
     let mut exports = Exports::default();
     let (mounts, name) = match exports.find(url)? {
         Found::Dir(_) => return Err(format!("{text}: Cannot open: Is a directory")),
         Found::Other(mounts, name) | Found::Nothing(mounts, name) => (mounts, name),
     };
     let volume = opener.attached(mounts, Some(Role::Destination), &[]);
-    let change = AttrChange { mode: Some(mode), size: Some(0), ..AttrChange::default() };
+    let change = AttrChange { mode: Some(mode), size: empty.then_some(0), ..AttrChange::default() };
     let mut calls = [Call::create(&volume.root(), &name, How::Unchecked, change)];
     volume.perform(&mut calls);
     let Object { node, attr } = calls[0].found().map_err(|status| call_failed(&text, Proc::Create, status))?;

@@ -15,6 +15,7 @@ pub(super) struct Tree {
     pub fsid: u64,
     /// The operand is the root of a file system: a `.snapshot` in it is left alone.
     pub fs_root: bool,
+    pub recursive: bool,
     pub follow: Option<Arc<dyn Follow>>,
 }
 

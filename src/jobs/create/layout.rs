@@ -33,6 +33,13 @@ impl<G: FnMut(Piece) -> bool> Layout<G> {
     }
 
 
+    /// Adds blocks that are no member's.
+    pub fn label(&mut self, head: Vec<u8>) {
+        if !head.is_empty() {
+            self.push(Part { head, data: None, pad: 0, shown: None });
+        }
+    }
+
     /// Adds an entry; false when the run is to end.
     pub fn entry(&mut self, ctx: &Ctx<'_>, mut entry: Entry) -> bool {
         let Some(member) = self.maker.member(ctx, &mut entry) else { return true };

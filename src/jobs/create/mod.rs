@@ -59,8 +59,6 @@ pub struct Options {
     pub one_file_system: bool,
     /// Store each name of a file with several as a file of its own.
     pub hard_dereference: bool,
-    /// Enter directories.
-    pub recursive: bool,
     /// Leave out holes.
     pub sparse: bool,
     /// Extended attributes, but SELinux's and ACLs.
@@ -87,6 +85,8 @@ pub struct Options {
     pub ahead_max: usize,
     /// The archive's size is a multiple of this.
     pub record_bytes: u64,
+    /// Blocks in front of the first member: a volume label.
+    pub label: Vec<u8>,
 }
 
 impl Default for Options {
@@ -97,7 +97,6 @@ impl Default for Options {
             exclude: Selection::default(),
             one_file_system: false,
             hard_dereference: false,
-            recursive: true,
             sparse: false,
             xattrs: false,
             acls: false,
@@ -111,6 +110,7 @@ impl Default for Options {
             links_max: 1_000_000,
             ahead_max: 50_000,
             record_bytes: write::RECORD_BYTES,
+            label: Vec::new(),
         }
     }
 }
@@ -165,6 +165,8 @@ pub struct Operand {
     pub name: Vec<u8>,
     /// It is the root of a file system: a `.snapshot` in it is left alone.
     pub fs_root: bool,
+    /// Enter it, if it is a directory.
+    pub recursive: bool,
     /// Finds what symbolic links in it lead to, where these are followed.
     pub follow: Option<Arc<dyn Follow>>,
 }
@@ -313,6 +315,7 @@ impl<'s> Run<'_, 's, '_> {
         let ctx = self.ctx;
         let shape = ctx.crew.shape();
         let mut layout = Layout::new(piece_bytes, self.pack.is_some(), |piece| self.give(piece));
+        layout.label(ctx.options.label.clone());
         let mut operands = Some(operands);
         while !ctx.crew.stop().is_set() {
             while ctx.front.places() < OPERANDS_AHEAD

@@ -75,7 +75,7 @@ pub(super) fn run(ctx: &Ctx<'_>, listings: Vec<(Key, Listing)>) {
 
 /// Finds an operand on its way.
 fn find(ctx: &Ctx<'_>, operand: Operand) -> Vec<Walked> {
-    let Operand { volume, way, name, fs_root, follow } = operand;
+    let Operand { volume, way, name, fs_root, recursive, follow } = operand;
     let port = ctx.port(&volume);
     let route = port.route();
     let (node, attr) = match go(port, route, &way) {
@@ -89,7 +89,7 @@ fn find(ctx: &Ctx<'_>, operand: Operand) -> Vec<Walked> {
     if !ctx.includes(&path) {
         return Vec::new();
     }
-    let tree = Arc::new(Tree { volume: volume.clone(), fsid: attr.fsid, fs_root, follow });
+    let tree = Arc::new(Tree { volume: volume.clone(), fsid: attr.fsid, fs_root, recursive, follow });
     let entry = Entry { tree, path, node, attr, link: Vec::new(), more: None };
     let mut entries = vec![(None, entry)];
     describe::run(ctx, (port, route), &mut entries);
@@ -137,10 +137,10 @@ fn follow(ctx: &Ctx<'_>, dir: &Dir, entries: &mut Vec<(Option<Name>, Entry)>) {
         if attr.kind == Kind::Dir && dir.is_in((attr.fsid, attr.fileid)) {
             return refused("leads to a directory that it is in; not followed".into());
         }
-        let Tree { fsid, follow, .. } = &*dir.tree;
+        let Tree { fsid, recursive, ref follow, .. } = *dir.tree;
         (entry.node, entry.attr) = (node, attr);
         let follow = follow.clone();
-        entry.tree = Arc::new(Tree { volume: volume.clone(), fsid: *fsid, fs_root: false, follow });
+        entry.tree = Arc::new(Tree { volume: volume.clone(), fsid, fs_root: false, recursive, follow });
         true
     });
 }
@@ -157,7 +157,7 @@ fn trimmed(mut name: Vec<u8>) -> Vec<u8> {
 fn with_listing(ctx: &Ctx<'_>, entry: Entry, parent: Option<&Arc<Dir>>) -> Vec<Walked> {
     let other_fs = ctx.options.one_file_system && entry.attr.fsid != entry.tree.fsid;
     let mut grown = Vec::with_capacity(2);
-    if entry.attr.kind == Kind::Dir && ctx.options.recursive && !other_fs {
+    if entry.attr.kind == Kind::Dir && entry.tree.recursive && !other_fs {
         let (tree, path, node) = (entry.tree.clone(), entry.path.clone(), entry.node.clone());
         let id = (entry.attr.fsid, entry.attr.fileid);
         let dir = Arc::new(Dir { tree, path, node, id, parent: parent.cloned() });
