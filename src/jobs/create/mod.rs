@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::archive::write::Format;
+pub use crate::archive::{FinishWrite, Pack, Packing, Wrap};
 use crate::base::{Name, Time};
 use crate::storage::{Node, Volume};
 
@@ -109,14 +110,6 @@ pub struct Operand<'a> {
     pub way: Vec<Name>,
     /// Its name as it was typed: the members' names begin with it.
     pub name: Vec<u8>,
-}
-
-/// Packs a piece of the archive so that packed pieces, one after the other, are a compressed archive: a gzip member, a zstd frame.
-pub trait Pack: Sync {
-    /// The packed piece; from any lane.
-    fn pack(&self, piece: &[u8]) -> std::io::Result<Vec<u8>>;
-    /// Bytes of a piece that make good use of the codec.
-    fn piece_bytes(&self) -> usize;
 }
 
 /// Where the archive goes.
