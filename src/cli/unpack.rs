@@ -164,7 +164,7 @@ fn cut(codec: Codec, mut splitter: Splitter, workers: usize, to_reader: &SyncSen
     let mut started = 0;
     // Nobody is left to hear of it when a part cannot be sent.
     loop {
-        let part = match splitter.next() {
+        let part = match splitter.cut() {
             Ok(Cut::Unit(unit)) => {
                 if started < workers {
                     let tasks = tasks.clone();
