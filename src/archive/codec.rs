@@ -26,11 +26,37 @@ const INPUT_BYTES: usize = 256 * 1024;
 /// Memory an xz stream may ask of its decoder, in bytes; xz -9 asks 65 MiB.
 const XZ_MEMORY_BYTES_MAX: u64 = 1 << 30;
 
-const GZIP: &[u8] = b"\x1f\x8b";
+pub(super) const GZIP: &[u8; 2] = b"\x1f\x8b";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 const BZIP2: &[u8] = b"BZh";
 const XZ: &[u8] = b"\xfd7zXZ\0";
-const LZ4: &[u8] = b"\x04\x22\x4d\x18";
+pub(super) const LZ4: &[u8] = b"\x04\x22\x4d\x18";
+
+/// The suffixes that GNU tar knows (its suffix.c), and those of lz4; the error is what would have to compress it.
+const SUFFIXES: [(&[u8], Result<Codec, &str>); 22] = [
+    (b"gz", Ok(Codec::Gzip)),
+    (b"z", Ok(Codec::Gzip)),
+    (b"tgz", Ok(Codec::Gzip)),
+    (b"taz", Ok(Codec::Gzip)),
+    (b"bz2", Ok(Codec::Bzip2)),
+    (b"tbz", Ok(Codec::Bzip2)),
+    (b"tbz2", Ok(Codec::Bzip2)),
+    (b"tz2", Ok(Codec::Bzip2)),
+    (b"xz", Ok(Codec::Xz)),
+    (b"txz", Ok(Codec::Xz)),
+    (b"zst", Ok(Codec::Zstd)),
+    (b"tzst", Ok(Codec::Zstd)),
+    (b"lz4", Ok(Codec::Lz4)),
+    (b"tlz4", Ok(Codec::Lz4)),
+    (b"Z", Err("compress")),
+    (b"taZ", Err("compress")),
+    (b"lz", Err("lzip")),
+    (b"lzma", Err("lzma")),
+    (b"tlz", Err("lzma")),
+    (b"lzo", Err("lzop")),
+    (b"tzo", Err("lzop")),
+    (b"tar", Ok(Codec::Plain)),
+];
 
 /// Compressions that are known and not supported.
 const REFUSED: [(&[u8], &str); 3] = [(b"\x1f\x9d", "compress"), (b"LZIP", "lzip"), (b"\x89LZO", "lzop")];
@@ -54,6 +80,14 @@ impl Codec {
             }
             _ => Codec::Plain,
         }
+    }
+
+    /// The codec that an archive of this name is to be written with: by its last suffix, `Plain` where that says nothing. The error
+    /// is the name of a compression that is not supported.
+    pub fn by_name(name: &[u8]) -> Result<Codec, &'static str> {
+        let suffix = name.rsplit(|byte| *byte == b'.').next().filter(|suffix| suffix.len() < name.len());
+        let known = suffix.and_then(|suffix| SUFFIXES.iter().find(|(known, _)| *known == suffix));
+        known.map_or(Ok(Codec::Plain), |(_, codec)| *codec)
     }
 
     /// A reader of what `input` contains.
@@ -83,6 +117,15 @@ fn is_header(first: &[u8]) -> bool {
 
 /// Looks at the first bytes. A plain seekable input stays seekable, a compressed one becomes a pipe out of its decoder.
 pub fn open(input: Input) -> io::Result<(Codec, Input)> {
+    let (codec, input) = detect(input)?;
+    if codec == Codec::Plain {
+        return Ok((codec, input));
+    }
+    Ok((codec, Input::Pipe(codec.decoder(input.into_reader())?)))
+}
+
+/// Looks at the first bytes, and gives the input back as it was.
+pub fn detect(input: Input) -> io::Result<(Codec, Input)> {
     let mut first = vec![0; BLOCK_BYTES];
     let input = match input {
         Input::Seekable(source) => {
@@ -103,10 +146,8 @@ pub fn open(input: Input) -> io::Result<(Codec, Input)> {
         }
     };
     let codec = Codec::detect(&first);
-    if codec != Codec::Plain {
-        return Ok((codec, Input::Pipe(codec.decoder(input.into_reader())?)));
-    }
-    if let Some((_, name)) = REFUSED.iter().find(|(magic, _)| first.starts_with(magic))
+    if codec == Codec::Plain
+        && let Some((_, name)) = REFUSED.iter().find(|(magic, _)| first.starts_with(magic))
         && !is_header(&first)
     {
         let reason = format!("the archive is compressed with {name}, which is not supported");
@@ -116,7 +157,7 @@ pub fn open(input: Input) -> io::Result<(Codec, Input)> {
 }
 
 /// The length of the skippable frame (of zstd and lz4) that these bytes begin.
-fn skippable(first: &[u8]) -> Option<u64> {
+pub(super) fn skippable(first: &[u8]) -> Option<u64> {
     let [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d, ..] = *first else { return None };
     Some(u64::from(u32::from_le_bytes([a, b, c, d])))
 }

@@ -9,14 +9,17 @@ pub mod codec;
 mod header;
 pub mod input;
 pub mod member;
+pub mod pack;
 mod pax;
 mod sparse;
+pub mod split;
 pub mod stream;
 #[cfg(test)]
 mod tests;
 pub mod write;
 
-pub use codec::{Codec, open};
+pub use codec::{Codec, detect, open};
 pub use input::{Input, ReadAt};
 pub use member::{ArchiveError, Member, MemberKind, Segment};
+pub use pack::{FinishWrite, Pack, Packing, Wrap};
 pub use stream::{Archive, Options};

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::Arc;
 
 use crate::archive::{Codec, Input, ReadAt};
@@ -17,10 +18,12 @@ use crate::mounts::{LocalMount, ShadowMount};
 use crate::storage::{self, Lowered, Mount, Tap, Tapped, Throttle, Volume};
 
 use super::console::reason;
+use super::filter::Filter;
 use super::location::Location;
 use super::meter::{Meter, Meters, Role};
 use super::readahead::ReadAhead;
 use super::spread::{Spread, Spreader};
+use super::unpack;
 
 /// What statfs(2) says of a kernel's NFS mount.
 const NFS_SUPER_MAGIC: rustix::fs::FsWord = 0x6969;
@@ -285,15 +288,26 @@ pub fn archive(name: &ArchiveName, stop: &Stop) -> Result<OpenedArchive, String>
             }
         }
     };
-    let (codec, input) = crate::archive::open(raw).map_err(|e| failed("read", &e))?;
+    let (codec, input) = crate::archive::detect(raw).map_err(|e| failed("read", &e))?;
     let bytes = len.filter(|_| codec == Codec::Plain);
-    let input = match input {
-        Input::Pipe(decoder) if codec != Codec::Plain => {
-            Input::Pipe(Box::new(ahead(decoder, stop).map_err(|e| failed("read", &e))?))
-        }
-        other => other,
+    if codec == Codec::Plain {
+        return Ok(OpenedArchive { codec, input, bytes });
+    }
+    let unpacked =
+        unpack::reader(codec, input.into_reader(), unpack::workers(), stop).map_err(|e| failed("read", &e))?;
+    Ok(OpenedArchive { codec, input: Input::Pipe(unpacked), bytes })
+}
+
+/// Opens an archive that `program` unpacks. An error is `NAME: CALL: reason`.
+pub fn archive_through(name: &ArchiveName, program: &Filter, stop: &Stop) -> Result<OpenedArchive, String> {
+    let failed = |call: &str, error: &io::Error| format!("{name}: Cannot {call}: {}", reason(error));
+    let from = match name {
+        ArchiveName::Stdin => Stdio::inherit(),
+        ArchiveName::Path(path) => File::open(path).map_err(|e| failed("open", &e))?.into(),
     };
-    Ok(OpenedArchive { codec, input, bytes })
+    let reader = program.reader(from).and_then(|reader| ahead(Box::new(reader), stop));
+    let input = Input::Pipe(Box::new(reader.map_err(|e| failed("read", &e))?));
+    Ok(OpenedArchive { codec: Codec::Plain, input, bytes: None })
 }
 
 fn ahead(source: Box<dyn io::Read + Send>, stop: &Stop) -> io::Result<ReadAhead> {

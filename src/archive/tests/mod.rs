@@ -4,6 +4,7 @@
 mod codecs;
 mod formats;
 mod hostile;
+mod packing;
 mod reading;
 mod sparse;
 mod writing;

@@ -22,6 +22,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::archive::Pack;
 use crate::archive::write::{self, Format};
 use crate::base::{Failure, Name, Time};
 use crate::crew::{Crew, Scope};
@@ -176,14 +177,6 @@ pub trait Follow: Send + Sync {
     /// What the link of this path (that of its member, as the operand's name begins it) leads to: the volume and the way below its
     /// root. The error is a reason.
     fn follow(&self, path: &[u8]) -> Result<(Arc<Volume>, Vec<Name>), String>;
-}
-
-/// Packs a piece of the archive so that packed pieces, one after the other, are a compressed archive: a gzip member, a zstd frame.
-pub trait Pack: Sync {
-    /// The packed piece; from any lane.
-    fn pack(&self, piece: &[u8]) -> std::io::Result<Vec<u8>>;
-    /// Bytes of a piece that make good use of the codec.
-    fn piece_bytes(&self) -> usize;
 }
 
 /// Where the archive goes.
