@@ -11,9 +11,9 @@ pub mod member;
 mod pax;
 mod sparse;
 pub mod stream;
-pub mod write;
 #[cfg(test)]
 mod tests;
+pub mod write;
 
 pub use codec::{Codec, open};
 pub use input::{Input, ReadAt};

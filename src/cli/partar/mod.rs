@@ -1,10 +1,14 @@
-//! `partar`: GNU tar's command line over parallel extraction.
+//! `partar`: GNU tar's command line over parallel work on archives.
 
+pub mod creation;
+mod dates;
+pub mod flags;
 pub mod high;
 pub mod low;
 mod refused;
 mod run;
 mod summary;
+pub mod words;
 
 use std::ffi::OsString;
 
