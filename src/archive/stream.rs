@@ -54,6 +54,8 @@ pub struct Archive {
     /// Bytes behind them that nobody reads: padding, data that has no use.
     slack: u64,
     progress: Progress,
+    /// Where a member would have followed.
+    members_end: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -97,6 +99,7 @@ impl Archive {
             left: 0,
             slack: 0,
             progress: Progress::Fresh,
+            members_end: 0,
         }
     }
 
@@ -161,6 +164,11 @@ impl Archive {
     /// Where in the uncompressed archive the current member begins, its extended headers included; bytes.
     pub fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// Where the end mark begins, or the archive ends without one, after `next` has said that no member follows; bytes.
+    pub fn members_end(&self) -> u64 {
+        self.members_end
     }
 
     /// How many bytes of the uncompressed archive have been passed.
@@ -253,6 +261,8 @@ impl Archive {
     /// The next block that is not part of an end mark, and its offset; `None` at the archive's end.
     fn header_block(&mut self, extensions: &Extensions) -> Result<Option<(u64, Block)>, ArchiveError> {
         let mut zeros = 0;
+        // An extended header without a member is no part of what is there.
+        self.members_end = if extensions.is_empty() { self.window.position() } else { self.offset };
         loop {
             let at = self.window.position();
             let mut block = [0; BLOCK_BYTES];

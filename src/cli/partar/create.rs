@@ -92,7 +92,7 @@ fn run_all(
     let mut opener = Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread);
     spread(&mut opener, high, creation)?;
     let (crew_shape, mut options) = (Shape::SERIAL, creation.options.clone());
-    let had = if how == How::Create { Had::default() } else { had(&high.archive, how == How::Update)? };
+    let had = if how == How::Create { Had::default() } else { had(&high.archive, &mut opener, how == How::Update)? };
     let at = had.end;
     options.update = (how == How::Update).then(|| Arc::new(had) as Arc<dyn Archived>);
     if let Some(text) = &creation.label {
@@ -250,7 +250,7 @@ fn plain(path: &[u8]) -> &[u8] {
 }
 
 /// Reads an archive to where its members end. One that is not there is empty.
-fn had(name: &ArchiveName, keep_times: bool) -> Result<Had, String> {
+fn had(name: &ArchiveName, opener: &mut Opener, keep_times: bool) -> Result<Had, String> {
     let mut had = Had::default();
     if let ArchiveName::Path(path) = name {
         match std::fs::metadata(path) {
@@ -260,7 +260,7 @@ fn had(name: &ArchiveName, keep_times: bool) -> Result<Had, String> {
             _ => {}
         }
     }
-    let opened = open::archive(name, &Stop::default())?;
+    let opened = open::archive(name, opener, &Stop::default())?;
     if opened.codec != Codec::Plain {
         return Err(format!("{name}: Cannot update compressed archives"));
     }

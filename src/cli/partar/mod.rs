@@ -1,10 +1,16 @@
-//! `partar`: GNU tar's command line over parallel extraction.
+//! `partar`: GNU tar's command line over parallel work on archives.
 
+pub mod create;
+mod creation;
+mod dates;
+pub mod flags;
 pub mod high;
 pub mod low;
+mod output;
 mod refused;
 mod run;
 mod summary;
+pub mod words;
 
 use std::ffi::OsString;
 

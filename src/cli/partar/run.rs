@@ -10,14 +10,16 @@ use crate::archive::{self, Archive, Codec};
 use crate::cli::Exit;
 use crate::cli::bound::Flow;
 use crate::cli::console::{Console, Quoted};
+use crate::cli::location::Location;
 use crate::cli::open::{self, Opener};
 use crate::cli::owners::HostOwners;
 use crate::cli::session::{Ended, Session};
 use crate::jobs::Live;
-use crate::jobs::extract::{Summary, extract};
+use crate::jobs::extract::{Options, Summary, extract};
 use crate::storage::Mount;
 
-use super::high::High;
+use super::create::{self, How};
+use super::high::{High, Mode};
 use super::summary;
 
 /// What was extracted.
@@ -43,14 +45,20 @@ struct Job {
 
 /// Runs `high`; the report is written however it ends.
 pub fn run(high: &High, console: &Arc<Console>) -> Exit {
+    let (options, destination) = match &high.mode {
+        Mode::Extract { options, destination } => (options.as_ref(), destination),
+        Mode::Create(creation) => return create::run(high, creation, How::Create, console),
+        Mode::Append(creation) => return create::run(high, creation, How::Append, console),
+        Mode::Update(creation) => return create::run(high, creation, How::Update, console),
+    };
     let mut session = Session::new("partar", "members", console, &high.manner);
     let mut job = Job {
         archive: high.archive.to_string(),
         codec: None,
-        destination: high.destination.to_string(),
+        destination: destination.to_string(),
         extracted: Extracted::default(),
     };
-    let exit = extract_all(high, &mut session, &mut job).unwrap_or_else(|fatal| {
+    let exit = extract_all(high, options, destination, &mut session, &mut job).unwrap_or_else(|fatal| {
         console.flush();
         console.message(&fatal);
         console.message("Error is not recoverable: exiting now");
@@ -61,14 +69,20 @@ pub fn run(high: &High, console: &Arc<Console>) -> Exit {
 }
 
 /// An error ends the run before its first member.
-fn extract_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exit, String> {
+fn extract_all(
+    high: &High,
+    options: &Options,
+    destination: &Location,
+    session: &mut Session<'_>,
+    job: &mut Job,
+) -> Result<Exit, String> {
     let console = session.console.clone();
     let mut opener = Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread);
-    opener.spread(high.destination.dir().map(|path| (path, None)))?;
-    let volume = opener.volume(&high.destination, None)?;
+    opener.spread(destination.dir().map(|path| (path, None)))?;
+    let volume = opener.volume(destination, None)?;
     session.tell_mounts(opener.spreader());
     let (crew, caught) = session.crew(volume.limits().shape)?;
-    let opened = open::archive(&high.archive, crew.stop())?;
+    let opened = open::archive(&high.archive, &mut opener, crew.stop())?;
     job.codec = Some(format!("{:?}", opened.codec).to_lowercase());
     note_codec(high, &console, opened.codec);
     session.tell_setup(&format!("{}: {:?}", high.archive, opened.codec), &crew);
@@ -82,7 +96,7 @@ fn extract_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<
     };
     let start = Instant::now();
     let done = session.with_progress(&live, &crew, || {
-        extract(&volume, &mut archive, &high.options, &HostOwners::default(), &crew, &live, &list)
+        extract(&volume, &mut archive, options, &HostOwners::default(), &crew, &live, &list)
     });
     let elapsed = start.elapsed();
     job.extracted = extracted(&done);
