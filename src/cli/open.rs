@@ -377,7 +377,9 @@ pub fn archive_through(name: &ArchiveName, program: &Filter, stop: &Stop) -> Res
     let from = match name {
         ArchiveName::Stdin => Stdio::inherit(),
         ArchiveName::Path(path) => File::open(path).map_err(|e| failed("open", &e))?.into(),
-        ArchiveName::Nfs(..) => return Err(format!("{name}: -I does not read through nfs://; give the archive through a pipe")),
+        ArchiveName::Nfs(..) => {
+            return Err(format!("{name}: -I does not read through nfs://; give the archive through a pipe"));
+        }
     };
     let reader = program.reader(from).and_then(|reader| ahead(Box::new(reader), stop));
     let input = Input::Pipe(Box::new(reader.map_err(|e| failed("read", &e))?));

@@ -230,7 +230,9 @@ impl Tap for Resize {
 
 #[test]
 fn a_file_that_changes_while_it_is_read_is_padded_or_cut_and_told() {
-    for (to, said) in [(20_000, "File shrank by 30000 bytes; padding with zeros"), (90_000, "file changed as we read it")] {
+    for (to, said) in
+        [(20_000, "File shrank by 30000 bytes; padding with zeros"), (90_000, "file changed as we read it")]
+    {
         let mount = MemoryMount::new();
         mount.file(&mount.root(), "before", b"1");
         put(&mount, &mount.file(&mount.root(), "changing", b""), 0, &[5; 50_000]);
@@ -286,7 +288,10 @@ fn names_patterns_and_overrides() {
         ..Options::default()
     };
     let made = one(&options, vec![named(&volume, "/a/"), named(&volume, "b/deep/link")]).clean();
-    assert_eq!(made.summary.warnings, ["Removing leading `/' from member names", "Removing leading `/' from hard link targets"]);
+    assert_eq!(
+        made.summary.warnings,
+        ["Removing leading `/' from member names", "Removing leading `/' from hard link targets"]
+    );
     let mut is = paths(&made.archive);
     is.sort();
     assert_eq!(is, ["a/", "a/another name", "a/deep/", "a/deep/big", "a/deep/link", "b/deep/link"]);

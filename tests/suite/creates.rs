@@ -53,7 +53,14 @@ pub fn shared(views: Vec<Arc<dyn Mount>>) -> Arc<Volume> {
 
 /// The operand that is the volume's root, called `.`.
 pub fn whole(volume: &Arc<Volume>) -> Vec<Operand> {
-    vec![Operand { volume: volume.clone(), way: Vec::new(), name: b".".to_vec(), fs_root: false, recursive: true, follow: None }]
+    vec![Operand {
+        volume: volume.clone(),
+        way: Vec::new(),
+        name: b".".to_vec(),
+        fs_root: false,
+        recursive: true,
+        follow: None,
+    }]
 }
 
 /// The operand of one name in the root.

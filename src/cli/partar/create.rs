@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde::Serialize;
 
@@ -24,7 +23,7 @@ use crate::cli::places::{self, Places};
 use crate::cli::session::{Ended, Session};
 use crate::crew::Stop;
 use crate::jobs::Live;
-use crate::jobs::create::{Archived, Operand, Options, Output, Summary, create};
+use crate::jobs::create::{Archived, Operand, Output, Summary, create};
 use crate::storage::{Mount, Shape};
 
 use super::creation::{Creation, Packed};
@@ -106,10 +105,11 @@ fn run_all(
     let places = Places::new(opener);
     let mut operands = Operands::new(&places, creation);
     // Lanes for the side that is farther away; the first operand tells how far its side is.
-    let shape = operands.look().into_iter().chain(sink.shape()).fold(crew_shape, |a, b| Shape {
-        lanes: a.lanes.max(b.lanes),
-        window: a.window.max(b.window),
-    });
+    let shape = operands
+        .look()
+        .into_iter()
+        .chain(sink.shape())
+        .fold(crew_shape, |a, b| Shape { lanes: a.lanes.max(b.lanes), window: a.window.max(b.window) });
     session.tell_mounts(places.opener().spreader());
     let (crew, caught) = session.crew(shape)?;
     let (packing, codec) = packed(creation, &high.archive, crew.stop())?;
@@ -125,9 +125,8 @@ fn run_all(
     let names = HostOwners::default();
     let start = Instant::now();
     let mut job_with = |output: Output<'_>, pack: Option<&dyn Pack>| {
-        session.with_progress(&live, &crew, || {
-            create(&mut operands, output, pack, &options, &names, &crew, &live, &tell)
-        })
+        session
+            .with_progress(&live, &crew, || create(&mut operands, output, pack, &options, &names, &crew, &live, &tell))
     };
     let (mut done, gone) = match packing {
         Packing::Plain => (job_with(sink.output(at), None), sink.gone()),

@@ -29,9 +29,10 @@ impl Sink {
     pub fn create(name: &ArchiveName, opener: &mut Opener, mode: u32) -> Result<Sink, String> {
         let path = match name {
             ArchiveName::Stdin => {
-                let id = File::from(rustix::io::dup(io::stdout()).map_err(|error| {
-                    format!("-: Cannot open: {}", reason(&error.into()))
-                })?);
+                let id = File::from(
+                    rustix::io::dup(io::stdout())
+                        .map_err(|error| format!("-: Cannot open: {}", reason(&error.into())))?,
+                );
                 let meta = id.metadata().ok().filter(fs::Metadata::is_file);
                 return Ok(Sink::Stream(Box::new(id), meta.map(|meta| (meta.dev(), meta.ino()))));
             }

@@ -101,9 +101,10 @@ impl<'a> Ctx<'a> {
         if attr.kind == Kind::Dir {
             return true;
         }
-        let newer = self.options.newer.is_none_or(|newer| {
-            attr.mtime >= newer.than || (newer.or_changed && attr.ctime >= newer.than)
-        });
+        let newer = self
+            .options
+            .newer
+            .is_none_or(|newer| attr.mtime >= newer.than || (newer.or_changed && attr.ctime >= newer.than));
         newer && !self.is_archived(path, attr)
     }
 

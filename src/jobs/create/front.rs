@@ -65,14 +65,8 @@ pub(super) struct Front<L, E> {
 
 impl<L, E> Front<L, E> {
     pub fn new(ahead_max: usize) -> Front<L, E> {
-        let state = State {
-            slots: BTreeMap::new(),
-            due: BTreeSet::new(),
-            entries: 0,
-            under_way: 0,
-            roots: 0,
-            broken: false,
-        };
+        let state =
+            State { slots: BTreeMap::new(), due: BTreeSet::new(), entries: 0, under_way: 0, roots: 0, broken: false };
         Front { state: Mutex::new(state), changed: Condvar::new(), ahead_max }
     }
 

@@ -29,9 +29,15 @@ impl<G: FnMut(Piece) -> bool> Layout<G> {
     /// `packed`: pieces are as large as can be, for the codec's sake.
     pub fn new(piece_bytes: usize, packed: bool, give: G) -> Layout<G> {
         let members_max = if packed { usize::MAX } else { MEMBERS_MAX };
-        Layout { piece: Piece::default(), next: 0, piece_bytes: piece_bytes.max(4096), members_max, maker: Maker::new(), give }
+        Layout {
+            piece: Piece::default(),
+            next: 0,
+            piece_bytes: piece_bytes.max(4096),
+            members_max,
+            maker: Maker::new(),
+            give,
+        }
     }
-
 
     /// Adds blocks that are no member's.
     pub fn label(&mut self, head: Vec<u8>) {

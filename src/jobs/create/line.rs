@@ -128,7 +128,12 @@ impl<'a> Line<'a> {
     }
 
     /// Writes pieces as long as the next one is there. Others leave theirs meanwhile.
-    fn stream<'s>(&'s self, ctx: &Ctx<'_>, mut state: MutexGuard<'s, State>, writer: &Mutex<&'a mut (dyn Write + Send)>) {
+    fn stream<'s>(
+        &'s self,
+        ctx: &Ctx<'_>,
+        mut state: MutexGuard<'s, State>,
+        writer: &Mutex<&'a mut (dyn Write + Send)>,
+    ) {
         let mut writer = writer.lock().expect("nothing panics while it writes");
         while let Some(piece) = self.next(ctx, &mut state) {
             state.at += piece.bytes.len() as u64;

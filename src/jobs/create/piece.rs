@@ -169,7 +169,12 @@ fn read_all(ctx: &Ctx<'_>, parts: &[Part], mut wanted: Vec<Wanted>, buffer: &mut
         let mut calls: Vec<Call<'_>> = some
             .iter()
             .map(|(w, data)| {
-                Call::read(&data.node, w.offset, u32::try_from(w.len).unwrap_or(u32::MAX), spare.pop().unwrap_or_default())
+                Call::read(
+                    &data.node,
+                    w.offset,
+                    u32::try_from(w.len).unwrap_or(u32::MAX),
+                    spare.pop().unwrap_or_default(),
+                )
             })
             .collect();
         if ctx.crew.stop().is_set() {
