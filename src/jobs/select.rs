@@ -118,6 +118,22 @@ fn globs(patterns: &[String], anywhere: bool) -> Result<GlobSet, BadPattern> {
     set.build().map_err(|e| BadPattern { pattern: patterns.join(" "), reason: e.to_string() })
 }
 
+/// The patterns as globs that match a whole text, which is no path.
+pub(super) fn whole(patterns: &[String]) -> Result<GlobSet, BadPattern> {
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        forms(pattern, false, false)?.into_iter().for_each(|glob| {
+            set.add(glob);
+        });
+    }
+    set.build().map_err(|e| BadPattern { pattern: patterns.join(" "), reason: e.to_string() })
+}
+
+/// Bytes as globs match them.
+pub(super) fn as_path(text: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(text))
+}
+
 /// A pattern's globs: at the start, with `anywhere` after any slash, and with `below` for what is below a match.
 fn forms(pattern: &str, anywhere: bool, below: bool) -> Result<Vec<Glob>, BadPattern> {
     let bad = |e: globset::Error| BadPattern { pattern: pattern.into(), reason: e.kind().to_string() };
