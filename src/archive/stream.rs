@@ -227,7 +227,8 @@ impl Archive {
                         // What is one file's: a copy of it for each member could be of any size.
                         self.globals.sparse = Default::default();
                         self.globals.attributes = Default::default();
-                        extensions.bad = extensions.bad.or(applied.err());
+                        let continued = self.globals.continued.take().map(|name| continued(&name));
+                        extensions.bad = extensions.bad.or(applied.err()).or(continued);
                     }
                 }
                 b'V' => {
@@ -365,7 +366,7 @@ impl Archive {
             self.slack = padded(data) - self.left;
         }
         if fields.typeflag == b'M' {
-            bad.get_or_insert("file is continued from another volume, which is not supported".into());
+            bad.get_or_insert_with(|| continued(&name));
         }
         let (size, segments) = if has_data && bad.is_none() {
             self.shape(block, fields.typeflag, &mut over, &mut bad)?
@@ -482,6 +483,11 @@ impl Archive {
         }
         Ok(Err("sparse map without end".into()))
     }
+}
+
+/// Why a later part of a file cannot be given.
+fn continued(name: &[u8]) -> String {
+    format!("'{}' is continued from another volume, which is not supported", Shown(name))
 }
 
 /// Bytes up to the end of the last block.

@@ -22,7 +22,7 @@ fn archive(member: &Member, format: Format) -> Result<Vec<u8>, Unfit> {
     assert_eq!(bytes.len() % 512, 0);
     bytes.extend(entry("behind", b'0', b"1"));
     let end = write::end(bytes.len() as u64, write::RECORD_BYTES);
-    assert!(end.len() >= 1024 && (bytes.len() + end.len()) % 10240 == 0);
+    assert!(end.len() >= 1024 && (bytes.len() + end.len()).is_multiple_of(10240));
     Ok([bytes, end].concat())
 }
 

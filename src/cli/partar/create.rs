@@ -182,7 +182,8 @@ fn spread(opener: &mut Opener, high: &High, creation: &Creation) -> Result<(), S
     }
     for named in Names::new(&creation.named_words()).flatten() {
         let Ok(Location::Dir(base)) = Location::parse(&named.dir) else { continue };
-        let top = places::top_of(&base, &named.name, creation.dereference);
+        let base = if base.as_os_str().is_empty() { Path::new(".") } else { &base };
+        let top = places::top_of(base, &named.name, creation.dereference);
         dirs.extend(top.map(|top| (top, Some(Role::Source))));
     }
     opener.spread(dirs.iter().map(|(path, role)| (path.as_path(), *role)))
