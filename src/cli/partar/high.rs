@@ -3,18 +3,21 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
-use crate::archive::Codec;
+use crate::archive::{self, Codec};
+use crate::base::Time;
 use crate::cli::host::Unclear::{self, Fatal, Usage};
 use crate::cli::host::{Host, Manner};
 use crate::cli::location::Location;
 use crate::cli::open::ArchiveName;
+use crate::jobs::compare;
 use crate::jobs::extract::{Existing, Options, Owner};
 use crate::jobs::select::Selection;
 use crate::jobs::transform::Transform;
 
 use super::creation::Creation;
+use super::dates::date;
 use super::low::Low;
-use super::words;
+use super::{list, to_stdout, words};
 
 /// setuid, setgid and sticky: without -p, GNU tar does not restore them.
 const SPECIAL_BITS: u32 = 0o7000;
@@ -44,6 +47,17 @@ pub enum Mode {
         /// Where.
         destination: Location,
     },
+    /// `-xO`.
+    ToStdout(to_stdout::Options),
+    /// `-t`.
+    List(list::Options),
+    /// `-d`.
+    Compare {
+        /// What to compare.
+        options: compare::Options,
+        /// With what is here.
+        directory: Location,
+    },
     /// `-c`.
     Create(Box<Creation>),
     /// `-r`.
@@ -68,7 +82,7 @@ const ABOUT: [(&str, &str); 35] = [
     ("resume", "x"),
     ("one_top_level", "x"),
     ("to_stdout", "x"),
-    ("strip_components", "x"),
+    ("strip_components", "xd"),
     ("transform", "xcru"),
     ("ignore_zeros", "xtdru"),
     ("owner", "cru"),
@@ -110,8 +124,26 @@ impl High {
             'c' => Mode::Create(Box::new(Creation::new(&low, host, &archive, false)?)),
             'r' => Mode::Append(Box::new(Creation::new(&low, host, &archive, true)?)),
             'u' => Mode::Update(Box::new(Creation::new(&low, host, &archive, true)?)),
-            't' => return Err(Usage("-t is not in this version".into())),
-            'd' => return Err(Usage("-d is not in this version".into())),
+            't' => Mode::List(list::Options {
+                select: selection(&low, &archive)?,
+                newer: newer(&low)?,
+                long: low.output.verbose > 0,
+                numeric: low.attributes.numeric_owner,
+                full_time: low.output.full_time,
+                utc: low.output.utc,
+            }),
+            'd' => Mode::Compare {
+                options: compare::Options {
+                    select: selection(&low, &archive)?,
+                    newer: newer(&low)?,
+                    strip_components: low.choice.strip_components.unwrap_or(0),
+                    numeric: low.attributes.numeric_owner,
+                },
+                directory: destination(&low.directory)?,
+            },
+            _ if low.output.to_stdout => {
+                Mode::ToStdout(to_stdout::Options { select: selection(&low, &archive)?, newer: newer(&low)? })
+            }
             _ => {
                 let destination = destination(&low.directory)?;
                 let is_root = destination.uid(host.uid) == 0;
@@ -128,6 +160,23 @@ impl High {
             manner,
             archive,
         })
+    }
+}
+
+impl High {
+    /// How its archive is read.
+    pub fn reading(&self) -> archive::Options {
+        archive::Options { ignore_zeros: self.ignore_zeros }
+    }
+}
+
+/// The threshold of members that are read: GNU tar compares their time of modification in both spellings.
+fn newer(low: &Low) -> Result<Option<Time>, Unclear> {
+    match (&low.choice.newer, &low.choice.newer_mtime) {
+        (Some(_), Some(_)) => Err(Usage("More than one threshold date".into())),
+        (Some(text), None) => date("--newer", text).map(Some),
+        (None, Some(text)) => date("--newer-mtime", text).map(Some),
+        (None, None) => Ok(None),
     }
 }
 

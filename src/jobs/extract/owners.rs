@@ -13,7 +13,7 @@ const NAMES_MAX: usize = 4096;
 const NAME_BYTES_MAX: usize = 256;
 
 /// The users and groups of members.
-pub(super) struct Ids<'a> {
+pub(in crate::jobs) struct Ids<'a> {
     owner: Owner,
     owners: &'a dyn Owners,
     uids: HashMap<Vec<u8>, Option<u32>>,
