@@ -116,7 +116,7 @@ impl<'a> Ctx<'a> {
             port: Port::new(volume, crew.shape().window),
             write_max,
             counts: Counts::default(),
-            apart: volume.limits().dirs_locked.then(Mutex::default),
+            apart: volume.limits().dirs_locked.then(|| Mutex::new(Places::shared(volume.mounts().len()))),
             places: Mutex::default(),
             sequencer: Sequencer::default(),
             front: Mutex::default(),
