@@ -133,13 +133,18 @@ impl Opener {
         };
         if let Some(ways) = ways {
             let alias = self.spreader.alias();
+            let mut first: Option<Arc<LocalMount>> = None;
             let mounts = ways.into_iter().map(|way| {
                 let Way { dir, mount } = way;
                 let label = mount.point.display().to_string();
                 let key = format!("device {}", mount.device);
-                let opened = LocalMount::of_dir(dir, &mount.point, alias.clone()).map_err(failed)?;
+                let opened = match &first {
+                    None => LocalMount::of_dir(dir, &mount.point, alias.clone()),
+                    Some(first) => first.beside(dir, &mount.point),
+                };
                 let target = mount.server.clone();
-                let opened = Arc::new(opened);
+                let opened = Arc::new(opened.map_err(failed)?);
+                first.get_or_insert_with(|| opened.clone());
                 self.meters.kernel.count(&mount, &opened);
                 let meter = Meter { label, ledger: Arc::default(), nfs: Vec::new(), is_nfs: true, role, key, target };
                 Ok((opened as Arc<dyn Mount>, meter))
