@@ -22,6 +22,7 @@ mod copy_regressions;
 mod copy_trees;
 mod edits;
 mod extract;
+mod extract_attributes;
 mod faults;
 mod golden;
 mod hostile;
