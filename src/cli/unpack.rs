@@ -138,6 +138,9 @@ impl Unpacked {
 
 impl Read for Unpacked {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if buf.is_empty() {
+            return Ok(0);
+        }
         while self.taken == self.chunk.len() {
             // Whatever fails is left behind as the end.
             match std::mem::replace(&mut self.current, Current::Ended) {
