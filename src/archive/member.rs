@@ -8,9 +8,10 @@ use crate::base::Time;
 use crate::base::name::Shown;
 
 /// What kind of file a member makes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // POSIX's kinds
 pub enum MemberKind {
+    #[default]
     File,
     HardLink,
     Symlink,
@@ -22,7 +23,7 @@ pub enum MemberKind {
 
 /// One member of an archive. Names are bytes as the archive has them: unchecked, possibly absolute, with `..`, or with
 /// a directory's trailing slash.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Member {
     /// Where the member is to be put.
     pub path: Vec<u8>,
@@ -51,6 +52,12 @@ pub struct Member {
     /// For a sparse file where the stored data belongs: in file order, apart, none empty, within `size`, their lengths
     /// summing to `stored`. All else is holes.
     pub segments: Option<Vec<Segment>>,
+    /// Extended attributes, each once: names as the file system spells them (`user.x`, `security.selinux`), and values.
+    pub xattrs: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The access ACL as text (`user::rwx`, ... on lines, or parted by commas), where the archive has one.
+    pub acl_access: Option<Vec<u8>>,
+    /// A directory's default ACL as text.
+    pub acl_default: Option<Vec<u8>>,
 }
 
 /// A run of data in a sparse file.

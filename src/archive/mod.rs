@@ -1,9 +1,10 @@
-//! Reading tar archives: a sequence of members from a seekable or piped, plain or compressed input.
+//! Reading tar archives: a sequence of members from a seekable or piped, plain or compressed input. Writing them, but for
+//! their data: `write`.
 //!
 //! Promises: any bytes may come in; none panics, hangs, or makes it allocate more than the limits named `..._max` in
-//! the files below. Opens no file and starts no thread. Leaves out: writing archives, multi-volume archives, extended
-//! attributes and ACLs (their records are skipped).
+//! the files below. Opens no file and starts no thread. Leaves out: multi-volume archives.
 
+mod attributes;
 pub mod codec;
 mod header;
 pub mod input;

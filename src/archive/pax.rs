@@ -1,9 +1,10 @@
 //! Pax records (POSIX, pax Extended Header): what they override in the header after them.
 //!
 //! Records are cut by their length, not at newlines as the `tar` crate's `PaxExtensions` does, so a name may contain
-//! one. Leaves out every key that does not change how a member is read or made (atime, ctime, comments, extended
-//! attributes, ACLs): they are skipped.
+//! one. Leaves out every key that does not change how a member is read or made (atime, ctime, comments): they are
+//! skipped.
 
+use super::attributes::Attributes;
 use super::header::{NOBODY, text};
 use super::member::Segment;
 use super::sparse;
@@ -21,7 +22,11 @@ pub(super) struct Overrides {
     pub uid: Option<u32>,
     pub gid: Option<u32>,
     pub mtime: Option<Time>,
+    pub dev: (Option<u32>, Option<u32>),
     pub sparse: SparseRecords,
+    pub attributes: Attributes,
+    /// GNU tar's mark, in a global header, of a file that began on another volume: the file's name.
+    pub continued: Option<Vec<u8>>,
 }
 
 /// The GNU.sparse records, formats 0.0, 0.1 and 1.0.
@@ -70,6 +75,9 @@ impl Overrides {
                 self.mtime = time(value);
                 bad = self.mtime.is_none() && !value.is_empty();
             }
+            b"SCHILY.devmajor" => (self.dev.0, bad) = owner(value),
+            b"SCHILY.devminor" => (self.dev.1, bad) = owner(value),
+            b"GNU.volume.filename" => self.continued = bytes(),
             b"hdrcharset" => bad = !matches!(value, b"" | b"BINARY" | b"ISO-IR 10646 2000 UTF-8"),
             _ => {
                 if let Some(key) = key.strip_prefix(b"GNU.sparse.")
@@ -77,6 +85,7 @@ impl Overrides {
                 {
                     self.sparse.bad.get_or_insert_with(malformed);
                 }
+                bad = self.attributes.set(key, value) == Some(false);
             }
         }
         if bad {

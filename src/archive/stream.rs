@@ -21,9 +21,9 @@ use super::sparse::{self, NewMap, OldMap};
 use crate::base::name::{Shown, cut};
 
 /// Bytes of a GNU long name; Linux paths end at 4096.
-const LONG_NAME_BYTES_MAX: u64 = 1 << 20;
+pub(super) const LONG_NAME_BYTES_MAX: u64 = 1 << 20;
 /// Bytes of the records of one pax header: extended attributes, or a sparse map of format 0.1 with about 500,000 segments.
-const PAX_BYTES_MAX: u64 = 16 << 20;
+pub(super) const PAX_BYTES_MAX: u64 = 16 << 20;
 /// Warnings kept until they are taken.
 const WARNINGS_MAX: usize = 1000;
 /// Bytes kept of a warning: names and records in it can be of 16 MiB.
@@ -54,6 +54,8 @@ pub struct Archive {
     /// Bytes behind them that nobody reads: padding, data that has no use.
     slack: u64,
     progress: Progress,
+    /// Where a member would have followed.
+    members_end: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -97,6 +99,7 @@ impl Archive {
             left: 0,
             slack: 0,
             progress: Progress::Fresh,
+            members_end: 0,
         }
     }
 
@@ -163,6 +166,11 @@ impl Archive {
         self.offset
     }
 
+    /// Where the end mark begins, or the archive ends without one, after `next` has said that no member follows; bytes.
+    pub fn members_end(&self) -> u64 {
+        self.members_end
+    }
+
     /// How many bytes of the uncompressed archive have been passed.
     pub fn position(&self) -> u64 {
         self.window.position()
@@ -216,8 +224,11 @@ impl Archive {
                 b'g' => {
                     if let Some(records) = self.pax(&fields, &mut extensions.bad)? {
                         let applied = self.globals.apply(&records, &mut self.warnings);
+                        // What is one file's: a copy of it for each member could be of any size.
                         self.globals.sparse = Default::default();
-                        extensions.bad = extensions.bad.or(applied.err());
+                        self.globals.attributes = Default::default();
+                        let continued = self.globals.continued.take().map(|name| continued(&name));
+                        extensions.bad = extensions.bad.or(applied.err()).or(continued);
                     }
                 }
                 b'V' => {
@@ -251,6 +262,8 @@ impl Archive {
     /// The next block that is not part of an end mark, and its offset; `None` at the archive's end.
     fn header_block(&mut self, extensions: &Extensions) -> Result<Option<(u64, Block)>, ArchiveError> {
         let mut zeros = 0;
+        // An extended header without a member is no part of what is there.
+        self.members_end = if extensions.is_empty() { self.window.position() } else { self.offset };
         loop {
             let at = self.window.position();
             let mut block = [0; BLOCK_BYTES];
@@ -353,7 +366,7 @@ impl Archive {
             self.slack = padded(data) - self.left;
         }
         if fields.typeflag == b'M' {
-            bad.get_or_insert("file is continued from another volume, which is not supported".into());
+            bad.get_or_insert_with(|| continued(&name));
         }
         let (size, segments) = if has_data && bad.is_none() {
             self.shape(block, fields.typeflag, &mut over, &mut bad)?
@@ -364,6 +377,7 @@ impl Archive {
             self.slack += mem::take(&mut self.left);
             return Err(ArchiveError::BadMember { offset: self.offset, member: name, reason });
         }
+        let is_device = matches!(kind, MemberKind::Char | MemberKind::Block);
         let links = matches!(kind, MemberKind::HardLink | MemberKind::Symlink);
         Ok(Member {
             path: name,
@@ -377,8 +391,15 @@ impl Archive {
             gname: over.gname.unwrap_or(fields.gname),
             mtime: over.mtime.unwrap_or(fields.mtime),
             link: if links { over.link.or(extensions.link).unwrap_or(fields.link) } else { Vec::new() },
-            dev: fields.dev,
+            dev: if is_device {
+                (over.dev.0.unwrap_or(fields.dev.0), over.dev.1.unwrap_or(fields.dev.1))
+            } else {
+                (0, 0)
+            },
             segments,
+            acl_access: over.attributes.acl_access.take(),
+            acl_default: over.attributes.acl_default.take(),
+            xattrs: over.attributes.into_xattrs(),
         })
     }
 
@@ -462,6 +483,11 @@ impl Archive {
         }
         Ok(Err("sparse map without end".into()))
     }
+}
+
+/// Why a later part of a file cannot be given.
+fn continued(name: &[u8]) -> String {
+    format!("'{}' is continued from another volume, which is not supported", Shown(name))
 }
 
 /// Bytes up to the end of the last block.

@@ -22,6 +22,7 @@ pub mod packing;
 pub mod parcp;
 pub mod parrm;
 pub mod partar;
+mod places;
 pub mod program;
 pub mod progress;
 pub mod readahead;

@@ -1,6 +1,7 @@
 //! Opening what a command line names: the volume with its counters and ceilings, and the archive.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -13,11 +14,12 @@ use crate::base::PriceList;
 use crate::base::price::Ceiling;
 use crate::crew::Stop;
 use crate::mounts::local::peers::{Purpose, Way};
-use crate::mounts::nfs::{self, NfsMount};
+use crate::mounts::nfs::{self, NfsMount, Url, UrlError};
 use crate::mounts::{LocalMount, ShadowMount};
-use crate::storage::{self, Lowered, Mount, Tap, Tapped, Throttle, Volume};
+use crate::storage::{self, Call, Kind, Lowered, Mount, Node, Op, Tap, Tapped, Throttle, Volume};
 
 use super::console::reason;
+use super::exports::{Exports, Found};
 use super::filter::Filter;
 use super::location::Location;
 use super::meter::{Meter, Meters, Role};
@@ -222,6 +224,19 @@ pub enum ArchiveName {
     Stdin,
     /// A file, or whatever else opens: a fifo, a device.
     Path(PathBuf),
+    /// A file of an export, with the text it was parsed from.
+    Nfs(Box<Url>, String),
+}
+
+impl ArchiveName {
+    /// What `text` names: `-`, a URL, or a file.
+    pub fn parse(text: &OsStr) -> Result<ArchiveName, UrlError> {
+        Ok(match Location::parse(text)? {
+            Location::Nfs(url, text) => ArchiveName::Nfs(url, text),
+            Location::Dir(path) if path.as_os_str() == "-" => ArchiveName::Stdin,
+            Location::Dir(path) => ArchiveName::Path(path),
+        })
+    }
 }
 
 impl std::fmt::Display for ArchiveName {
@@ -229,7 +244,60 @@ impl std::fmt::Display for ArchiveName {
         match self {
             ArchiveName::Stdin => f.write_str("-"),
             ArchiveName::Path(path) => path.display().fmt(f),
+            ArchiveName::Nfs(_, text) => text.fmt(f),
         }
+    }
+}
+
+/// A file of an export, read at any offset by any lane.
+struct Remote {
+    volume: Volume,
+    node: Node,
+    len: u64,
+}
+
+impl Remote {
+    /// Finds the file at `url`. An error is `CALL: reason`.
+    fn open(url: &Url, opener: &mut Opener) -> Result<Remote, String> {
+        let mut exports = Exports::default();
+        let (mounts, name) = match exports.find(url)? {
+            Found::Other(mounts, name) => (mounts, name),
+            Found::Dir(_) => return Err("Cannot read: Is a directory".into()),
+            Found::Nothing(..) => return Err("Cannot open: No such file or directory".into()),
+        };
+        let volume = opener.attached(mounts, Some(Role::Source), &[]);
+        let mut calls = [Call::lookup(&volume.root(), &name)];
+        volume.perform(&mut calls);
+        let found = calls[0].found().map_err(|status| format!("LOOKUP: {status}"))?;
+        let attr = match found.attr {
+            Some(attr) => attr,
+            None => {
+                let mut calls = [Call::get_attr(&found.node)];
+                volume.perform(&mut calls);
+                calls[0].attr().map_err(|status| format!("GETATTR: {status}"))?
+            }
+        };
+        if attr.kind != Kind::File {
+            return Err("Cannot read: it is no regular file".into());
+        }
+        Ok(Remote { volume, node: found.node, len: attr.size })
+    }
+}
+
+impl ReadAt for Remote {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        let most = (self.volume.limits().read_max as usize).min(buf.len());
+        let mut calls = [Call::read(&self.node, offset, u32::try_from(most).unwrap_or(u32::MAX), Vec::new())];
+        self.volume.perform(&mut calls);
+        let [Call { op: Op::Read { buf: read, out, .. }, .. }] = calls else { return Ok(0) };
+        out.map_err(|status| io::Error::other(format!("READ: {status}")))?;
+        let n = read.len().min(buf.len());
+        buf[..n].copy_from_slice(&read[..n]);
+        Ok(n)
+    }
+
+    fn len(&self) -> u64 {
+        self.len
     }
 }
 
@@ -267,7 +335,7 @@ pub struct OpenedArchive {
 }
 
 /// Opens an archive. An error is `NAME: CALL: reason`.
-pub fn archive(name: &ArchiveName, stop: &Stop) -> Result<OpenedArchive, String> {
+pub fn archive(name: &ArchiveName, opener: &mut Opener, stop: &Stop) -> Result<OpenedArchive, String> {
     let failed = |call: &str, error: &io::Error| format!("{name}: Cannot {call}: {}", reason(error));
     let (raw, len) = match name {
         ArchiveName::Stdin => {
@@ -287,6 +355,11 @@ pub fn archive(name: &ArchiveName, stop: &Stop) -> Result<OpenedArchive, String>
                 (Input::Pipe(Box::new(ahead(Box::new(file), stop).map_err(|e| failed("read", &e))?)), None)
             }
         }
+        ArchiveName::Nfs(url, _) => {
+            let file = Remote::open(url, opener).map_err(|error| format!("{name}: {error}"))?;
+            let len = file.len;
+            (Input::Seekable(Arc::new(file)), Some(len))
+        }
     };
     let (codec, input) = crate::archive::detect(raw).map_err(|e| failed("read", &e))?;
     let bytes = len.filter(|_| codec == Codec::Plain);
@@ -304,6 +377,9 @@ pub fn archive_through(name: &ArchiveName, program: &Filter, stop: &Stop) -> Res
     let from = match name {
         ArchiveName::Stdin => Stdio::inherit(),
         ArchiveName::Path(path) => File::open(path).map_err(|e| failed("open", &e))?.into(),
+        ArchiveName::Nfs(..) => {
+            return Err(format!("{name}: -I does not read through nfs://; give the archive through a pipe"));
+        }
     };
     let reader = program.reader(from).and_then(|reader| ahead(Box::new(reader), stop));
     let input = Input::Pipe(Box::new(reader.map_err(|e| failed("read", &e))?));

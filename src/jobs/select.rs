@@ -1,8 +1,7 @@
 //! Which objects a job is about: exclude patterns and member operands, matched as GNU tar does by default.
 //!
 //! Exclude patterns are wildcards that match slashes, may begin after any slash, and exclude what is below a match.
-//! Operands are literal unless asked otherwise, begin at the start, and select what is below a match.
-//! Leaves out: GNU tar's switches between anchored and unanchored, and case-insensitive matching.
+//! Operands are literal unless asked otherwise, begin at the start, and select what is below a match. Each pattern can say otherwise.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -20,14 +19,51 @@ pub struct BadPattern {
     reason: String,
 }
 
+/// A pattern, and how it is matched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// As it was typed; with `wildcards` UTF-8.
+    pub text: Vec<u8>,
+    /// A shell pattern; else a name.
+    pub wildcards: bool,
+    /// Begins where the path does; else also after any slash.
+    pub anchored: bool,
+    /// Upper and lower case are the same.
+    pub ignore_case: bool,
+    /// Wildcards match slashes too.
+    pub match_slash: bool,
+    /// What is below a match matches.
+    pub below: bool,
+}
+
+impl Pattern {
+    /// What is left out by default: a shell pattern, anywhere, with what is below.
+    pub fn exclude(text: impl Into<Vec<u8>>) -> Pattern {
+        let text = text.into();
+        Pattern { text, wildcards: true, anchored: false, ignore_case: false, match_slash: true, below: true }
+    }
+
+    /// What is chosen by default: a name, from the start, with what is below.
+    pub fn member(text: impl Into<Vec<u8>>) -> Pattern {
+        Pattern { wildcards: false, anchored: true, ..Pattern::exclude(text) }
+    }
+
+    /// It is but a name at the start of paths.
+    fn is_literal(&self) -> bool {
+        !self.wildcards && self.anchored && !self.ignore_case && self.below
+    }
+}
+
 /// What is selected. The default selects everything.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     excludes: GlobSet,
-    operands: Vec<Vec<u8>>,
+    /// None: everything that is not excluded.
+    operands: Option<Vec<Vec<u8>>>,
     literal: HashMap<Vec<u8>, usize>,
-    /// Two globs for each operand: itself, and what is below.
     wild: GlobSet,
+    /// The operand of each glob of `wild`.
+    of_glob: Vec<usize>,
 }
 
 /// Which operands have matched.
@@ -38,26 +74,48 @@ impl Selection {
     /// Selects what `operands` name (everything when there are none) less what `excludes` match. With `wildcards` the
     /// operands are patterns.
     pub fn new(excludes: &[String], operands: &[Vec<u8>], wildcards: bool) -> Result<Selection, BadPattern> {
-        let mut selection = Selection { excludes: globs(excludes, true)?, ..Selection::default() };
-        selection.operands = operands.to_vec();
-        if wildcards {
-            let patterns = operands.iter().map(|o| String::from_utf8(o.clone()).map_err(|_| not_text(o)));
-            selection.wild = globs(&patterns.collect::<Result<Vec<_>, _>>()?, false)?;
-        } else {
-            let literal = operands.iter().enumerate().map(|(i, operand)| (normal(operand), i));
-            selection.literal = literal.collect();
+        let excludes: Vec<Pattern> = excludes.iter().map(|text| Pattern::exclude(text.as_bytes())).collect();
+        let operands = operands.iter().map(|text| Pattern { wildcards, ..Pattern::member(text.as_slice()) });
+        let operands: Vec<Pattern> = operands.collect();
+        Selection::of(&excludes, (!operands.is_empty()).then_some(&operands))
+    }
+
+    /// Selects what `members` match (None: everything) less what `excludes` match.
+    pub fn of(excludes: &[Pattern], members: Option<&[Pattern]>) -> Result<Selection, BadPattern> {
+        let mut selection = Selection { excludes: set(excludes)?.0, ..Selection::default() };
+        let Some(members) = members else { return Ok(selection) };
+        selection.operands = Some(members.iter().map(|member| member.text.clone()).collect());
+        let mut wild = Vec::new();
+        let mut of_wild = Vec::new();
+        for (i, member) in members.iter().enumerate() {
+            if member.is_literal() {
+                selection.literal.insert(normal(&member.text), i);
+            } else {
+                // A directory's name may end in a slash; members' paths are compared without it.
+                let text = member.text.strip_suffix(b"/").unwrap_or(&member.text).to_vec();
+                wild.push(Pattern { text, ..member.clone() });
+                of_wild.push(i);
+            }
         }
+        let (globs, of_glob) = set(&wild)?;
+        selection.wild = globs;
+        selection.of_glob = of_glob.into_iter().map(|at| of_wild[at]).collect();
         Ok(selection)
     }
 
     /// True when it selects everything.
     pub fn is_everything(&self) -> bool {
-        self.excludes.is_empty() && self.operands.is_empty()
+        self.excludes.is_empty() && self.operands.is_none()
+    }
+
+    /// True when only some members are named, as against left out.
+    pub fn is_narrow(&self) -> bool {
+        self.operands.is_some()
     }
 
     /// A record of which operands have matched nothing yet.
     pub fn matched(&self) -> Matched {
-        Matched(vec![false; self.operands.len()])
+        Matched(vec![false; self.operands.as_ref().map_or(0, Vec::len)])
     }
 
     /// Is the object of this path selected? Notes which operands it matches.
@@ -67,12 +125,12 @@ impl Selection {
         if !self.excludes.is_empty() && self.excludes.is_match(as_path) {
             return false;
         }
-        if self.operands.is_empty() {
+        if self.operands.is_none() {
             return true;
         }
         let mut selected = false;
         for glob in if self.wild.is_empty() { Vec::new() } else { self.wild.matches(as_path) } {
-            matched.0[glob / 2] = true;
+            matched.0[self.of_glob[glob]] = true;
             selected = true;
         }
         if !self.literal.is_empty() {
@@ -92,7 +150,7 @@ impl Selection {
     pub fn unmatched<'a>(&'a self, matched: &'a Matched) -> impl Iterator<Item = &'a [u8]> {
         // An operand given twice is found by its last place only.
         let found = |operand: &Vec<u8>| self.literal.get(&normal(operand)).is_some_and(|&i| matched.0[i]);
-        let indexed = self.operands.iter().enumerate();
+        let indexed = self.operands.iter().flatten().enumerate();
         indexed.filter(move |(i, o)| !matched.0[*i] && !found(o)).map(|(_, o)| o.as_slice())
     }
 }
@@ -107,31 +165,61 @@ fn normal(path: &[u8]) -> Vec<u8> {
     parts.join(&b'/')
 }
 
-/// The patterns as globs that also match what is below; with `anywhere` also after any slash.
-fn globs(patterns: &[String], anywhere: bool) -> Result<GlobSet, BadPattern> {
+/// The patterns as globs, and for each glob the place of its pattern.
+fn set(patterns: &[Pattern]) -> Result<(GlobSet, Vec<usize>), BadPattern> {
     let mut set = GlobSetBuilder::new();
-    for pattern in patterns {
-        forms(pattern, anywhere, true)?.into_iter().for_each(|glob| {
+    let mut of_glob = Vec::new();
+    for (i, pattern) in patterns.iter().enumerate() {
+        for glob in forms(pattern)? {
+            set.add(glob);
+            of_glob.push(i);
+        }
+    }
+    let all = || patterns.iter().map(|p| String::from_utf8_lossy(&p.text)).collect::<Vec<_>>().join(" ");
+    let globs = set.build().map_err(|e| BadPattern { pattern: all(), reason: e.to_string() })?;
+    Ok((globs, of_glob))
+}
+
+/// The patterns as globs that match a whole text, which is no path.
+pub(super) fn whole(patterns: &[String]) -> Result<GlobSet, BadPattern> {
+    let mut set = GlobSetBuilder::new();
+    for text in patterns {
+        let pattern = Pattern { anchored: true, below: false, ..Pattern::exclude(text.as_bytes()) };
+        forms(&pattern)?.into_iter().for_each(|glob| {
             set.add(glob);
         });
     }
     set.build().map_err(|e| BadPattern { pattern: patterns.join(" "), reason: e.to_string() })
 }
 
-/// A pattern's globs: at the start, with `anywhere` after any slash, and with `below` for what is below a match.
-fn forms(pattern: &str, anywhere: bool, below: bool) -> Result<Vec<Glob>, BadPattern> {
-    let bad = |e: globset::Error| BadPattern { pattern: pattern.into(), reason: e.kind().to_string() };
-    let text = as_glob(if anywhere { pattern } else { pattern.trim_end_matches('/') });
+/// Bytes as globs match them.
+pub(super) fn as_path(text: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(text))
+}
+
+/// A pattern's globs: at the start, unless it is anchored after any slash, and where it says so for what is below a match.
+fn forms(pattern: &Pattern) -> Result<Vec<Glob>, BadPattern> {
+    let typed = std::str::from_utf8(&pattern.text).map_err(|_| not_text(&pattern.text))?;
+    let bad = |e: globset::Error| BadPattern { pattern: typed.into(), reason: e.kind().to_string() };
+    let text = match pattern.wildcards {
+        true => as_glob(typed),
+        false => globset::escape(typed.strip_prefix("./").unwrap_or(typed)),
+    };
+    // A star matches any number of directories only where it matches slashes.
+    let (before, behind) = if pattern.match_slash { ("*/", "/*") } else { ("**/", "/**") };
     let mut forms = vec![text.clone()];
     // Paths come without the `./` that they may begin with, so this is their start.
-    if anywhere && !pattern.starts_with("./") {
-        forms.push(format!("*/{text}"));
+    if !pattern.anchored && !typed.starts_with("./") {
+        forms.push(format!("{before}{text}"));
     }
-    if below {
-        forms.extend(forms.clone().into_iter().map(|form| format!("{form}/*")));
+    if pattern.below {
+        forms.extend(forms.clone().into_iter().map(|form| format!("{form}{behind}")));
     }
-    let glob =
-        |form: String| GlobBuilder::new(&form).literal_separator(false).backslash_escape(true).build().map_err(bad);
+    let glob = |form: String| {
+        let mut builder = GlobBuilder::new(&form);
+        builder.literal_separator(!pattern.match_slash).case_insensitive(pattern.ignore_case);
+        builder.backslash_escape(true).build().map_err(bad)
+    };
     forms.into_iter().map(glob).collect()
 }
 
@@ -168,7 +256,7 @@ impl Rules {
         let mut set = GlobSetBuilder::new();
         let mut of_glob = Vec::new();
         for (i, (include, pattern)) in rules.iter().enumerate() {
-            for glob in forms(pattern, true, !include)? {
+            for glob in forms(&Pattern { below: !include, ..Pattern::exclude(pattern.as_bytes()) })? {
                 set.add(glob);
                 of_glob.push((i, *include));
             }
@@ -246,5 +334,41 @@ mod tests {
         let mut matched = selection.matched();
         assert!(selection.selects(b"cx/y", &mut matched) && !selection.selects(b"c/x", &mut matched));
         assert_eq!(selection.unmatched(&matched).count(), 2);
+    }
+
+    /// Each line was compared with what GNU tar 1.34 lists, by `--exclude` and as an operand.
+    #[test]
+    fn switches_say_how_a_pattern_is_matched() {
+        let base = Pattern::exclude("");
+        let anchored = Pattern { anchored: true, ..base.clone() };
+        let folded = Pattern { ignore_case: true, ..base.clone() };
+        let plain = Pattern { wildcards: false, ..base.clone() };
+        let within = Pattern { match_slash: false, ..base.clone() };
+        let alone = Pattern { below: false, ..anchored.clone() };
+        for (how, text, path, expected) in [
+            (&anchored, "b", "a/b", false),
+            (&anchored, "a", "a/b", true),
+            (&anchored, "*b", "a/b", true),
+            (&folded, "B", "a/b/c", true),
+            (&folded, "[A]", "a", true),
+            (&plain, "*", "a", false),
+            (&plain, "*", "x/*/y", true),
+            (&plain, "[a", "[a", true),
+            (&within, "a*c", "a/b/c", false),
+            (&within, "a*c", "x/y/abc/d/e", true),
+            (&within, "?", "ab/c", true),
+            (&alone, "a", "a/b", false),
+            (&alone, "a", "a", true),
+        ] {
+            let pattern = Pattern { text: text.into(), ..how.clone() };
+            let as_exclude = Selection::of(std::slice::from_ref(&pattern), None).unwrap();
+            assert_eq!(!as_exclude.selects(path.as_bytes(), &mut as_exclude.matched()), expected, "{pattern:?} {path}");
+            let as_member = Selection::of(&[], Some(&[pattern])).unwrap();
+            let mut matched = as_member.matched();
+            assert_eq!(as_member.selects(path.as_bytes(), &mut matched), expected, "{text} {path}");
+            assert_eq!(as_member.unmatched(&matched).count(), usize::from(!expected));
+        }
+        let nothing = Selection::of(&[], Some(&[])).unwrap();
+        assert!(!nothing.selects(b"a", &mut nothing.matched()) && !nothing.is_everything());
     }
 }

@@ -20,6 +20,8 @@ mod copy_faults;
 mod copy_kill;
 mod copy_regressions;
 mod copy_trees;
+mod create;
+mod creates;
 mod edits;
 mod extract;
 mod faults;

@@ -7,6 +7,7 @@ mod hostile;
 mod packing;
 mod reading;
 mod sparse;
+mod writing;
 
 use std::io::{self, Read};
 use std::sync::Arc;

@@ -1,19 +1,23 @@
 //! What partar's options mean on this host: defaults as GNU tar has them, contradictions refused, files of patterns read.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::OsStrExt;
 
-use crate::archive::Codec;
-use crate::cli::console::Quoted;
+use crate::archive::{self, Codec};
+use crate::base::Time;
 use crate::cli::host::Unclear::{self, Fatal, Usage};
 use crate::cli::host::{Host, Manner};
-use crate::cli::lists;
 use crate::cli::location::Location;
 use crate::cli::open::ArchiveName;
+use crate::jobs::compare;
 use crate::jobs::extract::{Existing, Options, Owner};
 use crate::jobs::select::Selection;
+use crate::jobs::transform::Transform;
 
+use super::creation::Creation;
+use super::dates::date;
 use super::low::Low;
+use super::{list, to_stdout, words};
 
 /// setuid, setgid and sticky: without -p, GNU tar does not restore them.
 const SPECIAL_BITS: u32 = 0o7000;
@@ -25,47 +29,191 @@ pub struct High {
     pub archive: ArchiveName,
     /// What a flag such as -z says the archive is.
     pub codec_said: Option<(Codec, &'static str)>,
-    pub destination: Location,
-    pub options: Options,
+    /// The command of -I.
+    pub program: Option<OsString>,
+    pub mode: Mode,
     pub ignore_zeros: bool,
     pub totals: bool,
     pub manner: Manner,
 }
 
+/// What is to be done.
+#[derive(Debug)]
+pub enum Mode {
+    /// `-x`.
+    Extract {
+        /// What to extract and how.
+        options: Box<Options>,
+        /// Where.
+        destination: Location,
+    },
+    /// `-xO`.
+    ToStdout(to_stdout::Options),
+    /// `-t`.
+    List(list::Options),
+    /// `-d`.
+    Compare {
+        /// What to compare.
+        options: compare::Options,
+        /// With what is here.
+        directory: Location,
+    },
+    /// `-c`.
+    Create(Box<Creation>),
+    /// `-r`.
+    Append(Box<Creation>),
+    /// `-u`.
+    Update(Box<Creation>),
+}
+
+/// Modes by GNU tar's letters.
+const MODES: [(&str, char); 6] =
+    [("create", 'c'), ("extract", 'x'), ("list", 't'), ("diff", 'd'), ("append", 'r'), ("update", 'u')];
+
+/// Options that say something in some modes only, by their names in the parser; in others they are refused. What is not here says
+/// something in all, or is what these do anyway.
+const ABOUT: [(&str, &str); 35] = [
+    ("touch", "x"),
+    ("keep_old_files", "x"),
+    ("skip_old_files", "x"),
+    ("keep_newer_files", "x"),
+    ("overwrite", "x"),
+    ("unlink_first", "x"),
+    ("resume", "x"),
+    ("one_top_level", "x"),
+    ("to_stdout", "x"),
+    ("strip_components", "xd"),
+    ("transform", "xcru"),
+    ("ignore_zeros", "xtdru"),
+    ("owner", "cru"),
+    ("group", "cru"),
+    ("mode", "cru"),
+    ("mtime", "cru"),
+    ("clamp_mtime", "cru"),
+    ("format", "cru"),
+    ("posix", "cru"),
+    ("sort", "cru"),
+    ("one_file_system", "cru"),
+    ("dereference", "cru"),
+    ("hard_dereference", "cru"),
+    ("record_size", "cru"),
+    ("label", "c"),
+    ("level", "c"),
+    ("absolute_names", "cru"),
+    ("full_time", "t"),
+    ("utc", "t"),
+    ("index", "xct"),
+    ("xattrs", "xcru"),
+    ("acls", "xcru"),
+    ("selinux", "xcru"),
+    ("newer", "xtdcru"),
+    ("newer_mtime", "xtdcru"),
+];
+
 impl High {
     /// What `low` means on `host`.
     pub fn new(low: Low, host: &Host) -> Result<High, Unclear> {
-        if !low.extract {
-            return Err(Usage("You must specify -x, the only mode of this version".into()));
-        }
+        let letter = letter(&low)?;
+        check_about(&low, letter)?;
         let archive = archive_name(&low.file)?;
-        if archive == ArchiveName::Stdin && host.stdin_is_terminal {
+        let reads = matches!(letter, 'x' | 't' | 'd');
+        if reads && archive == ArchiveName::Stdin && host.stdin_is_terminal {
             return Err(Fatal("Refusing to read archive contents from terminal (missing -f option?)".into()));
         }
-        let destination = destination(&low.directory)?;
-        let is_root = destination.uid(host.uid) == 0;
-        let codec_said = codec_said(&low)?;
+        let mode = match letter {
+            'c' => Mode::Create(Box::new(Creation::new(&low, host, &archive, false)?)),
+            'r' => Mode::Append(Box::new(Creation::new(&low, host, &archive, true)?)),
+            'u' => Mode::Update(Box::new(Creation::new(&low, host, &archive, true)?)),
+            't' => Mode::List(list::Options {
+                select: selection(&low, &archive)?,
+                newer: newer(&low)?,
+                long: low.output.verbose > 0,
+                numeric: low.attributes.numeric_owner,
+                full_time: low.output.full_time,
+                utc: low.output.utc,
+            }),
+            'd' => Mode::Compare {
+                options: compare::Options {
+                    select: selection(&low, &archive)?,
+                    newer: newer(&low)?,
+                    strip_components: low.choice.strip_components.unwrap_or(0),
+                    numeric: low.attributes.numeric_owner,
+                },
+                directory: destination(&low.directory)?,
+            },
+            _ if low.output.to_stdout => {
+                Mode::ToStdout(to_stdout::Options { select: selection(&low, &archive)?, newer: newer(&low)? })
+            }
+            _ => {
+                let destination = destination(&low.directory)?;
+                let is_root = destination.uid(host.uid) == 0;
+                Mode::Extract { options: Box::new(extraction(&low, host, is_root, &archive)?), destination }
+            }
+        };
         let manner = Manner::new(&low.limits.parallel, low.limits.bwlimit, &low.output.tell, low.output.verbose, host)?;
         Ok(High {
-            codec_said,
+            codec_said: codec_said(&low)?,
+            program: low.codec.use_compress_program,
+            mode,
             ignore_zeros: low.choice.ignore_zeros,
             totals: low.output.totals,
             manner,
-            options: options(low, host, is_root, &archive)?,
             archive,
-            destination,
         })
     }
+}
+
+impl High {
+    /// How its archive is read.
+    pub fn reading(&self) -> archive::Options {
+        archive::Options { ignore_zeros: self.ignore_zeros }
+    }
+}
+
+/// The threshold of members that are read: GNU tar compares their time of modification in both spellings.
+fn newer(low: &Low) -> Result<Option<Time>, Unclear> {
+    match (&low.choice.newer, &low.choice.newer_mtime) {
+        (Some(_), Some(_)) => Err(Usage("More than one threshold date".into())),
+        (Some(text), None) => date("--newer", text).map(Some),
+        (None, Some(text)) => date("--newer-mtime", text).map(Some),
+        (None, None) => Ok(None),
+    }
+}
+
+/// The letter of the one mode that was given.
+fn letter(low: &Low) -> Result<char, Unclear> {
+    let given: Vec<char> =
+        MODES.iter().filter(|(id, _)| low.given.iter().any(|g| g == id)).map(|(_, letter)| *letter).collect();
+    match given[..] {
+        [letter] => Ok(letter),
+        [] => Err(Usage("You must specify one of the '-cdtrux' options".into())),
+        _ => Err(Usage("You may not specify more than one '-cdtrux' option".into())),
+    }
+}
+
+/// Refuses what would do nothing.
+fn check_about(low: &Low, letter: char) -> Result<(), Unclear> {
+    let idle = ABOUT.iter().find(|(id, about)| !about.contains(letter) && low.given.iter().any(|given| given == id));
+    let Some((id, about)) = idle else { return Ok(()) };
+    let option = id.replace('_', "-");
+    if *id == "absolute_names" && letter == 'x' {
+        return Err(Usage(
+            "--absolute-names is about creating: nothing is extracted outside the destination; for members' names from the root on \
+             give -C /"
+                .into(),
+        ));
+    }
+    let modes = about.chars().map(|mode| format!("-{mode}")).collect::<Vec<_>>().join(", ");
+    Err(Usage(format!("--{option} does nothing with -{letter}: leave it out (it is about {modes})")))
 }
 
 fn archive_name(files: &[OsString]) -> Result<ArchiveName, Unclear> {
     match files {
         [] => Ok(ArchiveName::Stdin),
-        [file] if file == "-" => Ok(ArchiveName::Stdin),
         [file] if file.is_empty() => Err(Usage("-f needs the archive's name".into())),
-        [file] => Ok(ArchiveName::Path(file.into())),
+        [file] => ArchiveName::parse(file).map_err(|error| Usage(format!("-f: {error}"))),
         _ => {
-            Err(Usage("Multiple archive files (-f) are not read; multi-volume archives are not in this version".into()))
+            Err(Usage("Multiple archive files (-f) are of multi-volume archives, which are not in this version".into()))
         }
     }
 }
@@ -74,11 +222,12 @@ fn destination(directories: &[OsString]) -> Result<Location, Unclear> {
     match directories {
         [] => Ok(Location::Dir(".".into())),
         [directory] => Location::parse(directory).map_err(|error| Usage(format!("-C: {error}"))),
-        _ => Err(Usage("-C can be given once in this version; extract once for each directory".into())),
+        _ => Err(Usage("-C can be given once when extracting; extract once for each directory".into())),
     }
 }
 
-fn codec_said(low: &Low) -> Result<Option<(Codec, &'static str)>, Unclear> {
+/// The codec of a flag such as `-z`.
+pub fn codec_said(low: &Low) -> Result<Option<(Codec, &'static str)>, Unclear> {
     let flags = &low.codec;
     let said: Vec<(Codec, &'static str)> = [
         (flags.gzip, Codec::Gzip, "-z"),
@@ -92,12 +241,20 @@ fn codec_said(low: &Low) -> Result<Option<(Codec, &'static str)>, Unclear> {
     .collect();
     match said[..] {
         [] => Ok(None),
+        [_] if flags.use_compress_program.is_some() => Err(Usage("Conflicting compression options".into())),
         [said] => Ok(Some(said)),
         _ => Err(Usage("Conflicting compression options".into())),
     }
 }
 
-fn options(low: Low, host: &Host, is_root: bool, archive: &ArchiveName) -> Result<Options, Unclear> {
+/// The changes of names, if there are any.
+pub fn transform(low: &Low) -> Result<Option<Transform>, Unclear> {
+    let expressions: Vec<&[u8]> = low.choice.transform.iter().map(|text| text.as_bytes()).collect();
+    let transform = Transform::parse(&expressions).map_err(|error| Usage(error.to_string()))?;
+    Ok((!transform.is_empty()).then_some(transform))
+}
+
+fn extraction(low: &Low, host: &Host, is_root: bool, archive: &ArchiveName) -> Result<Options, Unclear> {
     let attributes = &low.attributes;
     let exact_modes = attributes.preserve_permissions || (is_root && !attributes.no_same_permissions);
     let same_owner = attributes.same_owner || (is_root && !attributes.no_same_owner);
@@ -120,20 +277,13 @@ fn options(low: Low, host: &Host, is_root: bool, archive: &ArchiveName) -> Resul
     })
 }
 
-fn selection(low: Low, archive: &ArchiveName) -> Result<Selection, Unclear> {
-    let mut excludes: Vec<Vec<u8>> = low.choice.exclude.into_iter().map(OsStringExt::into_vec).collect();
-    let stdin_taken =
-        (*archive == ArchiveName::Stdin).then_some("-X - and the archive cannot both be read from standard input");
-    for file in &low.choice.exclude_from {
-        excludes.extend(lists::patterns(file, stdin_taken)?);
-    }
-    let text = |pattern: Vec<u8>| {
-        String::from_utf8(pattern)
-            .map_err(|bad| Usage(format!("pattern '{}' is not UTF-8 text", Quoted(bad.as_bytes()))))
-    };
-    let excludes = excludes.into_iter().map(text).collect::<Result<Vec<_>, _>>()?;
-    let members: Vec<Vec<u8>> = low.members.into_iter().map(OsStringExt::into_vec).collect();
-    Selection::new(&excludes, &members, low.choice.wildcards).map_err(|error| Usage(error.to_string()))
+/// The members that are meant.
+fn selection(low: &Low, archive: &ArchiveName) -> Result<Selection, Unclear> {
+    let stdin_taken = (*archive == ArchiveName::Stdin)
+        .then_some("a list (-X -, -T -) and the archive cannot both be read from standard input");
+    let excludes = words::excludes(&low.words, stdin_taken)?;
+    let members = words::members(&low.words, stdin_taken)?;
+    Selection::of(&excludes, members.as_deref()).map_err(|error| Usage(error.to_string()))
 }
 
 #[cfg(test)]
@@ -155,7 +305,10 @@ mod tests {
     }
 
     fn options(line: &str, host: &Host) -> Options {
-        high(line, host).unwrap().options
+        match high(line, host).unwrap().mode {
+            Mode::Extract { options, .. } => *options,
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
@@ -192,7 +345,11 @@ mod tests {
             Err(Usage(text)) => text,
             other => panic!("{other:?}"),
         };
-        assert!(usage("-f a").contains("-x"));
+        assert!(usage("-f a").contains("You must specify"));
+        assert!(usage("-xtf a").contains("more than one"));
+        assert!(usage("-xf a --owner=root").contains("--owner does nothing with -x"));
+        assert!(usage("-tf a -k").contains("--keep-old-files does nothing with -t"));
+        assert!(usage("-xf a --absolute-names").contains("outside the destination"));
         assert!(usage("xf a -f b").contains("-f"));
         assert!(usage("xf a -C b -C c").contains("-C"));
         assert!(usage("xzjf a").contains("Conflicting"));

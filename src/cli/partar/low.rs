@@ -2,35 +2,42 @@
 
 use std::ffi::OsString;
 
-use clap::{Args, Command, CommandFactory, FromArgMatches, Parser};
+use clap::parser::ValueSource;
+use clap::{Command, CommandFactory, FromArgMatches, Parser};
 
-use crate::base::units;
-use crate::cli::flags::{ParallelFlags, TellFlags, complaint};
+use crate::cli::flags::complaint;
 use crate::cli::{old_style, refused};
 
+use super::flags::{
+    AttributeFlags, ChoiceFlags, CodecFlags, CreationFlags, ExistingFlags, LimitFlags, MatchingFlags, ModeFlags,
+    OutputFlags,
+};
 use super::refused::REFUSED;
+use super::words::{self, Word};
 
-const USAGE: &str = "partar -x [-f ARCHIVE] [-C DIR|nfs://HOST/EXPORT] [OPTION...] [MEMBER...]\n       \
-                     partar pxf ARCHIVE [-P N] ...";
+const USAGE: &str = "partar -c|-x|-t|-d|-r|-u [-f ARCHIVE] [-C DIR|nfs://HOST/EXPORT] [OPTION...] [NAME...]\n       \
+                     partar pcf ARCHIVE [-P N] NAME...";
 
 const AFTER_HELP: &str = "\
 A target is a directory or an NFSv3 export that partar speaks to by itself:
   nfs://HOST[:PORT][,HOST2...]/export/dir?uid=0&gid=0&nconnect=4
 Several hosts are mount targets of one export; the work is spread over them.
 
-Exit status: 0 all done; 2 a usage error, a fatal error, or any member failed;
-130 or 143 stopped by SIGINT or SIGTERM, after what was under way is finished.
+Exit status: 0 all done; 1 members differ (-d), or files changed while they were
+read (-c, -r, -u); 2 a usage error, a fatal error, or any member failed; 130 or
+143 stopped by SIGINT or SIGTERM, after what was under way is finished.
 
 Examples:
+  partar pcf - apps -P 32 | ssh host 'cd /mnt/fss; partar pxf - -P 32'
   partar pxf backup.tar.zst -C /mnt/fss -P 32
   partar -xvf patch.tar -C 'nfs://10.0.0.5,10.0.0.6/export/apps' --report run.json
-  ssh host 'tar cf - apps' | partar pxf - -P 32";
+  partar -tvf backup.tar.zst --wildcards '*.conf'";
 
 /// partar's command line as it was typed.
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "partar",
-    about = "Extracts tar archives with many NFS operations in flight, as GNU tar does with one",
+    about = "Makes, lists, compares and extracts tar archives as GNU tar does, with many file operations in flight",
     override_usage = USAGE,
     after_help = AFTER_HELP,
     disable_help_flag = true,
@@ -41,20 +48,19 @@ Examples:
 )]
 #[allow(missing_docs)] // the help texts are the docs
 pub struct Low {
-    /// Extract the archive's members (the only mode of this version)
-    #[arg(short = 'x', long, visible_alias = "get")]
-    pub extract: bool,
+    #[command(flatten)]
+    pub mode: ModeFlags,
 
-    /// The archive; '-' or no -f at all is standard input
+    /// The archive; '-' or no -f at all is standard input or output
     #[arg(short = 'f', long, value_name = "ARCHIVE", allow_hyphen_values = true)]
     pub file: Vec<OsString>,
 
-    /// Where to extract: a directory that exists, or an nfs:// URL
+    /// Where to extract, or where the names that follow are: a directory that exists, or an nfs:// URL
     #[arg(short = 'C', long, visible_alias = "cd", value_name = "DIR|URL", allow_hyphen_values = true)]
     pub directory: Vec<OsString>,
 
-    /// Members to extract, each with everything beneath it; all when none is named
-    #[arg(value_name = "MEMBER")]
+    /// Files to store, or members to act on, each with everything beneath it
+    #[arg(value_name = "NAME")]
     pub members: Vec<OsString>,
 
     #[command(flatten)]
@@ -66,148 +72,20 @@ pub struct Low {
     #[command(flatten)]
     pub choice: ChoiceFlags,
     #[command(flatten)]
+    pub matching: MatchingFlags,
+    #[command(flatten)]
+    pub creation: CreationFlags,
+    #[command(flatten)]
     pub limits: LimitFlags,
     #[command(flatten)]
     pub output: OutputFlags,
-}
 
-/// The codec is found by content; a flag that says otherwise earns a note.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Compression (found by the archive's content; the flags are checked against it)")]
-#[allow(missing_docs)]
-pub struct CodecFlags {
-    /// gzip
-    #[arg(short = 'z', long, alias = "gunzip", alias = "ungzip")]
-    pub gzip: bool,
-    /// bzip2
-    #[arg(short = 'j', long)]
-    pub bzip2: bool,
-    /// xz
-    #[arg(short = 'J', long)]
-    pub xz: bool,
-    /// zstd
-    #[arg(long)]
-    pub zstd: bool,
-    /// lz4
-    #[arg(long)]
-    pub lz4: bool,
-    /// By content, which is always so when reading
-    #[arg(short = 'a', long)]
-    pub auto_compress: bool,
-}
-
-/// Modes, owners and times.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Attributes")]
-#[allow(missing_docs)]
-pub struct AttributeFlags {
-    /// Exactly the archive's modes (default for root); without it the umask is taken off
-    #[arg(short = 'p', long, alias = "same-permissions", overrides_with = "no_same_permissions")]
-    pub preserve_permissions: bool,
-    /// Take the umask off the modes (default unless root)
-    #[arg(long)]
-    pub no_same_permissions: bool,
-    /// The archive's owners and groups (default for root)
-    #[arg(long, overrides_with = "no_same_owner")]
-    pub same_owner: bool,
-    /// Own what is extracted (default unless root)
-    #[arg(short = 'o', long)]
-    pub no_same_owner: bool,
-    /// Owners by the archive's numbers, not by its names
-    #[arg(long)]
-    pub numeric_owner: bool,
-    /// Leave the modification times at the time of extraction
-    #[arg(short = 'm', long)]
-    pub touch: bool,
-    /// Extended attributes, ACLs and SELinux contexts are never restored
-    #[arg(long, hide = true, alias = "no-acls", alias = "no-selinux")]
-    pub no_xattrs: bool,
-    /// Sparse members always keep their holes
-    #[arg(short = 'S', long, hide = true)]
-    pub sparse: bool,
-}
-
-/// What happens to names that exist. The last of them counts.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Existing files (default: removed and made anew)")]
-#[allow(missing_docs)]
-pub struct ExistingFlags {
-    /// Keep them; each is an error
-    #[arg(short = 'k', long, overrides_with_all = ["skip_old_files", "overwrite"])]
-    pub keep_old_files: bool,
-    /// Keep them silently
-    #[arg(long, overrides_with_all = ["keep_old_files", "overwrite"])]
-    pub skip_old_files: bool,
-    /// Write into them
-    #[arg(long, overrides_with_all = ["keep_old_files", "skip_old_files"])]
-    pub overwrite: bool,
-    /// Go on after an interrupted run: skip files whose size and time are the archive's
-    #[arg(long)]
-    pub resume: bool,
-}
-
-/// Which members, under which names.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Members")]
-#[allow(missing_docs)]
-pub struct ChoiceFlags {
-    /// Leave out members that match the shell pattern
-    #[arg(long, value_name = "PATTERN", allow_hyphen_values = true)]
-    pub exclude: Vec<OsString>,
-    /// Leave out members that match a pattern of FILE, one a line
-    #[arg(short = 'X', long, value_name = "FILE", allow_hyphen_values = true)]
-    pub exclude_from: Vec<OsString>,
-    /// MEMBER operands are shell patterns
-    #[arg(long, overrides_with = "no_wildcards")]
-    pub wildcards: bool,
-    /// MEMBER operands are names (default)
-    #[arg(long)]
-    pub no_wildcards: bool,
-    /// Take N leading directories off the names
-    #[arg(long, value_name = "N", value_parser = elements)]
-    pub strip_components: Option<usize>,
-    /// Read on after blocks of zeros (joined archives)
-    #[arg(short = 'i', long)]
-    pub ignore_zeros: bool,
-    /// Pipes are always read to full records
-    #[arg(short = 'B', long, hide = true)]
-    pub read_full_records: bool,
-}
-
-/// How much at once.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Parallel work")]
-#[allow(missing_docs)]
-pub struct LimitFlags {
-    #[command(flatten)]
-    pub parallel: ParallelFlags,
-    /// Stay below SIZE bytes a second on each mount target (64k, 10MiB, 1GB)
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    pub bwlimit: Option<u64>,
-}
-
-/// What is told.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Output")]
-#[allow(missing_docs)]
-pub struct OutputFlags {
-    /// List members on stdout as they are finished, and what the run cost on stderr; twice: also how it was set up
-    #[arg(short = 'v', long, action = clap::ArgAction::Count)]
-    pub verbose: u8,
-    /// Print the bytes read and the speed at the end
-    #[arg(long)]
-    pub totals: bool,
-    #[command(flatten)]
-    pub tell: TellFlags,
-}
-
-fn elements(text: &str) -> Result<usize, String> {
-    text.parse().map_err(|_| "Invalid number of elements".into())
-}
-
-fn size(text: &str) -> Result<u64, String> {
-    let bytes = units::parse_bytes(text).map_err(|error| error.to_string())?;
-    if bytes == 0 { Err("a size above 0".into()) } else { Ok(bytes) }
+    /// Names, lists and what is said of those that follow, in their order.
+    #[arg(skip)]
+    pub words: Vec<Word>,
+    /// The options that were given, by their names in the parser.
+    #[arg(skip)]
+    pub given: Vec<String>,
 }
 
 /// The parser with every option that GNU tar has.
@@ -231,7 +109,12 @@ pub fn parse(args: Vec<OsString>) -> Result<Low, String> {
     let typed = std::iter::once(OsString::from("partar")).chain(args);
     let matches = command.try_get_matches_from_mut(typed).map_err(|error| complaint(&command, &error))?;
     refused::check(&matches, REFUSED)?;
-    Low::from_arg_matches(&matches).map_err(|error| complaint(&command, &error))
+    let mut low = Low::from_arg_matches(&matches).map_err(|error| complaint(&command, &error))?;
+    low.words = words::in_order(&matches);
+    let given = |id: &&str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    let ids = command.get_arguments().map(|arg| arg.get_id().as_str());
+    low.given = ids.filter(given).map(str::to_string).collect();
+    Ok(low)
 }
 
 #[cfg(test)]
@@ -248,7 +131,7 @@ mod tests {
     fn old_and_new_styles_mean_the_same() {
         for line in ["pxf - -P 32", "-pxf - -P32", "-x -p --file=- --parallel 32", "xpfP - 32", "-P 32 -xpf -"] {
             let low = low(line);
-            assert!(low.extract && low.attributes.preserve_permissions, "{line}");
+            assert!(low.mode.extract && low.attributes.preserve_permissions, "{line}");
             assert_eq!((low.file, low.limits.parallel.parallel), (vec![OsString::from("-")], Some(32)), "{line}");
         }
     }

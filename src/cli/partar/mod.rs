@@ -1,10 +1,20 @@
-//! `partar`: GNU tar's command line over parallel extraction.
+//! `partar`: GNU tar's command line over parallel work on archives.
 
+mod compare;
+pub mod create;
+mod creation;
+mod dates;
+pub mod flags;
 pub mod high;
+pub mod list;
 pub mod low;
+mod output;
+mod reading;
 mod refused;
 mod run;
 mod summary;
+pub mod to_stdout;
+pub mod words;
 
 use std::ffi::OsString;
 

@@ -3,79 +3,60 @@
 use crate::cli::refused::Value::{No, Optional, Required};
 use crate::cli::refused::{Refused, both, long};
 
-const CREATE: &str = "use GNU tar to create archives";
-const CREATING: &str = "leave it out: it is about creating archives";
-const DEFAULT: &str = "leave it out: partar does that anyway";
-const NO_TAPES: &str = "tapes and multi-volume archives are not read; give one file or a pipe";
-const PIPE: &str = "decompress in a pipe: PROGRAM -dc ARCHIVE | partar -xf -";
+const NO_TAPES: &str = "tapes and multi-volume archives are not read or written; give one file or a pipe";
+const PIPE: &str = "use -I PROGRAM";
 const GNU_TAR: &str = "use GNU tar";
-const GNU_AFTER: &str = "extract without it, or use GNU tar";
-const INCREMENTAL: &str = "use GNU tar to restore incremental archives";
-const ATTRIBUTES: &str = "NFSv3 carries no extended attributes; use GNU tar where they are needed";
-const MATCHING: &str = "patterns match as GNU tar matches them by default";
+const GNU_AFTER: &str = "run without it, or use GNU tar";
+const INCREMENTAL: &str = "use --newer or -u, or GNU tar for incremental archives";
+const XATTR_PATTERNS: &str =
+    "all attributes are kept that --xattrs, --acls and --selinux name; use GNU tar for some of them";
 const DIRECTORIES: &str = "an existing directory keeps what is in it and takes the archive's mode and time";
 const READ_ALL: &str = "the whole archive is read in its order";
+const OLD_FORMAT: &str = "use --format=ustar";
+const TAGS: &str = "use --exclude with the directories' names";
 
 /// The table.
 pub const REFUSED: &[Refused] = &[
-    both('c', &["create"], No, CREATE),
-    both('t', &["list"], No, "use GNU tar to list archives"),
-    both('d', &["diff", "compare"], No, "use GNU tar to compare archives"),
-    both('r', &["append"], No, "use GNU tar to append to archives"),
-    both('u', &["update"], No, "use GNU tar to update archives"),
-    both('A', &["catenate", "concatenate"], No, "use GNU tar to join archives"),
+    both('A', &["catenate", "concatenate"], No, "join the files and read them with -i, or use GNU tar"),
     long(&["delete"], No, "use GNU tar to delete members"),
-    long(&["test-label"], No, GNU_TAR),
-    both('T', &["files-from"], Required, "name the members as operands"),
-    long(&["null", "no-null", "verbatim-files-from", "no-verbatim-files-from"], No, "name the members as operands"),
-    both('O', &["to-stdout"], No, "use GNU tar to write members to stdout"),
-    long(&["to-command"], Required, "use GNU tar to feed members to a command"),
-    both('I', &["use-compress-program"], Required, PIPE),
+    long(&["test-label"], No, "use -t: it shows a label first"),
+    long(&["to-command"], Required, "use -O, or GNU tar to feed members to a command"),
     both('Z', &["compress", "uncompress"], No, PIPE),
     long(&["lzip", "lzma", "lzop"], No, PIPE),
-    long(&["no-auto-compress"], No, "the codec is found by the archive's content"),
-    long(&["keep-newer-files"], No, "use --skip-old-files to keep all existing files, or GNU tar"),
     long(
         &["keep-directory-symlink"],
         No,
         "a symbolic link in a directory's place is replaced; use GNU tar to follow it",
     ),
-    both('U', &["unlink-first"], No, DEFAULT),
     long(&["recursive-unlink"], No, "remove the directories first, or use GNU tar"),
-    long(&["overwrite-dir", "no-overwrite-dir"], No, DIRECTORIES),
-    long(&["one-top-level"], Optional, "make the directory and give it with -C"),
-    long(&["transform", "xform"], Required, "use --strip-components, or GNU tar"),
-    long(&["absolute-names"], No, "a leading '/' is always taken off member names, and -P is the number of threads"),
-    long(&["xattrs", "acls", "selinux"], No, ATTRIBUTES),
-    long(&["xattrs-include", "xattrs-exclude"], Required, ATTRIBUTES),
-    long(&["owner", "group", "mode", "mtime", "sort", "owner-map", "group-map"], Required, CREATING),
-    both('H', &["format"], Required, CREATING),
-    both('V', &["label"], Required, CREATING),
-    long(&["posix", "old-archive", "portability", "clamp-mtime", "remove-files", "hard-dereference"], No, CREATING),
-    long(&["pax-option", "add-file", "sparse-version", "hole-detection"], Required, CREATING),
-    long(&["one-file-system", "check-device", "no-check-device", "ignore-failed-read"], No, CREATING),
-    long(&["exclude-vcs", "exclude-vcs-ignores", "exclude-backups"], No, "use --exclude with the patterns"),
-    long(&["exclude-caches", "exclude-caches-all", "exclude-caches-under"], No, CREATING),
-    long(&["exclude-tag", "exclude-tag-all", "exclude-tag-under"], Required, CREATING),
-    long(&["exclude-ignore", "exclude-ignore-recursive"], Required, CREATING),
-    both('h', &["dereference"], No, CREATING),
-    both('l', &["check-links"], No, CREATING),
-    both('N', &["newer", "after-date"], Required, GNU_AFTER),
-    long(&["newer-mtime"], Required, GNU_AFTER),
-    both('W', &["verify"], No, CREATING),
+    long(&["no-overwrite-dir", "overwrite-dir"], No, DIRECTORIES),
+    long(&["xattrs-include", "xattrs-exclude"], Required, XATTR_PATTERNS),
+    long(&["owner-map", "group-map"], Required, "use --owner and --group, or GNU tar"),
+    long(&["old-archive", "portability"], No, OLD_FORMAT),
+    long(&["remove-files"], No, "remove them with parrm when the archive is safe"),
+    long(&["pax-option"], Required, "use --mtime and --clamp-mtime for archives that are to be equal, or GNU tar"),
+    long(&["sparse-version"], Required, "leave it out: sparse files of the pax format are of version 1.0"),
+    long(
+        &["hole-detection"],
+        Required,
+        "leave it out: holes are found by SEEK_HOLE, or by zeros where that does not do",
+    ),
+    long(&["check-device", "no-check-device"], No, INCREMENTAL),
+    long(&["ignore-failed-read"], No, "a file that cannot be read is told, left out, and makes the exit status 2"),
+    long(&["exclude-vcs-ignores"], No, "use -X with the ignore files, or GNU tar"),
+    long(&["exclude-caches", "exclude-caches-all", "exclude-caches-under"], No, TAGS),
+    long(&["exclude-tag", "exclude-tag-all", "exclude-tag-under"], Required, TAGS),
+    long(&["exclude-ignore", "exclude-ignore-recursive"], Required, "use -X with the files' patterns, or GNU tar"),
+    both('l', &["check-links"], No, GNU_AFTER),
+    both('W', &["verify"], No, "use -d on the archive when it is made"),
     both('g', &["listed-incremental"], Required, INCREMENTAL),
     both('G', &["incremental"], No, INCREMENTAL),
-    long(&["level"], Required, INCREMENTAL),
     both('K', &["starting-file"], Required, "name the members as operands"),
     both('L', &["tape-length"], Required, NO_TAPES),
     both('M', &["multi-volume"], No, NO_TAPES),
     both('F', &["info-script", "new-volume-script"], Required, NO_TAPES),
     long(&["volno-file", "rsh-command", "rmt-command"], Required, NO_TAPES),
-    both('b', &["blocking-factor"], Required, "leave it out: any blocking is read"),
-    long(&["record-size"], Required, "leave it out: any blocking is read"),
-    both('n', &["seek"], No, DEFAULT),
     long(&["no-seek"], No, "give the archive through a pipe: partar -xf - < ARCHIVE"),
-    long(&["force-local"], No, DEFAULT),
     both('s', &["preserve-order", "same-order"], No, READ_ALL),
     both('R', &["block-number"], No, GNU_AFTER),
     both('w', &["interactive", "confirmation"], No, "there are no prompts; name the members as operands"),
@@ -86,19 +67,14 @@ pub const REFUSED: &[Refused] = &[
     long(&["checkpoint-action"], Required, "use --progress"),
     long(&["index-file"], Required, "redirect standard output"),
     long(&["quoting-style", "quote-chars", "no-quote-chars"], Required, "names are shown in GNU tar's 'escape' style"),
-    long(&["show-transformed-names", "show-stored-names", "show-omitted-dirs", "show-defaults"], No, GNU_AFTER),
-    long(&["full-time", "utc"], No, "use GNU tar to list archives"),
+    long(&["show-transformed-names", "show-stored-names"], No, "names are shown as they are in the archive"),
+    long(&["show-omitted-dirs", "show-defaults", "show-snapshot-field-ranges"], No, GNU_AFTER),
     long(&["warning"], Required, "all warnings are shown"),
     long(&["ignore-command-error", "no-ignore-command-error"], No, GNU_TAR),
-    long(&["delay-directory-restore"], No, DEFAULT),
     long(&["no-delay-directory-restore"], No, "directories get their mode and time at the end: others write into them"),
-    long(&["atime-preserve"], Optional, CREATING),
-    long(&["recursion"], No, DEFAULT),
-    long(&["no-recursion"], No, "name a directory's members one by one, or use GNU tar"),
-    long(&["anchored", "no-anchored", "ignore-case", "no-ignore-case"], No, MATCHING),
-    long(&["wildcards-match-slash", "no-wildcards-match-slash"], No, MATCHING),
-    long(&["unquote", "no-unquote"], No, MATCHING),
-    long(&["restrict"], No, DEFAULT),
+    long(&["atime-preserve"], Optional, "mount with noatime where it matters"),
+    long(&["restrict"], No, "leave it out: nothing that is extracted or listed runs a command"),
+    long(&["usage"], No, "use --help"),
 ];
 
 #[cfg(test)]

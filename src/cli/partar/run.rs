@@ -1,4 +1,4 @@
-//! One run of partar: opens what it names, extracts, tells, and reports.
+//! One run of partar: opens what it names, extracts, tells, and reports. Hands the other modes on.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -6,19 +6,21 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::archive::{self, Archive, Codec};
+use crate::archive::Archive;
 use crate::cli::Exit;
 use crate::cli::bound::Flow;
 use crate::cli::console::{Console, Quoted};
-use crate::cli::open::{self, Opener};
+use crate::cli::location::Location;
+use crate::cli::open::Opener;
 use crate::cli::owners::HostOwners;
 use crate::cli::session::{Ended, Session};
 use crate::jobs::Live;
-use crate::jobs::extract::{Summary, extract};
+use crate::jobs::extract::{Options, Summary, extract};
 use crate::storage::Mount;
 
-use super::high::High;
-use super::summary;
+use super::create::{self, How};
+use super::high::{High, Mode};
+use super::{compare, list, reading, summary, to_stdout};
 
 /// What was extracted.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -44,35 +46,42 @@ struct Job {
 /// Runs `high`; the report is written however it ends.
 pub fn run(high: &High, console: &Arc<Console>) -> Exit {
     let mut session = Session::new("partar", "members", console, &high.manner);
+    let (options, destination) = match &high.mode {
+        Mode::Extract { options, destination } => (options.as_ref(), destination),
+        Mode::List(options) => return list::run(high, options, session),
+        Mode::ToStdout(options) => return to_stdout::run(high, options, session),
+        Mode::Compare { options, directory } => return compare::run(high, options, directory, session),
+        Mode::Create(creation) => return create::run(high, creation, How::Create, console),
+        Mode::Append(creation) => return create::run(high, creation, How::Append, console),
+        Mode::Update(creation) => return create::run(high, creation, How::Update, console),
+    };
     let mut job = Job {
         archive: high.archive.to_string(),
         codec: None,
-        destination: high.destination.to_string(),
+        destination: destination.to_string(),
         extracted: Extracted::default(),
     };
-    let exit = extract_all(high, &mut session, &mut job).unwrap_or_else(|fatal| {
-        console.flush();
-        console.message(&fatal);
-        console.message("Error is not recoverable: exiting now");
-        session.report.fatal = Some(fatal);
-        Exit::Failure
-    });
+    let exit = extract_all(high, options, destination, &mut session, &mut job)
+        .unwrap_or_else(|fatal| reading::fatal(&mut session, fatal));
     session.conclude(&job, exit, Exit::Failure)
 }
 
 /// An error ends the run before its first member.
-fn extract_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exit, String> {
+fn extract_all(
+    high: &High,
+    options: &Options,
+    destination: &Location,
+    session: &mut Session<'_>,
+    job: &mut Job,
+) -> Result<Exit, String> {
     let console = session.console.clone();
     let mut opener = Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread);
-    opener.spread(high.destination.dir().map(|path| (path, None)))?;
-    let volume = opener.volume(&high.destination, None)?;
+    opener.spread(destination.dir().map(|path| (path, None)))?;
+    let volume = opener.volume(destination, None)?;
     session.tell_mounts(opener.spreader());
     let (crew, caught) = session.crew(volume.limits().shape)?;
-    let opened = open::archive(&high.archive, crew.stop())?;
-    job.codec = Some(format!("{:?}", opened.codec).to_lowercase());
-    note_codec(high, &console, opened.codec);
-    session.tell_setup(&format!("{}: {:?}", high.archive, opened.codec), &crew);
-    let mut archive = Archive::new(opened.input, archive::Options { ignore_zeros: high.ignore_zeros });
+    let opened = reading::open(high, session, &mut opener, &crew, &mut job.codec)?;
+    let mut archive = Archive::new(opened.input, high.reading());
     let live = Arc::new(Live::default());
     live.total_bytes.store(opened.bytes.unwrap_or(0), Ordering::Relaxed);
     let list = |path: &[u8]| {
@@ -82,7 +91,7 @@ fn extract_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<
     };
     let start = Instant::now();
     let done = session.with_progress(&live, &crew, || {
-        extract(&volume, &mut archive, &high.options, &HostOwners::default(), &crew, &live, &list)
+        extract(&volume, &mut archive, options, &HostOwners::default(), &crew, &live, &list)
     });
     let elapsed = start.elapsed();
     job.extracted = extracted(&done);
@@ -95,34 +104,15 @@ fn extract_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<
         gone_advice: ": files' times may then differ, which --resume mends",
         warnings: done.warnings,
         stopped: done.stopped,
-        // A reader that was stopped says so with an error, which is no fault of the archive's.
-        fatal: done.archive_error.filter(|_| !crew.stop().is_set()),
+        fatal: done.archive_error,
     };
-    session.fill(&crew, flow, ended);
+    reading::ended(session, &crew, flow, ended);
     let clean = session.tell_failures(&crew);
-    if high.totals {
-        console.line(summary::totals(archive.offset(), elapsed));
-    }
+    reading::totals(high, &console, &archive, elapsed);
     if high.manner.verbose > 0 {
         session.tell_summary(summary::line(&job.extracted, &session.report));
     }
-    Ok(match caught.signal() {
-        Some(signal) => Exit::Signal(signal),
-        None if clean => Exit::Success,
-        None => {
-            console.message("Exiting with failure status due to previous errors");
-            Exit::Failure
-        }
-    })
-}
-
-fn note_codec(high: &High, console: &Console, codec: Codec) {
-    if let Some((said, flag)) = high.codec_said
-        && said != codec
-    {
-        let (found, said) = (format!("{codec:?}").to_lowercase(), format!("{said:?}").to_lowercase());
-        console.message(format_args!("{}: is {found} by its content, not {said} as {flag} says", high.archive));
-    }
+    Ok(reading::exit(&console, &caught, clean, false))
 }
 
 fn extracted(done: &Summary) -> Extracted {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::base::units::{bytes_shown, grouped};
 use crate::cli::report::RunReport;
 
+use super::create::Stored;
 use super::run::Extracted;
 
 /// The first line of the summary.
@@ -20,6 +21,26 @@ pub fn line(done: &Extracted, report: &RunReport) -> String {
         grouped((done.members as f64 / report.seconds.max(1e-9)) as u64),
         if done.skipped > 0 { format!("; {} skipped", grouped(done.skipped)) } else { String::new() },
     )
+}
+
+/// The first line of the summary of a creation.
+pub fn stored(done: &Stored, report: &RunReport) -> String {
+    format!(
+        "{} members ({} files, {} directories, {} links), {} in {:.2} s: {} members a second",
+        grouped(done.members),
+        grouped(done.files),
+        grouped(done.dirs),
+        grouped(done.links),
+        bytes_shown(done.bytes),
+        report.seconds,
+        grouped((done.members as f64 / report.seconds.max(1e-9)) as u64),
+    )
+}
+
+/// GNU tar's line for `--totals` of a creation.
+pub fn written(bytes: u64, elapsed: Duration) -> String {
+    let per_s = bytes as f64 / elapsed.as_secs_f64().max(1e-9);
+    format!("Total bytes written: {bytes} ({}, {}/s)", binary(bytes as f64), binary(per_s))
 }
 
 /// GNU tar's line for `--totals`.

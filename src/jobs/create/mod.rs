@@ -7,17 +7,45 @@
 //! A file that cannot be opened is left out and told; one that shrinks or fails while it is read is padded with zeros and told, for its
 //! size is in the archive already; both as GNU tar does.
 
+mod ctx;
+mod describe;
+mod entry;
+mod front;
+mod layout;
+mod line;
+mod member;
+mod piece;
+mod walk;
+
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-use crate::archive::write::Format;
-pub use crate::archive::{FinishWrite, Pack, Packing, Wrap};
-use crate::base::{Name, Time};
-use crate::storage::{Node, Volume};
+pub use crate::archive::Pack;
+use crate::archive::write::{self, Format};
+use crate::base::{Failure, Name, Time};
+use crate::crew::{Crew, Scope};
+use crate::storage::{Mount, Node, Volume};
 
+use super::Live;
 use super::mode::ModeChange;
+use super::port::Port;
 use super::select::Selection;
 use super::transform::Transform;
+
+use ctx::{Ctx, add};
+use entry::Listing;
+use front::Next;
+use layout::Layout;
+use line::{Line, Target};
+use piece::Piece;
+
+/// Bytes of a piece that is not packed: one large WRITE.
+const PIECE_BYTES: u32 = 1 << 20;
+
+/// Operands looked at ahead of where the archive is.
+const OPERANDS_AHEAD: usize = 256;
 
 /// What goes into the archive and how.
 #[derive(Clone, Debug)]
@@ -30,12 +58,8 @@ pub struct Options {
     pub exclude: Selection,
     /// Directories of other file systems than their operand's are stored and not entered.
     pub one_file_system: bool,
-    /// Store what symbolic links point at.
-    pub dereference: bool,
     /// Store each name of a file with several as a file of its own.
     pub hard_dereference: bool,
-    /// Enter directories.
-    pub recursive: bool,
     /// Leave out holes.
     pub sparse: bool,
     /// Extended attributes, but SELinux's and ACLs.
@@ -60,6 +84,36 @@ pub struct Options {
     pub links_max: usize,
     /// Directory entries listed ahead at most.
     pub ahead_max: usize,
+    /// The archive's size is a multiple of this.
+    pub record_bytes: u64,
+    /// Blocks in front of the first member: a volume label.
+    pub label: Vec<u8>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            format: Format::default(),
+            sort_by_name: false,
+            exclude: Selection::default(),
+            one_file_system: false,
+            hard_dereference: false,
+            sparse: false,
+            xattrs: false,
+            acls: false,
+            selinux: false,
+            newer: None,
+            update: None,
+            attributes: Attributes::default(),
+            transform: None,
+            absolute_names: false,
+            archive_id: None,
+            links_max: 1_000_000,
+            ahead_max: 50_000,
+            record_bytes: write::RECORD_BYTES,
+            label: Vec::new(),
+        }
+    }
 }
 
 /// `--newer` and `--newer-mtime`.
@@ -103,13 +157,26 @@ pub trait Names: Sync {
 }
 
 /// One tree.
-pub struct Operand<'a> {
+pub struct Operand {
     /// Where it is.
-    pub volume: &'a Volume,
+    pub volume: Arc<Volume>,
     /// The way to it below the volume's root, whose last name is not followed when it is a symbolic link; empty: the root itself.
     pub way: Vec<Name>,
     /// Its name as it was typed: the members' names begin with it.
     pub name: Vec<u8>,
+    /// It is the root of a file system: a `.snapshot` in it is left alone.
+    pub fs_root: bool,
+    /// Enter it, if it is a directory.
+    pub recursive: bool,
+    /// Finds what symbolic links in it lead to, where these are followed.
+    pub follow: Option<Arc<dyn Follow>>,
+}
+
+/// Follows symbolic links, which the calls on storage never do.
+pub trait Follow: Send + Sync {
+    /// What the link of this path (that of its member, as the operand's name begins it) leads to: the volume and the way below its
+    /// root. The error is a reason.
+    fn follow(&self, path: &[u8]) -> Result<(Arc<Volume>, Vec<Name>), String>;
 }
 
 /// Where the archive goes.
@@ -150,4 +217,160 @@ pub struct Summary {
     pub elapsed: Duration,
     pub source_wait: Duration,
     pub storage_wait: Duration,
+}
+
+/// Makes an archive of the operands, in their order. `pack` compresses it. `tell` hears of each member in the archive's order, from
+/// one thread at a time. An operand that is an `Err` is told as a failure.
+#[allow(clippy::too_many_arguments)] // what a run is made of
+pub fn create(
+    operands: &mut dyn Iterator<Item = Result<Operand, Failure>>,
+    output: Output<'_>,
+    pack: Option<&dyn Pack>,
+    options: &Options,
+    names: &dyn Names,
+    crew: &Crew,
+    live: &Live,
+    tell: &(dyn Fn(&[u8]) + Sync),
+) -> Summary {
+    let start = Instant::now();
+    let waited = crew.budget().waited();
+    let ctx = Ctx::new(options, names, crew, live, tell);
+    let (target, at, write_max) = match output {
+        Output::Stream(writer) => (Target::Stream(Mutex::new(writer)), 0, PIECE_BYTES),
+        Output::File { volume, node, at } => {
+            (Target::File(Port::new(volume, crew.shape().window), node), at, volume.limits().write_max)
+        }
+    };
+    let line = Line::new(target, at);
+    let piece_bytes = pack.map_or(PIECE_BYTES.min(write_max) as usize, Pack::piece_bytes);
+    crew.run(|scope| {
+        let run = Run { ctx: &ctx, line: &line, pack, scope };
+        run.produce(operands, piece_bytes);
+    });
+    let stopped = crew.stop().is_set();
+    if !stopped && !line.has_failed() {
+        run_end(&ctx, &line, pack);
+    }
+    let counts = &ctx.counts;
+    let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    let elapsed = start.elapsed();
+    let busy = Duration::from_nanos(get(&counts.busy_ns) / crew.shape().lanes as u64);
+    let archive_error = line.take_error();
+    Summary {
+        members: get(&counts.members),
+        files: get(&counts.files),
+        dirs: get(&counts.dirs),
+        links: get(&counts.links),
+        bytes: get(&counts.bytes),
+        archive_bytes: line.raw() - at,
+        changed: get(&counts.changed),
+        warnings: ctx.take_warnings(),
+        stopped: (stopped && archive_error.is_none())
+            .then(|| format!("stopped: the archive ends after {} members and has no end", get(&counts.members))),
+        archive_error,
+        elapsed,
+        source_wait: elapsed.saturating_sub(busy),
+        storage_wait: crew.budget().waited().saturating_sub(waited),
+    }
+}
+
+/// Writes the archive's end.
+fn run_end(ctx: &Ctx<'_>, line: &Line<'_>, pack: Option<&dyn Pack>) {
+    let end = write::end(line.raw(), ctx.options.record_bytes);
+    match pack.map_or(Ok(end.clone()), |pack| pack.pack(&end)) {
+        Ok(bytes) => line.finish(ctx, bytes),
+        Err(error) => line.fail(ctx, format!("Cannot compress: {error}")),
+    }
+}
+
+/// A creation under way.
+struct Run<'r, 's, 'a> {
+    ctx: &'s Ctx<'a>,
+    line: &'s Line<'a>,
+    pack: Option<&'s dyn Pack>,
+    scope: &'r Scope<'s>,
+}
+
+/// Breaks the walk off when a lane panics, so that nobody waits for what it would have listed.
+struct Guard<'s, 'a>(&'s Ctx<'a>);
+
+impl Drop for Guard<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.front.break_off();
+        }
+    }
+}
+
+impl<'s> Run<'_, 's, '_> {
+    /// Walks ahead and cuts pieces until all is laid out or the run is to end.
+    fn produce(&self, operands: &mut dyn Iterator<Item = Result<Operand, Failure>>, piece_bytes: usize) {
+        let ctx = self.ctx;
+        let shape = ctx.crew.shape();
+        let mut layout = Layout::new(piece_bytes, self.pack.is_some(), |piece| self.give(piece));
+        layout.label(ctx.options.label.clone());
+        let mut operands = Some(operands);
+        while !ctx.crew.stop().is_set() {
+            while ctx.front.places() < OPERANDS_AHEAD
+                && let Some(list) = &mut operands
+            {
+                match list.next() {
+                    Some(Ok(operand)) => ctx.front.add(Listing::Operand(operand)),
+                    Some(Err(failure)) => ctx.crew.report().add(failure),
+                    None => operands = None,
+                }
+            }
+            loop {
+                let begun = ctx.front.begin(shape.window, shape.in_flight());
+                if begun.is_empty() {
+                    break;
+                }
+                self.scope.spawn(move |_| {
+                    let _guard = Guard(ctx);
+                    let start = Instant::now();
+                    walk::run(ctx, begun);
+                    spent(ctx, start);
+                });
+            }
+            match ctx.front.take() {
+                Next::Run(entries) => {
+                    if !entries.into_iter().all(|entry| layout.entry(ctx, entry)) {
+                        return;
+                    }
+                }
+                Next::Waits => ctx.front.wait(),
+                Next::End if operands.is_none() => break,
+                Next::End => {}
+            }
+        }
+        layout.flush();
+    }
+
+    /// Has a lane read the piece; false when the run is stopped.
+    fn give(&self, mut piece: Piece) -> bool {
+        let (ctx, line, pack) = (self.ctx, self.line, self.pack);
+        // A packed piece is held beside the one it was made of.
+        let bytes = piece.bytes as u64 * if pack.is_some() { 2 } else { 1 };
+        let Some(permit) = ctx.crew.budget().acquire(bytes) else { return false };
+        piece.permit = Some(permit);
+        self.scope.spawn(move |scope| {
+            let _guard = Guard(ctx);
+            let start = Instant::now();
+            let number = piece.number;
+            let mut filled = piece::fill(ctx, piece);
+            if let Some(pack) = pack {
+                match pack.pack(&filled.bytes) {
+                    Ok(packed) => filled.bytes = packed,
+                    Err(error) => line.fail(ctx, format!("Cannot compress: {error}")),
+                }
+            }
+            line.complete(ctx, scope, number, filled);
+            spent(ctx, start);
+        });
+        true
+    }
+}
+
+fn spent(ctx: &Ctx<'_>, since: Instant) {
+    add(&ctx.counts.busy_ns, u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX));
 }

@@ -8,17 +8,19 @@
 //! Nothing is made outside the destination: names are parsed, directories are never reached through symbolic links, also
 //! not the targets of hard links. Memory is bounded by the crew's budget and the limits named `..._MAX`, not by the archive.
 //!
-//! Leaves out: extended attributes, ACLs, multi-volume archives, and undoing: what failed or was stopped leaves what it
+//! Leaves out: multi-volume archives, and undoing: what failed or was stopped leaves what it
 //! had made, told by name.
 
+mod attributes;
 mod batch;
 mod big;
 mod ctx;
 mod dirs;
+mod finish;
 mod leaf;
 mod links;
-mod owners;
-mod path;
+pub(super) mod owners;
+pub(super) mod path;
 mod producer;
 mod seen;
 mod table;
@@ -33,11 +35,15 @@ use crate::storage::Volume;
 
 use super::Live;
 use super::select::Selection;
+pub use attributes::XattrMasks;
 use ctx::Ctx;
 use producer::Producer;
 
 /// How often a name that keeps coming back is removed and made again.
 const TRIES_MAX: usize = 4;
+
+/// What is said once where attributes of members have no place.
+const XATTRS_LOST: &str = "the archive has extended attributes or ACLs; they are not set: the destination has none";
 
 /// What to extract and how.
 #[derive(Clone, Debug)]
@@ -56,6 +62,14 @@ pub struct Options {
     pub mode_mask: u32,
     /// The mode of directories that are in a member's path but no members: 0777 less the umask.
     pub implied_mode: u32,
+    /// Set extended attributes, those that `xattr_masks` takes.
+    pub xattrs: bool,
+    /// Which extended attributes.
+    pub xattr_masks: XattrMasks,
+    /// Set ACLs.
+    pub acls: bool,
+    /// Set SELinux's context.
+    pub selinux: bool,
     /// Leave regular files alone that are there with the member's size and time.
     pub resume: bool,
     /// A file larger than this is written in ranges of this size, by several lanes.
@@ -75,6 +89,10 @@ impl Default for Options {
             owner: Owner::Keep,
             mode_mask: 0o7022,
             implied_mode: 0o755,
+            xattrs: false,
+            xattr_masks: XattrMasks::default(),
+            acls: false,
+            selinux: false,
             resume: false,
             range_bytes: 4 << 20,
             dirs_max: 100_000,
@@ -163,6 +181,10 @@ pub fn extract(
         live.total_bytes.store(source.len(), Ordering::Relaxed);
     }
     let read = crew.run(|scope| Producer::new(&ctx, scope, archive, owners).run());
+    let mut warnings = read.warnings;
+    if ctx.xattrs_lost.load(Ordering::Relaxed) {
+        warnings.push(XATTRS_LOST.into());
+    }
     let counts = &ctx.counts;
     let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let elapsed = start.elapsed();
@@ -179,7 +201,7 @@ pub fn extract(
         source_wait: elapsed.saturating_sub(busy),
         storage_wait: ctx.flight.waited() + crew.budget().waited().saturating_sub(waited),
         archive_error: read.archive_error,
-        warnings: read.warnings,
+        warnings,
         stopped: read.stopped.then(|| stopped(&ctx)),
     }
 }

@@ -13,7 +13,7 @@ const NAMES_MAX: usize = 4096;
 const NAME_BYTES_MAX: usize = 256;
 
 /// The users and groups of members.
-pub(super) struct Ids<'a> {
+pub(in crate::jobs) struct Ids<'a> {
     owner: Owner,
     owners: &'a dyn Owners,
     uids: HashMap<Vec<u8>, Option<u32>>,
@@ -23,6 +23,11 @@ pub(super) struct Ids<'a> {
 impl<'a> Ids<'a> {
     pub fn new(owner: Owner, owners: &'a dyn Owners) -> Ids<'a> {
         Ids { owner, owners, uids: HashMap::new(), gids: HashMap::new() }
+    }
+
+    /// Who knows names.
+    pub fn owners(&self) -> &'a dyn Owners {
+        self.owners
     }
 
     /// The member's user and group; none where the caller's are meant.

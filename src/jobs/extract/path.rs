@@ -3,14 +3,14 @@
 use crate::base::Name;
 
 /// The longest path, in bytes; 16 times what Linux takes in one piece.
-pub(super) const PATH_BYTES_MAX: usize = 64 << 10;
+pub(in crate::jobs) const PATH_BYTES_MAX: usize = 64 << 10;
 
 /// The most components of a path.
-pub(super) const DEPTH_MAX: usize = 4096;
+pub(in crate::jobs) const DEPTH_MAX: usize = 4096;
 
 /// Where a member goes.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(in crate::jobs) enum Place {
     /// Below the destination; never empty.
     Below(Vec<Name>),
     /// The destination itself: `./`.
@@ -21,7 +21,7 @@ pub(super) enum Place {
 
 /// Splits `path`, without its first `strip` components (`.` counts as one, as in GNU tar); the error says what is wrong
 /// with it.
-pub(super) fn place(path: &[u8], strip: usize) -> Result<Place, String> {
+pub(in crate::jobs) fn place(path: &[u8], strip: usize) -> Result<Place, String> {
     if path.is_empty() {
         return Err("empty name".into());
     }

@@ -1,0 +1,338 @@
+//! -c, -r and -u: opens what is to be stored and where it goes, creates, tells, and reports.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use crate::archive::write::label;
+use crate::archive::{Archive, Codec, FinishWrite, Pack, Packing};
+use crate::base::{Failure, Time};
+use crate::cli::Exit;
+use crate::cli::bound::Flow;
+use crate::cli::console::{Console, Quoted, reason};
+use crate::cli::filter::Filter;
+use crate::cli::location::Location;
+use crate::cli::meter::Role;
+use crate::cli::open::{self, ArchiveName, Opener};
+use crate::cli::owners::HostOwners;
+use crate::cli::packing;
+use crate::cli::places::{self, Places};
+use crate::cli::session::{Ended, Session};
+use crate::crew::Stop;
+use crate::jobs::Live;
+use crate::jobs::create::{Archived, Operand, Output, Summary, create};
+use crate::storage::{Mount, Shape};
+
+use super::creation::{Creation, Packed};
+use super::high::High;
+use super::output::Sink;
+use super::summary;
+use super::words::{Named, Names};
+
+/// Members of an archive that is updated, at most: some 200 bytes each are kept.
+const UPDATED_MAX: usize = 10_000_000;
+
+/// What is done to the archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// It is made.
+    Create,
+    /// Members go behind those that are there.
+    Append,
+    /// As `Append`, only those that are newer.
+    Update,
+}
+
+/// What was stored.
+#[derive(Clone, Debug, Default, Serialize)]
+#[allow(missing_docs)]
+pub struct Stored {
+    pub members: u64,
+    pub files: u64,
+    pub dirs: u64,
+    pub links: u64,
+    pub bytes: u64,
+    pub archive_bytes: u64,
+}
+
+/// What the report says beside what every run's does.
+#[derive(Clone, Debug, Serialize)]
+struct Job {
+    archive: String,
+    codec: Option<String>,
+    stored: Stored,
+}
+
+/// Runs it; the report is written however it ends.
+pub fn run(high: &High, creation: &Creation, how: How, console: &Arc<Console>) -> Exit {
+    let mut session = Session::new("partar", "members", console, &high.manner);
+    let mut job = Job { archive: high.archive.to_string(), codec: None, stored: Stored::default() };
+    let exit = run_all(high, creation, how, &mut session, &mut job).unwrap_or_else(|fatal| {
+        console.flush();
+        console.message(&fatal);
+        console.message("Error is not recoverable: exiting now");
+        session.report.fatal = Some(fatal);
+        Exit::Failure
+    });
+    session.conclude(&job, exit, Exit::Failure)
+}
+
+/// An error ends the run before its first member.
+fn run_all(
+    high: &High,
+    creation: &Creation,
+    how: How,
+    session: &mut Session<'_>,
+    job: &mut Job,
+) -> Result<Exit, String> {
+    let mut opener = Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread);
+    spread(&mut opener, high, creation)?;
+    let (crew_shape, mut options) = (Shape::SERIAL, creation.options.clone());
+    let had = if how == How::Create { Had::default() } else { had(&high.archive, &mut opener, how == How::Update)? };
+    let at = had.end;
+    options.update = (how == How::Update).then(|| Arc::new(had) as Arc<dyn Archived>);
+    if let Some(text) = &creation.label {
+        options.label = label(text, Time::now(), options.format).map_err(|unfit| format!("-V: {unfit}"))?;
+    }
+    let mut sink = match how {
+        How::Create => Sink::create(&high.archive, &mut opener, high.manner.report_mode)?,
+        How::Append | How::Update => Sink::existing(&high.archive, &mut opener, high.manner.report_mode)?,
+    };
+    options.archive_id = sink.id();
+    let places = Places::new(opener);
+    let mut operands = Operands::new(&places, creation);
+    // Lanes for the side that is farther away; the first operand tells how far its side is.
+    let shape = operands
+        .look()
+        .into_iter()
+        .chain(sink.shape())
+        .fold(crew_shape, |a, b| Shape { lanes: a.lanes.max(b.lanes), window: a.window.max(b.window) });
+    session.tell_mounts(places.opener().spreader());
+    let (crew, caught) = session.crew(shape)?;
+    let (packing, codec) = packed(creation, &high.archive, crew.stop())?;
+    job.codec = Some(codec);
+    session.tell_setup(&high.archive.to_string(), &crew);
+    let (console, live) = (session.console.clone(), Arc::new(Live::default()));
+    let to_stdout = high.archive == ArchiveName::Stdin;
+    let tell = |path: &[u8]| match (high.manner.verbose, to_stdout) {
+        (0, _) => {}
+        (_, true) => console.line(Quoted(path)),
+        (_, false) => console.print(Quoted(path)),
+    };
+    let names = HostOwners::default();
+    let start = Instant::now();
+    let mut job_with = |output: Output<'_>, pack: Option<&dyn Pack>| {
+        session
+            .with_progress(&live, &crew, || create(&mut operands, output, pack, &options, &names, &crew, &live, &tell))
+    };
+    let (mut done, gone) = match packing {
+        Packing::Plain => (job_with(sink.output(at), None), sink.gone()),
+        Packing::Pieces(pack) => (job_with(sink.output(at), Some(&*pack)), sink.gone()),
+        Packing::Stream(wrap) => {
+            let gone = sink.gone();
+            let mut writer = wrap.wrap(sink.into_stream()).map_err(|e| format!("{}: {}", high.archive, reason(&e)))?;
+            let mut done = job_with(Output::Stream(&mut writer), None);
+            end_stream(writer, &mut done);
+            (done, gone)
+        }
+    };
+    done.archive_error = done.archive_error.map(|error| format!("{}: {error}", high.archive));
+    let elapsed = start.elapsed();
+    job.stored = stored(&done);
+    let flow = Flow { source_wait: 0.0, storage_wait: 0.0, shape: crew.shape(), held: high.manner.held, bwlimit: None };
+    let mut gone: Vec<String> = places.gone().into_iter().chain(gone).collect();
+    gone.sort();
+    let changed = done.changed;
+    let ended = Ended {
+        elapsed,
+        gone,
+        gone_advice: "",
+        warnings: done.warnings,
+        stopped: done.stopped,
+        fatal: done.archive_error,
+    };
+    session.fill(&crew, flow, ended);
+    let clean = session.tell_failures(&crew);
+    if high.totals {
+        console.line(summary::written(job.stored.archive_bytes, elapsed));
+    }
+    if high.manner.verbose > 0 {
+        session.tell_summary(summary::stored(&job.stored, &session.report));
+    }
+    Ok(match caught.signal() {
+        Some(signal) => Exit::Signal(signal),
+        None if !clean => {
+            console.message("Exiting with failure status due to previous errors");
+            Exit::Failure
+        }
+        None if changed > 0 => Exit::Partly,
+        None => Exit::Success,
+    })
+}
+
+/// Finds the mounts of what was named on the command line, before anything is opened or changed.
+fn spread(opener: &mut Opener, high: &High, creation: &Creation) -> Result<(), String> {
+    let mut dirs: Vec<(std::path::PathBuf, Option<Role>)> = Vec::new();
+    if let ArchiveName::Path(path) = &high.archive {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        dirs.extend(std::fs::canonicalize(parent).ok().map(|parent| (parent, Some(Role::Destination))));
+    }
+    for named in Names::new(&creation.named_words()).flatten() {
+        let Ok(Location::Dir(base)) = Location::parse(&named.dir) else { continue };
+        let base = if base.as_os_str().is_empty() { Path::new(".") } else { &base };
+        let top = places::top_of(base, &named.name, creation.dereference);
+        dirs.extend(top.map(|top| (top, Some(Role::Source))));
+    }
+    opener.spread(dirs.iter().map(|(path, role)| (path.as_path(), *role)))
+}
+
+/// How the archive is to be packed, and the codec's name for the report.
+fn packed(creation: &Creation, archive: &ArchiveName, stop: &Stop) -> Result<(Packing, String), String> {
+    let codec = match &creation.packed {
+        Packed::Program(command) => {
+            let filter = Filter::new(command, stop);
+            return Ok((Packing::Stream(Box::new(filter)), command.to_string_lossy().into_owned()));
+        }
+        Packed::As(codec) => *codec,
+        Packed::ByName => match archive {
+            ArchiveName::Stdin => Codec::Plain,
+            ArchiveName::Path(path) => Codec::by_name(path.as_os_str().as_encoded_bytes())?,
+            ArchiveName::Nfs(url, _) => Codec::by_name(&url.path)?,
+        },
+    };
+    let packing = packing::packing(codec, creation.level)?;
+    Ok((packing, format!("{codec:?}").to_lowercase()))
+}
+
+/// Ends a stream that has to be ended, unless it failed already.
+fn end_stream(writer: Box<dyn FinishWrite + '_>, done: &mut Summary) {
+    if done.archive_error.is_some() || done.stopped.is_some() {
+        return;
+    }
+    if let Err(error) = writer.finish() {
+        done.archive_error = Some(format!("Cannot write: {}", reason(&error)));
+    }
+}
+
+fn stored(done: &Summary) -> Stored {
+    Stored {
+        members: done.members,
+        files: done.files,
+        dirs: done.dirs,
+        links: done.links,
+        bytes: done.bytes,
+        archive_bytes: done.archive_bytes,
+    }
+}
+
+/// What an archive has that is to be added to.
+#[derive(Debug, Default)]
+struct Had {
+    /// Where its members end.
+    end: u64,
+    times: HashMap<Vec<u8>, Time>,
+}
+
+impl Archived for Had {
+    fn mtime(&self, path: &[u8]) -> Option<Time> {
+        self.times.get(plain(path)).copied()
+    }
+}
+
+/// A name without what leads out, and without slashes at its end: as it is in the archive.
+fn plain(path: &[u8]) -> &[u8] {
+    let start = path.iter().position(|&b| b != b'/').unwrap_or(path.len());
+    let end = path.iter().rposition(|&b| b != b'/').map_or(start, |last| last + 1);
+    &path[start..end.max(start)]
+}
+
+/// Reads an archive to where its members end. One that is not there is empty.
+fn had(name: &ArchiveName, opener: &mut Opener, keep_times: bool) -> Result<Had, String> {
+    let mut had = Had::default();
+    if let ArchiveName::Path(path) = name {
+        match std::fs::metadata(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(had),
+            Ok(meta) if meta.is_file() && meta.len() == 0 => return Ok(had),
+            Ok(meta) if !meta.is_file() => return Err(format!("{name}: Cannot be added to: it is no regular file")),
+            _ => {}
+        }
+    }
+    let opened = open::archive(name, opener, &Stop::default())?;
+    if opened.codec != Codec::Plain {
+        return Err(format!("{name}: Cannot update compressed archives"));
+    }
+    let mut archive = Archive::new(opened.input, Default::default());
+    loop {
+        match archive.next() {
+            Ok(None) => break,
+            Ok(Some(member)) if keep_times => {
+                if had.times.len() == UPDATED_MAX {
+                    return Err(format!("{name}: has more than {UPDATED_MAX} members; use -r"));
+                }
+                had.times.insert(plain(&member.path).to_vec(), member.mtime);
+            }
+            Ok(Some(_)) => {}
+            // Behind what cannot be read, members might be written over.
+            Err(error) => return Err(format!("{name}: {error}; nothing was added")),
+        }
+    }
+    had.end = archive.members_end();
+    Ok(had)
+}
+
+/// The operands of the command line and its lists, found one after the other.
+struct Operands<'a> {
+    places: &'a Arc<Places>,
+    names: Names,
+    dereference: bool,
+    /// The first one, looked at before the run.
+    first: Option<Result<Operand, Failure>>,
+}
+
+impl<'a> Operands<'a> {
+    fn new(places: &'a Arc<Places>, creation: &Creation) -> Operands<'a> {
+        let names = Names::new(&creation.words);
+        Operands { places, names, dereference: creation.dereference, first: None }
+    }
+
+    /// How the first operand's side likes to be driven.
+    fn look(&mut self) -> Option<Shape> {
+        self.first = self.find();
+        let operand = self.first.as_ref()?.as_ref().ok()?;
+        Some(operand.volume.limits().shape)
+    }
+
+    fn find(&mut self) -> Option<Result<Operand, Failure>> {
+        let Named { dir, name, recursion } = match self.names.next()? {
+            Ok(named) => named,
+            Err(error) => return Some(Err(Failure::refused(b"", error))),
+        };
+        Some(match Location::parse(&dir) {
+            Ok(base) => self.places.operand(&base, &name, (recursion, self.dereference)),
+            Err(error) => Err(Failure::refused(dir.as_encoded_bytes(), error.to_string())),
+        })
+    }
+}
+
+impl Iterator for Operands<'_> {
+    type Item = Result<Operand, Failure>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.first.take().or_else(|| self.find())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_without_slashes_around_them() {
+        for (path, is) in [("a/b/", "a/b"), ("/a", "a"), ("/", ""), ("a", "a"), ("", "")] {
+            assert_eq!(plain(path.as_bytes()), is.as_bytes(), "{path}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Where an archive goes: standard output, a file on any storage, or a pipe or device that is written as a stream.
+//!
+//! A file is made and emptied when it is opened, as by GNU tar; one that is to be appended to is not.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use crate::base::{Name, Proc, Status};
+use crate::cli::console::reason;
+use crate::cli::exports::{Exports, Found};
+use crate::cli::meter::Role;
+use crate::cli::open::{ArchiveName, Opener};
+use crate::jobs::create::Output;
+use crate::mounts::nfs::Url;
+use crate::storage::{AttrChange, Call, Found as Object, How, Mount, Node, Shape, Stable, Volume};
+
+/// An archive that is open for writing.
+pub enum Sink {
+    Stream(Box<dyn Write + Send>, Option<(u64, u64)>),
+    /// With its file system and file id, where they are known.
+    File(Volume, Node, Option<(u64, u64)>),
+}
+
+impl Sink {
+    /// Opens `name`; a new file gets `mode`. An error is `NAME: CALL: reason`.
+    pub fn create(name: &ArchiveName, opener: &mut Opener, mode: u32) -> Result<Sink, String> {
+        let path = match name {
+            ArchiveName::Stdin => {
+                let id = File::from(
+                    rustix::io::dup(io::stdout())
+                        .map_err(|error| format!("-: Cannot open: {}", reason(&error.into())))?,
+                );
+                let meta = id.metadata().ok().filter(fs::Metadata::is_file);
+                return Ok(Sink::Stream(Box::new(id), meta.map(|meta| (meta.dev(), meta.ino()))));
+            }
+            ArchiveName::Nfs(url, text) => return remote(url, text, opener, mode, true),
+            ArchiveName::Path(path) => path,
+        };
+        let failed = |error: io::Error| format!("{}: Cannot open: {}", path.display(), reason(&error));
+        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(path).map_err(failed)?;
+        let meta = file.metadata().map_err(failed)?;
+        if !meta.is_file() {
+            return Ok(Sink::Stream(Box::new(file), None));
+        }
+        drop(file);
+        Sink::there(path, opener, Some((meta.dev(), meta.ino())))
+    }
+
+    /// Opens the archive `name` to be added to; it is made, with `mode`, when it is not there.
+    pub fn existing(name: &ArchiveName, opener: &mut Opener, mode: u32) -> Result<Sink, String> {
+        let path = match name {
+            ArchiveName::Path(path) => path,
+            ArchiveName::Nfs(url, text) => return remote(url, text, opener, mode, false),
+            ArchiveName::Stdin => return Err("-: Cannot be added to".into()),
+        };
+        let failed = |error: io::Error| format!("{}: Cannot open: {}", path.display(), reason(&error));
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(mode).open(path).map_err(failed)?;
+        let meta = file.metadata().map_err(failed)?;
+        Sink::there(path, opener, Some((meta.dev(), meta.ino())))
+    }
+
+    /// How the storage of a file likes to be driven.
+    pub fn shape(&self) -> Option<Shape> {
+        match self {
+            Sink::Stream(..) => None,
+            Sink::File(volume, ..) => Some(volume.limits().shape),
+        }
+    }
+
+    /// Opens a file of this host that is there, through all its mounts.
+    pub fn there(path: &Path, opener: &mut Opener, id: Option<(u64, u64)>) -> Result<Sink, String> {
+        let failed = |error: io::Error| format!("{}: Cannot open: {}", path.display(), reason(&error));
+        let resolved = fs::canonicalize(path).map_err(failed)?;
+        let (Some(parent), Some(last)) = (resolved.parent(), resolved.file_name()) else {
+            return Err(failed(io::ErrorKind::IsADirectory.into()));
+        };
+        let last = Name::new(last.as_bytes()).map_err(|error| failed(io::Error::other(error)))?;
+        let volume = opener.local(parent, Some(Role::Destination), &[])?;
+        let mut lookup = [Call::lookup(&volume.root(), &last)];
+        volume.perform(&mut lookup);
+        let object = lookup[0].found().map_err(|status| call_failed(&path.display(), Proc::Lookup, status))?;
+        Ok(Sink::File(volume, object.node, id))
+    }
+
+    /// For the job, from byte `at` on.
+    pub fn output(&mut self, at: u64) -> Output<'_> {
+        match self {
+            Sink::Stream(stream, _) => Output::Stream(&mut **stream),
+            Sink::File(volume, node, _) => Output::File { volume, node: node.clone(), at },
+        }
+    }
+
+    /// File system and file id.
+    pub fn id(&self) -> Option<(u64, u64)> {
+        match self {
+            Sink::Stream(_, id) | Sink::File(.., id) => *id,
+        }
+    }
+
+    /// As a stream, for what cannot be written piece by piece.
+    pub fn into_stream(self) -> Box<dyn Write + Send> {
+        match self {
+            Sink::Stream(stream, _) => stream,
+            Sink::File(volume, node, _) => Box::new(InOrder { volume, node, at: 0, kept: Vec::new() }),
+        }
+    }
+
+    /// The labels of targets that were left out.
+    pub fn gone(&self) -> Vec<String> {
+        match self {
+            Sink::Stream(..) => Vec::new(),
+            Sink::File(volume, ..) => volume.gone(),
+        }
+    }
+}
+
+fn call_failed(name: &dyn std::fmt::Display, proc: Proc, status: Status) -> String {
+    format!("{name}: {proc}: {status}")
+}
+
+/// Opens the file at a URL; makes it when it is not there, and with `empty` empties it.
+fn remote(url: &Url, text: &str, opener: &mut Opener, mode: u32, empty: bool) -> Result<Sink, String> {
+    let mut exports = Exports::default();
+    let (mounts, name) = match exports.find(url)? {
+        Found::Dir(_) => return Err(format!("{text}: Cannot open: Is a directory")),
+        Found::Other(mounts, name) | Found::Nothing(mounts, name) => (mounts, name),
+    };
+    let volume = opener.attached(mounts, Some(Role::Destination), &[]);
+    let change = AttrChange { mode: Some(mode), size: empty.then_some(0), ..AttrChange::default() };
+    let mut calls = [Call::create(&volume.root(), &name, How::Unchecked, change)];
+    volume.perform(&mut calls);
+    let Object { node, attr } = calls[0].found().map_err(|status| call_failed(&text, Proc::Create, status))?;
+    let id = attr.map(|attr| (attr.fsid, attr.fileid));
+    Ok(Sink::File(volume, node, id))
+}
+
+/// Bytes of one WRITE of a stream.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// A file on storage as a stream: one WRITE after the other.
+struct InOrder {
+    volume: Volume,
+    node: Node,
+    at: u64,
+    kept: Vec<u8>,
+}
+
+impl InOrder {
+    fn put(&mut self) -> io::Result<()> {
+        let mut from = 0;
+        while from < self.kept.len() {
+            let write_max = self.volume.limits().write_max as usize;
+            let data = &self.kept[from..self.kept.len().min(from + write_max.max(1))];
+            let mut calls = [Call::write(&self.node, self.at, data, Stable::FileSync)];
+            self.volume.perform(&mut calls);
+            let written = calls[0].written().map_err(|status| io::Error::other(format!("WRITE: {status}")))?;
+            if written.count == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            from += written.count as usize;
+            self.at += u64::from(written.count);
+        }
+        self.kept.clear();
+        Ok(())
+    }
+}
+
+impl Write for InOrder {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.kept.extend_from_slice(bytes);
+        if self.kept.len() >= CHUNK_BYTES {
+            self.put()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.put()
+    }
+}

@@ -1,0 +1,521 @@
+//! Names, lists and patterns in the order they were typed, with what the options before them say: in GNU tar such options are about what
+//! follows them. Also what a line of a list and a backslash in a name mean.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use clap::ArgMatches;
+
+use crate::cli::console::Quoted;
+use crate::cli::host::Unclear::{self, Fatal, Usage};
+use crate::cli::lists::{self, Paths};
+use crate::jobs::select::Pattern;
+
+/// Bytes of all names of lists that are held at once: those that select members.
+const HELD_BYTES_MAX: usize = 64 << 20;
+
+/// What GNU tar 1.34 leaves out under --exclude-vcs.
+const VCS: [&str; 21] = [
+    "CVS",
+    ".cvsignore",
+    "RCS",
+    "SCCS",
+    ".git",
+    ".gitignore",
+    ".gitattributes",
+    ".gitmodules",
+    ".arch-ids",
+    "{arch}",
+    "=RELEASE-ID",
+    "=meta-update",
+    "=update",
+    ".bzr",
+    ".bzrignore",
+    ".bzrtags",
+    ".hg",
+    ".hgignore",
+    ".hgtags",
+    "_darcs",
+    ".svn",
+];
+/// The same under --exclude-backups.
+const BACKUPS: [&str; 3] = [".#*", "*~", "#*#"];
+
+/// One word of the command line that stands in its order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// A name as it was typed.
+    Name(OsString),
+    /// A name that is none but a name (`--add-file`).
+    File(OsString),
+    /// `-C`.
+    Dir(OsString),
+    /// `-T`.
+    List(OsString),
+    /// `--exclude`.
+    Exclude(OsString),
+    /// `-X`.
+    ExcludeFrom(OsString),
+    /// `--exclude-vcs`.
+    ExcludeVcs,
+    /// `--exclude-backups`.
+    ExcludeBackups,
+    /// A switch, on or off.
+    Switch(Switch, bool),
+}
+
+/// What options say of the words behind them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the options' names
+pub enum Switch {
+    Wildcards,
+    Anchored,
+    IgnoreCase,
+    MatchSlash,
+    Recursion,
+    Null,
+    Verbatim,
+    Unquote,
+}
+
+const SWITCHES: [(&str, Switch, bool); 16] = [
+    ("wildcards", Switch::Wildcards, true),
+    ("no_wildcards", Switch::Wildcards, false),
+    ("anchored", Switch::Anchored, true),
+    ("no_anchored", Switch::Anchored, false),
+    ("ignore_case", Switch::IgnoreCase, true),
+    ("no_ignore_case", Switch::IgnoreCase, false),
+    ("wildcards_match_slash", Switch::MatchSlash, true),
+    ("no_wildcards_match_slash", Switch::MatchSlash, false),
+    ("recursion", Switch::Recursion, true),
+    ("no_recursion", Switch::Recursion, false),
+    ("null", Switch::Null, true),
+    ("no_null", Switch::Null, false),
+    ("verbatim_files_from", Switch::Verbatim, true),
+    ("no_verbatim_files_from", Switch::Verbatim, false),
+    ("unquote", Switch::Unquote, true),
+    ("no_unquote", Switch::Unquote, false),
+];
+
+/// The words of a command line, in order.
+pub fn in_order(matches: &ArgMatches) -> Vec<Word> {
+    let mut words: Vec<(usize, Word)> = Vec::new();
+    let valued: [(&str, fn(OsString) -> Word); 6] = [
+        ("members", Word::Name),
+        ("add_file", Word::File),
+        ("directory", Word::Dir),
+        ("files_from", Word::List),
+        ("exclude", Word::Exclude),
+        ("exclude_from", Word::ExcludeFrom),
+    ];
+    for (id, word) in valued {
+        let values = matches.get_many::<OsString>(id).into_iter().flatten();
+        let indices = matches.indices_of(id).into_iter().flatten();
+        words.extend(indices.zip(values.map(|value| word(value.clone()))));
+    }
+    let flags = SWITCHES.map(|(id, switch, on)| (id, Word::Switch(switch, on)));
+    let lists = [("exclude_vcs", Word::ExcludeVcs), ("exclude_backups", Word::ExcludeBackups)];
+    for (id, word) in flags.into_iter().chain(lists) {
+        let indices = matches.indices_of(id).into_iter().flatten();
+        words.extend(indices.map(|index| (index, word.clone())));
+    }
+    words.sort_by_key(|(index, _)| *index);
+    words.into_iter().map(|(_, word)| word).collect()
+}
+
+/// The state of the switches at a word.
+#[derive(Clone, Copy, Debug)]
+pub struct State {
+    wildcards: Option<bool>,
+    anchored: bool,
+    /// What names begin with, unless `anchored`.
+    names_anchored: bool,
+    ignore_case: bool,
+    match_slash: bool,
+    /// Enter directories.
+    pub recursion: bool,
+    null: bool,
+    verbatim: bool,
+    unquote: bool,
+}
+
+impl Default for State {
+    fn default() -> State {
+        State {
+            wildcards: None,
+            anchored: false,
+            names_anchored: true,
+            ignore_case: false,
+            match_slash: true,
+            recursion: true,
+            null: false,
+            verbatim: false,
+            unquote: true,
+        }
+    }
+}
+
+impl State {
+    /// The state behind a switch.
+    pub fn switch(&mut self, switch: Switch, on: bool) {
+        match switch {
+            Switch::Wildcards => self.wildcards = Some(on),
+            Switch::Anchored => {
+                self.anchored = on;
+                self.names_anchored &= on;
+            }
+            Switch::IgnoreCase => self.ignore_case = on,
+            Switch::MatchSlash => self.match_slash = on,
+            Switch::Recursion => self.recursion = on,
+            // GNU tar: --null implies --verbatim-files-from, --no-null takes nothing of that back.
+            Switch::Null => {
+                self.null = on;
+                self.verbatim |= on;
+            }
+            Switch::Verbatim => self.verbatim = on,
+            Switch::Unquote => self.unquote = on,
+        }
+    }
+
+    fn pattern(&self, text: Vec<u8>, wildcards: bool, anchored: bool) -> Result<Pattern, Unclear> {
+        let text = if wildcards && std::str::from_utf8(&text).is_err() {
+            return Err(Usage(format!("pattern '{}' is not UTF-8 text", Quoted(&text))));
+        } else {
+            text
+        };
+        let State { ignore_case, match_slash, recursion, .. } = *self;
+        Ok(Pattern { text, wildcards, anchored, ignore_case, match_slash, below: recursion })
+    }
+
+    fn exclude(&self, text: Vec<u8>) -> Result<Pattern, Unclear> {
+        self.pattern(text, self.wildcards != Some(false), self.anchored)
+    }
+
+    fn member(&self, name: Vec<u8>) -> Result<Pattern, Unclear> {
+        self.pattern(name, self.wildcards == Some(true), self.anchored || self.names_anchored)
+    }
+
+    /// A name as it is meant: without its escapes, unless they are to stay.
+    pub fn name(&self, typed: &[u8]) -> Vec<u8> {
+        if self.unquote { unquoted(typed) } else { typed.to_vec() }
+    }
+}
+
+/// What else reads standard input already.
+pub type Taken = Option<&'static str>;
+
+/// The names of a command line, one after the other, each with where it is; lists are read as they are come to.
+///
+/// A `-C` is about the names behind it and begins where the last one led. One behind all names, with none before, is about all of
+/// them: GNU tar refuses that, and other tools' users type it.
+pub struct Names {
+    words: std::vec::IntoIter<Word>,
+    state: State,
+    dir: OsString,
+    list: Option<(Box<dyn Iterator<Item = Result<Line, String>>>, bool)>,
+    failed: bool,
+}
+
+/// A name to be stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The directory or URL that the name begins in; empty: the one that the run began in.
+    pub dir: OsString,
+    /// As it is meant, its escapes taken off.
+    pub name: Vec<u8>,
+    /// Enter it, if it is a directory.
+    pub recursion: bool,
+}
+
+impl Names {
+    /// The names of `words`.
+    pub fn new(words: &[Word]) -> Names {
+        let is_name = |word: &Word| matches!(word, Word::Name(_) | Word::File(_) | Word::List(_));
+        let is_dir = |word: &Word| matches!(word, Word::Dir(_));
+        let mut words = words.to_vec();
+        let last_name = words.iter().rposition(is_name);
+        if let (Some(last_name), Some(first_dir)) = (last_name, words.iter().position(is_dir))
+            && first_dir > last_name
+        {
+            words.rotate_left(first_dir);
+        }
+        Names { words: words.into_iter(), state: State::default(), dir: OsString::new(), list: None, failed: false }
+    }
+
+    /// True when there is no name and no list.
+    pub fn is_empty(&self) -> bool {
+        !self.words.as_slice().iter().any(|word| matches!(word, Word::Name(_) | Word::File(_) | Word::List(_)))
+    }
+
+    fn enter(&mut self, dir: &OsStr) {
+        let is_whole = self.dir.is_empty() || dir.as_bytes().starts_with(b"/") || dir.as_bytes().starts_with(b"nfs://");
+        if is_whole {
+            self.dir = dir.to_os_string();
+        } else {
+            self.dir.push("/");
+            self.dir.push(dir);
+        }
+    }
+
+    fn named(&self, name: Vec<u8>, recursion: bool) -> Named {
+        Named { dir: self.dir.clone(), name, recursion }
+    }
+
+    fn step(&mut self) -> Result<Option<Named>, String> {
+        loop {
+            if let Some((lines, recursion)) = &mut self.list {
+                let recursion = *recursion;
+                match lines.next().transpose()? {
+                    Some(Line::Name(name)) => return Ok(Some(self.named(name, recursion))),
+                    Some(Line::Dir(dir)) => self.enter(OsStr::from_bytes(&dir)),
+                    None => self.list = None,
+                }
+                continue;
+            }
+            match self.words.next() {
+                None => return Ok(None),
+                Some(Word::Switch(switch, on)) => self.state.switch(switch, on),
+                Some(Word::Dir(dir)) => self.enter(&dir),
+                Some(Word::Name(name) | Word::File(name)) => {
+                    let name = self.state.name(name.as_bytes());
+                    return Ok(Some(self.named(name, self.state.recursion)));
+                }
+                Some(Word::List(file)) => {
+                    let lines = list(&file, self.state, None).map_err(|(Usage(text) | Fatal(text))| text)?;
+                    self.list = Some((Box::new(lines), self.state.recursion));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+}
+
+impl Iterator for Names {
+    type Item = Result<Named, String>;
+
+    /// Ends after an error.
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let step = self.step();
+        self.failed = step.is_err();
+        step.transpose()
+    }
+}
+
+/// All exclude patterns of the words.
+pub fn excludes(words: &[Word], stdin_taken: Taken) -> Result<Vec<Pattern>, Unclear> {
+    let mut state = State::default();
+    let mut patterns = Vec::new();
+    for word in words {
+        match word {
+            Word::Switch(switch, on) => state.switch(*switch, *on),
+            Word::Exclude(text) => patterns.push(state.exclude(text.clone().into_vec())?),
+            Word::ExcludeFrom(file) => {
+                for text in lists::patterns(file, stdin_taken)? {
+                    patterns.push(state.exclude(text)?);
+                }
+            }
+            // As GNU tar: whatever the switches say.
+            Word::ExcludeVcs => {
+                for name in VCS {
+                    patterns.push(State { wildcards: Some(false), ..State::default() }.exclude(name.into())?);
+                }
+            }
+            Word::ExcludeBackups => {
+                for pattern in BACKUPS {
+                    patterns.push(State::default().exclude(pattern.into())?);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(patterns)
+}
+
+/// The members that the words name, with those of lists; all when there are none and no list.
+pub fn members(words: &[Word], stdin_taken: Taken) -> Result<Option<Vec<Pattern>>, Unclear> {
+    let mut state = State::default();
+    let (mut members, mut held) = (Vec::new(), 0);
+    for word in words {
+        match word {
+            Word::Switch(switch, on) => state.switch(*switch, *on),
+            Word::Name(name) | Word::File(name) => {
+                members.push(state.member(state.name(name.as_bytes()))?);
+            }
+            Word::List(file) => {
+                for line in list(file, state, stdin_taken)? {
+                    match line.map_err(Fatal)? {
+                        Line::Name(name) => {
+                            held += name.len();
+                            if held > HELD_BYTES_MAX {
+                                let shown = Quoted(file.as_bytes());
+                                return Err(Fatal(format!(
+                                    "{shown}: has more than {HELD_BYTES_MAX} bytes of members' names"
+                                )));
+                            }
+                            members.push(state.member(name)?);
+                        }
+                        Line::Dir(_) => {
+                            let shown = Quoted(file.as_bytes());
+                            return Err(Usage(format!("{shown}: '-C' in a list of members is not in this version")));
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    // As GNU tar: a list without names selects everything.
+    Ok((!members.is_empty()).then_some(members))
+}
+
+/// One line of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// A name, as it is meant.
+    Name(Vec<u8>),
+    /// `-C DIR`: where the names behind it are.
+    Dir(Vec<u8>),
+}
+
+/// The lines of a list under these switches, read as they are asked for.
+pub fn list(
+    file: &OsStr,
+    state: State,
+    stdin_taken: Taken,
+) -> Result<impl Iterator<Item = Result<Line, String>> + use<>, Unclear> {
+    if let (true, Some(taken)) = (file == "-", stdin_taken) {
+        return Err(Usage(taken.into()));
+    }
+    let paths = Paths::open(file, state.null).map_err(Fatal)?;
+    let file = file.to_os_string();
+    Ok(paths.map(move |path| line(&file, path?, state)))
+}
+
+fn line(file: &OsStr, path: Vec<u8>, state: State) -> Result<Line, String> {
+    if state.verbatim || !path.starts_with(b"-") {
+        return Ok(Line::Name(state.name(&path)));
+    }
+    let after = |option: &[u8]| path.strip_prefix(option).map(|value| value.trim_ascii_start().to_vec());
+    let dir = after(b"-C").or_else(|| after(b"--directory=")).or_else(|| after(b"--directory "));
+    if let Some(dir) = dir.filter(|dir| !dir.is_empty()) {
+        return Ok(Line::Dir(dir));
+    }
+    if let Some(name) = after(b"--add-file=").filter(|name| !name.is_empty()) {
+        return Ok(Line::Name(state.name(&name)));
+    }
+    let (file, path) = (Quoted(file.as_bytes()), Quoted(&path));
+    Err(format!(
+        "{file}: '{path}' is taken for an option, which a list cannot have; use --verbatim-files-from for names like this"
+    ))
+}
+
+/// A name without its escapes, as GNU tar reads them: C's letters, octal digits, `\\`; what is none stays.
+pub fn unquoted(name: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(name.len());
+    let mut rest = name;
+    while let [byte, behind @ ..] = rest {
+        rest = behind;
+        let (b'\\', [next, after @ ..]) = (*byte, behind) else {
+            out.push(*byte);
+            continue;
+        };
+        rest = after;
+        match next {
+            b'\\' => out.push(b'\\'),
+            b'a' => out.push(0x07),
+            b'b' => out.push(0x08),
+            b'f' => out.push(0x0c),
+            b'n' => out.push(b'\n'),
+            b'r' => out.push(b'\r'),
+            b't' => out.push(b'\t'),
+            b'v' => out.push(0x0b),
+            b'?' => out.push(0x7f),
+            b'0'..=b'7' => {
+                let mut value = u32::from(next - b'0');
+                for _ in 0..2 {
+                    let [digit @ b'0'..=b'7', after @ ..] = rest else { break };
+                    value = value * 8 + u32::from(digit - b'0');
+                    rest = after;
+                }
+                out.push((value & 0xff) as u8);
+            }
+            _ => out.extend([b'\\', *next]),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::low;
+    use super::*;
+
+    fn words(line: &str) -> Vec<Word> {
+        low::parse(line.split_whitespace().map(OsString::from).collect()).unwrap().words
+    }
+
+    fn names(line: &str) -> Vec<(String, String, bool)> {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        let named = Names::new(&words(line)).map(Result::unwrap);
+        named.map(|n| (text(n.dir.as_bytes()), text(&n.name), n.recursion)).collect()
+    }
+
+    fn name(dir: &str, name: &str, recursion: bool) -> (String, String, bool) {
+        (dir.into(), name.into(), recursion)
+    }
+
+    #[test]
+    fn a_directory_is_about_the_names_behind_it() {
+        let all = [name("", "a", true), name("d", "b", true), name("d/e", "c", true), name("/f", "d", true)];
+        assert_eq!(names("cf o a -C d b -C e c -C /f d"), all);
+        assert_eq!(names("pcf example.tar example -C /test"), [name("/test", "example", true)]);
+        assert_eq!(names("-c -C nfs://h/e a -C b c"), [name("nfs://h/e", "a", true), name("nfs://h/e/b", "c", true)]);
+    }
+
+    #[test]
+    fn switches_are_about_what_follows() {
+        let all = [name("", "a\tb", true), name("", "d", false), name("", r"a\tb", false), name("", "-x", true)];
+        assert_eq!(names(r"-c a\tb --no-recursion d --no-unquote a\tb --recursion --add-file=-x"), all);
+        let excluded = excludes(&words("-c --exclude a --anchored --exclude b --no-anchored --exclude c x"), None);
+        let anchored: Vec<bool> = excluded.unwrap().iter().map(|pattern| pattern.anchored).collect();
+        assert_eq!(anchored, [false, true, false]);
+        let members = members(&words("-x a* --wildcards b* --no-anchored --ignore-case c"), None).unwrap().unwrap();
+        let how: Vec<_> = members.iter().map(|m| (m.wildcards, m.anchored, m.ignore_case)).collect();
+        assert_eq!(how, [(false, true, false), (true, true, false), (true, false, true)]);
+    }
+
+    #[test]
+    fn lists_are_read_where_they_stand() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("list");
+        let write = |text: &str| std::fs::write(&file, text).unwrap();
+        let names_of = |options: &str| names(&format!("-c x {options} -T {} y", file.display()));
+        write("a\n-C d\nb\\tc\n--add-file=-e\n");
+        let listed = [name("", "x", true), name("", "a", true), name("d", "b\tc", true), name("d", "-e", true)];
+        assert_eq!(names_of(""), [&listed[..], &[name("d", "y", true)]].concat());
+        assert_eq!(names_of("--verbatim-files-from")[2], name("", "-C d", true));
+        write("a\0-C d\0");
+        assert_eq!(names_of("--null")[1..3], [name("", "a", true), name("", "-C d", true)]);
+        write("a\n--exclude=b\n");
+        let mut read = Names::new(&words(&format!("-c -T {}", file.display())));
+        assert!(read.next().unwrap().is_ok());
+        assert!(read.next().unwrap().unwrap_err().contains("--verbatim-files-from"));
+        assert!(read.next().is_none());
+        assert!(Names::new(&words("-c -T none")).next().unwrap().unwrap_err().contains("Cannot open"));
+        assert!(Names::new(&words("-c -C d")).is_empty() && !Names::new(&words("-c -T none")).is_empty());
+        assert_eq!(super::members(&words("-x -T /dev/null"), None), Ok(None));
+        assert!(matches!(super::members(&words("-x -T -"), Some("taken")), Err(Usage(text)) if text == "taken"));
+    }
+
+    #[test]
+    fn escapes_are_those_of_gnu_tar() {
+        for (typed, meant) in
+            [(r"a\\b\n\t\141\0\?\q\", b"a\\b\n\ta\0\x7f\\q\\".as_slice()), (r"\1011\400", b"A1\0"), ("", b"")]
+        {
+            assert_eq!(unquoted(typed.as_bytes()), meant, "{typed}");
+        }
+    }
+}

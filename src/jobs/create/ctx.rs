@@ -1,0 +1,116 @@
+//! What the lanes of one creation share.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::base::name::Shown;
+use crate::crew::Crew;
+use crate::storage::{Attr, Kind, Volume};
+
+use super::super::Live;
+use super::super::port::Port;
+use super::entry::{Entry, Listing};
+use super::front::Front;
+use super::{Names, Options};
+
+/// Warnings kept.
+const WARNINGS_MAX: usize = 1000;
+
+#[derive(Default)]
+pub(super) struct Counts {
+    pub members: AtomicU64,
+    pub files: AtomicU64,
+    pub dirs: AtomicU64,
+    pub links: AtomicU64,
+    pub bytes: AtomicU64,
+    /// Differences that make the exit status 1.
+    pub changed: AtomicU64,
+    pub busy_ns: AtomicU64,
+}
+
+pub(super) fn add(counter: &AtomicU64, n: u64) {
+    counter.fetch_add(n, Ordering::Relaxed);
+}
+
+/// What the lanes share.
+pub(super) struct Ctx<'a> {
+    pub options: &'a Options,
+    pub names: &'a dyn Names,
+    pub crew: &'a Crew,
+    pub live: &'a Live,
+    pub tell: &'a (dyn Fn(&[u8]) + Sync),
+    pub front: Front<Listing, Entry>,
+    pub counts: Counts,
+    /// Told once: holes cannot be seen, extended attributes cannot be read.
+    pub said: [AtomicBool; 2],
+    warnings: Mutex<Vec<String>>,
+}
+
+impl<'a> Ctx<'a> {
+    pub fn new(
+        options: &'a Options,
+        names: &'a dyn Names,
+        crew: &'a Crew,
+        live: &'a Live,
+        tell: &'a (dyn Fn(&[u8]) + Sync),
+    ) -> Ctx<'a> {
+        Ctx {
+            options,
+            names,
+            crew,
+            live,
+            tell,
+            front: Front::new(options.ahead_max),
+            counts: Counts::default(),
+            said: Default::default(),
+            warnings: Mutex::default(),
+        }
+    }
+
+    pub fn port<'v>(&self, volume: &'v Volume) -> Port<'v> {
+        Port::new(volume, self.crew.shape().window)
+    }
+
+    pub fn warn(&self, text: String) {
+        let mut warnings = self.warnings.lock().expect("nothing panics while it warns");
+        match warnings.len() {
+            0..WARNINGS_MAX => warnings.push(text),
+            WARNINGS_MAX => warnings.push("further warnings are not shown".into()),
+            _ => {}
+        }
+    }
+
+    pub fn take_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut self.warnings.lock().expect("nothing panics while it warns"))
+    }
+
+    /// It went between the listing and now.
+    pub fn vanished(&self, path: &[u8]) {
+        add(&self.counts.changed, 1);
+        self.warn(format!("{}: File removed before we read it", Shown(path)));
+    }
+
+    /// Do the patterns let this path in?
+    pub fn includes(&self, path: &[u8]) -> bool {
+        let exclude = &self.options.exclude;
+        exclude.is_everything() || exclude.selects(path, &mut exclude.matched())
+    }
+
+    /// Is an object in a directory to be stored, by what its listing says?
+    pub fn is_wanted(&self, path: &[u8], attr: &Attr) -> bool {
+        if attr.kind == Kind::Dir {
+            return true;
+        }
+        let newer = self
+            .options
+            .newer
+            .is_none_or(|newer| attr.mtime >= newer.than || (newer.or_changed && attr.ctime >= newer.than));
+        newer && !self.is_archived(path, attr)
+    }
+
+    /// Has the archive a member of this name that is not older? Some archives have whole seconds only.
+    pub fn is_archived(&self, path: &[u8], attr: &Attr) -> bool {
+        let was = self.options.update.as_ref().and_then(|archived| archived.mtime(path));
+        was.is_some_and(|was| if was.nanos == 0 { attr.mtime.secs <= was.secs } else { attr.mtime <= was })
+    }
+}

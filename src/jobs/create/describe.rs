@@ -1,0 +1,179 @@
+//! What headers need beside the listings' attributes: texts of symbolic links, extended attributes, where data is in sparse files.
+
+use std::sync::atomic::Ordering;
+
+use crate::archive::Segment;
+use crate::base::name::Shown;
+use crate::base::{Failure, Name, Proc, Status};
+use crate::storage::{Beyond, Call, Kind, Mount, NO_XATTR, Node, Op, Route, Sought};
+
+use super::super::acl;
+use super::super::port::Port;
+use super::ctx::Ctx;
+use super::entry::{Entry, More};
+use super::walk::text;
+
+/// Runs of data in one file at most; what has more is stored whole. A run takes 16 bytes here and some 20 in the archive.
+const SEGMENTS_MAX: usize = 100_000;
+
+const ACL_PREFIX: &[u8] = b"system.posix_acl_";
+
+/// Completes the entries; those that cannot be are left out and told.
+pub(super) fn run(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entries: &mut Vec<(Option<Name>, Entry)>) {
+    read_links(ctx, (port, route), entries);
+    let extras = port.volume.limits().extras;
+    // What a followed link leads to may be on another volume.
+    if ctx.options.xattrs || ctx.options.acls || ctx.options.selinux {
+        if extras.xattrs {
+            entries.retain_mut(|(_, entry)| {
+                let volume = entry.tree.volume.clone();
+                let port = ctx.port(&volume);
+                read_xattrs(ctx, (port, port.route()), entry)
+            });
+        } else if !ctx.said[0].swap(true, Ordering::Relaxed) {
+            ctx.warn("the source shows no extended attributes or ACLs; none are stored".into());
+        }
+    }
+    if ctx.options.sparse {
+        if extras.holes {
+            entries.iter_mut().for_each(|(_, entry)| {
+                let volume = entry.tree.volume.clone();
+                let port = ctx.port(&volume);
+                find_holes((port, port.route()), entry);
+            });
+        } else if !ctx.said[1].swap(true, Ordering::Relaxed) {
+            ctx.warn("the source does not tell holes from data; sparse files are stored whole".into());
+        }
+    }
+}
+
+fn read_links(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entries: &mut Vec<(Option<Name>, Entry)>) {
+    let links: Vec<usize> = (0..entries.len()).filter(|&i| entries[i].1.attr.kind == Kind::Symlink).collect();
+    let mut calls: Vec<Call<'_>> = links.iter().map(|&i| Call::read_link(&entries[i].1.node)).collect();
+    port.perform(route, &mut calls);
+    let mut gone = Vec::new();
+    for (i, call) in links.into_iter().zip(calls) {
+        let entry = &mut entries[i].1;
+        match text(call) {
+            Ok(text) => entry.link = text,
+            Err(status) => {
+                match status {
+                    Status::NoEnt => ctx.vanished(&entry.path),
+                    status => ctx.crew.report().add(Failure::call(&entry.path, Proc::ReadLink, status)),
+                }
+                gone.push(i);
+            }
+        }
+    }
+    let mut i = 0;
+    entries.retain(|_| {
+        i += 1;
+        gone.binary_search(&(i - 1)).is_err()
+    });
+}
+
+/// False when the object is gone.
+fn read_xattrs(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entry: &mut Entry) -> bool {
+    let names = match port.one(route, Call::list_xattrs(&entry.node)).op {
+        Op::Beyond(Beyond::ListXattrs { out, .. }) => out,
+        _ => Err(Status::ServerFault),
+    };
+    let names = match names {
+        Ok(names) => names,
+        Err(Status::NotSupp) => return true,
+        Err(Status::NoEnt) => {
+            ctx.vanished(&entry.path);
+            return false;
+        }
+        // As GNU tar: the object itself is stored.
+        Err(status) => {
+            ctx.crew.report().add(Failure::call(&entry.path, Proc::ListXattrs, status));
+            return true;
+        }
+    };
+    for name in names.into_iter().filter(|name| is_carried(ctx, name)) {
+        let value = match port.one(route, Call::get_xattr(&entry.node, &name)).op {
+            Op::Beyond(Beyond::GetXattr { out, .. }) => out,
+            _ => Err(Status::ServerFault),
+        };
+        match value {
+            Ok(value) => keep(ctx, entry, name, value),
+            Err(NO_XATTR | Status::NoEnt) => {}
+            Err(status) => ctx.crew.report().add(Failure::call(&entry.path, Proc::GetXattr, status)),
+        }
+    }
+    true
+}
+
+fn is_carried(ctx: &Ctx<'_>, name: &[u8]) -> bool {
+    let options = ctx.options;
+    match name {
+        b"security.selinux" => options.selinux,
+        _ if name.starts_with(ACL_PREFIX) => options.acls,
+        // The rest of `system.` is the file system's own.
+        _ => options.xattrs && !name.starts_with(b"system."),
+    }
+}
+
+fn keep(ctx: &Ctx<'_>, entry: &mut Entry, name: Vec<u8>, value: Vec<u8>) {
+    let more = entry.more.get_or_insert_default();
+    let named = (!ctx.options.attributes.numeric).then_some(ctx.names);
+    let Some(which) = name.strip_prefix(ACL_PREFIX) else {
+        more.xattrs.push((name, value));
+        return;
+    };
+    match acl::to_text(&value, named) {
+        Ok(text) if which == b"default" => more.acl_default = Some(text),
+        Ok(text) => more.acl_access = Some(text),
+        Err(reason) => ctx.warn(format!("{}: ACL not stored: {reason}", Shown(&entry.path))),
+    }
+}
+
+/// Asks where the data of a file is that has fewer bytes of storage than it is long.
+fn find_holes((port, route): (Port<'_>, Route), entry: &mut Entry) {
+    let attr = &entry.attr;
+    if attr.kind != Kind::File || attr.used >= attr.size {
+        return;
+    }
+    let segments = match segments(port, route, &entry.node, attr.size) {
+        Ok(Some(segments)) => segments,
+        Ok(None) => return,
+        // A file that cannot be opened is told when it is read.
+        Err(_) => return,
+    };
+    let whole = matches!(segments[..], [Segment { offset: 0, len }] if len == entry.attr.size);
+    if !whole {
+        entry.more.get_or_insert_with(|| Box::new(More::default())).segments = Some(segments);
+    }
+}
+
+/// The runs of data in a file; none when they are too many.
+fn segments(port: Port<'_>, route: Route, node: &Node, size: u64) -> Result<Option<Vec<Segment>>, Status> {
+    let seek = |offset, what| match port.one(route, Call::seek(node, offset, what)).op {
+        Op::Beyond(Beyond::Seek { out, .. }) => out,
+        _ => Err(Status::ServerFault),
+    };
+    let mut segments = Vec::new();
+    let mut at = 0;
+    while at < size {
+        let data = match seek(at, Sought::Data) {
+            Ok(data) => data.max(at),
+            Err(Status::NxIo) => break,
+            Err(status) => return Err(status),
+        };
+        if data >= size {
+            break;
+        }
+        let hole = match seek(data, Sought::Hole) {
+            Ok(hole) => hole.min(size),
+            Err(Status::NxIo) => size,
+            Err(status) => return Err(status),
+        };
+        if hole <= data || segments.len() == SEGMENTS_MAX {
+            return Ok(None);
+        }
+        segments.push(Segment { offset: data, len: hole - data });
+        at = hole;
+    }
+    Ok(Some(segments))
+}

@@ -1,0 +1,92 @@
+//! What a walk finds: objects and the directories they are in.
+
+use std::sync::Arc;
+
+use crate::archive::Segment;
+use crate::base::Name;
+use crate::storage::{Attr, Cookie, Node, Volume};
+
+use super::{Follow, Operand};
+
+/// What all objects of an operand share.
+pub(super) struct Tree {
+    pub volume: Arc<Volume>,
+    /// The file system that the operand is on.
+    pub fsid: u64,
+    /// The operand is the root of a file system: a `.snapshot` in it is left alone.
+    pub fs_root: bool,
+    pub recursive: bool,
+    pub follow: Option<Arc<dyn Follow>>,
+}
+
+/// A directory: its members' names begin with `path`.
+pub(super) struct Dir {
+    pub tree: Arc<Tree>,
+    /// As the operand was typed and the names below it; without a slash at the end, but for `/`.
+    pub path: Vec<u8>,
+    pub node: Node,
+    /// File system and file id.
+    pub id: (u64, u64),
+    /// None: the operand itself.
+    pub parent: Option<Arc<Dir>>,
+}
+
+impl Dir {
+    /// The path of `name` in it.
+    pub fn join(&self, name: &Name) -> Vec<u8> {
+        let slash: &[u8] = if self.path.ends_with(b"/") { b"" } else { b"/" };
+        [&self.path, slash, name.as_bytes()].concat()
+    }
+
+    /// Is this the directory, or one above it?
+    pub fn is_in(&self, id: (u64, u64)) -> bool {
+        let mut dir = Some(self);
+        while let Some(here) = dir {
+            if here.id == id {
+                return true;
+            }
+            dir = here.parent.as_deref();
+        }
+        false
+    }
+}
+
+/// An object to be stored, described so far as its header needs it.
+pub(super) struct Entry {
+    pub tree: Arc<Tree>,
+    /// As in `Dir`; not yet changed or stripped.
+    pub path: Vec<u8>,
+    pub node: Node,
+    pub attr: Attr,
+    /// A symbolic link's text.
+    pub link: Vec<u8>,
+    /// What few objects have.
+    pub more: Option<Box<More>>,
+}
+
+/// Extended attributes, ACLs as texts, and where a sparse file's data is.
+#[derive(Default)]
+pub(super) struct More {
+    pub xattrs: Vec<(Vec<u8>, Vec<u8>)>,
+    pub acl_access: Option<Vec<u8>>,
+    pub acl_default: Option<Vec<u8>>,
+    pub segments: Option<Vec<Segment>>,
+}
+
+/// Something to be listed.
+pub(super) enum Listing {
+    /// An operand, to be found first.
+    Operand(Operand),
+    /// A directory from a cookie on. `gathered` are the entries before it that wait to be sorted.
+    Page { dir: Arc<Dir>, from: Cookie, gathered: Vec<(Name, Entry)> },
+}
+
+/// A deep way is taken apart link by link: the compiler's way would need stack for each directory of it.
+impl Drop for Dir {
+    fn drop(&mut self) {
+        let mut parent = self.parent.take();
+        while let Some(dir) = parent {
+            parent = Arc::into_inner(dir).and_then(|mut dir| dir.parent.take());
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! The front of a walk: entries in the order they go into the archive, listed ahead in parallel.
+//!
+//! Each place has a key, the way of indices to it; keys in order are the depth-first order. A listing stands at a key until its page
+//! has come, which then stands in its place: runs of entries, listings of the directories among them (their entries get keys one level
+//! down), and the listing of the next page, whose entries go on at the same level. So a page that comes late holds up what is after
+//! it, and nothing is held but what was listed ahead.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+/// How often a waiting thread looks whether the run was stopped.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// A place in the order.
+pub(super) type Key = Vec<u32>;
+
+/// What stands at a place.
+enum Slot<L, E> {
+    /// Listed.
+    Run(Vec<E>),
+    /// To be listed; true: the rest of a directory whose first entries are listed.
+    Due(L, bool),
+    /// A lane lists it.
+    UnderWay(bool),
+}
+
+/// What a listing led to, in order.
+pub(super) enum Grown<L, E> {
+    Entry(E),
+    /// A directory's.
+    Listing(L),
+    /// Of the same directory's next page; nothing follows it.
+    Rest(L),
+}
+
+/// What comes next.
+pub(super) enum Next<E> {
+    Run(Vec<E>),
+    /// A listing has to come first.
+    Waits,
+    /// Nothing is left.
+    End,
+}
+
+struct State<L, E> {
+    slots: BTreeMap<Key, Slot<L, E>>,
+    /// Keys of the listings that are due.
+    due: BTreeSet<Key>,
+    /// Entries listed and not taken.
+    entries: usize,
+    under_way: usize,
+    /// Roots added.
+    roots: u32,
+    broken: bool,
+}
+
+/// Listings of type `L` that lead to entries of type `E`.
+pub(super) struct Front<L, E> {
+    state: Mutex<State<L, E>>,
+    changed: Condvar,
+    /// Entries listed ahead at most, as far as pages allow.
+    ahead_max: usize,
+}
+
+impl<L, E> Front<L, E> {
+    pub fn new(ahead_max: usize) -> Front<L, E> {
+        let state =
+            State { slots: BTreeMap::new(), due: BTreeSet::new(), entries: 0, under_way: 0, roots: 0, broken: false };
+        Front { state: Mutex::new(state), changed: Condvar::new(), ahead_max }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<L, E>> {
+        self.state.lock().expect("nothing panics while it holds the front")
+    }
+
+    /// Adds a listing behind all others.
+    pub fn add(&self, listing: L) {
+        let mut state = self.state();
+        let key = vec![state.roots];
+        state.roots += 1;
+        state.due.insert(key.clone());
+        state.slots.insert(key, Slot::Due(listing, false));
+    }
+
+    /// Places that are not taken yet: what a list of operands is to stay below.
+    pub fn places(&self) -> usize {
+        self.state().slots.len()
+    }
+
+    /// Up to `max` listings to be begun now, the first ones first; none when enough is listed ahead or `under_way_max` are
+    /// under way. The very first place is always listed.
+    pub fn begin(&self, max: usize, under_way_max: usize) -> Vec<(Key, L)> {
+        let mut state = self.state();
+        let mut begun = Vec::new();
+        while begun.len() < max && state.under_way < under_way_max {
+            let Some(key) = state.due.first().cloned() else { break };
+            let is_first = state.slots.first_key_value().is_some_and(|(first, _)| *first == key);
+            if state.entries >= self.ahead_max && !is_first {
+                break;
+            }
+            state.due.pop_first();
+            state.under_way += 1;
+            if let Some(Slot::Due(listing, rest)) = state.slots.remove(&key) {
+                state.slots.insert(key.clone(), Slot::UnderWay(rest));
+                begun.push((key, listing));
+            }
+        }
+        begun
+    }
+
+    /// Puts what the listing at `key` led to in its place.
+    pub fn grow(&self, key: Key, grown: impl IntoIterator<Item = Grown<L, E>>) {
+        let mut state = self.state();
+        state.under_way -= 1;
+        let mut key = key;
+        if !matches!(state.slots.remove(&key), Some(Slot::UnderWay(true))) {
+            key.push(0);
+        }
+        let mut run = Vec::new();
+        let mut put = |state: &mut State<L, E>, slot| {
+            if let Slot::Due(..) = slot {
+                state.due.insert(key.clone());
+            }
+            state.slots.insert(key.clone(), slot);
+            // An index for each entry of a directory and twice as many directories: below 2^32 for any real one.
+            if let Some(last) = key.last_mut() {
+                *last += 1;
+            }
+        };
+        for one in grown {
+            let (listing, rest) = match one {
+                Grown::Entry(entry) => {
+                    run.push(entry);
+                    continue;
+                }
+                Grown::Listing(listing) => (listing, false),
+                Grown::Rest(listing) => (listing, true),
+            };
+            if !run.is_empty() {
+                state.entries += run.len();
+                put(&mut state, Slot::Run(std::mem::take(&mut run)));
+            }
+            put(&mut state, Slot::Due(listing, rest));
+        }
+        if !run.is_empty() {
+            state.entries += run.len();
+            put(&mut state, Slot::Run(run));
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// A lane that lists has panicked: nobody is to wait for it.
+    pub fn break_off(&self) {
+        if let Ok(mut state) = self.state.lock() {
+            state.broken = true;
+        }
+        self.changed.notify_all();
+    }
+
+    /// Takes what comes next, if it is there.
+    pub fn take(&self) -> Next<E> {
+        let mut state = self.state();
+        match state.slots.first_key_value() {
+            _ if state.broken => Next::End,
+            None => Next::End,
+            Some((_, Slot::Run(_))) => match state.slots.pop_first() {
+                Some((_, Slot::Run(run))) => {
+                    state.entries -= run.len();
+                    Next::Run(run)
+                }
+                _ => Next::End,
+            },
+            Some(_) => Next::Waits,
+        }
+    }
+
+    /// Waits for a change, for a moment.
+    pub fn wait(&self) {
+        let state = self.state();
+        let first_waits = matches!(state.slots.first_key_value(), Some((_, Slot::UnderWay(_))));
+        if first_waits && !state.broken {
+            drop(self.changed.wait_timeout(state, LOOK_EVERY).expect("nothing panics while it holds the front"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A listing of a tree in the mind: (path, first index). Directory `path` has 7 entries in pages of 3; those with an even number are
+    /// directories, down to a depth.
+    type Listing = (Vec<u8>, u8);
+
+    fn page(listing: &Listing, depth: usize) -> Vec<Grown<Listing, Vec<u8>>> {
+        let (path, from) = listing;
+        let mut grown = Vec::new();
+        for i in *from..(from + 3).min(7) {
+            let child = [&path[..], &[i]].concat();
+            grown.push(Grown::Entry(child.clone()));
+            if i % 2 == 0 && path.len() < depth {
+                grown.push(Grown::Listing((child, 0)));
+            }
+        }
+        if from + 3 < 7 {
+            grown.push(Grown::Rest((path.clone(), from + 3)));
+        }
+        grown
+    }
+
+    fn expected(path: &[u8], depth: usize, into: &mut Vec<Vec<u8>>) {
+        for i in 0..7 {
+            let child = [path, &[i]].concat();
+            into.push(child.clone());
+            if i % 2 == 0 && path.len() < depth {
+                expected(&child, depth, into);
+            }
+        }
+    }
+
+    /// Whatever order listings end in, entries come depth first; few are held.
+    #[test]
+    fn entries_come_depth_first_whatever_ends_first() {
+        for (backwards, ahead_max) in [(false, 5), (true, 5), (true, 1000), (false, 0)] {
+            let front: Front<Listing, Vec<u8>> = Front::new(ahead_max);
+            front.add((vec![0], 0));
+            front.add((vec![1], 0));
+            let (mut got, mut begun, mut most) = (Vec::new(), Vec::new(), 0);
+            loop {
+                begun.extend(front.begin(2, 4));
+                match front.take() {
+                    Next::Run(run) => got.extend(run),
+                    Next::End => break,
+                    Next::Waits => {
+                        let (key, listing) = if backwards { begun.pop().unwrap() } else { begun.remove(0) };
+                        front.grow(key, page(&listing, 4));
+                        most = most.max(front.state().entries);
+                    }
+                }
+            }
+            let mut all = Vec::new();
+            expected(&[0], 4, &mut all);
+            expected(&[1], 4, &mut all);
+            assert!(got == all, "{backwards} {ahead_max}");
+            // Four listings under way may each bring a page, and those of the first places always come.
+            assert!(most <= ahead_max + 4 * 3 + 5 * 3, "{most} were held with {ahead_max}");
+        }
+    }
+
+    #[test]
+    fn a_broken_walk_ends() {
+        let front: Front<Listing, Vec<u8>> = Front::new(5);
+        front.add((vec![0], 0));
+        assert_eq!(front.begin(2, 4).len(), 1);
+        assert!(matches!(front.take(), Next::Waits));
+        front.break_off();
+        front.wait();
+        assert!(matches!(front.take(), Next::End));
+    }
+}

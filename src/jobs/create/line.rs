@@ -1,0 +1,187 @@
+//! The order of pieces: each takes its place in the archive when all before it have taken theirs, and is written then.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+use crate::base::name::Shown;
+use crate::base::{Proc, Status};
+use crate::crew::Scope;
+use crate::storage::{Mount, Node};
+
+use super::super::port::Port;
+use super::super::write::put_file;
+use super::ctx::{Ctx, add};
+use super::piece::Filled;
+
+/// Where the archive goes.
+pub(super) enum Target<'a> {
+    Stream(Mutex<&'a mut (dyn Write + Send)>),
+    File(Port<'a>, Node),
+}
+
+struct State {
+    next: u64,
+    ready: BTreeMap<u64, Filled>,
+    /// A lane is writing to the stream, or giving out places.
+    busy: bool,
+    /// Where the next piece goes, in the archive as it is written.
+    at: u64,
+}
+
+/// The pieces that wait for their places.
+pub(super) struct Line<'a> {
+    target: Target<'a>,
+    state: Mutex<State>,
+    /// Bytes of the archive before packing.
+    raw: AtomicU64,
+    failed: AtomicBool,
+    error: Mutex<Option<String>>,
+}
+
+impl<'a> Line<'a> {
+    pub fn new(target: Target<'a>, at: u64) -> Line<'a> {
+        let state = State { next: 0, ready: BTreeMap::new(), busy: false, at };
+        Line {
+            target,
+            state: Mutex::new(state),
+            raw: AtomicU64::new(at),
+            failed: AtomicBool::new(false),
+            error: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("nothing panics while it holds the line")
+    }
+
+    /// Bytes of the archive so far, before packing.
+    pub fn raw(&self) -> u64 {
+        self.raw.load(Ordering::Relaxed)
+    }
+
+    /// Where the archive ends, as it is written.
+    pub fn end(&self) -> u64 {
+        self.state().at
+    }
+
+    /// Why the archive could not be written on.
+    pub fn take_error(&self) -> Option<String> {
+        self.error.lock().expect("nothing panics while it holds the error").take()
+    }
+
+    pub fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    pub fn fail(&self, ctx: &Ctx<'_>, error: String) {
+        self.error.lock().expect("nothing panics while it holds the error").get_or_insert(error);
+        self.failed.store(true, Ordering::Relaxed);
+        ctx.crew.stop().set();
+    }
+
+    /// Piece `number` was read. What has its place now is written, further pieces of a file by other lanes.
+    pub fn complete<'s>(&'s self, ctx: &'s Ctx<'_>, scope: &Scope<'s>, number: u64, piece: Filled) {
+        let mut state = self.state();
+        state.ready.insert(number, piece);
+        if std::mem::replace(&mut state.busy, true) {
+            return;
+        }
+        match &self.target {
+            Target::Stream(writer) => self.stream(ctx, state, writer),
+            Target::File(port, node) => {
+                let mut placed = Vec::new();
+                while let Some(piece) = self.next(ctx, &mut state) {
+                    placed.push((state.at, piece));
+                    state.at += placed.last().map_or(0, |(_, piece)| piece.bytes.len() as u64);
+                }
+                state.busy = false;
+                drop(state);
+                let own = placed.pop();
+                for (at, piece) in placed {
+                    scope.spawn(move |_| self.put(ctx, *port, node, at, &piece));
+                }
+                if let Some((at, piece)) = own {
+                    self.put(ctx, *port, node, at, &piece);
+                }
+            }
+        }
+    }
+
+    /// The piece whose turn it is, if it is there. Dropped where it is a file's that is left out.
+    fn next(&self, ctx: &Ctx<'_>, state: &mut State) -> Option<Filled> {
+        let number = state.next;
+        let mut piece = state.ready.remove(&number)?;
+        state.next += 1;
+        if piece.of.as_ref().is_some_and(|fate| fate.is_left_out()) {
+            piece.bytes.clear();
+            piece.raw = 0;
+        }
+        self.raw.fetch_add(piece.raw, Ordering::Relaxed);
+        add(&ctx.counts.members, piece.shown.len() as u64);
+        ctx.live.objects.fetch_add(piece.shown.len() as u64, Ordering::Relaxed);
+        if !self.has_failed() {
+            piece.shown.iter().for_each(|path| (ctx.tell)(path));
+        }
+        Some(piece)
+    }
+
+    /// Writes pieces as long as the next one is there. Others leave theirs meanwhile.
+    fn stream<'s>(
+        &'s self,
+        ctx: &Ctx<'_>,
+        mut state: MutexGuard<'s, State>,
+        writer: &Mutex<&'a mut (dyn Write + Send)>,
+    ) {
+        let mut writer = writer.lock().expect("nothing panics while it writes");
+        while let Some(piece) = self.next(ctx, &mut state) {
+            state.at += piece.bytes.len() as u64;
+            drop(state);
+            if !self.has_failed()
+                && let Err(error) = writer.write_all(&piece.bytes)
+            {
+                self.fail(ctx, format!("Cannot write: {}", Shown(error.to_string().as_bytes())));
+            }
+            drop(piece);
+            state = self.state();
+        }
+        state.busy = false;
+    }
+
+    fn put(&self, ctx: &Ctx<'_>, port: Port<'_>, node: &Node, at: u64, piece: &Filled) {
+        if self.has_failed() {
+            return;
+        }
+        let write_max = usize::try_from(port.volume.limits().write_max).unwrap_or(usize::MAX).max(1);
+        let chunks: Vec<(u64, &[u8])> =
+            piece.bytes.chunks(write_max).enumerate().map(|(i, data)| (at + (i * write_max) as u64, data)).collect();
+        if let Err((proc, status)) = put_file(port, port.route(), node, &chunks) {
+            self.fail(ctx, text(proc, status));
+        }
+    }
+
+    /// Writes the archive's last bytes; all pieces have ended.
+    pub fn finish(&self, ctx: &Ctx<'_>, bytes: Vec<u8>) {
+        let at = self.end();
+        if self.has_failed() {
+            return;
+        }
+        match &self.target {
+            Target::Stream(writer) => {
+                let mut writer = writer.lock().expect("nothing panics while it writes");
+                if let Err(error) = writer.write_all(&bytes).and_then(|()| writer.flush()) {
+                    self.fail(ctx, format!("Cannot write: {error}"));
+                }
+            }
+            Target::File(port, node) => {
+                let piece = Filled { raw: bytes.len() as u64, bytes, shown: Vec::new(), of: None, _permit: None };
+                self.put(ctx, *port, node, at, &piece);
+            }
+        }
+    }
+}
+
+fn text(proc: Proc, status: Status) -> String {
+    format!("{proc}: {status}")
+}

@@ -1,0 +1,182 @@
+//! From objects to members: names as they go into the archive, attributes as the options want them, hard links.
+
+use std::collections::HashMap;
+
+use crate::archive::{Member, MemberKind};
+use crate::base::name::Shown;
+use crate::storage::{Attr, Kind};
+
+use super::super::transform::Part;
+use super::ctx::Ctx;
+use super::entry::Entry;
+
+/// Makes members, in the archive's order.
+pub(super) struct Maker {
+    /// Multiply linked files: the first name's member, and how many names have not come.
+    links: HashMap<(u64, u64), (Vec<u8>, u32)>,
+    /// What was taken off names and told.
+    taken_off: Vec<(Vec<u8>, bool)>,
+    full: bool,
+}
+
+/// Prefixes told at most.
+const TOLD_MAX: usize = 100;
+
+impl Maker {
+    pub fn new() -> Maker {
+        Maker { links: HashMap::new(), taken_off: Vec::new(), full: false }
+    }
+
+    /// The member of an entry; none for what is not stored, which is told.
+    pub fn member(&mut self, ctx: &Ctx<'_>, entry: &mut Entry) -> Option<Member> {
+        let attr = entry.attr;
+        if Some((attr.fsid, attr.fileid)) == ctx.options.archive_id && attr.kind == Kind::File {
+            ctx.warn(format!("{}: file is the archive; not dumped", Shown(&entry.path)));
+            return None;
+        }
+        let kind = match attr.kind {
+            Kind::File => MemberKind::File,
+            Kind::Dir => MemberKind::Dir,
+            Kind::Symlink => MemberKind::Symlink,
+            Kind::Fifo => MemberKind::Fifo,
+            Kind::Char => MemberKind::Char,
+            Kind::Block => MemberKind::Block,
+            Kind::Socket => {
+                ctx.warn(format!("{}: socket ignored", Shown(&entry.path)));
+                return None;
+            }
+        };
+        let path = self.name(ctx, &entry.path, Part::Member);
+        if path.is_empty() {
+            ctx.warn(format!("{}: its name in the archive would be empty; not dumped", Shown(&entry.path)));
+            return None;
+        }
+        let mut member = described(ctx, entry, kind);
+        member.path = path;
+        if kind == MemberKind::Symlink {
+            let link = std::mem::take(&mut entry.link);
+            member.link = ctx.options.transform.as_ref().map_or(link.clone(), |t| t.apply(&link, Part::Symlink));
+        }
+        if attr.nlink > 1 && kind != MemberKind::Dir && !ctx.options.hard_dereference {
+            self.link(ctx, entry, &mut member);
+        }
+        Some(member)
+    }
+
+    /// Makes a further name of a multiply linked file a hard link to the first.
+    fn link(&mut self, ctx: &Ctx<'_>, entry: &Entry, member: &mut Member) {
+        let key = (entry.attr.fsid, entry.attr.fileid);
+        if let Some((first, left)) = self.links.get_mut(&key) {
+            let first = first.clone();
+            *left -= 1;
+            if *left == 0 {
+                self.links.remove(&key);
+            }
+            member.link = self.name(ctx, &first, Part::HardLink);
+            member.kind = MemberKind::HardLink;
+            (member.size, member.stored, member.segments) = (0, 0, None);
+        } else if self.links.len() < ctx.options.links_max {
+            self.links.insert(key, (entry.path.clone(), entry.attr.nlink - 1));
+        } else if !std::mem::replace(&mut self.full, true) {
+            ctx.warn(format!(
+                "more than {} files with several names at once; further names of some are stored as files of their own",
+                ctx.options.links_max
+            ));
+        }
+    }
+
+    /// The name in the archive: transformed, and without what would lead out of the place where it is extracted.
+    fn name(&mut self, ctx: &Ctx<'_>, path: &[u8], part: Part) -> Vec<u8> {
+        let mut name = match &ctx.options.transform {
+            Some(transform) => transform.apply(path, part),
+            None => path.to_vec(),
+        };
+        if ctx.options.absolute_names {
+            return name;
+        }
+        let taken = unsafe_prefix(&name);
+        if taken > 0 {
+            let rest = name.split_off(taken);
+            let is_link = part == Part::HardLink;
+            let known = self.taken_off.iter().any(|(prefix, link)| *prefix == name && *link == is_link);
+            if !known && self.taken_off.len() < TOLD_MAX {
+                let what = if is_link { "hard link targets" } else { "member names" };
+                ctx.warn(format!("Removing leading `{}' from {what}", Shown(&name)));
+                self.taken_off.push((name, is_link));
+            }
+            // As GNU tar stores `/` itself.
+            name = if rest.is_empty() { b".".to_vec() } else { rest };
+        }
+        name
+    }
+}
+
+/// How many bytes of a name lead out of where it is put: up to behind its last `..`, and slashes.
+fn unsafe_prefix(name: &[u8]) -> usize {
+    let mut end = 0;
+    let mut at = 0;
+    for part in name.split(|&b| b == b'/') {
+        if part == b".." {
+            end = at + part.len();
+        }
+        at += part.len() + 1;
+    }
+    end + name[end..].iter().take_while(|&&b| b == b'/').count()
+}
+
+fn described(ctx: &Ctx<'_>, entry: &mut Entry, kind: MemberKind) -> Member {
+    let Attr { mode, uid, gid, size, mtime, rdev, .. } = entry.attr;
+    let said = &ctx.options.attributes;
+    let (uname, uid) = said.owner.clone().unwrap_or_else(|| (ctx.names.user(uid), uid));
+    let (gname, gid) = said.group.clone().unwrap_or_else(|| (ctx.names.group(gid), gid));
+    let name = |name: Vec<u8>| if said.numeric { Vec::new() } else { name };
+    let is_file = kind == MemberKind::File;
+    let more = entry.more.as_deref_mut().map(std::mem::take).unwrap_or_default();
+    let size = if is_file { size } else { 0 };
+    let segments = more.segments.filter(|_| is_file);
+    let mode = match &said.mode {
+        Some(change) => change.apply(mode, kind == MemberKind::Dir),
+        None => mode,
+    };
+    Member {
+        kind,
+        stored: segments.as_ref().map_or(size, |segments| segments.iter().map(|s| s.len).sum()),
+        size,
+        mode: mode & 0o7777,
+        uid,
+        gid,
+        uname: name(uname),
+        gname: name(gname),
+        mtime: said.mtime.filter(|&given| !said.clamp_mtime || mtime > given).unwrap_or(mtime),
+        dev: if matches!(kind, MemberKind::Char | MemberKind::Block) { rdev } else { (0, 0) },
+        segments,
+        xattrs: more.xattrs,
+        acl_access: more.acl_access,
+        acl_default: more.acl_default,
+        ..Member::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leads_out_is_taken_off_as_gnu_tar_does() {
+        for (name, taken) in [
+            ("a/b", ""),
+            ("/a", "/"),
+            ("///a/b", "///"),
+            ("../a", "../"),
+            ("a/../../b", "a/../../"),
+            ("/../a", "/../"),
+            ("a/..", "a/.."),
+            ("..", ".."),
+            ("/", "/"),
+            ("a..b/c", ""),
+            ("./a", ""),
+        ] {
+            assert_eq!(&name[..unsafe_prefix(name.as_bytes())], taken, "{name}");
+        }
+    }
+}

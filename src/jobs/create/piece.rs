@@ -1,0 +1,260 @@
+//! A piece of the archive: headers and the data of some files, or a part of one large file's; read by one lane.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::base::name::Shown;
+use crate::base::{Failure, Proc, Status, Time};
+use crate::crew::Permit;
+use crate::storage::{Attr, Call, Mount, Node, Op, Route};
+
+use super::super::port::Port;
+use super::ctx::{Ctx, add};
+use super::entry::Tree;
+
+/// Data of one file in one piece: where it comes from. Its bytes follow its header, or the piece before.
+pub(super) struct Data {
+    pub tree: Arc<Tree>,
+    pub node: Node,
+    pub path: Arc<[u8]>,
+    /// What was listed.
+    pub size: u64,
+    pub mtime: Time,
+    /// Offsets in the file and lengths.
+    pub spans: Vec<(u64, u64)>,
+    /// The file's first and last bytes are among them.
+    pub first: bool,
+    pub last: bool,
+    pub fate: Arc<Fate>,
+}
+
+/// What the pieces of one file share.
+#[derive(Default)]
+pub(super) struct Fate {
+    /// It could not be opened, and is left out.
+    left_out: AtomicBool,
+    /// A failure was told.
+    told: AtomicBool,
+}
+
+impl Fate {
+    pub fn is_left_out(&self) -> bool {
+        self.left_out.load(Ordering::Relaxed)
+    }
+}
+
+/// A member's share of a piece.
+pub(super) struct Part {
+    /// Header blocks.
+    pub head: Vec<u8>,
+    pub data: Option<Data>,
+    /// Zeros behind the data.
+    pub pad: usize,
+    /// For `-v`, where the member begins in this piece.
+    pub shown: Option<Vec<u8>>,
+}
+
+impl Part {
+    fn data_bytes(&self) -> usize {
+        self.data.as_ref().map_or(0, Data::bytes)
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.head.len() + self.data_bytes() + self.pad
+    }
+}
+
+impl Data {
+    pub fn bytes(&self) -> usize {
+        // A piece is at most some MiB.
+        self.spans.iter().map(|(_, len)| *len as usize).sum()
+    }
+}
+
+/// A piece while it is put together.
+#[derive(Default)]
+pub(super) struct Piece {
+    pub number: u64,
+    pub parts: Vec<Part>,
+    pub bytes: usize,
+    pub permit: Option<Permit>,
+}
+
+/// A piece that was read.
+pub(super) struct Filled {
+    pub bytes: Vec<u8>,
+    /// Bytes of the archive that `bytes` are, before packing.
+    pub raw: u64,
+    /// Members that begin here, in order.
+    pub shown: Vec<Vec<u8>>,
+    /// All of it is data of this file: dropped if that turns out not to be readable.
+    pub of: Option<Arc<Fate>>,
+    /// Held until the bytes are written.
+    pub _permit: Option<Permit>,
+}
+
+/// One READ.
+struct Wanted {
+    part: usize,
+    offset: u64,
+    len: usize,
+    /// Where in the piece.
+    to: usize,
+}
+
+/// What came of a part's READs.
+#[derive(Clone, Copy, Default)]
+struct Got {
+    error: Option<Status>,
+    bytes: usize,
+    attr: Option<Attr>,
+}
+
+/// Reads what the piece holds.
+pub(super) fn fill(ctx: &Ctx<'_>, piece: Piece) -> Filled {
+    let Piece { mut parts, bytes, permit, .. } = piece;
+    let mut buffer = vec![0; bytes];
+    let mut wanted = Vec::new();
+    let mut at = 0;
+    for (i, part) in parts.iter().enumerate() {
+        buffer[at..at + part.head.len()].copy_from_slice(&part.head);
+        at += part.head.len();
+        if let Some(data) = &part.data {
+            let read_max = u64::from(data.tree.volume.limits().read_max.max(1));
+            for &(offset, len) in &data.spans {
+                for from in (0..len).step_by(read_max as usize) {
+                    let len = read_max.min(len - from) as usize;
+                    wanted.push(Wanted { part: i, offset: offset + from, len, to: at });
+                    at += len;
+                }
+            }
+        }
+        at += part.pad;
+    }
+    let mut got = vec![Got::default(); parts.len()];
+    read_all(ctx, &parts, wanted, &mut buffer, &mut got);
+    settle(ctx, &mut parts, &got, &mut buffer);
+    let shown = parts.iter_mut().filter_map(|part| part.shown.take()).collect();
+    let of = match &parts[..] {
+        [Part { head, data: Some(data), .. }] if head.is_empty() && !data.first => Some(data.fate.clone()),
+        _ => None,
+    };
+    Filled { raw: buffer.len() as u64, bytes: buffer, shown, of, _permit: permit }
+}
+
+/// Carries out all READs, in windows; short ones are continued.
+fn read_all(ctx: &Ctx<'_>, parts: &[Part], mut wanted: Vec<Wanted>, buffer: &mut [u8], got: &mut [Got]) {
+    wanted.reverse();
+    let mut spare: Vec<Vec<u8>> = Vec::new();
+    let window = ctx.crew.shape().window;
+    while !wanted.is_empty() {
+        // One window is of one volume.
+        let Some(data) = wanted.last().and_then(|w| parts[w.part].data.as_ref()) else { return };
+        let volume = &data.tree.volume;
+        let mut some: Vec<(Wanted, &Data)> = Vec::with_capacity(window);
+        while some.len() < window {
+            let Some(one) = wanted.pop() else { break };
+            match &parts[one.part].data {
+                _ if got[one.part].error.is_some() => {}
+                Some(data) if !data.first && data.fate.is_left_out() => {}
+                Some(data) if Arc::ptr_eq(&data.tree.volume, volume) => some.push((one, data)),
+                _ => {
+                    wanted.push(one);
+                    break;
+                }
+            }
+        }
+        let port = ctx.port(volume);
+        let route = port.route();
+        let mut calls: Vec<Call<'_>> = some
+            .iter()
+            .map(|(w, data)| {
+                Call::read(
+                    &data.node,
+                    w.offset,
+                    u32::try_from(w.len).unwrap_or(u32::MAX),
+                    spare.pop().unwrap_or_default(),
+                )
+            })
+            .collect();
+        if ctx.crew.stop().is_set() {
+            calls.iter_mut().for_each(|call| call.fail(Status::Cancelled));
+        } else {
+            port.perform(route, &mut calls);
+        }
+        for ((one, _), call) in some.into_iter().zip(calls).rev() {
+            let Op::Read { buf, attr, out, .. } = call.op else { continue };
+            let part = &mut got[one.part];
+            part.attr = attr.or(part.attr);
+            let n = buf.len().min(one.len);
+            buffer[one.to..one.to + n].copy_from_slice(&buf[..n]);
+            part.bytes += n;
+            match out {
+                Err(status) => part.error = Some(status),
+                Ok(ended) if n < one.len && !ended && n > 0 => {
+                    let Wanted { part, offset, len, to } = one;
+                    wanted.push(Wanted { part, offset: offset + n as u64, len: len - n, to: to + n });
+                }
+                Ok(_) => {}
+            }
+            spare.push(buf);
+        }
+    }
+}
+
+/// Leaves out what could not be opened, tells what is not whole, and what has changed.
+fn settle(ctx: &Ctx<'_>, parts: &mut Vec<Part>, got: &[Got], buffer: &mut Vec<u8>) {
+    let (mut at, mut cut) = (0, Vec::new());
+    for (part, got) in parts.iter_mut().zip(got) {
+        let bytes = part.bytes();
+        let place = at..at + bytes;
+        at += bytes;
+        let Some(data) = &part.data else { continue };
+        if !data.first && data.fate.is_left_out() {
+            continue; // the piece with the first bytes has told
+        }
+        let path = &data.path;
+        match got.error {
+            Some(status) if data.first && got.bytes == 0 => {
+                data.fate.left_out.store(true, Ordering::Relaxed);
+                match status {
+                    Status::NoEnt | Status::Stale => ctx.vanished(path),
+                    status => fail(ctx, data, status),
+                }
+                part.shown = None;
+                cut.push(place);
+                continue;
+            }
+            Some(status) => fail(ctx, data, status),
+            None if got.bytes < data.bytes() => {
+                let short = data.bytes() - got.bytes;
+                add(&ctx.counts.changed, 1);
+                ctx.warn(format!("{}: File shrank by {short} bytes; padding with zeros", Shown(path)));
+            }
+            None if data.last && has_changed(ctx, data, got.attr) => {
+                add(&ctx.counts.changed, 1);
+                ctx.warn(format!("{}: file changed as we read it", Shown(path)));
+            }
+            None => {}
+        }
+        add(&ctx.counts.bytes, got.bytes as u64);
+        ctx.live.bytes.fetch_add(got.bytes as u64, Ordering::Relaxed);
+    }
+    for place in cut.into_iter().rev() {
+        buffer.drain(place);
+    }
+}
+
+/// Told once for a file.
+fn fail(ctx: &Ctx<'_>, data: &Data, status: Status) {
+    if !data.fate.told.swap(true, Ordering::Relaxed) {
+        ctx.crew.report().add(Failure::call(&data.path, Proc::Read, status));
+    }
+}
+
+fn has_changed(ctx: &Ctx<'_>, data: &Data, attr: Option<Attr>) -> bool {
+    let port: Port<'_> = ctx.port(&data.tree.volume);
+    let route: Route = port.route();
+    let attr = attr.map_or_else(|| port.one(route, Call::get_attr(&data.node)).attr(), Ok);
+    attr.is_ok_and(|attr| attr.size != data.size || attr.mtime != data.mtime)
+}

@@ -1,0 +1,265 @@
+//! Listing: pages of directories become entries, described so far as their headers need it.
+
+use std::sync::Arc;
+
+use crate::base::{Failure, Name, Proc, Status};
+use crate::storage::{Attr, Call, Cookie, Kind, Mount, Node, Op, Page, Route, Want};
+
+use super::super::port::Port;
+use super::Operand;
+use super::ctx::Ctx;
+use super::describe;
+use super::entry::{Dir, Entry, Listing, Tree};
+use super::front::{Grown, Key};
+
+/// Bytes of a listing's page on the wire: some 350 entries with attributes.
+const PAGE_BYTES: u32 = 64 << 10;
+
+/// Bytes of a member's path at most: 16 times what Linux takes. It also ends the walk of a directory that a server shows
+/// inside itself.
+const PATH_BYTES_MAX: usize = 64 << 10;
+
+/// The name of the directory in which a file system shows its snapshots.
+const SNAPSHOT: &[u8] = b".snapshot";
+
+type Walked = Grown<Listing, Entry>;
+
+/// Does some listings, of one volume as a rule, and says what stands in their places.
+pub(super) fn run(ctx: &Ctx<'_>, listings: Vec<(Key, Listing)>) {
+    let mut pages = Vec::new();
+    for (key, listing) in listings {
+        match listing {
+            Listing::Operand(operand) => {
+                let grown = if ctx.crew.stop().is_set() { Vec::new() } else { find(ctx, operand) };
+                ctx.front.grow(key, grown);
+            }
+            Listing::Page { dir, from, gathered } => pages.push((key, dir, from, gathered)),
+        }
+    }
+    // Windows of one volume each.
+    while let Some((_, dir, ..)) = pages.first() {
+        let volume = dir.tree.volume.clone();
+        let (ours, others): (Vec<_>, Vec<_>) =
+            pages.into_iter().partition(|(_, dir, ..)| Arc::ptr_eq(&dir.tree.volume, &volume));
+        pages = others;
+        let port = ctx.port(&volume);
+        let route = port.route();
+        let mut calls: Vec<Call<'_>> = ours
+            .iter()
+            .map(|(_, dir, from, _)| Call::read_dir(&dir.node, *from, Want::Attributes, PAGE_BYTES))
+            .collect();
+        if ctx.crew.stop().is_set() {
+            calls.iter_mut().for_each(|call| call.fail(Status::Cancelled));
+        } else {
+            port.perform(route, &mut calls);
+        }
+        let answers: Vec<_> = calls.iter_mut().map(|call| (call.proc(), call.take_page())).collect();
+        drop(calls);
+        for ((key, dir, from, gathered), (proc, answer)) in ours.into_iter().zip(answers) {
+            let grown = match answer {
+                Ok(page) => take_page(ctx, (port, route), &dir, (from, page), gathered),
+                Err(status) => {
+                    let why = match status {
+                        // RFC 1813 3.3.17: what was listed is in the archive already, so the listing cannot begin anew.
+                        Status::BadCookie => Failure::refused(&dir.path, "the directory changed while it was listed"),
+                        status => Failure::call(&dir.path, proc, status),
+                    };
+                    ctx.crew.report().add(why);
+                    sorted(gathered)
+                }
+            };
+            ctx.front.grow(key, grown);
+        }
+    }
+}
+
+/// Finds an operand on its way.
+fn find(ctx: &Ctx<'_>, operand: Operand) -> Vec<Walked> {
+    let Operand { volume, way, name, fs_root, recursive, follow } = operand;
+    let port = ctx.port(&volume);
+    let route = port.route();
+    let (node, attr) = match go(port, route, &way) {
+        Ok(found) => found,
+        Err((proc, status)) => {
+            ctx.crew.report().add(Failure::call(&name, proc, status));
+            return Vec::new();
+        }
+    };
+    let path = trimmed(name);
+    if !ctx.includes(&path) || !ctx.is_wanted(&path, &attr) {
+        return Vec::new();
+    }
+    let tree = Arc::new(Tree { volume: volume.clone(), fsid: attr.fsid, fs_root, recursive, follow });
+    let entry = Entry { tree, path, node, attr, link: Vec::new(), more: None };
+    let mut entries = vec![(None, entry)];
+    describe::run(ctx, (port, route), &mut entries);
+    entries.into_iter().flat_map(|(_, entry)| with_listing(ctx, entry, None)).collect()
+}
+
+/// The object at the end of a way below the volume's root.
+fn go(port: Port<'_>, route: Route, way: &[Name]) -> Result<(Node, Attr), (Proc, Status)> {
+    let mut node = port.volume.root();
+    let mut attr = None;
+    for name in way {
+        let (next, is) = port.found(route, &port.one(route, Call::lookup(&node, name)))?;
+        (node, attr) = (next, Some(is));
+    }
+    let attr = match attr {
+        Some(attr) => attr,
+        None => port.one(route, Call::get_attr(&node)).attr().map_err(|status| (Proc::GetAttr, status))?,
+    };
+    Ok((node, attr))
+}
+
+/// What the symbolic links among the entries lead to, where links are followed.
+fn follow(ctx: &Ctx<'_>, dir: &Dir, entries: &mut Vec<(Option<Name>, Entry)>) {
+    let Some(follow) = dir.tree.follow.clone() else { return };
+    entries.retain_mut(|(_, entry)| {
+        if entry.attr.kind != Kind::Symlink {
+            return true;
+        }
+        let refused = |reason: String| {
+            ctx.crew.report().add(Failure::refused(&entry.path, reason));
+            false
+        };
+        let (volume, way) = match follow.follow(&entry.path) {
+            Ok(found) => found,
+            Err(reason) => return refused(reason),
+        };
+        let port = ctx.port(&volume);
+        let (node, attr) = match go(port, port.route(), &way) {
+            Ok(found) => found,
+            Err((proc, status)) => {
+                ctx.crew.report().add(Failure::call(&entry.path, proc, status));
+                return false;
+            }
+        };
+        if attr.kind == Kind::Dir && dir.is_in((attr.fsid, attr.fileid)) {
+            return refused("leads to a directory that it is in; not followed".into());
+        }
+        let Tree { fsid, recursive, ref follow, .. } = *dir.tree;
+        (entry.node, entry.attr) = (node, attr);
+        let follow = follow.clone();
+        entry.tree = Arc::new(Tree { volume: volume.clone(), fsid, fs_root: false, recursive, follow });
+        true
+    });
+}
+
+/// Without slashes at the end; a root stays one.
+fn trimmed(mut name: Vec<u8>) -> Vec<u8> {
+    while name.len() > 1 && name.ends_with(b"/") {
+        name.pop();
+    }
+    name
+}
+
+/// An entry, and its listing if it is to be entered.
+fn with_listing(ctx: &Ctx<'_>, entry: Entry, parent: Option<&Arc<Dir>>) -> Vec<Walked> {
+    let other_fs = ctx.options.one_file_system && entry.attr.fsid != entry.tree.fsid;
+    let mut grown = Vec::with_capacity(2);
+    if entry.attr.kind == Kind::Dir && entry.tree.recursive && !other_fs {
+        let (tree, path, node) = (entry.tree.clone(), entry.path.clone(), entry.node.clone());
+        let id = (entry.attr.fsid, entry.attr.fileid);
+        let dir = Arc::new(Dir { tree, path, node, id, parent: parent.cloned() });
+        grown.push(Grown::Listing(Listing::Page { dir, from: Cookie::default(), gathered: Vec::new() }));
+    }
+    // A directory that the archive has is entered all the same.
+    if entry.attr.kind != Kind::Dir || !ctx.is_archived(&entry.path, &entry.attr) {
+        grown.insert(0, Grown::Entry(entry));
+    }
+    grown
+}
+
+/// What a page says, in order; the directory's rest last.
+fn take_page(
+    ctx: &Ctx<'_>,
+    via: (Port<'_>, Route),
+    dir: &Arc<Dir>,
+    (from, page): (Cookie, Page),
+    mut gathered: Vec<(Name, Entry)>,
+) -> Vec<Walked> {
+    let Page { entries, next, end } = page;
+    let mut described = Vec::with_capacity(entries.len());
+    let mut unknown = Vec::new();
+    for (i, entry) in entries.into_iter().enumerate() {
+        let path = dir.join(&entry.name);
+        let is_snapshot = dir.parent.is_none() && dir.tree.fs_root && entry.name.as_bytes() == SNAPSHOT;
+        if is_snapshot || !ctx.includes(&path) {
+            continue;
+        }
+        if path.len() > PATH_BYTES_MAX {
+            ctx.crew.report().add(Failure::call(&path, Proc::Lookup, Status::NameTooLong));
+            continue;
+        }
+        match (entry.node, entry.attr) {
+            (Some(node), Some(attr)) => described.push((i, entry.name, path, node, attr)),
+            _ => unknown.push((i, entry.name, path)),
+        }
+    }
+    described.extend(look_up(ctx, via, dir, unknown));
+    described.sort_by_key(|(i, ..)| *i);
+    let mut found: Vec<(Option<Name>, Entry)> = Vec::with_capacity(described.len());
+    for (_, name, path, node, attr) in described {
+        let entry = Entry { tree: dir.tree.clone(), path, node, attr, link: Vec::new(), more: None };
+        found.push((Some(name), entry));
+    }
+    follow(ctx, dir, &mut found);
+    found.retain(|(_, entry)| ctx.is_wanted(&entry.path, &entry.attr));
+    describe::run(ctx, via, &mut found);
+    let stuck = next == from && !end;
+    if stuck {
+        ctx.crew.report().add(Failure::refused(&dir.path, "the server's listing does not go on"));
+    }
+    let rest = |gathered| Grown::Rest(Listing::Page { dir: dir.clone(), from: next, gathered });
+    if ctx.options.sort_by_name {
+        gathered.extend(found.into_iter().filter_map(|(name, entry)| Some((name?, entry))));
+        if !end && !stuck {
+            return vec![rest(gathered)];
+        }
+        gathered.sort_by(|(a, _), (b, _)| a.cmp(b));
+        return gathered.into_iter().flat_map(|(_, entry)| with_listing(ctx, entry, Some(dir))).collect();
+    }
+    let mut grown: Vec<Walked> = found.into_iter().flat_map(|(_, entry)| with_listing(ctx, entry, Some(dir))).collect();
+    if !end && !stuck {
+        grown.push(rest(Vec::new()));
+    }
+    grown
+}
+
+/// What was gathered of a directory whose listing failed.
+fn sorted(mut gathered: Vec<(Name, Entry)>) -> Vec<Walked> {
+    gathered.sort_by(|(a, _), (b, _)| a.cmp(b));
+    gathered.into_iter().map(|(_, entry)| Grown::Entry(entry)).collect()
+}
+
+type Described = (usize, Name, Vec<u8>, Node, Attr);
+
+/// Looks up what the listing did not describe.
+fn look_up(
+    ctx: &Ctx<'_>,
+    (port, route): (Port<'_>, Route),
+    dir: &Dir,
+    unknown: Vec<(usize, Name, Vec<u8>)>,
+) -> Vec<Described> {
+    let mut calls: Vec<Call<'_>> = unknown.iter().map(|(_, name, _)| Call::lookup(&dir.node, name)).collect();
+    port.perform(route, &mut calls);
+    let answers: Vec<_> = calls.iter().map(|call| port.found(route, call)).collect();
+    drop(calls);
+    let mut described = Vec::with_capacity(unknown.len());
+    for ((i, name, path), answer) in unknown.into_iter().zip(answers) {
+        match answer {
+            Ok((node, attr)) => described.push((i, name, path, node, attr)),
+            Err((_, Status::NoEnt)) => ctx.vanished(&path),
+            Err((proc, status)) => ctx.crew.report().add(Failure::call(&path, proc, status)),
+        }
+    }
+    described
+}
+
+/// The text that a READLINK read.
+pub(super) fn text(call: Call<'_>) -> Result<Vec<u8>, Status> {
+    match call.op {
+        Op::ReadLink { out, .. } => out,
+        _ => Err(Status::ServerFault),
+    }
+}
