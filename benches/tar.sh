@@ -62,6 +62,14 @@ extract() {
     rm -rf "$1/to"
 }
 
+# create HERE OPTIONS COMMAND: of the tree, with the options of partar and bsdtar; what the others compress is in their names.
+create() {
+    local options=()
+    [[ $3 == tar* ]] || read -ra options <<<"$2"
+    timed "$3" "${options[@]}" -cf "$1/made" -C "$1/source" .
+    rm "$1/made"
+}
+
 # compare HERE JOB SUBJECT NAME COMMAND...: each command does the job in turn, beginning with another one in each run.
 compare() {
     local here=$1 job=$2 subject=$3 name=$4 run i command
@@ -138,6 +146,9 @@ for place in "${places[@]}"; do
     compare "$here" extract linux.tar.gz "extraction, gzip of one member" tar-with-pigz bsdtar partar
     compare "$here" extract linux.tar.zst "extraction, zstd of one frame" tar-with-zstd-T0 bsdtar partar
     compare "$here" extract linux-frames.tar.zst "extraction, zstd of frames of 8 MiB" tar-with-zstd-T0 bsdtar partar
+    compare "$here" create "" "creation, plain" tar bsdtar partar
+    compare "$here" create --gzip "creation, gzip" tar-with-pigz bsdtar partar
+    compare "$here" create --zstd "creation, zstd" tar-with-zstd-T0 bsdtar partar
     rm -rf "$here"
 done
 report

@@ -404,16 +404,17 @@ mod tests {
     fn archives_are_unpacked_by_their_content_or_by_a_program() {
         let dir = tempfile::tempdir().unwrap();
         let (file, stop) = (dir.path().join("a"), Stop::default());
+        let opener = &mut Opener::new(None, Meters::default());
         let name = ArchiveName::Path(file.clone());
         let program = Filter::new(OsStr::new("sh -c 'tr a-z A-Z' x"), &stop);
         let missing = format!("{name}: Cannot open: No such file or directory");
-        assert_eq!(archive(&name, &stop).err().unwrap(), missing);
+        assert_eq!(archive(&name, opener, &stop).err().unwrap(), missing);
         assert_eq!(archive_through(&name, &program, &stop).err().unwrap(), missing);
         std::fs::write(&file, Codec::Gzip.pack(6).unwrap().pack(b"text").unwrap()).unwrap();
-        let opened = archive(&name, &stop).unwrap();
+        let opened = archive(&name, opener, &stop).unwrap();
         assert_eq!((opened.codec, opened.bytes, text(opened.input)), (Codec::Gzip, None, "text".into()));
         std::fs::write(&file, "text").unwrap();
-        let opened = archive(&name, &stop).unwrap();
+        let opened = archive(&name, opener, &stop).unwrap();
         assert_eq!((opened.codec, opened.bytes, text(opened.input)), (Codec::Plain, Some(4), "text".into()));
         let opened = archive_through(&name, &program, &stop).unwrap();
         assert_eq!((opened.codec, opened.bytes, text(opened.input)), (Codec::Plain, None, "TEXT".into()));
