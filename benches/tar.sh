@@ -4,9 +4,10 @@
 #   benches/tar.sh [--quick] [PLACE...]
 #
 # PLACEs are directories in which the trees are made, by default /dev/shm. The tree is the Linux source (Debian's linux-source package,
-# installed or fetched; --quick takes a quarter of its directories and 3 runs). Archives are in the page cache, on the place; before each
-# run dirty pages are written back (sync), and a run ends when the command does. Processor time, of all processes that a command
-# starts, is shown beside wall time: it is what tells on a machine that is busy otherwise. Wants pigz, zstd and bsdtar.
+# installed or fetched; --quick takes a quarter of its directories of the third level, and 3 runs). Archives are in the page cache, on
+# the place; before each run dirty pages are written back (sync), and a run ends when the command does. Processor time, of all
+# processes that a command starts, is shown beside wall time: it is what tells on a machine that is busy otherwise. Wants pigz, zstd
+# and bsdtar.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C
@@ -123,7 +124,7 @@ archives() {
     mkdir "$here/source"
     tar -xf "$work/linux.tar.xz" -C "$here/source"
     if [[ $quick ]]; then
-        find "$here/source" -mindepth 2 -maxdepth 2 -type d | sort | awk 'NR % 4' | tr '\n' '\0' | xargs -0 rm -rf
+        find "$here/source" -mindepth 3 -maxdepth 3 -type d | sort | awk 'NR % 4' | tr '\n' '\0' | xargs -0 rm -rf
     fi
     tar -cf "$here/linux.tar" -C "$here/source" .
     pigz -c "$here/linux.tar" >"$here/linux.tar.gz"
