@@ -90,8 +90,12 @@ fn median(label: &str, files: u64, goal: f64, only: &str, once: impl Fn() -> End
 /// The table; of its lines those whose label contains `only`.
 pub fn run(quick: bool, only: &str) {
     let scale = if quick { 5 } else { 1 };
-    println!("\narchives: partar from and onto simulated targets of 50,000 IOPS and 1 GB/s at 1 ms; medians of {REPEATS} runs. Client");
-    println!("and servers share this machine's processors. Files of 1 to 16 KiB. IOPS/f, us/RPC and memory of the end that is named.\n");
+    println!(
+        "\narchives: partar from and onto simulated targets of 50,000 IOPS and 1 GB/s at 1 ms; medians of {REPEATS} runs. Client"
+    );
+    println!(
+        "and servers share this machine's processors. Files of 1 to 16 KiB. IOPS/f, us/RPC and memory of the end that is named.\n"
+    );
     println!(
         "{:<44} {:>7} {:>8} {:>7} {:>7} {:>9} {:>7} {:>7}",
         "run", "s", "files/s", "% IOPS", "% MB/s", "IOPS/f", "us/RPC", "MB mem"
