@@ -7,6 +7,7 @@
 
 #![allow(clippy::print_stdout)] // a bench prints
 
+mod archives;
 mod child;
 mod memory;
 mod table;
@@ -28,6 +29,7 @@ fn main() {
     let only = child::given(&arguments, "--only").unwrap_or_default();
     if all || has("--table") {
         table::run(has("--quick"), only);
+        archives::run(has("--quick"), only);
     }
     if all || has("--memory") {
         memory::run(has("--quick"), only);

@@ -25,6 +25,8 @@ pub(super) struct Overrides {
     pub dev: (Option<u32>, Option<u32>),
     pub sparse: SparseRecords,
     pub attributes: Attributes,
+    /// GNU tar's mark, in a global header, of a file that began on another volume: the file's name.
+    pub continued: Option<Vec<u8>>,
 }
 
 /// The GNU.sparse records, formats 0.0, 0.1 and 1.0.
@@ -75,6 +77,7 @@ impl Overrides {
             }
             b"SCHILY.devmajor" => (self.dev.0, bad) = owner(value),
             b"SCHILY.devminor" => (self.dev.1, bad) = owner(value),
+            b"GNU.volume.filename" => self.continued = bytes(),
             b"hdrcharset" => bad = !matches!(value, b"" | b"BINARY" | b"ISO-IR 10646 2000 UTF-8"),
             _ => {
                 if let Some(key) = key.strip_prefix(b"GNU.sparse.")

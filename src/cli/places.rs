@@ -75,7 +75,7 @@ impl Places {
             }
             return self.remote(url, rest).map(|operand| Operand { recursive, ..operand }).map_err(refused);
         }
-        let base = base.dir().unwrap_or(Path::new("."));
+        let base = base.dir().filter(|base| !base.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let (volume, way) = self.local(base, name, follow).map_err(refused)?;
         let fs_root = is_fs_root(&base.join(OsStr::from_bytes(name)));
         let below = || Arc::new(Links { places: self.clone(), base: base.to_path_buf() }) as Arc<dyn Follow>;

@@ -1,5 +1,6 @@
 //! What to do, as tasks that make calls. Knows no back end.
 
+pub mod acl;
 pub mod compare;
 pub mod copy;
 pub mod create;

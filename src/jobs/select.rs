@@ -180,6 +180,23 @@ fn set(patterns: &[Pattern]) -> Result<(GlobSet, Vec<usize>), BadPattern> {
     Ok((globs, of_glob))
 }
 
+/// The patterns as globs that match a whole text, which is no path.
+pub(super) fn whole(patterns: &[String]) -> Result<GlobSet, BadPattern> {
+    let mut set = GlobSetBuilder::new();
+    for text in patterns {
+        let pattern = Pattern { anchored: true, below: false, ..Pattern::exclude(text.as_bytes()) };
+        forms(&pattern)?.into_iter().for_each(|glob| {
+            set.add(glob);
+        });
+    }
+    set.build().map_err(|e| BadPattern { pattern: patterns.join(" "), reason: e.to_string() })
+}
+
+/// Bytes as globs match them.
+pub(super) fn as_path(text: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(text))
+}
+
 /// A pattern's globs: at the start, unless it is anchored after any slash, and where it says so for what is below a match.
 fn forms(pattern: &Pattern) -> Result<Vec<Glob>, BadPattern> {
     let typed = std::str::from_utf8(&pattern.text).map_err(|_| not_text(&pattern.text))?;

@@ -19,6 +19,9 @@ fn ends() {
     assert_eq!(read_with(&[zero, &a[..]].concat(), ignore).paths(), ["a"]);
     assert_eq!(read(&END), Seen::default());
     assert_eq!(read_with(&END, ignore), Seen::default());
+    // What follows the end mark is nobody's.
+    let seen = read(&[&a[..], &END, &[b'x'; 3000]].concat());
+    assert_eq!((seen.paths(), &seen.errors[..], &seen.warnings[..]), (vec!["a"], &[][..], &[][..]));
     // No end mark.
     let seen = read(&a);
     assert_eq!((seen.paths(), &seen.errors[..], &seen.warnings[..]), (vec!["a"], &[][..], &[][..]));

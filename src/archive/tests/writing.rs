@@ -22,7 +22,7 @@ fn archive(member: &Member, format: Format) -> Result<Vec<u8>, Unfit> {
     assert_eq!(bytes.len() % 512, 0);
     bytes.extend(entry("behind", b'0', b"1"));
     let end = write::end(bytes.len() as u64, write::RECORD_BYTES);
-    assert!(end.len() >= 1024 && (bytes.len() + end.len()) % 10240 == 0);
+    assert!(end.len() >= 1024 && (bytes.len() + end.len()).is_multiple_of(10240));
     Ok([bytes, end].concat())
 }
 
@@ -170,10 +170,7 @@ fn a_label_is_passed_over_by_readers() {
     for format in [Format::Gnu, Format::Pax] {
         let label = write::label(b"backup", time, format).unwrap();
         let seen = read(&[&label[..], &entry("a", b'0', b"1"), &END].concat());
-        assert_eq!(
-            (seen.paths(), &seen.warnings[..]),
-            (vec!["a"], &["backup: volume label, passed over".to_string()][..])
-        );
+        assert_eq!((seen.paths(), &seen.warnings[..]), (vec!["a"], &[][..]));
         assert!(write::label(&[b'l'; 100], time, format).is_err() && write::label(b"a\0", time, format).is_err());
     }
     assert!(write::label(b"backup", time, Format::Ustar).is_err());

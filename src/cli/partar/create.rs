@@ -28,6 +28,7 @@ use crate::storage::{Mount, Shape};
 
 use super::creation::{Creation, Packed};
 use super::high::High;
+use super::index;
 use super::output::Sink;
 use super::summary;
 use super::words::{Named, Names};
@@ -162,6 +163,7 @@ fn run_all(
     if high.manner.verbose > 0 {
         session.tell_summary(summary::stored(&job.stored, &session.report));
     }
+    let clean = clean && index::make(high, &console)?;
     Ok(match caught.signal() {
         Some(signal) => Exit::Signal(signal),
         None if !clean => {
@@ -182,7 +184,8 @@ fn spread(opener: &mut Opener, high: &High, creation: &Creation) -> Result<(), S
     }
     for named in Names::new(&creation.named_words()).flatten() {
         let Ok(Location::Dir(base)) = Location::parse(&named.dir) else { continue };
-        let top = places::top_of(&base, &named.name, creation.dereference);
+        let base = if base.as_os_str().is_empty() { Path::new(".") } else { &base };
+        let top = places::top_of(base, &named.name, creation.dereference);
         dirs.extend(top.map(|top| (top, Some(Role::Source))));
     }
     opener.spread(dirs.iter().map(|(path, role)| (path.as_path(), *role)))

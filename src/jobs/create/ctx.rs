@@ -109,7 +109,7 @@ impl<'a> Ctx<'a> {
     }
 
     /// Has the archive a member of this name that is not older? Some archives have whole seconds only.
-    fn is_archived(&self, path: &[u8], attr: &Attr) -> bool {
+    pub fn is_archived(&self, path: &[u8], attr: &Attr) -> bool {
         let was = self.options.update.as_ref().and_then(|archived| archived.mtime(path));
         was.is_some_and(|was| if was.nanos == 0 { attr.mtime.secs <= was.secs } else { attr.mtime <= was })
     }

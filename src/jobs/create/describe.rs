@@ -7,6 +7,7 @@ use crate::base::name::Shown;
 use crate::base::{Failure, Name, Proc, Status};
 use crate::storage::{Beyond, Call, Kind, Mount, NO_XATTR, Node, Op, Route, Sought};
 
+use super::super::acl;
 use super::super::port::Port;
 use super::ctx::Ctx;
 use super::entry::{Entry, More};
@@ -116,11 +117,12 @@ fn is_carried(ctx: &Ctx<'_>, name: &[u8]) -> bool {
 
 fn keep(ctx: &Ctx<'_>, entry: &mut Entry, name: Vec<u8>, value: Vec<u8>) {
     let more = entry.more.get_or_insert_default();
+    let named = (!ctx.options.attributes.numeric).then_some(ctx.names);
     let Some(which) = name.strip_prefix(ACL_PREFIX) else {
         more.xattrs.push((name, value));
         return;
     };
-    match super::acl_text(ctx.names, &value) {
+    match acl::to_text(&value, named) {
         Ok(text) if which == b"default" => more.acl_default = Some(text),
         Ok(text) => more.acl_access = Some(text),
         Err(reason) => ctx.warn(format!("{}: ACL not stored: {reason}", Shown(&entry.path))),

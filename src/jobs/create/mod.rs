@@ -22,7 +22,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::archive::Pack;
+pub use crate::archive::Pack;
 use crate::archive::write::{self, Format};
 use crate::base::{Failure, Name, Time};
 use crate::crew::{Crew, Scope};
@@ -373,10 +373,4 @@ impl<'s> Run<'_, 's, '_> {
 
 fn spent(ctx: &Ctx<'_>, since: Instant) {
     add(&ctx.counts.busy_ns, u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX));
-}
-
-/// An ACL's text, of the file system's binary form.
-fn acl_text(names: &dyn Names, acl: &[u8]) -> Result<Vec<u8>, String> {
-    let _ = names;
-    Err(format!("{} bytes", acl.len()))
 }

@@ -86,7 +86,7 @@ fn find(ctx: &Ctx<'_>, operand: Operand) -> Vec<Walked> {
         }
     };
     let path = trimmed(name);
-    if !ctx.includes(&path) {
+    if !ctx.includes(&path) || !ctx.is_wanted(&path, &attr) {
         return Vec::new();
     }
     let tree = Arc::new(Tree { volume: volume.clone(), fsid: attr.fsid, fs_root, recursive, follow });
@@ -163,7 +163,10 @@ fn with_listing(ctx: &Ctx<'_>, entry: Entry, parent: Option<&Arc<Dir>>) -> Vec<W
         let dir = Arc::new(Dir { tree, path, node, id, parent: parent.cloned() });
         grown.push(Grown::Listing(Listing::Page { dir, from: Cookie::default(), gathered: Vec::new() }));
     }
-    grown.insert(0, Grown::Entry(entry));
+    // A directory that the archive has is entered all the same.
+    if entry.attr.kind != Kind::Dir || !ctx.is_archived(&entry.path, &entry.attr) {
+        grown.insert(0, Grown::Entry(entry));
+    }
     grown
 }
 

@@ -10,6 +10,7 @@ use crate::storage::{Call, Node, Route, Stable};
 use super::super::write::{self, Put};
 use super::ctx::{Ctx, Outcome};
 use super::dirs::{self, Why};
+use super::finish;
 use super::leaf::{self, Leaf, Made, MakeKind, Making, What};
 
 /// A leaf in work: what it is in, then what it became.
@@ -35,7 +36,7 @@ impl Work {
         };
         let parent = self.parent.as_ref().filter(|_| self.outcome.is_none())?;
         let (path, name, meta) = (&self.leaf.head.path[..], &self.leaf.name, self.leaf.meta);
-        Some(Making { path, parent, name, meta, kind })
+        Some(Making { path, parent, name, meta, extra: self.leaf.extra.as_ref(), kind })
     }
 
     fn chunks(&self, write_max: usize) -> Option<(&Node, Vec<write::Chunk<'_>>)> {
@@ -185,28 +186,30 @@ fn write(ctx: &Ctx<'_>, route: Route, works: &mut [Work]) {
 }
 
 fn finish(ctx: &Ctx<'_>, route: Route, works: &mut [Work]) {
-    let mut due = Vec::new();
-    let mut calls = Vec::new();
+    let mut of = Vec::new();
+    let mut dues = Vec::new();
     for (i, work) in works.iter().enumerate() {
         let (Some(making), Some(made)) = (work.making(), &work.made) else { continue };
         let shape = match &work.leaf.what {
             What::File { shape, .. } => Some(shape),
             _ => None,
         };
-        if let Some(call) = making.finish(made, shape) {
-            due.push(i);
-            calls.push(call);
+        if let Some(due) = making.finish(made, shape) {
+            of.push(i);
+            dues.push(due);
         }
     }
-    ctx.perform(route, &mut calls);
-    for (i, settled) in due.into_iter().zip(leaf::settle_finish(ctx, route, &calls)) {
-        match (settled, &mut works[i].made) {
-            (Err(status), _) => works[i].fail(Proc::SetAttr, status),
+    for (i, finished) in of.into_iter().zip(finish::all(ctx, route, &dues)) {
+        let work = &mut works[i];
+        match (finished, &mut work.made) {
+            (Err(cause), _) => {
+                work.outcome = Some(Outcome::Failed(Failure { path: work.leaf.head.path.clone(), cause }));
+            }
             (Ok(refused), Some(made)) => made.owner_refused |= refused,
             (Ok(_), None) => {}
         }
     }
     for work in works.iter_mut().filter(|w| w.outcome.is_none() && w.made.as_ref().is_some_and(|m| m.owner_refused)) {
-        work.outcome = Some(Outcome::Failed(leaf::owner_refused(&work.leaf.head.path)));
+        work.outcome = Some(Outcome::Failed(finish::owner_refused(&work.leaf.head.path)));
     }
 }

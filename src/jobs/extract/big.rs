@@ -9,8 +9,10 @@ use crate::crew::{Permit, Ticket};
 use crate::storage::{Call, Node, Route};
 
 use super::super::write;
+use super::attributes::Extra;
 use super::ctx::{Ctx, Head, Meta, Outcome};
 use super::dirs::{self, Dir};
+use super::finish;
 use super::leaf::{self, Made, MakeKind, Making, Shape};
 
 /// A file in ranges.
@@ -21,6 +23,7 @@ pub(super) struct Big {
     dir: Arc<Dir>,
     name: Name,
     meta: Meta,
+    extra: Option<Arc<Extra>>,
     shape: Shape,
     state: Mutex<State>,
     settled: Condvar,
@@ -62,11 +65,18 @@ pub(super) struct Range {
 }
 
 impl Big {
-    pub fn new(head: Head, dir: Arc<Dir>, name: Name, meta: Meta, shape: Shape, ranges: u64) -> Big {
+    pub fn new(
+        head: Head,
+        dir: Arc<Dir>,
+        name: Name,
+        (meta, extra): (Meta, Option<Arc<Extra>>),
+        shape: Shape,
+        ranges: u64,
+    ) -> Big {
         let (path, again) = (head.path.clone(), head.again);
         let state = State { stage: Stage::Unmade, head: Some(head), outcome: None };
         let (state, settled, left) = (Mutex::new(state), Condvar::new(), AtomicU64::new(ranges));
-        Big { path, again, dir, name, meta, shape, state, settled, left }
+        Big { path, again, dir, name, meta, extra, shape, state, settled, left }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -100,7 +110,7 @@ impl Big {
 
     fn making<'a>(&'a self, parent: &'a Node) -> Making<'a> {
         let kind = MakeKind::File;
-        Making { path: &self.path, parent, name: &self.name, meta: self.meta, kind }
+        Making { path: &self.path, parent, name: &self.name, meta: self.meta, extra: self.extra.as_ref(), kind }
     }
 
     /// The file's node; the first lane makes it, the others wait for that. None when it is over.
@@ -152,16 +162,14 @@ impl Big {
                 _ => (None, false),
             }
         };
-        if let Some(call) = finish {
-            for settled in leaf::settle_finish(ctx, route, &[ctx.one(route, call)]) {
-                match settled {
-                    Ok(refused) => owner_refused |= refused,
-                    Err(status) => self.end(Outcome::Failed(Failure::call(&self.path, Proc::SetAttr, status))),
-                }
+        for finished in finish::all(ctx, route, finish.as_slice()) {
+            match finished {
+                Ok(refused) => owner_refused |= refused,
+                Err(cause) => self.end(Outcome::Failed(Failure { path: self.path.clone(), cause })),
             }
         }
         if owner_refused {
-            self.end(Outcome::Failed(leaf::owner_refused(&self.path)));
+            self.end(Outcome::Failed(finish::owner_refused(&self.path)));
         }
         let (head, outcome) = {
             let mut state = self.state();

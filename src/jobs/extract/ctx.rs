@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use crate::archive::MemberKind;
-use crate::base::{Failure, Proc, Status};
+use crate::base::{Failure, Proc, Status, Time};
 use crate::crew::{Crew, Flight, Places, Sequencer, Stop};
 use crate::storage::{Attr, Call, Mount, Node, Route, SetTime, Volume};
 
@@ -33,6 +33,8 @@ pub(super) struct Meta {
     pub uid: Option<u32>,
     pub gid: Option<u32>,
     pub mtime: SetTime,
+    /// The member's time, also where it is not to be set.
+    pub dated: Time,
 }
 
 /// What is known of a member until it is complete.
@@ -89,6 +91,10 @@ pub(super) struct Ctx<'a> {
     pub counts: Counts,
     /// Batches that wait by their directories, where lanes had best be in different ones.
     pub apart: Option<Mutex<Places<Vec<Leaf>>>>,
+    /// The volume has extended attributes.
+    pub xattrs: bool,
+    /// Some member's attributes could not be set for want of them.
+    pub xattrs_lost: AtomicBool,
     /// Places of members in flight that are no directories, and how many there are of each.
     places: Mutex<HashMap<u64, u32>>,
     sequencer: Sequencer<Told>,
@@ -117,6 +123,8 @@ impl<'a> Ctx<'a> {
             write_max,
             counts: Counts::default(),
             apart: volume.limits().dirs_locked.then(Mutex::default),
+            xattrs: volume.limits().extras.xattrs,
+            xattrs_lost: AtomicBool::new(false),
             places: Mutex::default(),
             sequencer: Sequencer::default(),
             front: Mutex::default(),

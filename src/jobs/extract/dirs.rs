@@ -13,8 +13,10 @@ use crate::base::{Cause, Failure, Name, Proc, Status};
 use crate::crew::Ticket;
 use crate::storage::{Attr, AttrChange, Call, Kind, Node, Route, SetTime};
 
+use super::attributes::Extra;
 use super::ctx::{Ctx, Meta};
-use super::{Existing, TRIES_MAX, leaf};
+use super::finish::{self, Due};
+use super::{Existing, TRIES_MAX};
 
 /// A directory below the destination that members need or are.
 pub(super) struct Dir {
@@ -36,8 +38,11 @@ pub(super) struct Dir {
     /// It was made without the owner that it is to have.
     owner_due: AtomicBool,
     /// What its last member asks for.
-    last: Mutex<Option<Meta>>,
+    last: Mutex<Option<Last>>,
 }
+
+/// Attributes that a directory's member asks for.
+pub(super) type Last = (Meta, Option<Arc<Extra>>);
 
 #[derive(Clone)]
 enum Stage {
@@ -148,12 +153,12 @@ impl Dir {
         name: &Name,
         ids: (u64, u64),
         implied_mode: u32,
-        meta: Option<Meta>,
+        last: Option<Last>,
         restore: bool,
     ) -> Dir {
-        let make = match meta {
+        let make = match &last {
             // While it is filled, its owner must be able to.
-            Some(meta) => {
+            Some((meta, _)) => {
                 AttrChange { mode: Some(meta.mode | 0o700), uid: meta.uid, gid: meta.gid, ..AttrChange::default() }
             }
             None => AttrChange { mode: Some(implied_mode), ..AttrChange::default() },
@@ -164,13 +169,13 @@ impl Dir {
             hash: ids.1,
             id: ids.0,
             make,
-            explicit: meta.is_some(),
+            explicit: last.is_some(),
             restore,
             used: AtomicU64::new(0),
             stage: Mutex::new(Stage::Unmade),
             settled: Condvar::new(),
             owner_due: AtomicBool::new(false),
-            last: Mutex::new(meta),
+            last: Mutex::new(last),
         }
     }
 
@@ -184,8 +189,8 @@ impl Dir {
     }
 
     /// A later member of the same directory.
-    pub fn ask(&self, meta: Meta) {
-        *self.last.lock().expect("nothing panics while it sets this") = Some(meta);
+    pub fn ask(&self, last: Last) {
+        *self.last.lock().expect("nothing panics while it sets this") = Some(last);
     }
 
     /// The directory, if it is there.
@@ -255,17 +260,19 @@ impl Dir {
         }
     }
 
-    /// The final SETATTR: what its last member asks for, or what it had before it was touched; none where nothing is due.
-    pub fn finish(&self, ctx: &Ctx<'_>) -> Option<(Node, AttrChange)> {
+    /// What is set in the end: what its last member asks for, or what it had before it was touched; none where nothing is due.
+    pub fn finish(&self, ctx: &Ctx<'_>) -> Option<Due> {
         let Stage::Made { node, found } = self.stage().clone() else { return None };
         let existed = found.is_some() || self.place.is_none();
         let owner_due = existed || self.owner_due.load(Ordering::Relaxed);
         let lowered = found.filter(|a| self.opens(a)).map(|a| a.mode);
         let kept = existed && matches!(ctx.options.existing, Existing::Keep | Existing::Skip);
-        let last = self.last.lock().expect("nothing panics while it sets this").filter(|_| !kept);
+        let last = self.last.lock().expect("nothing panics while it sets this").clone().filter(|_| !kept);
+        let extra = last.as_ref().and_then(|(_, extra)| extra.clone());
         let change = match last {
-            Some(meta) => AttrChange {
+            Some((meta, extra)) => AttrChange {
                 mode: (existed
+                    || extra.is_some()
                     || meta.mtime != SetTime::Keep
                     || self.make.mode != Some(meta.mode)
                     || meta.mode > 0o777)
@@ -280,7 +287,7 @@ impl Dir {
                 AttrChange { mode: lowered, mtime, ..AttrChange::default() }
             }
         };
-        (!change.is_empty()).then_some((node, change))
+        Due { node, change, extra }.some()
     }
 
     /// True for a directory that was there, is ours to fill, and does not let its owner in.
@@ -391,7 +398,7 @@ fn replace(ctx: &Ctx<'_>, route: Route, claim: Claim, kind: Kind) -> Option<Clai
         return None;
     }
     match ctx.options.existing {
-        Existing::Keep => claim.publish(Err(Cause::Call(Proc::MkDir, Status::Exist))),
+        Existing::Keep | Existing::KeepNewer => claim.publish(Err(Cause::Call(Proc::MkDir, Status::Exist))),
         Existing::Skip => claim.skip(),
         Existing::Replace | Existing::Overwrite => {
             match ctx.one(route, Call::remove(&claim.parent, &claim.name)).status() {
@@ -404,15 +411,13 @@ fn replace(ctx: &Ctx<'_>, route: Route, claim: Claim, kind: Kind) -> Option<Clai
 }
 
 /// Sets the last attributes of directories, one window of them.
-pub(super) fn finish(ctx: &Ctx<'_>, due: Vec<(Arc<Dir>, (Node, AttrChange))>, ticket: Ticket<'_>) {
-    let mut calls: Vec<Call<'_>> = due.iter().map(|(_, (node, change))| Call::set_attr(node, *change)).collect();
+pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, dues: Vec<Due>, ticket: Ticket<'_>) {
     let route = ctx.volume.route();
-    ctx.perform(route, &mut calls);
-    for ((dir, _), settled) in due.iter().zip(leaf::settle_finish(ctx, route, &calls)) {
-        match settled {
+    for (dir, finished) in dirs.iter().zip(finish::all(ctx, route, &dues)) {
+        match finished {
             Ok(false) => {}
-            Ok(true) => ctx.crew.report().add(leaf::owner_refused(&dir.path())),
-            Err(status) => ctx.crew.report().add(Failure::call(&dir.path(), Proc::SetAttr, status)),
+            Ok(true) => ctx.crew.report().add(finish::owner_refused(&dir.path())),
+            Err(cause) => ctx.crew.report().add(Failure { path: dir.path(), cause }),
         }
     }
     drop(ticket);

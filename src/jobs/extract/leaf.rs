@@ -6,8 +6,10 @@ use crate::base::{Failure, Name, Proc, Status};
 use crate::crew::Permit;
 use crate::storage::{Attr, AttrChange, Call, How, Kind, Node, Op, Route, SetTime, Special};
 
+use super::attributes::Extra;
 use super::ctx::{Ctx, Head, Meta, Outcome};
 use super::dirs::Dir;
+use super::finish::Due;
 use super::{Existing, TRIES_MAX};
 
 /// What a leaf is.
@@ -46,6 +48,7 @@ pub(super) struct Leaf {
     pub name: Name,
     pub what: What,
     pub meta: Meta,
+    pub extra: Option<Arc<Extra>>,
     /// For the bytes it holds.
     pub _permit: Option<Permit>,
 }
@@ -56,6 +59,7 @@ pub(super) struct Making<'a> {
     pub parent: &'a Node,
     pub name: &'a Name,
     pub meta: Meta,
+    pub extra: Option<&'a Arc<Extra>>,
     pub kind: MakeKind<'a>,
 }
 
@@ -143,6 +147,11 @@ impl<'a> Making<'a> {
             }
             Existing::Keep => Err(self.failed(proc, Status::Exist)),
             Existing::Skip => Err(Outcome::Skipped),
+            // What this call's first try made is as new as can be, and empty.
+            Existing::KeepNewer if repeated && self.is_like(ctx, route, &node, &attr) => {
+                Ok(Some(Made { node, existed: true, owner_refused: false }))
+            }
+            Existing::KeepNewer if attr.kind != Kind::Dir && attr.mtime >= self.meta.dated => Err(Outcome::Skipped),
             Existing::Overwrite if file_over_file => {
                 let empty = AttrChange { size: Some(0), ..AttrChange::default() };
                 let call = ctx.one(route, Call::set_attr(&node, empty));
@@ -151,7 +160,7 @@ impl<'a> Making<'a> {
             }
             // What is written into is never removed: GNU tar's --overwrite leaves a directory, even an empty one.
             Existing::Overwrite if attr.kind == Kind::Dir => Err(self.failed(proc, Status::IsDir)),
-            Existing::Overwrite | Existing::Replace => {
+            Existing::Overwrite | Existing::Replace | Existing::KeepNewer => {
                 remove(ctx, route, self.parent, self.name, attr.kind).map_err(|(p, s)| self.failed(p, s))?;
                 Ok(None)
             }
@@ -174,12 +183,12 @@ impl<'a> Making<'a> {
         }
     }
 
-    /// The SETATTR that completes the object, if any is due. The time comes with it: its data is safe by now.
-    pub fn finish(&self, made: &Made, shape: Option<&Shape>) -> Option<Call<'static>> {
-        let Meta { mode, uid, gid, mtime } = self.meta;
+    /// What completes the object, if anything is due. The time comes with it: its data is safe by now.
+    pub fn finish(&self, made: &Made, shape: Option<&Shape>) -> Option<Due> {
+        let Meta { mode, uid, gid, mtime, .. } = self.meta;
         let has_mode = !matches!(self.kind, MakeKind::Symlink(_));
-        // Writing to a file and giving it away clear these bits.
-        let mode_due = has_mode && (made.existed || mode & 0o7000 != 0);
+        // Writing to a file and giving it away clear these bits; an ACL that was inherited holds some back.
+        let mode_due = has_mode && (made.existed || mode & 0o7000 != 0 || self.extra.is_some());
         let change = AttrChange {
             mode: mode_due.then_some(mode),
             uid: uid.filter(|_| made.existed && !made.owner_refused),
@@ -188,26 +197,8 @@ impl<'a> Making<'a> {
             mtime,
             ..AttrChange::default()
         };
-        (!change.is_empty()).then(|| Call::set_attr(&made.node, change))
+        Due { node: made.node.clone(), change, extra: self.extra.cloned() }.some()
     }
-}
-
-/// Settles a window of final SETATTRs: one that failed for its owner alone is done without it.
-/// For each how it ended, and whether its owner was refused.
-pub(super) fn settle_finish(ctx: &Ctx<'_>, route: Route, calls: &[Call<'_>]) -> Vec<Result<bool, Status>> {
-    let settle = |call: &Call<'_>| match (&call.op, call.status()) {
-        (Op::SetAttr { node, change, .. }, Err(Status::Perm)) if change.uid.is_some() || change.gid.is_some() => {
-            let rest = AttrChange { uid: None, gid: None, ..*change };
-            ctx.one(route, Call::set_attr(node, rest)).status().map(|()| true)
-        }
-        (_, status) => status.map(|()| false),
-    };
-    calls.iter().map(settle).collect()
-}
-
-/// The failure of an object that is whole but for its owner.
-pub(super) fn owner_refused(path: &[u8]) -> Failure {
-    Failure::refused(path, format!("extracted, but its owner cannot be set: {}", Status::Perm))
 }
 
 /// Removes what is in the way; a directory only when it is empty.

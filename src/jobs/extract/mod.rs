@@ -8,13 +8,15 @@
 //! Nothing is made outside the destination: names are parsed, directories are never reached through symbolic links, also
 //! not the targets of hard links. Memory is bounded by the crew's budget and the limits named `..._MAX`, not by the archive.
 //!
-//! Leaves out: extended attributes, ACLs, multi-volume archives, and undoing: what failed or was stopped leaves what it
+//! Leaves out: multi-volume archives, and undoing: what failed or was stopped leaves what it
 //! had made, told by name.
 
+mod attributes;
 mod batch;
 mod big;
 mod ctx;
 mod dirs;
+mod finish;
 mod leaf;
 mod links;
 pub(super) mod owners;
@@ -28,24 +30,36 @@ use std::time::{Duration, Instant};
 
 use crate::archive::Archive;
 use crate::base::name::Shown;
+use crate::base::{Name, Time};
 use crate::crew::Crew;
 use crate::storage::Volume;
 
 use super::Live;
 use super::select::Selection;
+use super::transform::Transform;
+pub use attributes::XattrMasks;
 use ctx::Ctx;
 use producer::Producer;
 
 /// How often a name that keeps coming back is removed and made again.
 const TRIES_MAX: usize = 4;
 
+/// What is said once where attributes of members have no place.
+const XATTRS_LOST: &str = "the archive has extended attributes or ACLs; they are not set: the destination has none";
+
 /// What to extract and how.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Leading components taken off names and off the targets of hard links; what has no more is left out.
     pub strip_components: usize,
-    /// Which members. Matched before components are stripped.
+    /// Which members. Matched before names are changed.
     pub select: Selection,
+    /// Only members that are not older.
+    pub newer: Option<Time>,
+    /// Changes members' names and where links lead, before components are stripped.
+    pub transform: Option<Transform>,
+    /// All goes below this, but for what begins with it: `--one-top-level`.
+    pub top: Vec<Name>,
     /// What to do where a name exists.
     pub existing: Existing,
     /// Set the archive's times; false leaves the time of extraction (`-m`).
@@ -56,6 +70,14 @@ pub struct Options {
     pub mode_mask: u32,
     /// The mode of directories that are in a member's path but no members: 0777 less the umask.
     pub implied_mode: u32,
+    /// Set extended attributes, those that `xattr_masks` takes.
+    pub xattrs: bool,
+    /// Which extended attributes.
+    pub xattr_masks: XattrMasks,
+    /// Set ACLs.
+    pub acls: bool,
+    /// Set SELinux's context.
+    pub selinux: bool,
     /// Leave regular files alone that are there with the member's size and time.
     pub resume: bool,
     /// A file larger than this is written in ranges of this size, by several lanes.
@@ -70,11 +92,18 @@ impl Default for Options {
         Options {
             strip_components: 0,
             select: Selection::default(),
+            newer: None,
+            transform: None,
+            top: Vec::new(),
             existing: Existing::Replace,
             mtime: true,
             owner: Owner::Keep,
             mode_mask: 0o7022,
             implied_mode: 0o755,
+            xattrs: false,
+            xattr_masks: XattrMasks::default(),
+            acls: false,
+            selinux: false,
             resume: false,
             range_bytes: 4 << 20,
             dirs_max: 100_000,
@@ -83,7 +112,7 @@ impl Default for Options {
 }
 
 /// What to do where a member's name exists. Directories are used as they are in every case; their modes and times are
-/// set only under `Replace` and `Overwrite`.
+/// left under `Keep` and `Skip`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// Remove what is there (a directory only when it is empty) and make the member anew; GNU tar's default.
@@ -92,6 +121,8 @@ pub enum Existing {
     Keep,
     /// Leave it, in silence (`--skip-old-files`).
     Skip,
+    /// Leave what is as new as the member, or newer; else as `Replace` (`--keep-newer-files`). A directory never replaces what is none.
+    KeepNewer,
     /// Write into a regular file; else as `Replace` (`--overwrite`).
     Overwrite,
 }
@@ -163,6 +194,10 @@ pub fn extract(
         live.total_bytes.store(source.len(), Ordering::Relaxed);
     }
     let read = crew.run(|scope| Producer::new(&ctx, scope, archive, owners).run());
+    let mut warnings = read.warnings;
+    if ctx.xattrs_lost.load(Ordering::Relaxed) {
+        warnings.push(XATTRS_LOST.into());
+    }
     let counts = &ctx.counts;
     let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let elapsed = start.elapsed();
@@ -179,7 +214,7 @@ pub fn extract(
         source_wait: elapsed.saturating_sub(busy),
         storage_wait: ctx.flight.waited() + crew.budget().waited().saturating_sub(waited),
         archive_error: read.archive_error,
-        warnings: read.warnings,
+        warnings,
         stopped: read.stopped.then(|| stopped(&ctx)),
     }
 }

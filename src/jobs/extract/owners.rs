@@ -25,6 +25,11 @@ impl<'a> Ids<'a> {
         Ids { owner, owners, uids: HashMap::new(), gids: HashMap::new() }
     }
 
+    /// Who knows names.
+    pub fn owners(&self) -> &'a dyn Owners {
+        self.owners
+    }
+
     /// The member's user and group; none where the caller's are meant.
     pub fn of(&mut self, member: &Member) -> (Option<u32>, Option<u32>) {
         let owners = self.owners;

@@ -12,11 +12,13 @@ use crate::base::name::Shown;
 use crate::base::{Failure, Name};
 use crate::crew::{Permit, Scope};
 use crate::jobs::select::Matched;
+use crate::jobs::transform::Part;
 use crate::storage::{Mount, SetTime, Special};
 
+use super::attributes::Extra;
 use super::big::{self, Big, Range, Source};
 use super::ctx::{Ctx, Head, Meta, Outcome};
-use super::dirs::{self, Dir};
+use super::dirs::{self, Dir, Last};
 use super::leaf::{Leaf, Shape, What};
 use super::links::{self, Link, Ready};
 use super::owners::Ids;
@@ -39,6 +41,8 @@ const LINKS_MAX: usize = 4096;
 const LINK_BYTES_MAX: usize = 16 << 20;
 /// Bytes of the sparse maps of files in ranges that are in flight.
 const MAP_BYTES_MAX: u64 = 32 << 20;
+/// Bytes of extended attributes and ACLs of directories that are not finished.
+const DIR_EXTRA_BYTES_MAX: u64 = 32 << 20;
 /// The longest symbolic link that Linux can hold.
 const LINK_TEXT_BYTES_MAX: usize = 4095;
 /// Warnings kept.
@@ -66,6 +70,8 @@ pub(super) struct Producer<'p, 'scope, 'env> {
     link_bytes: usize,
     /// Of the maps of files in ranges since the last drain.
     map_bytes: u64,
+    /// Of what directories get in the end, since they were last finished.
+    dir_extra_bytes: u64,
     /// Places of waiting links and of their targets.
     link_places: HashSet<u64>,
     target_places: HashSet<u64>,
@@ -98,6 +104,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             links: Vec::new(),
             link_bytes: 0,
             map_bytes: 0,
+            dir_extra_bytes: 0,
             link_places: HashSet::new(),
             target_places: HashSet::new(),
             seen: Seen::default(),
@@ -156,8 +163,11 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         }
     }
 
-    fn member(&mut self, member: Member) {
-        if !self.ctx.options.select.selects(&member.path, &mut self.matched) {
+    fn member(&mut self, mut member: Member) {
+        let options = self.ctx.options;
+        if !options.select.selects(&member.path, &mut self.matched)
+            || options.newer.is_some_and(|newer| member.mtime < newer)
+        {
             return;
         }
         self.make_room();
@@ -171,11 +181,13 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         };
         self.next += 1;
         self.ctx.begin(&head);
-        let result = match path::place(&member.path, self.ctx.options.strip_components) {
-            Ok(Place::Below(names)) => self.below(head, member, &names),
+        let extra = self.extra(&mut member);
+        self.rename(&mut member);
+        let result = match self.placed(&member.path) {
+            Ok(Place::Below(names)) => self.below(head, member, extra, &names),
             Ok(Place::Root) if member.kind == MemberKind::Dir => {
-                let meta = self.meta(&member);
-                self.table.root().ask(meta);
+                let last = (self.meta(&member), extra);
+                self.table.root().ask(last);
                 Err((head, Outcome::Done))
             }
             Ok(Place::Root) => Err((head, refused(&member.path, "the destination itself is a directory"))),
@@ -204,23 +216,30 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             let oldest = self.table.take_oldest();
             self.finish(oldest);
         }
+        if self.dir_extra_bytes >= DIR_EXTRA_BYTES_MAX {
+            self.drain();
+            let known = self.table.take_known();
+            self.finish(known);
+            self.dir_extra_bytes = 0;
+        }
     }
 
     /// Puts a member on its way, or says what became of it.
-    fn below(&mut self, mut head: Head, member: Member, names: &[Name]) -> Result<(), (Head, Outcome)> {
+    fn below(
+        &mut self,
+        mut head: Head,
+        member: Member,
+        extra: Option<Arc<Extra>>,
+        names: &[Name],
+    ) -> Result<(), (Head, Outcome)> {
         let Some((name, above)) = names.split_last() else { return Err((head, Outcome::Skipped)) };
         let meta = self.meta(&member);
         let what = match member.kind {
             MemberKind::Dir => {
-                let dir = self.dir_member(above, name, meta);
-                self.push(Leaf {
-                    head,
-                    dir: dir.clone(),
-                    name: name.clone(),
-                    what: What::Dir(dir),
-                    meta,
-                    _permit: None,
-                });
+                self.dir_extra_bytes += extra.as_ref().map_or(0, |extra| extra.bytes());
+                let dir = self.dir_member(above, name, (meta, extra));
+                let (what, name) = (What::Dir(dir.clone()), name.clone());
+                self.push(Leaf { head, dir, name, what, meta, extra: None, _permit: None });
                 return Ok(());
             }
             MemberKind::HardLink => return self.link(head, &member, above, name),
@@ -239,11 +258,12 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         head.again = self.ctx.options.resume && self.seen.note(hash);
         match what {
             Some(what) => {
-                let permit = self.permit((head.path.len() + member.link.len()) as u64);
-                self.push(Leaf { head, dir, name: name.clone(), what, meta, _permit: permit });
+                let extra_bytes = extra.as_ref().map_or(0, |extra| extra.bytes());
+                let permit = self.permit((head.path.len() + member.link.len()) as u64 + extra_bytes);
+                self.push(Leaf { head, dir, name: name.clone(), what, meta, extra, _permit: permit });
                 Ok(())
             }
-            None => self.file(head, member, dir, name, meta),
+            None => self.file(head, member, dir, name, (meta, extra)),
         }
     }
 
@@ -280,7 +300,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
     }
 
     /// The directory that is a member itself.
-    fn dir_member(&mut self, above: &[Name], name: &Name, meta: Meta) -> Arc<Dir> {
+    fn dir_member(&mut self, above: &[Name], name: &Name, last: Last) -> Arc<Dir> {
         let parent = self.dir(above);
         if let Some(known) = self.table.child(&parent, name).cloned() {
             if known.made().is_none() {
@@ -288,18 +308,18 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
                 self.drain();
             }
             if known.made().is_some() {
-                known.ask(meta);
+                known.ask(last);
                 return known;
             }
             self.table.take_tree(&known);
         } else if self.is_busy(self.table.hash_in(parent.hash, name)) {
             self.drain();
         }
-        self.table.add(&parent, name, Some(meta))
+        self.table.add(&parent, name, Some(last))
     }
 
     fn link(&mut self, mut head: Head, member: &Member, above: &[Name], name: &Name) -> Result<(), (Head, Outcome)> {
-        let target = match path::place(&member.link, self.ctx.options.strip_components) {
+        let target = match self.placed(&member.link) {
             Ok(Place::Below(target)) => target,
             Ok(_) => return Err((head, refused(&member.path, "its target is the destination itself"))),
             Err(reason) => return Err((head, refused(&member.path, &format!("its target: {reason}")))),
@@ -315,7 +335,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         self.link_places.insert(hash);
         self.target_places.insert(target_hash);
         self.link_bytes += head.path.len() + member.link.len();
-        self.links.push(Link { head, dir, name: name.clone(), target });
+        self.links.push(Link { head, dir, name: name.clone(), target, dated: member.mtime });
         Ok(())
     }
 
@@ -325,7 +345,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         member: Member,
         dir: Arc<Dir>,
         name: &Name,
-        meta: Meta,
+        (meta, extra): Last,
     ) -> Result<(), (Head, Outcome)> {
         let mut start = 0;
         let segments = member.segments.map(|segments| {
@@ -337,7 +357,8 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             starts.collect::<Arc<[_]>>()
         });
         let shape = Shape { size: member.size, segments };
-        let map_bytes = shape.segments.as_ref().map_or(0, |s| s.len() as u64 * 24);
+        let map_bytes = shape.segments.as_ref().map_or(0, |s| s.len() as u64 * 24)
+            + extra.as_ref().map_or(0, |extra| extra.bytes());
         if member.stored > self.small_bytes_max {
             self.map_bytes += map_bytes;
             if self.map_bytes > MAP_BYTES_MAX {
@@ -345,7 +366,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
                 self.map_bytes = map_bytes;
             }
             self.big(
-                Big::new(head, dir, name.clone(), meta, shape, member.stored.div_ceil(self.range_bytes)),
+                Big::new(head, dir, name.clone(), (meta, extra), shape, member.stored.div_ceil(self.range_bytes)),
                 member.stored,
             );
             return Ok(());
@@ -354,7 +375,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         match self.data(member.stored) {
             Ok(data) => {
                 let what = What::File { data, shape };
-                self.push(Leaf { head, dir, name: name.clone(), what, meta, _permit: permit });
+                self.push(Leaf { head, dir, name: name.clone(), what, meta, extra, _permit: permit });
                 Ok(())
             }
             Err(error) => {
@@ -495,15 +516,30 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
                 return;
             }
             for window in level.chunks(self.ctx.port.window) {
-                let due: Vec<_> = window.iter().filter_map(|dir| Some((dir.clone(), dir.finish(self.ctx)?))).collect();
+                let due = window.iter().filter_map(|dir| Some((dir.clone(), dir.finish(self.ctx)?)));
+                let (due, dues): (Vec<_>, Vec<_>) = due.unzip();
                 if due.is_empty() {
                     continue;
                 }
                 let (ctx, ticket) = (self.ctx, self.ctx.flight.enter(due.len()));
-                self.scope.spawn(move |_| ctx.busy(|| dirs::finish(ctx, due, ticket)));
+                self.scope.spawn(move |_| ctx.busy(|| dirs::finish(ctx, due, dues, ticket)));
             }
             self.broken |= !self.ctx.flight.drained();
         }
+    }
+
+    /// The extended attributes and ACLs that a member asks for, where the volume has such.
+    fn extra(&mut self, member: &mut Member) -> Option<Arc<Extra>> {
+        let options = self.ctx.options;
+        if !options.xattrs && !options.acls && !options.selinux {
+            return None;
+        }
+        let extra = Extra::of(member, options, &self.ids)?;
+        if !self.ctx.xattrs {
+            self.ctx.xattrs_lost.fetch_or(extra.sets() || extra.bad.is_some(), Ordering::Relaxed);
+            return None;
+        }
+        Some(Arc::new(extra))
     }
 
     /// The attributes that a member asks for.
@@ -511,7 +547,28 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         let options = self.ctx.options;
         let (uid, gid) = self.ids.of(member);
         let mtime = if options.mtime { SetTime::At(member.mtime) } else { SetTime::Keep };
-        Meta { mode: member.mode & 0o7777 & !options.mode_mask, uid, gid, mtime }
+        Meta { mode: member.mode & 0o7777 & !options.mode_mask, uid, gid, mtime, dated: member.mtime }
+    }
+
+    /// Changes a member's name, and where it leads, as the options say.
+    fn rename(&self, member: &mut Member) {
+        let Some(transform) = &self.ctx.options.transform else { return };
+        member.path = transform.apply(&member.path, Part::Member);
+        match member.kind {
+            MemberKind::HardLink => member.link = transform.apply(&member.link, Part::HardLink),
+            MemberKind::Symlink => member.link = transform.apply(&member.link, Part::Symlink),
+            _ => {}
+        }
+    }
+
+    /// Where a path of the archive goes.
+    fn placed(&self, path: &[u8]) -> Result<Place, String> {
+        let (options, top) = (self.ctx.options, &self.ctx.options.top);
+        Ok(match path::place(path, options.strip_components)? {
+            Place::Root if !top.is_empty() => Place::Below(top.clone()),
+            Place::Below(names) if !names.starts_with(top) => Place::Below([&top[..], &names[..]].concat()),
+            place => place,
+        })
     }
 }
 

@@ -9,8 +9,7 @@ use std::sync::atomic::Ordering;
 use crate::base::Name;
 use crate::storage::Node;
 
-use super::ctx::Meta;
-use super::dirs::{self, Dir};
+use super::dirs::{self, Dir, Last};
 
 pub(super) struct Table {
     dirs: HashMap<(u64, Name), Arc<Dir>>,
@@ -75,10 +74,10 @@ impl Table {
     }
 
     /// Adds a directory, in a path or as a member.
-    pub fn add(&mut self, parent: &Arc<Dir>, name: &Name, meta: Option<Meta>) -> Arc<Dir> {
+    pub fn add(&mut self, parent: &Arc<Dir>, name: &Name, last: Option<Last>) -> Arc<Dir> {
         let ids = (self.next_id, self.hash_in(parent.hash, name));
         self.next_id += 1;
-        let dir = Arc::new(Dir::new(parent, name, ids, self.implied_mode, meta, self.forgot));
+        let dir = Arc::new(Dir::new(parent, name, ids, self.implied_mode, last, self.forgot));
         dir.used.store(self.tick, Ordering::Relaxed);
         self.dirs.insert((parent.id, name.clone()), dir.clone());
         dir
@@ -96,6 +95,13 @@ impl Table {
         };
         self.last = (Vec::new(), self.root.clone());
         self.dirs.extract_if(|_, dir| below(dir)).map(|(_, dir)| dir).collect()
+    }
+
+    /// Takes out all but the destination.
+    pub fn take_known(&mut self) -> Vec<Arc<Dir>> {
+        self.last = (Vec::new(), self.root.clone());
+        self.forgot = true;
+        self.dirs.drain().map(|(_, dir)| dir).collect()
     }
 
     /// Takes out the half that was not needed for longest. What is below a directory goes before it.

@@ -1,0 +1,148 @@
+//! The last attributes of objects, in windows over many: mode, owner and size, then extended attributes, then ACLs, then the
+//! time. In this order because a change of owner takes capabilities away, a change of mode changes an ACL's mask, and an object
+//! with the archive's time is complete.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::base::name::Shown;
+use crate::base::{Cause, Failure, Proc, Status};
+use crate::storage::{AttrChange, Call, NO_XATTR, Node, Op, Route, SetTime};
+
+use super::attributes::Extra;
+use super::ctx::Ctx;
+
+/// What an object is to have in the end.
+pub(super) struct Due {
+    pub node: Node,
+    pub change: AttrChange,
+    pub extra: Option<Arc<Extra>>,
+}
+
+impl Due {
+    /// Itself, unless there is nothing to set.
+    pub fn some(self) -> Option<Due> {
+        (!self.change.is_empty() || self.extra.is_some()).then_some(self)
+    }
+
+    /// What goes before extended attributes, and what goes last: all, where there are none.
+    fn parts(&self) -> (AttrChange, AttrChange) {
+        match self.extra {
+            None => (AttrChange::default(), self.change),
+            Some(_) => (
+                AttrChange { mtime: SetTime::Keep, ..self.change },
+                AttrChange { mtime: self.change.mtime, ..AttrChange::default() },
+            ),
+        }
+    }
+}
+
+/// How it ended: whether the owner was refused, or why it is not as it should be.
+pub(super) type Finished = Result<bool, Cause>;
+
+/// Sets all of them; for each how it ended.
+pub(super) fn all(ctx: &Ctx<'_>, route: Route, dues: &[Due]) -> Vec<Finished> {
+    let mut ends: Vec<Finished> = dues.iter().map(|_| Ok(false)).collect();
+    change(ctx, route, dues, &mut ends, |due| due.parts().0);
+    if dues.iter().any(|due| due.extra.is_some()) {
+        set(ctx, route, dues, &mut ends, xattrs);
+        set(ctx, route, dues, &mut ends, acls);
+    }
+    change(ctx, route, dues, &mut ends, |due| due.parts().1);
+    for (due, end) in dues.iter().zip(&mut ends) {
+        if let (Some(bad), true) = (due.extra.as_ref().and_then(|extra| extra.bad.as_ref()), end.is_ok()) {
+            *end = Err(Cause::Refused(bad.clone()));
+        }
+    }
+    ends
+}
+
+/// A window of SETATTRs of what `part` says; one that failed for its owner alone is done without it.
+fn change(ctx: &Ctx<'_>, route: Route, dues: &[Due], ends: &mut [Finished], part: impl Fn(&Due) -> AttrChange) {
+    let mut of = Vec::new();
+    let mut calls = Vec::new();
+    for (i, due) in dues.iter().enumerate() {
+        let change = part(due);
+        if !change.is_empty() {
+            of.push(i);
+            calls.push(Call::set_attr(&due.node, change));
+        }
+    }
+    ctx.perform(route, &mut calls);
+    for (i, call) in of.into_iter().zip(&calls) {
+        let settled = match (&call.op, call.status()) {
+            (Op::SetAttr { node, change, .. }, Err(Status::Perm)) if change.uid.is_some() || change.gid.is_some() => {
+                let rest = AttrChange { uid: None, gid: None, ..*change };
+                ctx.one(route, Call::set_attr(node, rest)).status().map(|()| true)
+            }
+            (_, status) => status.map(|()| false),
+        };
+        match (settled, &mut ends[i]) {
+            (Ok(refused), Ok(owner_refused)) => *owner_refused |= refused,
+            (Err(status), end @ Ok(_)) => *end = Err(Cause::Call(Proc::SetAttr, status)),
+            (_, Err(_)) => {}
+        }
+    }
+}
+
+/// An attribute to be set, or to be taken away.
+type Change<'a> = (&'a [u8], Option<&'a [u8]>);
+
+fn xattrs(extra: &Extra) -> Vec<Change<'_>> {
+    extra.xattrs.iter().map(|(name, value)| (&name[..], Some(&value[..]))).collect()
+}
+
+fn acls(extra: &Extra) -> Vec<Change<'_>> {
+    extra.acls.iter().map(|(name, value)| (*name, value.as_deref())).collect()
+}
+
+/// A window of what `of` says.
+fn set<'a>(
+    ctx: &Ctx<'_>,
+    route: Route,
+    dues: &'a [Due],
+    ends: &mut [Finished],
+    of: impl Fn(&'a Extra) -> Vec<Change<'a>>,
+) {
+    let mut changes = Vec::new();
+    let mut calls = Vec::new();
+    for (i, due) in dues.iter().enumerate() {
+        for (name, value) in due.extra.as_deref().map(&of).unwrap_or_default() {
+            changes.push((i, name, value.is_some()));
+            calls.push(match value {
+                Some(value) => Call::set_xattr(&due.node, name, value),
+                None => Call::remove_xattr(&due.node, name),
+            });
+        }
+    }
+    ctx.perform(route, &mut calls);
+    for ((i, name, sets), call) in changes.into_iter().zip(&calls) {
+        let status = match call.status() {
+            Ok(()) => continue,
+            // Nothing of the kind was inherited.
+            Err(NO_XATTR | Status::NotSupp) if !sets => continue,
+            Err(Status::NotSupp) => {
+                ctx.xattrs_lost.store(true, Ordering::Relaxed);
+                continue;
+            }
+            Err(status) => status,
+        };
+        if ends[i].is_ok() {
+            ends[i] = Err(Cause::Refused(format!("extracted, but its {} cannot be set: {status}", called(name))));
+        }
+    }
+}
+
+/// What an attribute is called in messages.
+fn called(name: &[u8]) -> String {
+    match name {
+        super::super::acl::ACCESS => "ACL".into(),
+        super::super::acl::DEFAULT => "default ACL".into(),
+        _ => format!("extended attribute {}", Shown(name)),
+    }
+}
+
+/// The failure of an object that is whole but for its owner.
+pub(super) fn owner_refused(path: &[u8]) -> Failure {
+    Failure::refused(path, format!("extracted, but its owner cannot be set: {}", Status::Perm))
+}
