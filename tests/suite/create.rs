@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parfs::archive::write::Format;
-use parfs::archive::{Archive, Input, MemberKind};
+use parfs::archive::{Archive, Codec, Input, MemberKind};
 use parfs::base::{Proc, Status};
 use parfs::jobs::create::{Attributes, Operand, Options};
 use parfs::jobs::extract;
@@ -18,7 +18,7 @@ use parfs::storage::{Call, Faults, Mount, Node, Op, Tap, Tapped};
 
 use crate::ask::{Ask, size};
 use crate::copies::{counted, crew, direct};
-use crate::creates::{Made, file, named, shared, stream, whole};
+use crate::creates::{Made, file, named, packed, shared, stream, whole};
 use crate::nasty::{Nasty, past, put, set, set_time};
 use crate::random::Random;
 use crate::tree::{Tree, assert_same, dump};
@@ -186,7 +186,7 @@ fn whatever_call_fails_the_archive_is_sound_and_the_failure_told() {
                 let made = stream(whole(&volume), &Options::default(), &crew(shape.0, shape.1));
                 let context = format!("call {k}, {status:?}, {shape:?}: {:?}", made.failures);
                 if faults.failed() == 0 {
-                    assert!(k > 12, "{context}");
+                    assert!(k >= 12, "{context}");
                     break;
                 }
                 assert!(!made.failures.is_empty() || made.summary.changed > 0, "{context}");
@@ -315,6 +315,23 @@ fn members_go_behind_those_that_are_there() {
     let both = file(vec![named(&volume, "b/f3")], before, &Options::default(), &crew(2, 2)).clean();
     let names = paths(&both.archive);
     assert_eq!((names.len(), names.last().unwrap().as_str()), (paths(&first.archive).len() + 1, "b/f3"));
+}
+
+#[test]
+fn packed_pieces_unpack_to_the_same_archive() {
+    let mount = sample();
+    let plain = stream(whole(&shared(vec![mount.clone()])), &Options::default(), &crew(2, 2)).clean();
+    for codec in [Codec::Gzip, Codec::Zstd, Codec::Bzip2, Codec::Lz4] {
+        let pack = codec.pack(codec.levels().unwrap().0).unwrap();
+        let of = |lanes| packed(whole(&shared(vec![mount.clone()])), &*pack, &Options::default(), &crew(lanes, 2)).clean();
+        let made = of(4);
+        assert!(made.archive == of(1).archive, "{codec:?}");
+        assert_eq!(Codec::detect(&made.archive), codec);
+        let mut unpacked = Vec::new();
+        let reader: Box<dyn std::io::Read + Send> = Box::new(std::io::Cursor::new(made.archive));
+        codec.decoder(reader).unwrap().read_to_end(&mut unpacked).unwrap();
+        assert!(unpacked == plain.archive, "{codec:?}");
+    }
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! What NFSv3 has no procedure for: SEEK, COPY and IO_ADVISE on the same cached descriptors as READ and WRITE.
 
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rustix::fs::{Advice, SeekFrom, copy_file_range, fadvise, fdatasync, fstat, ioctl_ficlone, seek};
+use rustix::fs::{Advice, Mode, OFlags, SeekFrom, copy_file_range, fadvise, fdatasync, fstat, ioctl_ficlone, seek};
 use rustix::io::{Errno, pread, retry_on_intr};
 
 use crate::base::Status;
@@ -11,10 +12,24 @@ use crate::storage::{Beyond, Lent, Node, Out, Sought};
 
 use super::LocalMount;
 use super::convert::status;
+use super::data::QUIET;
 use super::descriptors::{Held, Use};
 
 /// What a mount lends: an open read descriptor, closed with the last copy from it.
-pub(super) struct LentFile(pub(super) Arc<Held>);
+pub(super) enum LentFile {
+    /// One that READ uses as well.
+    Held(Arc<Held>),
+    Own(OwnedFd),
+}
+
+impl LentFile {
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        match self {
+            LentFile::Held(held) => held.fd(),
+            LentFile::Own(fd) => fd.as_fd(),
+        }
+    }
+}
 
 /// What the kernel says of a pair of files that it cannot copy between, or not in this way.
 pub(super) fn cannot(errno: Errno) -> bool {
@@ -64,13 +79,22 @@ impl LocalMount {
         seek(held.fd(), to).map_err(|errno| if errno == Errno::INVAL { Status::NotSupp } else { status(errno) })
     }
 
-    /// An open file for COPY; not kept open for READ, so that copied files do not fill the cache.
+    /// An open file for COPY; not kept open for READ, so that copied files do not fill the cache. That it is a regular file is
+    /// not asked: the kernel copies from nothing else, and who reads it instead asks.
     pub(super) fn lend_file(&self, node: &Node) -> Option<Lent> {
         if !self.limits.extras.copies {
             return None;
         }
-        let held = self.to_read(node).ok()?;
-        Some(Lent(Arc::new(LentFile(held))))
+        let chain = self.chain(node).ok()?;
+        let lent = match self.descriptors.get(chain, Use::Read) {
+            Some(held) => LentFile::Held(held),
+            None => {
+                let place = self.place(chain).ok()?;
+                let fd = self.open_at(place.fd(), place.name(), OFlags::RDONLY | QUIET, Mode::empty()).ok()?;
+                LentFile::Own(fd)
+            }
+        };
+        Some(Lent(Arc::new(lent)))
     }
 
     /// A descriptor to read from: the cached one, or one that goes with its last user.
@@ -84,7 +108,7 @@ impl LocalMount {
 
     /// Shares the blocks of a whole file where the file system can, else has the kernel copy: without going through this process.
     fn copy(&self, from: &Lent, from_offset: u64, node: &Node, offset: u64, count: u64) -> Out<u64> {
-        let LentFile(source) = from.0.downcast_ref::<LentFile>().ok_or(Status::NotSupp)?;
+        let source = from.0.downcast_ref::<LentFile>().ok_or(Status::NotSupp)?.fd();
         let target = self.file(self.chain(node)?, Use::Write)?;
         if offset.checked_add(count).is_none_or(|end| end > self.limits.size_max) {
             return Err(Status::FBig);
@@ -94,14 +118,14 @@ impl LocalMount {
         }
         if from_offset == 0
             && offset == 0
-            && let Some(cloned) = self.clone_whole(source, &target, count)?
+            && let Some(cloned) = self.clone_whole(source, target.fd(), count)?
         {
             return Ok(cloned);
         }
         let count = usize::try_from(count.min(self.limits.size_max - from_offset)).unwrap_or(usize::MAX);
         let copied = retry_on_intr(|| {
             let (mut at, mut to) = (from_offset, offset);
-            copy_file_range(source.fd(), Some(&mut at), target.fd(), Some(&mut to), count)
+            copy_file_range(source, Some(&mut at), target.fd(), Some(&mut to), count)
         });
         match copied {
             // Of a file that hides its size the kernel copies nothing, though READ finds something.
@@ -113,16 +137,16 @@ impl LocalMount {
     }
 
     /// The bytes that both files share now; none where that is not possible and a copy must tell why.
-    fn clone_whole(&self, source: &Held, target: &Held, count: u64) -> Result<Option<u64>, Status> {
-        let stat = fstat(source.fd()).map_err(status)?;
+    fn clone_whole(&self, source: BorrowedFd<'_>, target: BorrowedFd<'_>, count: u64) -> Result<Option<u64>, Status> {
+        let stat = fstat(source).map_err(status)?;
         let size = u64::try_from(stat.st_size).unwrap_or(0);
         if size == 0 || count < size || self.clones_not.load(Ordering::Relaxed) == stat.st_dev {
             return Ok(None);
         }
-        match retry_on_intr(|| ioctl_ficlone(target.fd(), source.fd())) {
+        match retry_on_intr(|| ioctl_ficlone(target, source)) {
             Ok(()) => {
                 // Its length at that moment lies between its lengths before and after.
-                let after = u64::try_from(fstat(source.fd()).map_err(status)?.st_size).unwrap_or(0);
+                let after = u64::try_from(fstat(source).map_err(status)?.st_size).unwrap_or(0);
                 Ok(Some(size.min(after)))
             }
             Err(errno) => {
@@ -147,9 +171,9 @@ impl LocalMount {
 }
 
 /// True for a file with content at `at` though its size is said to be 0.
-fn hides_its_size(file: &Held, at: u64) -> Result<bool, Status> {
-    if fstat(file.fd()).map_err(status)?.st_size != 0 {
+fn hides_its_size(file: BorrowedFd<'_>, at: u64) -> Result<bool, Status> {
+    if fstat(file).map_err(status)?.st_size != 0 {
         return Ok(false);
     }
-    retry_on_intr(|| pread(file.fd(), &mut [0][..], at)).map(|read: usize| read > 0).map_err(status)
+    retry_on_intr(|| pread(file, &mut [0][..], at)).map(|read: usize| read > 0).map_err(status)
 }

@@ -3,6 +3,7 @@
 //! A listing that goes on where it stopped reads on without seeking: on file systems that count entries (tmpfs before
 //! Linux 6.6) a seek after entries were removed would skip others.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,6 +26,11 @@ const GETDENTS_BYTES: usize = 64 << 10;
 /// (NFS_READDIR_CACHE_USAGE_THRESHOLD, Linux 5.18 on; one is enough before). Without, it goes on with READDIR, and each REMOVE would
 /// be preceded by a LOOKUP, both under the directory's lock.
 const LOOKED_AT: usize = 12;
+
+thread_local! {
+    /// A lane's own: as much memory given back each time has the allocator put its lists in order.
+    static BUFFER: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(GETDENTS_BYTES));
+}
 
 /// A name read ahead.
 struct Ahead {
@@ -70,8 +76,10 @@ impl Listing {
     }
 
     fn fill(&mut self, fd: &OwnedFd) -> Result<(), Status> {
-        let mut buf = Vec::with_capacity(GETDENTS_BYTES);
-        let mut dir = RawDir::new(fd, buf.spare_capacity_mut());
+        BUFFER.with_borrow_mut(|buf| self.read(RawDir::new(fd, buf.spare_capacity_mut())))
+    }
+
+    fn read(&mut self, mut dir: RawDir<'_, &OwnedFd>) -> Result<(), Status> {
         loop {
             match dir.next() {
                 None => {
@@ -124,7 +132,7 @@ impl LocalMount {
     pub(super) fn read_dir(&self, dir: &Node, from: Cookie, want: Want, bytes_max: u32) -> Out<Page> {
         let chain = self.chain(dir)?;
         let listed = self.listing(chain)?;
-        let Held::List(fd, listing) = &*listed else { return Err(Status::ServerFault) };
+        let Some((fd, listing)) = listed.listed() else { return Err(Status::ServerFault) };
         let mut listing = listing.lock().unwrap_or_else(PoisonError::into_inner);
         listing.go(fd, from.position)?;
         let mut room = Room::new(want, bytes_max.min(self.limits.list_max));
@@ -146,8 +154,11 @@ impl LocalMount {
         }
         let ended = page.end;
         let full = page.entries.is_empty() && !ended && page.next == from;
-        drop(listing);
         if ended {
+            *listing = Listing::default();
+        }
+        drop(listing);
+        if ended && matches!(&*listed, Held::List(..)) {
             self.descriptors.take(chain, Use::List);
         }
         if full { Err(Status::TooSmall) } else { Ok(page) }
@@ -158,6 +169,9 @@ impl LocalMount {
             return Ok(held);
         }
         let dir = self.dir(chain)?;
+        if dir.listed().is_some() {
+            return Ok(dir);
+        }
         let fd = self.open_at(dir.fd(), b".", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).map_err(status)?;
         Ok(self.descriptors.keep(chain, Use::List, Held::List(fd, Mutex::default())))
     }

@@ -8,10 +8,10 @@ use rustix::fs::{OFlags, copy_file_range, flistxattr, fstat};
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 
 use crate::base::{Name, Status};
-use crate::storage::{AttrChange, Lent, Node, Out, SetTime, Was};
+use crate::storage::{AttrChange, Kind, Lent, Node, Out, SetTime, Was};
 
 use super::beyond::{LentFile, cannot};
-use super::convert::{attr, mode, status};
+use super::convert::{attr, kind, mode, status};
 use super::descriptors::close;
 use super::make::FILE_MODE;
 use super::modify::On;
@@ -36,13 +36,21 @@ fn copy_bytes(from: BorrowedFd<'_>, to: BorrowedFd<'_>, size: u64) -> Result<(),
         });
         match copied {
             // A file that the kernel makes up may hide its bytes from this call.
-            Ok(0) => return read_and_write(from, to, at, size),
+            Ok(0) => return carry_bytes(from, to, at, size),
             Ok(copied) => at += copied as u64,
-            Err(errno) if cannot(errno) => return read_and_write(from, to, at, size),
+            Err(errno) if cannot(errno) => return carry_bytes(from, to, at, size),
             Err(errno) => return Err(errno),
         }
     }
     Ok(())
+}
+
+/// The same through this process. What is no regular file is not read: reading may change it.
+fn carry_bytes(from: BorrowedFd<'_>, to: BorrowedFd<'_>, at: u64, size: u64) -> Result<(), Errno> {
+    match kind(&fstat(from)?) {
+        Kind::File => read_and_write(from, to, at, size),
+        _ => Err(Errno::INVAL),
+    }
 }
 
 fn read_and_write(from: BorrowedFd<'_>, to: BorrowedFd<'_>, at: u64, size: u64) -> Result<(), Errno> {
@@ -75,11 +83,11 @@ impl LocalMount {
         (dir, name): (&Node, &Name),
         change: &AttrChange,
     ) -> Out<(Node, u64)> {
-        let LentFile(source) = from.0.downcast_ref::<LentFile>().ok_or(Status::NotSupp)?;
+        let source = from.0.downcast_ref::<LentFile>().ok_or(Status::NotSupp)?.fd();
         if was.size > self.limits.size_max {
             return Err(Status::FBig);
         }
-        if bare && has_xattrs(source.fd())? {
+        if bare && has_xattrs(source)? {
             return Err(Status::NotSupp);
         }
         let chain = self.chain(dir)?;
@@ -87,7 +95,7 @@ impl LocalMount {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
         let bits = mode(change.mode.unwrap_or(FILE_MODE));
         let file = self.open_at(place.fd(), place.name(), flags, bits).map_err(status)?;
-        match self.fill(source.fd(), was, file, change) {
+        match self.fill(source, was, file, change) {
             Ok(fileid) => Ok((Node::child(chain, name.clone()), fileid)),
             Err((status, fileid)) => {
                 self.take_back(&place, fileid);
@@ -110,8 +118,8 @@ impl LocalMount {
         let failed = |status| (status, Some(stat.st_ino));
         self.settle(&on, &stat, &early).map_err(failed)?;
         copy_bytes(source, file.as_fd(), was.size).map_err(|errno| failed(status(errno)))?;
-        let is = fstat(source).map_err(|errno| failed(status(errno)))?;
-        if Was::from(&attr(&is)) != was {
+        let is = attr(&fstat(source).map_err(|errno| failed(status(errno)))?);
+        if is.kind != Kind::File || Was::from(&is) != was {
             return Err(failed(Status::NotSync));
         }
         on.set_times(change).map_err(failed)?;
