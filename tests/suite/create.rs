@@ -323,7 +323,8 @@ fn packed_pieces_unpack_to_the_same_archive() {
     let plain = stream(whole(&shared(vec![mount.clone()])), &Options::default(), &crew(2, 2)).clean();
     for codec in [Codec::Gzip, Codec::Zstd, Codec::Bzip2, Codec::Lz4] {
         let pack = codec.pack(codec.levels().unwrap().0).unwrap();
-        let of = |lanes| packed(whole(&shared(vec![mount.clone()])), &*pack, &Options::default(), &crew(lanes, 2)).clean();
+        let of =
+            |lanes| packed(whole(&shared(vec![mount.clone()])), &*pack, &Options::default(), &crew(lanes, 2)).clean();
         let made = of(4);
         assert!(made.archive == of(1).archive, "{codec:?}");
         assert_eq!(Codec::detect(&made.archive), codec);
