@@ -551,9 +551,16 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
     }
 
     /// Changes a member's name, and where it leads, as the options say.
-    fn rename(&self, member: &mut Member) {
+    fn rename(&mut self, member: &mut Member) {
         let Some(transform) = &self.ctx.options.transform else { return };
         member.path = transform.apply(&member.path, Part::Member);
+        if member.path.is_empty() {
+            // As GNU tar.
+            member.path.push(b'.');
+            if self.read.warnings.len() < WARNINGS_MAX {
+                self.read.warnings.push("Substituting '.' for empty member name".into());
+            }
+        }
         match member.kind {
             MemberKind::HardLink => member.link = transform.apply(&member.link, Part::HardLink),
             MemberKind::Symlink => member.link = transform.apply(&member.link, Part::Symlink),
