@@ -168,6 +168,21 @@ impl Window {
         }
     }
 
+    /// Goes to `position` of a seekable input; a pipe stays where it is.
+    pub(super) fn jump(&mut self, position: u64) {
+        if self.source().is_none() {
+            return;
+        }
+        match position.checked_sub(self.position).and_then(|n| usize::try_from(n).ok()) {
+            Some(n) if n <= self.unread.len() => self.advance(n),
+            _ => {
+                self.unread = 0..0;
+                self.position = position;
+                self.fill_bytes = FILL_BYTES_MIN;
+            }
+        }
+    }
+
     /// Reads a pipe to its end.
     pub(super) fn drain(&mut self) -> io::Result<()> {
         if let Input::Pipe(_) = self.input {

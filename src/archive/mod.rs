@@ -7,6 +7,7 @@
 mod attributes;
 pub mod codec;
 mod header;
+pub mod index;
 pub mod input;
 pub mod member;
 pub mod pack;
@@ -22,4 +23,4 @@ pub use codec::{Codec, detect, open};
 pub use input::{Input, ReadAt};
 pub use member::{ArchiveError, Member, MemberKind, Segment};
 pub use pack::{FinishWrite, Pack, Packing, Wrap};
-pub use stream::{Archive, Options};
+pub use stream::{Archive, Label, Options};

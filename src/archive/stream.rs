@@ -18,6 +18,7 @@ use super::input::{Input, ReadAt, Window};
 use super::member::{ArchiveError, Member, MemberKind, Segment};
 use super::pax::Overrides;
 use super::sparse::{self, NewMap, OldMap};
+use crate::base::Time;
 use crate::base::name::{Shown, cut};
 
 /// Bytes of a GNU long name; Linux paths end at 4096.
@@ -56,6 +57,26 @@ pub struct Archive {
     progress: Progress,
     /// Where a member would have followed.
     members_end: u64,
+    /// Hears of each member.
+    watch: Option<Watch>,
+    /// Where the members that are wanted begin; none: all.
+    visits: Option<Visits>,
+    label: Option<Label>,
+    has_globals: bool,
+}
+
+/// Hears of a member: its path, and where it begins.
+pub type Watch = Box<dyn FnMut(&[u8], u64) + Send>;
+/// Where members begin, in rising order.
+pub type Visits = Box<dyn Iterator<Item = u64> + Send>;
+
+/// A volume label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// Its text.
+    pub name: Vec<u8>,
+    /// When the archive was begun.
+    pub mtime: Time,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -100,7 +121,36 @@ impl Archive {
             slack: 0,
             progress: Progress::Fresh,
             members_end: 0,
+            watch: None,
+            visits: None,
+            label: None,
+            has_globals: false,
         }
+    }
+
+    /// From now on `watch` hears of each member.
+    pub fn watch(&mut self, watch: Watch) {
+        self.watch = Some(watch);
+    }
+
+    /// From now on only the members that begin at these offsets are given; for a seekable input. Where none begins is an error.
+    pub fn visit(&mut self, visits: Visits) {
+        self.visits = Some(visits);
+    }
+
+    /// True if headers that are about all members behind them have been met: members cannot be read without them.
+    pub fn has_globals(&self) -> bool {
+        self.has_globals
+    }
+
+    /// True once nothing follows: all members were given, or a fatal error.
+    pub fn has_ended(&self) -> bool {
+        self.progress == Progress::Done
+    }
+
+    /// The volume label that was met since the last call.
+    pub fn take_label(&mut self) -> Option<Label> {
+        self.label.take()
     }
 
     /// The next member; `None` at the archive's end and after a fatal error. Passes over what is unread of the last
@@ -113,6 +163,9 @@ impl Archive {
         }
         let warned = self.warnings.len();
         let result = self.advance().and_then(|member| {
+            if let (Some(member), Some(watch)) = (&member, &mut self.watch) {
+                watch(&member.path, self.offset);
+            }
             if member.is_none() {
                 // A decompressor checks its sums at its end, and who writes into a pipe wants it read.
                 self.window.drain().map_err(|e| self.io(e))?;
@@ -196,7 +249,19 @@ impl Archive {
     }
 
     fn advance(&mut self) -> Result<Option<Member>, ArchiveError> {
-        self.pass_data()?;
+        let visited = match &mut self.visits {
+            None => {
+                self.pass_data()?;
+                None
+            }
+            Some(visits) => {
+                (self.left, self.slack) = (0, 0);
+                let Some(to) = visits.next() else { return Ok(None) };
+                self.window.jump(to);
+                self.progress = Progress::Sound;
+                Some(to)
+            }
+        };
         self.name = None;
         let mut extensions = Extensions::default();
         while let Some((at, block)) = self.header_block(&extensions)? {
@@ -222,6 +287,7 @@ impl Archive {
                 // 'X' is Solaris's spelling of 'x', which GNU tar reads too.
                 b'x' | b'X' => extensions.pax = self.pax(&fields, &mut extensions.bad)?,
                 b'g' => {
+                    self.has_globals = true;
                     if let Some(records) = self.pax(&fields, &mut extensions.bad)? {
                         let applied = self.globals.apply(&records, &mut self.warnings);
                         // What is one file's: a copy of it for each member could be of any size.
@@ -232,14 +298,17 @@ impl Archive {
                     }
                 }
                 b'V' => {
-                    self.warnings.push(format!("{}: volume label, passed over", Shown(&fields.name)));
+                    self.label = Some(Label { name: fields.name, mtime: fields.mtime });
                     self.slack = padded(fields.size);
                     self.pass_data()?;
                 }
                 _ => return self.member(&block, fields, extensions).map(Some),
             }
         }
-        Ok(None)
+        match visited {
+            None => Ok(None),
+            Some(offset) => Err(self.lose(offset, "no header".into())),
+        }
     }
 
     fn lose(&mut self, offset: u64, reason: String) -> ArchiveError {

@@ -51,7 +51,7 @@ Parallel file work on NFS
 Usage: parfs COMMAND [ARGUMENT...]
 
 Commands:
-  partar, tar  Extract tar archives with many NFS operations in flight (also by a link named partar)
+  partar, tar  Make, list, compare and extract tar archives with many file operations in flight (also by a link)
   parcp, cp    Copy trees with many NFS operations in flight (also by a link named parcp)
   parrm, rm    Remove trees with many NFS operations in flight (also by a link named parrm)
   sim          Serve NFSv3 on the loopback as a mount target would, with its latency, ceilings and faults

@@ -193,3 +193,88 @@ fn parrm_with_threads_and_as_rm_is_called() {
     paths.run("parrm -rf dir");
     assert!(!paths.bench.path("dir").exists() && paths.source.join("a.txt").exists());
 }
+
+/// Runs a line of a shell in the bench's directory, where `partar` is found.
+fn shell(bench: &Bench, line: &str) -> Ran {
+    let path = format!("{}:{}", bench.path("").display(), std::env::var("PATH").unwrap());
+    let mut command = std::process::Command::new("sh");
+    command.arg("-c").arg(format!("umask 022; {line}")).current_dir(bench.path("")).env("PATH", path);
+    Ran::of(command.output().unwrap())
+}
+
+fn planted(bench: &Bench, name: &str) -> PathBuf {
+    fs::create_dir_all(bench.path(name)).unwrap();
+    plant(&bench.path(name));
+    bench.path(name)
+}
+
+/// Line 2: from one host's tree to another's, through a pipe.
+#[test]
+fn a_tree_goes_through_a_pipe() {
+    let bench = Bench::new();
+    let apps = planted(&bench, "apps");
+    let ran = shell(&bench, "partar pcf - apps -P 32 | (cd out && partar pxf - -P 32)").ok();
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
+    assert_same(&dump_dir(&apps), &dump_dir(&bench.path("out/apps")), "line 2");
+}
+
+/// Line 3: an absolute name is stored without what leads to the root, which is told.
+#[test]
+fn an_absolute_tree_goes_through_a_pipe() {
+    let bench = Bench::new();
+    let apps = planted(&bench, "apps");
+    let line = format!("partar pcf - {} -P 32 | (cd out && partar pxf - -P 32)", apps.display());
+    let ran = shell(&bench, &line).ok();
+    assert!(ran.stderr.starts_with("partar: Removing leading `/' from member names\n"), "{ran:?}");
+    let below = bench.out().join(apps.strip_prefix("/").unwrap());
+    assert_same(&dump_dir(&apps), &dump_dir(&below), "line 3");
+}
+
+/// Line 9: the archive here or elsewhere, the tree here or below -C.
+#[test]
+fn archives_are_made_here_and_elsewhere() {
+    let bench = Bench::new();
+    let example = planted(&bench, "example");
+    let elsewhere = planted(&bench, "test/example");
+    fs::write(elsewhere.join("more"), "").unwrap();
+    let made = |line: &str, archive: &str, expected: &Path| {
+        assert_eq!(shell(&bench, line).ok().stderr, "", "{line}");
+        let extracted = bench.path("extracted");
+        fs::create_dir(&extracted).unwrap();
+        bench.run(&format!("pxf {archive} -C extracted")).ok();
+        assert_same(&dump_dir(expected), &dump_dir(&extracted.join("example")), line);
+        fs::remove_dir_all(extracted).unwrap();
+    };
+    made("partar pcf example.tar example", "example.tar", &example);
+    let test = bench.path("test");
+    made(&format!("partar pcf example.tar example -C {}", test.display()), "example.tar", &elsewhere);
+    made(&format!("partar pcf {}/example.tar example", test.display()), "test/example.tar", &example);
+}
+
+/// Line 10: what is excluded stands behind the operands.
+#[test]
+fn patterns_behind_the_operands_exclude() {
+    let bench = Bench::new();
+    planted(&bench, "mydir");
+    let line = "partar pcf - mydir --exclude '*.log*' --exclude '*.error*' | partar xf - -C out";
+    assert_eq!(shell(&bench, line).ok().stderr, "");
+    assert!(bench.path("out/mydir/docs/deep/c").exists() && bench.path("out/mydir/logs").is_dir());
+    assert!(!bench.path("out/mydir/logs/x.log").exists() && !bench.path("out/mydir/y.error").exists());
+}
+
+/// Line 11: packed by gzip, which any gzip unpacks.
+#[test]
+fn a_packed_archive_leaves_out_a_name() {
+    let bench = Bench::new();
+    let path2 = planted(&bench, "path1/path2");
+    fs::create_dir(path2.join("testing")).unwrap();
+    fs::write(path2.join("testing/x"), "").unwrap();
+    shell(&bench, &format!("partar pczf name.tar.gz {} --exclude=testing", path2.display())).ok();
+    let mut tar = Vec::new();
+    let packed = fs::File::open(bench.path("name.tar.gz")).unwrap();
+    std::io::Read::read_to_end(&mut flate2::read::MultiGzDecoder::new(packed), &mut tar).unwrap();
+    let mut archive = tar::Archive::new(&tar[..]);
+    let names: Vec<PathBuf> = archive.entries().unwrap().map(|e| e.unwrap().path().unwrap().into_owned()).collect();
+    let below = path2.strip_prefix("/").unwrap();
+    assert!(names.contains(&below.join("docs/b.bin")) && !names.contains(&below.join("testing")), "{names:?}");
+}

@@ -66,8 +66,8 @@ fn compare_all(
     let tell = |path: &[u8], finding: &Finding| match finding {
         Finding::Compared if high.manner.verbose == 0 => {}
         Finding::Compared => console.print(Quoted(path)),
-        Finding::Differs(text) => console.print(format_args!("{}: {text}", Quoted(path))),
-        Finding::Missing(text) => console.message(format_args!("{}: {text}", Quoted(path))),
+        Finding::Differs(text) => console.print(format_args!("{}: {text}", Quoted(plain(path)))),
+        Finding::Missing(text) => console.message(format_args!("{}: {text}", Quoted(plain(path)))),
     };
     let start = Instant::now();
     let done = session.with_progress(&live, &crew, || {
@@ -82,4 +82,10 @@ fn compare_all(
     let clean = session.tell_failures(&crew);
     reading::totals(high, &console, &archive, elapsed);
     Ok(reading::exit(&console, &caught, clean, done.different > 0))
+}
+
+/// A directory's name without its slash.
+fn plain(path: &[u8]) -> &[u8] {
+    let end = path.iter().rposition(|b| *b != b'/').map_or(path.len(), |last| last + 1);
+    &path[..end]
 }

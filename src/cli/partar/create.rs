@@ -28,6 +28,7 @@ use crate::storage::{Mount, Shape};
 
 use super::creation::{Creation, Packed};
 use super::high::High;
+use super::index;
 use super::output::Sink;
 use super::summary;
 use super::words::{Named, Names};
@@ -162,6 +163,7 @@ fn run_all(
     if high.manner.verbose > 0 {
         session.tell_summary(summary::stored(&job.stored, &session.report));
     }
+    let clean = clean && index::make(high, &console)?;
     Ok(match caught.signal() {
         Some(signal) => Exit::Signal(signal),
         None if !clean => {

@@ -107,6 +107,12 @@ pub struct AttributeFlags {
     /// Extended attributes
     #[arg(long, overrides_with = "no_xattrs")]
     pub xattrs: bool,
+    /// Extract: only extended attributes whose names match [default: user.*]
+    #[arg(long, value_name = "PATTERN", allow_hyphen_values = true)]
+    pub xattrs_include: Vec<String>,
+    /// Extract: no extended attributes whose names match
+    #[arg(long, value_name = "PATTERN", allow_hyphen_values = true)]
+    pub xattrs_exclude: Vec<String>,
     /// No extended attributes (default)
     #[arg(long, overrides_with = "xattrs")]
     pub no_xattrs: bool,

@@ -2,15 +2,16 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use crate::archive::{self, Codec};
-use crate::base::Time;
+use crate::base::{Name, Time};
 use crate::cli::host::Unclear::{self, Fatal, Usage};
 use crate::cli::host::{Host, Manner};
 use crate::cli::location::Location;
 use crate::cli::open::ArchiveName;
 use crate::jobs::compare;
-use crate::jobs::extract::{Existing, Options, Owner};
+use crate::jobs::extract::{Existing, Options, Owner, XattrMasks};
 use crate::jobs::select::Selection;
 use crate::jobs::transform::Transform;
 
@@ -33,6 +34,8 @@ pub struct High {
     pub program: Option<OsString>,
     pub mode: Mode,
     pub ignore_zeros: bool,
+    /// Where the archive's index is, or is to be.
+    pub index: Option<PathBuf>,
     pub totals: bool,
     pub manner: Manner,
 }
@@ -72,7 +75,7 @@ const MODES: [(&str, char); 6] =
 
 /// Options that say something in some modes only, by their names in the parser; in others they are refused. What is not here says
 /// something in all, or is what these do anyway.
-const ABOUT: [(&str, &str); 35] = [
+const ABOUT: [(&str, &str); 37] = [
     ("touch", "x"),
     ("keep_old_files", "x"),
     ("skip_old_files", "x"),
@@ -84,6 +87,8 @@ const ABOUT: [(&str, &str); 35] = [
     ("to_stdout", "x"),
     ("strip_components", "xd"),
     ("transform", "xcru"),
+    ("xattrs_include", "x"),
+    ("xattrs_exclude", "x"),
     ("ignore_zeros", "xtdru"),
     ("owner", "cru"),
     ("group", "cru"),
@@ -150,12 +155,14 @@ impl High {
                 Mode::Extract { options: Box::new(extraction(&low, host, is_root, &archive)?), destination }
             }
         };
+        let index = index(&low, &archive)?;
         let manner = Manner::new(&low.limits.parallel, low.limits.bwlimit, &low.output.tell, low.output.verbose, host)?;
         Ok(High {
             codec_said: codec_said(&low)?,
             program: low.codec.use_compress_program,
             mode,
             ignore_zeros: low.choice.ignore_zeros,
+            index,
             totals: low.output.totals,
             manner,
             archive,
@@ -167,6 +174,16 @@ impl High {
     /// How its archive is read.
     pub fn reading(&self) -> archive::Options {
         archive::Options { ignore_zeros: self.ignore_zeros }
+    }
+}
+
+/// `--index`.
+fn index(low: &Low, archive: &ArchiveName) -> Result<Option<PathBuf>, Unclear> {
+    match (&low.choice.index, archive) {
+        (None, _) => Ok(None),
+        (Some(index), ArchiveName::Path(path)) if path.as_os_str() != index => Ok(Some(index.into())),
+        (Some(_), ArchiveName::Path(_)) => Err(Usage("--index is a file of its own beside the archive".into())),
+        (Some(_), _) => Err(Usage("--index is for archives that are files; give the file's name with -f".into())),
     }
 }
 
@@ -261,6 +278,7 @@ fn extraction(low: &Low, host: &Host, is_root: bool, archive: &ArchiveName) -> R
     let existing = match &low.existing {
         e if e.keep_old_files => Existing::Keep,
         e if e.skip_old_files => Existing::Skip,
+        e if e.keep_newer_files => Existing::KeepNewer,
         e if e.overwrite => Existing::Overwrite,
         _ => Existing::Replace,
     };
@@ -273,8 +291,46 @@ fn extraction(low: &Low, host: &Host, is_root: bool, archive: &ArchiveName) -> R
         implied_mode: 0o777 & !host.umask,
         resume: low.existing.resume,
         select: selection(low, archive)?,
+        newer: newer(low)?,
+        transform: transform(low)?,
+        top: top(low, archive)?,
+        xattrs: attributes.xattrs || !attributes.xattrs_include.is_empty() || !attributes.xattrs_exclude.is_empty(),
+        xattr_masks: XattrMasks::new(&attributes.xattrs_include, &attributes.xattrs_exclude)
+            .map_err(|error| Usage(error.to_string()))?,
+        acls: attributes.acls,
+        selinux: attributes.selinux,
         ..Options::default()
     })
+}
+
+/// The directory of `--one-top-level`: by default the archive's name without `.tar` and what says how it is packed.
+fn top(low: &Low, archive: &ArchiveName) -> Result<Vec<Name>, Unclear> {
+    let Some(typed) = &low.choice.one_top_level else { return Ok(Vec::new()) };
+    let typed = match (typed.as_bytes(), archive) {
+        (b"", ArchiveName::Path(path)) => path.file_name().and_then(|name| stem(name.as_bytes())).unwrap_or_default(),
+        (typed, _) => typed,
+    };
+    let names: Result<Vec<Name>, _> =
+        typed.split(|b| *b == b'/').filter(|part| !part.is_empty() && part != b".").map(Name::new).collect();
+    match names {
+        Ok(names) if names.is_empty() => Err(Usage(
+            "Cannot deduce top-level directory name; please set it explicitly with --one-top-level=DIR".into(),
+        )),
+        Ok(names) if !typed.starts_with(b"/") => Ok(names),
+        _ => Err(Usage("--one-top-level: DIR is below where members are extracted; give another place with -C".into())),
+    }
+}
+
+/// An archive's name without its suffixes; none where it has none that are known.
+fn stem(name: &[u8]) -> Option<&[u8]> {
+    const PACKED: [&[u8]; 11] =
+        [b".gz", b".bz2", b".xz", b".zst", b".lz4", b".Z", b".lz", b".lzma", b".lzo", b".tar", b""];
+    const JOINED: [&[u8]; 10] =
+        [b".tgz", b".taz", b".tz2", b".tbz2", b".tbz", b".txz", b".tzst", b".tlz", b".tlz4", b".taZ"];
+    let joined = JOINED.iter().find_map(|suffix| name.strip_suffix(*suffix));
+    let packed = || PACKED.iter().find_map(|suffix| name.strip_suffix(*suffix)?.strip_suffix(b".tar"));
+    let stem = joined.or_else(packed).or_else(|| name.strip_suffix(b".tar"))?;
+    (!stem.is_empty()).then_some(stem)
 }
 
 /// The members that are meant.

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use crate::archive::{Archive, Member, MemberKind};
+use crate::archive::{Archive, Label, Member, MemberKind};
 use crate::base::Time;
 use crate::cli::Exit;
 use crate::cli::bound::Flow;
@@ -21,7 +21,7 @@ use crate::jobs::select::Selection;
 use crate::storage::Shape;
 
 use super::high::High;
-use super::reading;
+use super::{index, reading};
 
 /// GNU tar's narrowest columns: of owner and size together, and of the time without seconds.
 const OWNER_SIZE_WIDTH: usize = 19;
@@ -69,17 +69,25 @@ fn list(high: &High, options: &Options, session: &mut Session<'_>, job: &mut Job
     let mut opener = Opener::new(high.manner.held, session.meters.clone());
     let opened = reading::open(high, session, &mut opener, &crew, &mut job.codec)?;
     let mut archive = Archive::new(opened.input, high.reading());
+    let keeper = index::prepare(high, &mut archive, &options.select, &console)?;
     let mut lines = Lines::new(options);
     let live = Arc::new(Live::default());
     let start = Instant::now();
     let read = session.with_progress(&live, &crew, || {
         let mut members = Members::new(&mut archive, &options.select, options.newer, &crew);
         while let Some(member) = members.next() {
+            if let Some(label) = members.archive().take_label() {
+                console.print(lines.label(&label, options.long));
+            }
             if options.long {
                 console.print(lines.long(&member));
             } else {
                 console.print(Quoted(&member.path));
             }
+        }
+        // Of an archive that has nothing else.
+        if let Some(label) = members.archive().take_label() {
+            console.print(lines.label(&label, options.long));
         }
         members.end()
     });
@@ -89,6 +97,7 @@ fn list(high: &High, options: &Options, session: &mut Session<'_>, job: &mut Job
     let flow = Flow { source_wait: 1.0, storage_wait: 0.0, shape: crew.shape(), held: high.manner.held, bwlimit: None };
     reading::ended(session, &crew, flow, reading::of_read(read, elapsed, stopped));
     let clean = session.tell_failures(&crew);
+    let clean = keeper.is_none_or(|keeper| keeper.finish(&archive, clean, &console)) && clean;
     reading::totals(high, &console, &archive, elapsed);
     Ok(reading::exit(&console, &caught, clean, false))
 }
@@ -114,6 +123,15 @@ impl Lines {
         }
     }
 
+    /// A volume label's line.
+    pub fn label(&mut self, label: &Label, long: bool) -> String {
+        let name = Quoted(&label.name);
+        if !long {
+            return name.to_string();
+        }
+        self.line("V---------", "0/0", "0", label.mtime, &format!("{name}--Volume Header--"))
+    }
+
     /// A member's line: `-rw-r--r-- root/root     1234 2024-01-02 03:04 name`.
     pub fn long(&mut self, member: &Member) -> String {
         let size = match member.kind {
@@ -126,18 +144,7 @@ impl Lines {
             name => Quoted(name).to_string(),
         };
         let owners = format!("{}/{}", owner(&member.uname, member.uid), owner(&member.gname, member.gid));
-        // One blank between them, at least.
-        let width = owners.chars().count() + 1 + size.len();
-        self.owner_size_width = self.owner_size_width.max(width);
-        let date = self.date(member.mtime);
-        self.date_width = self.date_width.max(date.len());
-        let size_width = size.len() + self.owner_size_width - width;
-        let mut line = format!(
-            "{} {owners} {size:>size_width$} {date:<date_width$} {}",
-            mode(member),
-            Quoted(&member.path),
-            date_width = self.date_width
-        );
+        let mut line = self.line(&mode(member), &owners, &size, member.mtime, &Quoted(&member.path).to_string());
         let arrow = match member.kind {
             MemberKind::Symlink => " -> ",
             MemberKind::HardLink => " link to ",
@@ -145,6 +152,16 @@ impl Lines {
         };
         let _infallible = write!(line, "{arrow}{}", Quoted(&member.link));
         line
+    }
+
+    fn line(&mut self, mode: &str, owners: &str, size: &str, time: Time, name: &str) -> String {
+        // One blank between them, at least.
+        let width = owners.chars().count() + 1 + size.len();
+        self.owner_size_width = self.owner_size_width.max(width);
+        let date = self.date(time);
+        self.date_width = self.date_width.max(date.len());
+        let (size_width, date_width) = (size.len() + self.owner_size_width - width, self.date_width);
+        format!("{mode} {owners} {size:>size_width$} {date:<date_width$} {name}")
     }
 
     fn date(&self, time: Time) -> String {
@@ -246,6 +263,13 @@ mod tests {
                 "hrwSr-Sr-- root/root            0 1970-01-01 00:00 d/hard link to d/f",
                 "p--------- root/root            0 9223372036854775807 d/p",
             ]
+        );
+        let label = Label { name: b"lab".to_vec(), mtime: at(981_173_106, 0) };
+        let mut labelled = Lines::new(&options(false));
+        assert_eq!(labelled.label(&label, false), "lab");
+        assert_eq!(
+            labelled.label(&label, true),
+            "V--------- 0/0               0 2001-02-03 04:05 lab--Volume Header--"
         );
         let full = lines(true);
         assert_eq!(full[0], "drwxrwxrwt root/root         0 2026-11-20 08:24:06.148898303 d/");

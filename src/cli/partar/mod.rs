@@ -6,6 +6,7 @@ mod creation;
 mod dates;
 pub mod flags;
 pub mod high;
+mod index;
 pub mod list;
 pub mod low;
 mod output;

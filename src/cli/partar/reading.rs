@@ -13,7 +13,7 @@ use crate::cli::signals::Caught;
 use crate::crew::Crew;
 use crate::jobs::members::Read;
 
-use super::high::High;
+use super::high::{High, Mode};
 use super::summary;
 
 /// Says why a run ended before its first member.
@@ -42,7 +42,10 @@ pub fn open(
         Some(command) => command.to_string_lossy().into_owned(),
     });
     note_codec(high, &session.console, opened.codec);
-    session.tell_setup(&format!("{}: {:?}", high.archive, opened.codec), crew);
+    // A listing has other uses for -vv.
+    if !matches!(high.mode, Mode::List(_)) {
+        session.tell_setup(&format!("{}: {:?}", high.archive, opened.codec), crew);
+    }
     Ok(opened)
 }
 

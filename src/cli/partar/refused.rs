@@ -8,8 +8,6 @@ const PIPE: &str = "use -I PROGRAM";
 const GNU_TAR: &str = "use GNU tar";
 const GNU_AFTER: &str = "run without it, or use GNU tar";
 const INCREMENTAL: &str = "use --newer or -u, or GNU tar for incremental archives";
-const XATTR_PATTERNS: &str =
-    "all attributes are kept that --xattrs, --acls and --selinux name; use GNU tar for some of them";
 const DIRECTORIES: &str = "an existing directory keeps what is in it and takes the archive's mode and time";
 const READ_ALL: &str = "the whole archive is read in its order";
 const OLD_FORMAT: &str = "use --format=ustar";
@@ -30,7 +28,6 @@ pub const REFUSED: &[Refused] = &[
     ),
     long(&["recursive-unlink"], No, "remove the directories first, or use GNU tar"),
     long(&["no-overwrite-dir", "overwrite-dir"], No, DIRECTORIES),
-    long(&["xattrs-include", "xattrs-exclude"], Required, XATTR_PATTERNS),
     long(&["owner-map", "group-map"], Required, "use --owner and --group, or GNU tar"),
     long(&["old-archive", "portability"], No, OLD_FORMAT),
     long(&["remove-files"], No, "remove them with parrm when the archive is safe"),

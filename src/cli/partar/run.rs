@@ -20,7 +20,7 @@ use crate::storage::Mount;
 
 use super::create::{self, How};
 use super::high::{High, Mode};
-use super::{compare, list, reading, summary, to_stdout};
+use super::{compare, index, list, reading, summary, to_stdout};
 
 /// What was extracted.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -82,6 +82,7 @@ fn extract_all(
     let (crew, caught) = session.crew(volume.limits().shape)?;
     let opened = reading::open(high, session, &mut opener, &crew, &mut job.codec)?;
     let mut archive = Archive::new(opened.input, high.reading());
+    let keeper = index::prepare(high, &mut archive, &options.select, &console)?;
     let live = Arc::new(Live::default());
     live.total_bytes.store(opened.bytes.unwrap_or(0), Ordering::Relaxed);
     let list = |path: &[u8]| {
@@ -108,6 +109,7 @@ fn extract_all(
     };
     reading::ended(session, &crew, flow, ended);
     let clean = session.tell_failures(&crew);
+    let clean = keeper.is_none_or(|keeper| keeper.finish(&archive, clean, &console)) && clean;
     reading::totals(high, &console, &archive, elapsed);
     if high.manner.verbose > 0 {
         session.tell_summary(summary::line(&job.extracted, &session.report));

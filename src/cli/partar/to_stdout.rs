@@ -20,7 +20,7 @@ use crate::jobs::select::Selection;
 use crate::storage::Shape;
 
 use super::high::High;
-use super::reading;
+use super::{index, reading};
 
 /// Bytes read and written at once.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -68,6 +68,7 @@ fn write_all(high: &High, options: &Options, session: &mut Session<'_>, job: &mu
     let mut opener = Opener::new(high.manner.held, session.meters.clone());
     let opened = reading::open(high, session, &mut opener, &crew, &mut job.codec)?;
     let mut archive = Archive::new(opened.input, high.reading());
+    let keeper = index::prepare(high, &mut archive, &options.select, &console)?;
     let live = Arc::new(Live::default());
     let start = Instant::now();
     let mut out = io::stdout().lock();
@@ -117,6 +118,7 @@ fn write_all(high: &High, options: &Options, session: &mut Session<'_>, job: &mu
     ended.fatal = ended.fatal.or(lost.map(|error| format!("stdout: {}", reason(&error))));
     reading::ended(session, &crew, flow, ended);
     let clean = session.tell_failures(&crew);
+    let clean = keeper.is_none_or(|keeper| keeper.finish(&archive, clean, &console)) && clean;
     reading::totals(high, &console, &archive, elapsed);
     Ok(reading::exit(&console, &caught, clean, false))
 }

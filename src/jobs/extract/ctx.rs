@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use crate::archive::MemberKind;
-use crate::base::{Failure, Proc, Status};
+use crate::base::{Failure, Proc, Status, Time};
 use crate::crew::{Crew, Flight, Places, Sequencer, Stop};
 use crate::storage::{Attr, Call, Mount, Node, Route, SetTime, Volume};
 
@@ -33,6 +33,8 @@ pub(super) struct Meta {
     pub uid: Option<u32>,
     pub gid: Option<u32>,
     pub mtime: SetTime,
+    /// The member's time, also where it is not to be set.
+    pub dated: Time,
 }
 
 /// What is known of a member until it is complete.

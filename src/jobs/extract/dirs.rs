@@ -398,7 +398,7 @@ fn replace(ctx: &Ctx<'_>, route: Route, claim: Claim, kind: Kind) -> Option<Clai
         return None;
     }
     match ctx.options.existing {
-        Existing::Keep => claim.publish(Err(Cause::Call(Proc::MkDir, Status::Exist))),
+        Existing::Keep | Existing::KeepNewer => claim.publish(Err(Cause::Call(Proc::MkDir, Status::Exist))),
         Existing::Skip => claim.skip(),
         Existing::Replace | Existing::Overwrite => {
             match ctx.one(route, Call::remove(&claim.parent, &claim.name)).status() {

@@ -147,6 +147,11 @@ impl<'a> Making<'a> {
             }
             Existing::Keep => Err(self.failed(proc, Status::Exist)),
             Existing::Skip => Err(Outcome::Skipped),
+            // What this call's first try made is as new as can be, and empty.
+            Existing::KeepNewer if repeated && self.is_like(ctx, route, &node, &attr) => {
+                Ok(Some(Made { node, existed: true, owner_refused: false }))
+            }
+            Existing::KeepNewer if attr.kind != Kind::Dir && attr.mtime >= self.meta.dated => Err(Outcome::Skipped),
             Existing::Overwrite if file_over_file => {
                 let empty = AttrChange { size: Some(0), ..AttrChange::default() };
                 let call = ctx.one(route, Call::set_attr(&node, empty));
@@ -155,7 +160,7 @@ impl<'a> Making<'a> {
             }
             // What is written into is never removed: GNU tar's --overwrite leaves a directory, even an empty one.
             Existing::Overwrite if attr.kind == Kind::Dir => Err(self.failed(proc, Status::IsDir)),
-            Existing::Overwrite | Existing::Replace => {
+            Existing::Overwrite | Existing::Replace | Existing::KeepNewer => {
                 remove(ctx, route, self.parent, self.name, attr.kind).map_err(|(p, s)| self.failed(p, s))?;
                 Ok(None)
             }
@@ -180,7 +185,7 @@ impl<'a> Making<'a> {
 
     /// What completes the object, if anything is due. The time comes with it: its data is safe by now.
     pub fn finish(&self, made: &Made, shape: Option<&Shape>) -> Option<Due> {
-        let Meta { mode, uid, gid, mtime } = self.meta;
+        let Meta { mode, uid, gid, mtime, .. } = self.meta;
         let has_mode = !matches!(self.kind, MakeKind::Symlink(_));
         // Writing to a file and giving it away clear these bits; an ACL that was inherited holds some back.
         let mode_due = has_mode && (made.existed || mode & 0o7000 != 0 || self.extra.is_some());

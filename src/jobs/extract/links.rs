@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::base::name::Shown;
-use crate::base::{Cause, Failure, Name, Proc, Status};
+use crate::base::{Cause, Failure, Name, Proc, Status, Time};
 use crate::crew::Ticket;
 use crate::storage::{Call, Kind, Node, Route};
 
@@ -19,6 +19,8 @@ pub(super) struct Link {
     pub name: Name,
     /// The target's path; never empty.
     pub target: Vec<Name>,
+    /// The member's time.
+    pub dated: Time,
 }
 
 /// A link and the deepest directory on its target's way that is known, with how many names that covers.
@@ -138,6 +140,13 @@ fn settle(ctx: &Ctx<'_>, route: Route, link: &Link, parent: &Node, target: &Targ
             Ok((_, attr)) if attr.fileid == target.fileid => return Outcome::Done,
             Ok(_) if ctx.options.existing == Existing::Keep => return failed(Proc::Link, Status::Exist),
             Ok(_) if ctx.options.existing == Existing::Skip => return Outcome::Skipped,
+            Ok((_, attr))
+                if ctx.options.existing == Existing::KeepNewer
+                    && attr.kind != Kind::Dir
+                    && attr.mtime >= link.dated =>
+            {
+                return Outcome::Skipped;
+            }
             Ok((_, attr)) => {
                 if let Err((proc, status)) = leaf::remove(ctx, route, parent, &link.name, attr.kind) {
                     return failed(proc, status);

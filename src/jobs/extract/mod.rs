@@ -30,11 +30,13 @@ use std::time::{Duration, Instant};
 
 use crate::archive::Archive;
 use crate::base::name::Shown;
+use crate::base::{Name, Time};
 use crate::crew::Crew;
 use crate::storage::Volume;
 
 use super::Live;
 use super::select::Selection;
+use super::transform::Transform;
 pub use attributes::XattrMasks;
 use ctx::Ctx;
 use producer::Producer;
@@ -50,8 +52,14 @@ const XATTRS_LOST: &str = "the archive has extended attributes or ACLs; they are
 pub struct Options {
     /// Leading components taken off names and off the targets of hard links; what has no more is left out.
     pub strip_components: usize,
-    /// Which members. Matched before components are stripped.
+    /// Which members. Matched before names are changed.
     pub select: Selection,
+    /// Only members that are not older.
+    pub newer: Option<Time>,
+    /// Changes members' names and where links lead, before components are stripped.
+    pub transform: Option<Transform>,
+    /// All goes below this, but for what begins with it: `--one-top-level`.
+    pub top: Vec<Name>,
     /// What to do where a name exists.
     pub existing: Existing,
     /// Set the archive's times; false leaves the time of extraction (`-m`).
@@ -84,6 +92,9 @@ impl Default for Options {
         Options {
             strip_components: 0,
             select: Selection::default(),
+            newer: None,
+            transform: None,
+            top: Vec::new(),
             existing: Existing::Replace,
             mtime: true,
             owner: Owner::Keep,
@@ -101,7 +112,7 @@ impl Default for Options {
 }
 
 /// What to do where a member's name exists. Directories are used as they are in every case; their modes and times are
-/// set only under `Replace` and `Overwrite`.
+/// left under `Keep` and `Skip`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// Remove what is there (a directory only when it is empty) and make the member anew; GNU tar's default.
@@ -110,6 +121,8 @@ pub enum Existing {
     Keep,
     /// Leave it, in silence (`--skip-old-files`).
     Skip,
+    /// Leave what is as new as the member, or newer; else as `Replace` (`--keep-newer-files`). A directory never replaces what is none.
+    KeepNewer,
     /// Write into a regular file; else as `Replace` (`--overwrite`).
     Overwrite,
 }

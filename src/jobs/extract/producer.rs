@@ -12,6 +12,7 @@ use crate::base::name::Shown;
 use crate::base::{Failure, Name};
 use crate::crew::{Permit, Scope};
 use crate::jobs::select::Matched;
+use crate::jobs::transform::Part;
 use crate::storage::{Mount, SetTime, Special};
 
 use super::attributes::Extra;
@@ -164,7 +165,10 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
     }
 
     fn member(&mut self, mut member: Member) {
-        if !self.ctx.options.select.selects(&member.path, &mut self.matched) {
+        let options = self.ctx.options;
+        if !options.select.selects(&member.path, &mut self.matched)
+            || options.newer.is_some_and(|newer| member.mtime < newer)
+        {
             return;
         }
         self.make_room();
@@ -179,7 +183,8 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         self.next += 1;
         self.ctx.begin(&head);
         let extra = self.extra(&mut member);
-        let result = match path::place(&member.path, self.ctx.options.strip_components) {
+        self.rename(&mut member);
+        let result = match self.placed(&member.path) {
             Ok(Place::Below(names)) => self.below(head, member, extra, &names),
             Ok(Place::Root) if member.kind == MemberKind::Dir => {
                 let last = (self.meta(&member), extra);
@@ -323,7 +328,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
     }
 
     fn link(&mut self, mut head: Head, member: &Member, above: &[Name], name: &Name) -> Result<(), (Head, Outcome)> {
-        let target = match path::place(&member.link, self.ctx.options.strip_components) {
+        let target = match self.placed(&member.link) {
             Ok(Place::Below(target)) => target,
             Ok(_) => return Err((head, refused(&member.path, "its target is the destination itself"))),
             Err(reason) => return Err((head, refused(&member.path, &format!("its target: {reason}")))),
@@ -339,7 +344,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         self.link_places.insert(hash);
         self.target_places.insert(target_hash);
         self.link_bytes += head.path.len() + member.link.len();
-        self.links.push(Link { head, dir, name: name.clone(), target });
+        self.links.push(Link { head, dir, name: name.clone(), target, dated: member.mtime });
         Ok(())
     }
 
@@ -553,7 +558,35 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         let options = self.ctx.options;
         let (uid, gid) = self.ids.of(member);
         let mtime = if options.mtime { SetTime::At(member.mtime) } else { SetTime::Keep };
-        Meta { mode: member.mode & 0o7777 & !options.mode_mask, uid, gid, mtime }
+        Meta { mode: member.mode & 0o7777 & !options.mode_mask, uid, gid, mtime, dated: member.mtime }
+    }
+
+    /// Changes a member's name, and where it leads, as the options say.
+    fn rename(&mut self, member: &mut Member) {
+        let Some(transform) = &self.ctx.options.transform else { return };
+        member.path = transform.apply(&member.path, Part::Member);
+        if member.path.is_empty() {
+            // As GNU tar.
+            member.path.push(b'.');
+            if self.read.warnings.len() < WARNINGS_MAX {
+                self.read.warnings.push("Substituting '.' for empty member name".into());
+            }
+        }
+        match member.kind {
+            MemberKind::HardLink => member.link = transform.apply(&member.link, Part::HardLink),
+            MemberKind::Symlink => member.link = transform.apply(&member.link, Part::Symlink),
+            _ => {}
+        }
+    }
+
+    /// Where a path of the archive goes.
+    fn placed(&self, path: &[u8]) -> Result<Place, String> {
+        let (options, top) = (self.ctx.options, &self.ctx.options.top);
+        Ok(match path::place(path, options.strip_components)? {
+            Place::Root if !top.is_empty() => Place::Below(top.clone()),
+            Place::Below(names) if !names.starts_with(top) => Place::Below([&top[..], &names[..]].concat()),
+            place => place,
+        })
     }
 }
 

@@ -1,0 +1,252 @@
+//! partar's modes beside plain extraction, through the binary: listing, comparing, to standard output, names that change, the index.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::time::{Duration, UNIX_EPOCH};
+
+use super::cli_support::{Bench, NAMES, header, run_with, sample_tar};
+
+fn lines(text: &str) -> Vec<&str> {
+    text.lines().collect()
+}
+
+#[test]
+fn members_are_listed_by_name_from_any_input() {
+    let bench = Bench::new();
+    assert_eq!(lines(&bench.run("tf a.tar").ok().stdout), NAMES);
+    assert_eq!(lines(&bench.run_with("t", &sample_tar()).ok().stdout), NAMES);
+    fs::write(bench.path("a.zst"), zstd::encode_all(&sample_tar()[..], 1).unwrap()).unwrap();
+    assert_eq!(lines(&bench.run("--list --zstd -f a.zst").ok().stdout), NAMES);
+    assert_eq!(lines(&bench.run("tf a.tar --wildcards *.log").ok().stdout), ["top/sub/b.log"]);
+    assert_eq!(lines(&bench.run("tf a.tar top/sub --exclude=*.log").ok().stdout), ["top/sub/"]);
+    fs::write(bench.path("names"), "top/a.txt\ntop/link\n").unwrap();
+    assert_eq!(lines(&bench.run("tf a.tar -T names").ok().stdout), ["top/a.txt", "top/link"]);
+    assert_eq!(bench.run("tf a.tar -N 2020-09-14").ok().stdout, "");
+    assert_eq!(lines(&bench.run("tf a.tar --newer 2020-09-13").ok().stdout), NAMES);
+    let ran = bench.run("tf a.tar nothing top/a.txt").failed("partar: nothing: Not found in archive");
+    assert_eq!(ran.stdout, "top/a.txt\n");
+    bench.run("tf names").failed("This does not look like a tar archive");
+}
+
+#[test]
+fn columns_are_gnu_tars() {
+    let bench = Bench::new();
+    let owner = format!("{}/{}", rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let size = |size: &str| format!("{owner} {size:>width$}", width = 19 - owner.len() - 1);
+    let ran = bench.run("-tvf a.tar --utc --numeric-owner").ok();
+    assert_eq!(ran.stderr, "");
+    let expected = [
+        format!("drwxr-xr-x {} 2020-09-13 12:26 top/", size("0")),
+        format!("-rw-rw-rw- {} 2020-09-13 12:26 top/a.txt", size("5")),
+        format!("drwxr-xr-x {} 2020-09-13 12:26 top/sub/", size("0")),
+        format!("-rw-r----- {} 2020-09-13 12:26 top/sub/b.log", size("10000")),
+        format!("lrwxrwxrwx {} 2020-09-13 12:26 top/link -> a.txt", size("0")),
+    ];
+    assert_eq!(lines(&ran.stdout), expected);
+    let mut command = bench.command("-tvvf a.tar --full-time top/a.txt");
+    let local = super::cli_support::Ran::of(command.env("TZ", "UTC-3").output().unwrap()).ok().stdout;
+    assert!(local.contains(" 2020-09-13 15:26:40 top/a.txt"), "{local}");
+}
+
+#[test]
+fn a_label_is_listed_first() {
+    let bench = Bench::new();
+    bench.run("-cf l.tar -V backup out").ok();
+    assert_eq!(bench.run("-tf l.tar").ok().stdout, "backup\nout/\n");
+    let long = bench.run("-tvf l.tar").ok();
+    assert!(long.stdout.starts_with("V--------- 0/0               0 ") && long.stderr.is_empty(), "{long:?}");
+    assert_eq!(bench.run("-xf l.tar -C out").ok().stderr, "");
+}
+
+#[test]
+fn files_go_to_standard_output() {
+    let bench = Bench::new();
+    assert_eq!(bench.run("-xOf a.tar top/a.txt").ok().stdout, "alpha");
+    let ran = bench.run("xOvf a.tar top/a.txt top/link").ok();
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("alpha", "top/a.txt\ntop/link\n"));
+    assert_eq!(bench.run_with("xO", &sample_tar()).ok().stdout.len(), 10_005);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = bench.command("xOf a.tar");
+    super::cli_support::Ran::of(command.stdout(writer).output().unwrap()).ok();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = bench.command("xOf a.tar");
+    super::cli_support::Ran::of(command.stdout(full).output().unwrap()).failed("stdout: No space left on device");
+    let cut = run_with(bench.command("xO"), &sample_tar()[..4_000]).failed("Unexpected EOF");
+    assert!(cut.stdout.starts_with("alphabbb"), "{cut:?}");
+}
+
+/// The messages are those of GNU tar 1.34, and their order the archive's.
+#[test]
+fn what_differs_is_told_in_gnu_tars_words() {
+    let bench = Bench::new();
+    let at = |name: &str| bench.path(format!("out/d/{name}"));
+    fs::create_dir_all(at("sub")).unwrap();
+    for name in ["cont", "equal", "gone", "mode", "mtime", "size", "type"] {
+        fs::write(at(name), format!("hello {name}")).unwrap();
+        fs::File::open(at(name)).unwrap().set_modified(UNIX_EPOCH + Duration::new(1_000_000_000, 5)).unwrap();
+    }
+    fs::write(at("large"), vec![b'x'; 5_000_000]).unwrap();
+    fs::hard_link(at("equal"), at("zlink")).unwrap();
+    fs::hard_link(at("equal"), at("zother")).unwrap();
+    symlink("equal", at("sym")).unwrap();
+    bench.run("-cf o.tar --sort=name -C out d").ok();
+    let clean = bench.run("-df o.tar -C out").ok();
+    assert_eq!((clean.stdout.as_str(), clean.stderr.as_str()), ("", ""));
+    assert!(bench.run("-dvf o.tar -C out").ok().stdout.contains("d/large\n"));
+
+    let dated = |name: &str, text: &[u8]| {
+        let time = fs::metadata(at(name)).unwrap().modified().unwrap();
+        fs::write(at(name), text).unwrap();
+        fs::File::open(at(name)).unwrap().set_modified(time).unwrap();
+    };
+    dated("cont", b"hellO cont");
+    let mut large = vec![b'x'; 5_000_000];
+    large[4_999_999] = b'y';
+    dated("large", &large);
+    dated("size", b"hello");
+    fs::remove_file(at("gone")).unwrap();
+    fs::set_permissions(at("mode"), fs::Permissions::from_mode(0o600)).unwrap();
+    fs::set_permissions(at("sub"), fs::Permissions::from_mode(0o700)).unwrap();
+    fs::File::open(at("mtime")).unwrap().set_modified(UNIX_EPOCH).unwrap();
+    fs::remove_file(at("type")).unwrap();
+    fs::create_dir(at("type")).unwrap();
+    fs::remove_file(at("sym")).unwrap();
+    symlink("mode", at("sym")).unwrap();
+    fs::remove_file(at("zother")).unwrap();
+    fs::copy(at("equal"), at("zother")).unwrap();
+    for line in ["-df o.tar -C out", "-df o.tar -C out -P 4 --window 2"] {
+        let ran = bench.run(line).ended(1, "partar: d/gone: Warning: Cannot stat: No such file or directory\n");
+        let expected = [
+            "d/cont: Contents differ",
+            "d/large: Contents differ",
+            "d/mode: Mode differs",
+            "d/mtime: Mod time differs",
+            "d/size: Size differs",
+            "d/sub: Mode differs",
+            "d/sym: Symlink differs",
+            "d/type: File type differs",
+            "d/zother: Not linked to d/equal",
+        ];
+        assert_eq!(lines(&ran.stdout), expected, "{line}");
+    }
+    let piped = run_with(bench.command("-d -C out d/large"), &fs::read(bench.path("o.tar")).unwrap());
+    assert_eq!(piped.ended(1, "").stdout, "d/large: Contents differ\n");
+    bench.run("-df o.tar -C out d/equal d/none").failed("d/none: Not found in archive");
+    let report = bench.run("-df o.tar -C out --report run.json").ended(1, "").stdout;
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(bench.path("run.json")).unwrap()).unwrap();
+    assert_eq!(json["compared"]["different"], lines(&report).len() + 1);
+}
+
+#[test]
+fn names_change_on_their_way() {
+    let bench = Bench::new();
+    let found = |line: &str| {
+        fs::remove_dir_all(bench.out()).unwrap();
+        fs::create_dir(bench.out()).unwrap();
+        bench.run(&format!("{line} -C out")).ok();
+        let walk = walkdir::WalkDir::new(bench.out()).min_depth(1).sort_by_file_name();
+        let files = walk.into_iter().map(Result::unwrap).filter(|e| !e.file_type().is_dir());
+        files.map(|e| e.path().strip_prefix(bench.out()).unwrap().display().to_string()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(found("-xf a.tar --transform=s/top/new/"), "new/a.txt new/link new/sub/b.log");
+    assert_eq!(found("-xf a.tar --xform s,^top/,, --transform=s/a/b/g"), "b.txt link sub/b.log");
+    assert_eq!(fs::read_link(bench.path("out/link")).unwrap().to_str().unwrap(), "b.txt");
+    assert_eq!(found("-xf a.tar --strip-components=1 --transform=s,^,x/y/,"), "y/top/a.txt y/top/link y/top/sub/b.log");
+    assert_eq!(found("-xf a.tar --one-top-level"), "a/top/a.txt a/top/link a/top/sub/b.log");
+    assert_eq!(found("-xf a.tar --one-top-level=top"), "top/a.txt top/link top/sub/b.log");
+    assert_eq!(found("-xf a.tar --one-top-level=n/m --strip-components=1"), "n/m/a.txt n/m/link n/m/sub/b.log");
+    assert_eq!(found("-xf a.tar --newer-mtime 2020-09-14"), "");
+    bench.run("-xf a.tar -C out --transform=s,^,../,").failed("'..' would leave the destination");
+    bench.run("-xf a.tar -C out --transform=s,^,/,").failed("absolute name");
+    fs::copy(bench.path("a.tar"), bench.path("odd")).unwrap();
+    bench.run("-xf odd --one-top-level").failed("--one-top-level=DIR");
+    bench.run("-xf a.tar --one-top-level=../x").failed("--one-top-level");
+}
+
+#[test]
+fn what_is_newer_is_kept() {
+    let bench = Bench::new();
+    bench.run("-xf a.tar -C out").ok();
+    let put = |name: &str, secs: u64| {
+        fs::write(bench.path(name), "mine").unwrap();
+        fs::File::open(bench.path(name)).unwrap().set_modified(UNIX_EPOCH + Duration::from_secs(secs)).unwrap();
+    };
+    put("out/top/a.txt", 1_600_000_001);
+    put("out/top/sub/b.log", 1_599_999_999);
+    let ran = bench.run("-xf a.tar -C out --keep-newer-files").ok();
+    assert_eq!(ran.stderr, "");
+    assert_eq!(fs::read(bench.path("out/top/a.txt")).unwrap(), b"mine");
+    assert_eq!(fs::metadata(bench.path("out/top/sub/b.log")).unwrap().len(), 10_000);
+    put("out/top/a.txt", 1_600_000_000);
+    bench.run("-xmf a.tar -C out --keep-newer-files").ok();
+    assert_eq!(fs::read(bench.path("out/top/a.txt")).unwrap(), b"mine");
+    bench.run("-xUf a.tar -C out").ok();
+    assert_eq!(fs::read(bench.path("out/top/a.txt")).unwrap(), b"alpha");
+}
+
+/// An archive whose unwanted members are damaged: only what goes by the index gets past them.
+#[test]
+fn an_index_leads_to_the_members_that_are_wanted() {
+    let bench = Bench::new();
+    bench.run("-tf a.tar --index a.idx").ok();
+    assert_eq!(fs::metadata(bench.path("a.idx")).unwrap().mode() & 0o111, 0);
+    let time = fs::metadata(bench.path("a.tar")).unwrap().modified().unwrap();
+    let mut damaged = sample_tar();
+    // The header of top/a.txt, the second member.
+    damaged[512..1024].fill(b'?');
+    let damage = || {
+        fs::write(bench.path("a.tar"), &damaged).unwrap();
+        fs::File::options().append(true).open(bench.path("a.tar")).unwrap().set_modified(time).unwrap();
+    };
+    damage();
+    bench.run("-xf a.tar -C out top/sub").failed("Skipping to next header");
+    fs::remove_dir_all(bench.path("out/top")).unwrap();
+    let ran = bench.run("-xf a.tar -C out top/sub --index a.idx").ok();
+    assert_eq!((ran.stderr.as_str(), fs::metadata(bench.path("out/top/sub/b.log")).unwrap().len()), ("", 10_000));
+    assert_eq!(bench.run("-tf a.tar --index a.idx --wildcards *link").ok().stdout, "top/link\n");
+    assert_eq!(bench.run("-xOf a.tar --index a.idx top/sub/b.log").ok().stdout.len(), 10_000);
+    bench.run("-tf a.tar --index a.idx top/a.txt").failed("bad checksum");
+
+    // Another archive, or damage: told, and made anew.
+    fs::write(bench.path("a.tar"), sample_tar()).unwrap();
+    let ran = bench.run("-tf a.tar --index a.idx top/link").ok();
+    assert!(ran.stderr.contains("a.idx: not used: it is of another archive"), "{ran:?}");
+    assert_eq!(bench.run("-tf a.tar --index a.idx top/link").ok().stderr, "");
+    let mut index = fs::read(bench.path("a.idx")).unwrap();
+    let last = index.len() - 1;
+    index[last] ^= 1;
+    fs::write(bench.path("a.idx"), &index).unwrap();
+    let ran = bench.run("-tf a.tar --index a.idx top/link").ok();
+    assert!(ran.stderr.contains("it is damaged"), "{ran:?}");
+    assert_eq!(bench.run("-tf a.tar --index a.idx top/link").ok().stderr, "");
+    fs::write(bench.path("a.idx"), "text").unwrap();
+    assert!(bench.run("-tf a.tar --index a.idx top/link").ok().stderr.contains("it is no index"));
+}
+
+#[test]
+fn an_index_is_made_with_the_archive_and_kept_only_whole() {
+    let bench = Bench::new();
+    bench.run("-cf o.tar --index o.idx a.tar out").ok();
+    assert_eq!(bench.run("-tf o.tar --index o.idx out").ok().stdout, "out/\n");
+    assert_eq!(
+        fs::read_dir(bench.path("."))
+            .unwrap()
+            .filter(|e| { e.as_ref().unwrap().file_name().to_string_lossy().ends_with(".tmp") })
+            .count(),
+        0
+    );
+    fs::write(bench.path("cut.tar"), &sample_tar()[..4_000]).unwrap();
+    bench.run("-tf cut.tar --index c.idx").failed("c.idx: no index is kept");
+    assert!(!bench.path("c.idx").exists());
+    bench.run("-czf o.tgz --index z.idx out").failed("files that are not compressed");
+    bench.run_with("-t --index p.idx", &sample_tar()).failed("--index is for archives that are files");
+    bench.run("-tf a.tar --index a.tar").failed("--index is a file of its own");
+    let mut tar = tar::Builder::new(Vec::new());
+    let mut global = header(b"g", tar::EntryType::XGlobalHeader, 0o644, 12);
+    global.set_cksum();
+    tar.append(&global, &b"12 comment=x"[..]).unwrap();
+    tar.append(&header(b"a", tar::EntryType::Regular, 0o644, 1), &b"1"[..]).unwrap();
+    fs::write(bench.path("g.tar"), tar.into_inner().unwrap()).unwrap();
+    bench.run("-tf g.tar --index g.idx").failed("g.idx: no index is kept");
+}

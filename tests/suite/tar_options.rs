@@ -1,0 +1,171 @@
+//! Every option of GNU tar 1.34, in a table: it is carried, or ends the run with 2 and a message that names it and says what to use.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use super::cli_support::Bench;
+
+/// The long options of `tar --usage`.
+const GNU_TAR: &str = "--absolute-names --acls --add-file --after-date --anchored --append --atime-preserve --auto-compress --backup \
+--block-number --blocking-factor --bzip2 --catenate --check-device --check-links --checkpoint --checkpoint-action --clamp-mtime \
+--compare --compress --concatenate --confirmation --create --delay-directory-restore --delete --dereference --diff --directory \
+--exclude --exclude-backups --exclude-caches --exclude-caches-all --exclude-caches-under --exclude-from --exclude-ignore \
+--exclude-ignore-recursive --exclude-tag --exclude-tag-all --exclude-tag-under --exclude-vcs --exclude-vcs-ignores --extract --file \
+--files-from --force-local --format --full-time --get --group --group-map --gunzip --gzip --hard-dereference --help \
+--hole-detection --ignore-case --ignore-command-error --ignore-failed-read --ignore-zeros --incremental --index-file --info-script \
+--interactive --keep-directory-symlink --keep-newer-files --keep-old-files --label --level --list --listed-incremental --lzip --lzma \
+--lzop --mode --mtime --multi-volume --new-volume-script --newer --newer-mtime --no-acls --no-anchored --no-auto-compress \
+--no-check-device --no-delay-directory-restore --no-ignore-case --no-ignore-command-error --no-null --no-overwrite-dir \
+--no-quote-chars --no-recursion --no-same-owner --no-same-permissions --no-seek --no-selinux --no-unquote --no-verbatim-files-from \
+--no-wildcards --no-wildcards-match-slash --no-xattrs --null --numeric-owner --occurrence --old-archive --one-file-system \
+--one-top-level --overwrite --overwrite-dir --owner --owner-map --pax-option --portability --posix --preserve-order \
+--preserve-permissions --quote-chars --quoting-style --read-full-records --record-size --recursion --recursive-unlink --remove-files \
+--restrict --rmt-command --rsh-command --same-order --same-owner --same-permissions --seek --selinux --show-defaults \
+--show-omitted-dirs --show-snapshot-field-ranges --show-stored-names --show-transformed-names --skip-old-files --sort --sparse \
+--sparse-version --starting-file --strip-components --suffix --tape-length --test-label --to-command --to-stdout --totals --touch \
+--transform --uncompress --ungzip --unlink-first --unquote --update --usage --use-compress-program --utc --verbatim-files-from \
+--verbose --verify --version --volno-file --warning --wildcards --wildcards-match-slash --xattrs --xattrs-exclude --xattrs-include \
+--xform --xz --zstd";
+
+/// Command lines that end well and do what the options say; what each does is tested where it is at home.
+const CARRIED: [&str; 71] = [
+    "--create --file o.tar in",
+    "--append --file old.tar in",
+    "--update --file old.tar in",
+    "--extract --file a.tar --directory out",
+    "--get --file a.tar -C out",
+    "--list --file a.tar",
+    "--diff --file own.tar",
+    "--compare --file own.tar",
+    "-cf o.tar in --acls --xattrs --selinux",
+    "-xf a.tar -C out --no-acls --no-xattrs --no-selinux",
+    "-xf a.tar -C out --xattrs-include=user.* --xattrs-exclude=user.x",
+    "-cf o.tar --absolute-names in",
+    "-cf o.tar --add-file=in",
+    "-cf o.tar in --after-date 2001-01-01",
+    "-cf o.tar in --newer 2001-01-01",
+    "-cf o.tar in --newer-mtime ./a.tar",
+    "-xf a.tar -C out --anchored --exclude a.txt --no-anchored --exclude b.log",
+    "-xf a.tar -C out --ignore-case TOP --no-ignore-case",
+    "-xf a.tar -C out --wildcards t*p --no-wildcards top",
+    "-xf a.tar -C out --no-wildcards-match-slash --exclude x --wildcards-match-slash --exclude y",
+    "-cf o.tar in --exclude=x --exclude-from=list --exclude-vcs --exclude-backups",
+    "-caf o.tgz in",
+    "--auto-compress -cf o.txz in",
+    "--no-auto-compress -cf o.tgz in",
+    "-cf o.tar in --blocking-factor=1",
+    "-cf o.tar in --record-size=1024",
+    "-cf o.tar --bzip2 in",
+    "-cf o.tar --xz in",
+    "-cf o.tar --zstd in",
+    "-cf o.tar --gzip --level=1 in",
+    "-xf a.tgz -C out --gunzip",
+    "-xf a.tgz -C out --ungzip",
+    "-cf o.tar in --mtime=2001-01-01 --clamp-mtime",
+    "-cf o.tar in --owner=root:7 --group=:8 --mode=go-w",
+    "-cf o.tar in --dereference",
+    "-cf o.tar in --hard-dereference",
+    "-cf o.tar in --one-file-system",
+    "-cf o.tar in --sort=name",
+    "-cf o.tar in --sparse",
+    "-cf o.tar in --format=gnu",
+    "-cf o.tar in --posix",
+    "-cf o.tar in --label=text",
+    "-cf o.tar in --numeric-owner",
+    "-cf o.tar --files-from list",
+    "-cf o.tar --null --verbatim-files-from -T list0",
+    "-cf o.tar --no-null --no-verbatim-files-from -T list",
+    "-cf o.tar --no-unquote in --unquote",
+    "-cf o.tar --no-recursion in --recursion in",
+    "-cf o.tar in --transform=s/in/out/",
+    "-xf a.tar -C out --xform s/top/other/",
+    "-xf a.tar -C out --strip-components=1",
+    "-xf a.tar -C out --one-top-level",
+    "-xf a.tar -C out --one-top-level=x/y",
+    "-xf a.tar -C out --delay-directory-restore --seek --force-local --read-full-records",
+    "-xf a.tar -C out --ignore-zeros",
+    "-xf a.tar -C out --keep-newer-files",
+    "-xf a.tar -C out --keep-old-files",
+    "-xf a.tar -C out --skip-old-files",
+    "-xf a.tar -C out --overwrite",
+    "-xf a.tar -C out --unlink-first",
+    "-xf a.tar -C out --no-same-owner --no-same-permissions",
+    "-xf a.tar -C out --preserve-permissions",
+    "-xf a.tar -C out --same-permissions",
+    "-xf a.tar -C out --touch",
+    "-xf a.tar --to-stdout",
+    "-xf a.tar -C out --totals --verbose",
+    "-tf a.tar --verbose --full-time --utc",
+    "-cf o.tar in --use-compress-program=cat",
+    "-xf a.tar -C out --use-compress-program cat",
+    "--help",
+    "--version",
+];
+
+/// Options that only root may see carried out as they are meant.
+const FOR_ROOT: &str = "-xf a.tar -C out --same-owner";
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    fs::create_dir(bench.path("in")).unwrap();
+    fs::write(bench.path("in/f"), "f").unwrap();
+    fs::write(bench.path("list"), "in\n").unwrap();
+    fs::write(bench.path("list0"), "in\0").unwrap();
+    bench.run("-cf old.tar list").ok();
+    bench.run("-cf own.tar in").ok();
+    bench.run("-czf a.tgz in").ok();
+    bench
+}
+
+fn options(line: &str) -> impl Iterator<Item = &str> {
+    let long = line.split_whitespace().filter(|word| word.starts_with("--"));
+    long.map(|word| word.split_once('=').map_or(word, |(option, _)| option))
+}
+
+#[test]
+fn every_option_of_gnu_tar_is_carried_or_named_with_what_to_use() {
+    let mut carried: BTreeSet<&str> = CARRIED.iter().flat_map(|line| options(line)).collect();
+    carried.extend(options(FOR_ROOT));
+    for line in CARRIED {
+        let ran = bench().run(line).ok();
+        assert!(!ran.stderr.contains("is not in this version"), "{line}: {ran:?}");
+    }
+    let bench = bench();
+    for option in GNU_TAR.split_whitespace().filter(|option| !carried.contains(option)) {
+        // In the mode that it is about; a value does no harm to those that have none, for they are refused first.
+        for line in ["-cf o.tar in", "-xf a.tar -C out"] {
+            let mut ran = bench.run(&format!("{line} {option}"));
+            if !ran.stderr.contains(" is not in this version; ") {
+                ran = bench.run(&format!("{line} {option}=1"));
+            }
+            let ran = ran.failed(" is not in this version; ");
+            assert!(ran.stderr.starts_with("partar: ") && ran.stderr.contains(option), "{option}: {ran:?}");
+        }
+    }
+    // What is not GNU tar's is unknown.
+    bench.run("-xf a.tar --colour").failed("unrecognized option '--colour'");
+}
+
+#[test]
+fn owners_are_the_archives_where_that_is_asked_for() {
+    // The sample is the caller's own.
+    bench().run(FOR_ROOT).ok();
+}
+
+/// What says nothing in a mode is not passed over in silence.
+#[test]
+fn an_option_that_does_nothing_is_refused_by_name() {
+    let bench = bench();
+    for (line, option) in [
+        ("-xf a.tar --owner=root", "--owner"),
+        ("-tf a.tar --keep-old-files", "--keep-old-files"),
+        ("-cf o.tar in --resume", "--resume"),
+        ("-df own.tar --sort=name", "--sort"),
+        ("-rf old.tar in --label=x", "--label"),
+        ("-cf o.tar in --full-time", "--full-time"),
+        ("-cf o.tar in --strip-components=1", "--strip-components"),
+    ] {
+        bench.run(line).failed(&format!("partar: {option} does nothing with -"));
+    }
+    bench.run("-xf a.tar --absolute-names").failed("nothing is extracted outside the destination");
+}
