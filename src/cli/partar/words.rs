@@ -100,7 +100,8 @@ const SWITCHES: [(&str, Switch, bool); 16] = [
 /// The words of a command line, in order.
 pub fn in_order(matches: &ArgMatches) -> Vec<Word> {
     let mut words: Vec<(usize, Word)> = Vec::new();
-    let valued: [(&str, fn(OsString) -> Word); 6] = [
+    type Make = fn(OsString) -> Word;
+    let valued: [(&str, Make); 6] = [
         ("members", Word::Name),
         ("add_file", Word::File),
         ("directory", Word::Dir),
@@ -204,6 +205,9 @@ impl State {
 /// What else reads standard input already.
 pub type Taken = Option<&'static str>;
 
+/// The lines of a list, as they are read.
+type Lines = Box<dyn Iterator<Item = Result<Line, String>>>;
+
 /// The names of a command line, one after the other, each with where it is; lists are read as they are come to.
 ///
 /// A `-C` is about the names behind it and begins where the last one led. One behind all names, with none before, is about all of
@@ -212,7 +216,7 @@ pub struct Names {
     words: std::vec::IntoIter<Word>,
     state: State,
     dir: OsString,
-    list: Option<(Box<dyn Iterator<Item = Result<Line, String>>>, bool)>,
+    list: Option<(Lines, bool)>,
     failed: bool,
 }
 
