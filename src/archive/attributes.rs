@@ -29,6 +29,7 @@ impl Attributes {
         match key {
             b"SCHILY.acl.access" => self.acl_access = acl(),
             b"SCHILY.acl.default" => self.acl_default = acl(),
+            b"RHT.security.selinux" if value.is_empty() => {}
             // The attribute has the NUL that ends the text.
             b"RHT.security.selinux" => return Some(self.put(SELINUX.to_vec(), [value, b"\0"].concat(), true)),
             _ => {

@@ -3,6 +3,16 @@
 //! A piece is packed by itself, so that lanes pack several at once and a reader can unpack several at once: a gzip member, a zstd
 //! or lz4 frame, a bzip2 stream. Each says how long it is where the format has a place for that. The same bytes at the same
 //! level give the same packed bytes. Starts no thread. Leaves out xz, whose blocks are joined by an index at the end: it is a `Wrap`.
+//!
+//! What pieces cost, in size against one piece, over the tar archive of Debian's source of Linux 6.1 (1.36 GB; gzip and lz4: its first
+//! 300 MB, bzip2: its first 60 MB), at the default levels:
+//!
+//! | | 256 KiB | 512 KiB | 1 MiB | 2 MiB | 4 MiB | 8 MiB | 16 MiB |
+//! |---|---|---|---|---|---|---|---|
+//! | gzip -6 | 1.80 % | 0.91 % | **0.46 %** | 0.22 % | 0.12 % | 0.06 % | 0.03 % |
+//! | zstd -3 | | 8.37 % | 5.10 % | 2.79 % | 1.42 % | **0.72 %** | 0.35 % |
+//! | lz4 -1 | 1.49 % | 0.72 % | 0.31 % | 0.10 % | **0.00 %** | 0.00 % | 0.00 % |
+//! | bzip2 -9 (**0.80 %** at 0.9 MB) | 8.37 % | 3.52 % | 1.03 % | 0.72 % | 0.54 % | 0.44 % | 0.22 % |
 
 use std::io::{self, Write};
 use std::ops::RangeInclusive;
@@ -93,6 +103,9 @@ impl Pack for Gzip {
     }
 }
 
+/// No piece is larger.
+pub(super) const PIECE_BYTES_MAX: usize = 32 << 20;
+
 struct Zstd {
     level: u32,
 }
@@ -106,8 +119,14 @@ impl Pack for Zstd {
         packer.compress(piece)
     }
 
+    /// Four windows of the level, as zstd's own threads take them: 300 MB at level 9 grow by 0.90 % in pieces of 16 MiB, by 1.69 %
+    /// in pieces of 8.
     fn piece_bytes(&self) -> usize {
-        8 << 20
+        match self.level {
+            ..=8 => 8 << 20,
+            9..=16 => 16 << 20,
+            _ => PIECE_BYTES_MAX,
+        }
     }
 }
 
@@ -123,7 +142,7 @@ impl Pack for Bzip2 {
         out.finish()
     }
 
-    /// One block of the format: blocks are packed one by one anyway, so nothing is lost.
+    /// One block of the format. Blocks are packed one by one anyway; what is lost is that the format's runs make room for some more.
     fn piece_bytes(&self) -> usize {
         // A block takes 19 bytes less than its name (bzip2's nblockMAX).
         (self.level as usize * 100_000 - 19) / BLOCK_BYTES * BLOCK_BYTES

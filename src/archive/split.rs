@@ -8,10 +8,10 @@
 use std::io::{self, Cursor, Read};
 
 use super::codec::{Codec, GZIP, LZ4, skippable};
-use super::pack::GZIP_SIZE_ID;
+use super::pack::{GZIP_SIZE_ID, PIECE_BYTES_MAX};
 
-/// Compressed bytes of a unit at most: above what `pack` makes of its largest piece.
-const UNIT_BYTES_MAX: usize = 16 << 20;
+/// Compressed bytes of a unit at most: what does not compress grows by 1/256 and less.
+const UNIT_BYTES_MAX: usize = PIECE_BYTES_MAX + (PIECE_BYTES_MAX >> 6);
 /// Unpacked bytes that a zstd or lz4 frame may announce at most to be a unit.
 const UNIT_CONTENT_BYTES_MAX: u64 = 64 << 20;
 /// Bytes within which the end of a bzip2 stream is looked for: one block of 900,000 bytes is hardly longer packed.

@@ -133,13 +133,18 @@ impl Opener {
         };
         if let Some(ways) = ways {
             let alias = self.spreader.alias();
+            let mut first: Option<Arc<LocalMount>> = None;
             let mounts = ways.into_iter().map(|way| {
                 let Way { dir, mount } = way;
                 let label = mount.point.display().to_string();
                 let key = format!("device {}", mount.device);
-                let opened = LocalMount::of_dir(dir, &mount.point, alias.clone()).map_err(failed)?;
+                let opened = match &first {
+                    None => LocalMount::of_dir(dir, &mount.point, alias.clone()),
+                    Some(first) => first.beside(dir, &mount.point),
+                };
                 let target = mount.server.clone();
-                let opened = Arc::new(opened);
+                let opened = Arc::new(opened.map_err(failed)?);
+                first.get_or_insert_with(|| opened.clone());
                 self.meters.kernel.count(&mount, &opened);
                 let meter = Meter { label, ledger: Arc::default(), nfs: Vec::new(), is_nfs: true, role, key, target };
                 Ok((opened as Arc<dyn Mount>, meter))
@@ -388,4 +393,35 @@ pub fn archive_through(name: &ArchiveName, program: &Filter, stop: &Stop) -> Res
 
 fn ahead(source: Box<dyn io::Read + Send>, stop: &Stop) -> io::Result<ReadAhead> {
     ReadAhead::new(source, stop.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+
+    fn text(input: Input) -> String {
+        io::read_to_string(input.into_reader()).unwrap()
+    }
+
+    #[test]
+    fn archives_are_unpacked_by_their_content_or_by_a_program() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, stop) = (dir.path().join("a"), Stop::default());
+        let opener = &mut Opener::new(None, Meters::default());
+        let name = ArchiveName::Path(file.clone());
+        let program = Filter::new(OsStr::new("sh -c 'tr a-z A-Z' x"), &stop);
+        let missing = format!("{name}: Cannot open: No such file or directory");
+        assert_eq!(archive(&name, opener, &stop).err().unwrap(), missing);
+        assert_eq!(archive_through(&name, &program, &stop).err().unwrap(), missing);
+        std::fs::write(&file, Codec::Gzip.pack(6).unwrap().pack(b"text").unwrap()).unwrap();
+        let opened = archive(&name, opener, &stop).unwrap();
+        assert_eq!((opened.codec, opened.bytes, text(opened.input)), (Codec::Gzip, None, "text".into()));
+        std::fs::write(&file, "text").unwrap();
+        let opened = archive(&name, opener, &stop).unwrap();
+        assert_eq!((opened.codec, opened.bytes, text(opened.input)), (Codec::Plain, Some(4), "text".into()));
+        let opened = archive_through(&name, &program, &stop).unwrap();
+        assert_eq!((opened.codec, opened.bytes, text(opened.input)), (Codec::Plain, None, "TEXT".into()));
+    }
 }

@@ -1,8 +1,12 @@
 //! A compressed archive's bytes, unpacked on several cores and handed on in order, some way ahead of the reader.
 //!
 //! One thread reads and cuts units (`archive::split`), workers unpack them, the reader takes their chunks in the units' order. What
-//! cannot be cut is unpacked by one thread, ahead of the reader as well. Memory: each worker holds one unit and at most
-//! `CHUNKS_MAX` chunks of it, however much it would unpack to; as many units again wait. An error comes behind all before it.
+//! cannot be cut is unpacked by one thread, ahead of the reader as well. Memory: each worker holds one unit (33 MiB at most, and
+//! never more than arrived) and at most `CHUNKS_MAX` chunks of it, however much it would unpack to; `WAITING_MAX` units more
+//! wait. An error comes behind all before it.
+//!
+//! Leaves out a gzip member of unknown size, which is one thread's work: decoders that begin anywhere in it by guessing need an input
+//! that can be read anywhere and more processor time, while the other cores have the extraction to do.
 
 use std::io::{self, BufReader, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -19,7 +23,10 @@ use super::xz::XzReader;
 /// Workers at most: enough for 1 GB/s and more of what gzip unpacks to.
 const WORKERS_MAX: usize = 16;
 
-/// Chunks (of 128 KiB) of a unit that wait for the reader at most: 8 MiB, the largest piece that `archive::pack` makes.
+/// Units that wait for a worker at most.
+const WAITING_MAX: usize = 4;
+
+/// Chunks (of 128 KiB) of a unit that wait for the reader at most: 8 MiB, the largest piece at usual levels.
 const CHUNKS_MAX: usize = 64;
 
 /// How often a reader that waits looks whether it was asked to stop.
@@ -87,8 +94,7 @@ struct Unpacked {
 impl Unpacked {
     fn new(codec: Codec, input: Box<dyn Read + Send>, workers: usize, stop: &Stop) -> io::Result<Unpacked> {
         let workers = workers.max(1);
-        // Beside those that workers hold, as many are cut ahead.
-        let (to_reader, parts) = sync_channel(2 * workers);
+        let (to_reader, parts) = sync_channel(workers + WAITING_MAX);
         let splitter = Splitter::new(codec, input);
         std::thread::Builder::new()
             .name("unpack-cut".into())
@@ -132,6 +138,9 @@ impl Unpacked {
 
 impl Read for Unpacked {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if buf.is_empty() {
+            return Ok(0);
+        }
         while self.taken == self.chunk.len() {
             // Whatever fails is left behind as the end.
             match std::mem::replace(&mut self.current, Current::Ended) {
@@ -159,7 +168,7 @@ impl Read for Unpacked {
 
 /// Cuts units until the end, an error, the rest, or until nobody reads any more; starts a worker for each of the first units.
 fn cut(codec: Codec, mut splitter: Splitter, workers: usize, to_reader: &SyncSender<Part>) {
-    let (to_workers, tasks) = sync_channel::<Task>(workers);
+    let (to_workers, tasks) = sync_channel::<Task>(workers.min(WAITING_MAX));
     let tasks = Arc::new(Mutex::new(tasks));
     let mut started = 0;
     // Nobody is left to hear of it when a part cannot be sent.

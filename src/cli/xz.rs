@@ -9,7 +9,7 @@ use liblzma::stream::{Action, Check, MtStreamBuilder, Status, Stream};
 
 use crate::archive::{Codec, FinishWrite, Wrap};
 
-/// Memory that several threads may take together, in bytes; above it there are fewer. `xz -9` on two cores takes 2.5 GB, on one 1.25.
+/// Memory that several threads may take together, in bytes; above it there are fewer.
 const THREADING_BYTES_MAX: u64 = 2 << 30;
 /// Memory that a stream may ask of its decoder in any case; xz -9 asks 65 MiB.
 const MEMORY_BYTES_MAX: u64 = 1 << 30;
@@ -29,7 +29,8 @@ pub struct Xz {
 impl Wrap for Xz {
     fn wrap<'w>(self: Box<Self>, out: Box<dyn Write + Send + 'w>) -> io::Result<Box<dyn FinishWrite + 'w>> {
         let mut builder = MtStreamBuilder::new();
-        // The program's check; blocks of three dictionaries, 24 MiB at level 6, cost about 1 % against one block.
+        // The program's check. Its blocks of three dictionaries (24 MiB at level 6) make 0.7 % more of the first 120 MB of the
+        // Linux source than one block.
         builder.preset(self.level).check(Check::Crc64);
         let mut threads = u32::try_from(self.threads).unwrap_or(1).max(1);
         while threads > 1 && builder.threads(threads).memusage() > THREADING_BYTES_MAX {

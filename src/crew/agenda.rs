@@ -64,8 +64,9 @@ struct State<T> {
     /// Work that changes one place, when the agenda tells places apart.
     placed: Places<T>,
     lists: Shelf<T>,
-    /// Taken and not done.
+    /// Taken and not done; how many of these are listings.
     under_way: usize,
+    listing: usize,
     waiting: usize,
     most: usize,
     /// A lane has panicked.
@@ -108,6 +109,7 @@ impl<T: Send> Agenda<T> {
             placed: Places::default(),
             lists: shelf(),
             under_way: 0,
+            listing: 0,
             waiting: 0,
             most: 0,
             broken: false,
@@ -122,9 +124,11 @@ impl<T: Send> Agenda<T> {
         }
     }
 
-    /// From now on lanes are kept apart by the places of their work. Depth does not count among work with a place.
-    pub fn apart(mut self, place_of: PlaceOf<T>) -> Agenda<T> {
+    /// From now on lanes are kept apart by the places of their work, each of which has one of so many shares. Depth does not count
+    /// among work with a place.
+    pub fn apart(mut self, place_of: PlaceOf<T>, shares: usize) -> Agenda<T> {
         self.place_of = place_of;
+        self.state().placed = Places::shared(shares);
         self
     }
 
@@ -134,11 +138,12 @@ impl<T: Send> Agenda<T> {
 
     /// Adds tasks.
     pub fn add(&self, due: impl IntoIterator<Item = Due<T>>) {
-        self.settle(0, None, due);
+        self.settle(0, (Class::Work, None), due);
     }
 
     /// Adds what `done` taken tasks have led to, and counts them off; the lane has left their place.
-    fn settle(&self, done: usize, seat: Option<Seat>, due: impl IntoIterator<Item = Due<T>>) {
+    fn settle(&self, done: usize, taken: (Class, Option<Seat>), due: impl IntoIterator<Item = Due<T>>) {
+        let (class, seat) = taken;
         let mut state = self.state();
         for Due { class, depth, task } in due {
             match (class, (self.place_of)(&task)) {
@@ -151,6 +156,7 @@ impl<T: Send> Agenda<T> {
             state.placed.leave(seat);
         }
         state.under_way -= done;
+        state.listing -= if class == Class::List { done } else { 0 };
         state.most = state.most.max(state.work.len + state.placed.len() + state.lists.len);
         let wake = state.waiting > 0;
         drop(state);
@@ -189,11 +195,15 @@ impl<T: Send> Agenda<T> {
             if class == Class::Work && state.work.len == 0 {
                 let some = max.min(state.placed.len().div_ceil(self.lanes));
                 seat = state.placed.take(some, into);
+                // Each listing may bring another place.
+                let listings = state.lists.len + state.listing;
+                seat.iter_mut().for_each(|seat| seat.places += listings);
             } else {
                 let shelf = if class == Class::Work { &mut state.work } else { &mut state.lists };
                 shelf.take(max.min(shelf.len.div_ceil(self.lanes)), into);
             }
             state.under_way += into.len();
+            state.listing += if class == Class::List { into.len() } else { 0 };
             return Some((class, seat));
         }
     }
@@ -216,7 +226,7 @@ impl<T: Send> Agenda<T> {
                         let taken = tasks.len();
                         step(class, seat, &mut tasks, &mut due);
                         tasks.clear();
-                        self.settle(taken, seat, due.drain(..));
+                        self.settle(taken, (class, seat), due.drain(..));
                     }
                 });
             }
@@ -261,7 +271,7 @@ mod tests {
         let crew = crew(lanes);
         let agenda = Agenda::new(&crew, 4 * lanes);
         let place_of: PlaceOf<Task> = |task| if let Task::Leaf(dir) = task { Some(*dir) } else { None };
-        let agenda = if apart { agenda.apart(place_of) } else { agenda };
+        let agenda = if apart { agenda.apart(place_of, 2) } else { agenda };
         let leaves = AtomicU64::new(0);
         agenda.add([Due { class: Class::List, depth: 0, task: Task::List { depth: 0, next: 0 } }]);
         let left = agenda.run(&crew, 4, |class, _, tasks, due| {
@@ -310,6 +320,21 @@ mod tests {
                 "{most} waited: {lanes} {width} {depth}"
             );
         }
+    }
+
+    #[test]
+    fn listings_that_wait_or_are_under_way_count_as_places_to_come() {
+        let agenda = Agenda::new(&crew(1), 1).apart(|dir: &u64| Some(*dir), 1);
+        let due = |class, task| Due { class, depth: 0, task };
+        agenda.add([7, 1, 2, 3].map(|dir| due(if dir == 7 { Class::Work } else { Class::List }, dir)));
+        let mut tasks = Vec::new();
+        let mut take = |most| agenda.take(most, &mut tasks).map(|(class, seat)| (class, seat.map(|seat| seat.places)));
+        assert_eq!(take(1), Some((Class::Work, Some(1 + 3))));
+        assert_eq!(take(2), Some((Class::List, None)));
+        agenda.add([due(Class::Work, 8)]);
+        assert_eq!(take(1), Some((Class::Work, Some(2 + 1 + 2))));
+        agenda.settle(2, (Class::List, None), [due(Class::Work, 9)]);
+        assert_eq!(take(1), Some((Class::Work, Some(3 + 1))));
     }
 
     #[test]

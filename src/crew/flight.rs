@@ -51,6 +51,17 @@ impl Flight {
         !state.panicked
     }
 
+    /// Waits until `done`, which is asked whenever something has ended, or nothing is under way; false when a lane has panicked.
+    pub fn until(&self, done: impl Fn() -> bool) -> bool {
+        let mut state = self.state();
+        let start = Instant::now();
+        while state.count > 0 && !state.panicked && !done() {
+            state = self.landed.wait(state).expect("nothing panics while it counts");
+        }
+        state.waited += start.elapsed();
+        !state.panicked
+    }
+
     /// Waits until nothing is under way; false when a lane has panicked.
     pub fn drained(&self) -> bool {
         self.below(1)
@@ -85,6 +96,23 @@ impl Drop for Ticket<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wait_for_something_ends_when_it_is_so_or_nothing_is_left() {
+        let (flight, told) = (Flight::default(), std::sync::atomic::AtomicBool::new(false));
+        let is_told = || told.load(std::sync::atomic::Ordering::SeqCst);
+        let tickets = [flight.enter(1), flight.enter(5)];
+        std::thread::scope(|s| {
+            let waits = s.spawn(|| flight.until(is_told));
+            let [first, other] = tickets;
+            told.store(true, std::sync::atomic::Ordering::SeqCst);
+            drop(first);
+            assert!(waits.join().unwrap() && !flight.is_below(5));
+            let waits = s.spawn(|| flight.until(|| false));
+            drop(other);
+            assert!(waits.join().unwrap() && flight.is_below(1));
+        });
+    }
 
     #[test]
     fn barriers_wait_for_the_last_ticket() {

@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering;
 use crate::base::Status;
 
 use super::tap::perform_some;
+use super::volume::DEPTHS_LISTED;
 use super::{Call, Node, Op, Route, Volume, Want};
 
 /// The largest page of Linux's page cache that is not a folio of several (64 KiB, on ARM and POWER), and the largest folio that
@@ -21,6 +22,11 @@ const PAGE_BYTES_MAX: u64 = 1 << 20;
 /// Lanes that keep one mount's lock on a directory busy: of making, filling and dating a file one round trip of three is
 /// under it.
 const LANES_AT_A_LOCK: usize = 4;
+
+/// Names to be removed from a directory, for each mount, that are worth entering it through all. To look up the way to it, each
+/// directory's permissions first, and the first name takes some nine round trips; k mounts then save half of a round trip for
+/// each name and more.
+const NAMES_TO_ENTER: usize = 8;
 
 impl Volume {
     /// The mount that made or found the object, where that matters; else `route`.
@@ -39,31 +45,35 @@ impl Volume {
     }
 
     /// The mount for listing a directory: each in turn, for a removal stays with it, and what is outstanding when a tree's directories
-    /// are met says nothing of how many names are in them.
-    pub fn route_listing(&self, route: Route) -> Route {
-        if self.late { self.route_from(self.listed.fetch_add(1, Ordering::Relaxed)) } else { route }
+    /// are met says nothing of how many names are in them. In turn at each `depth`: directories of one depth are more alike, and
+    /// those above that hold few names would give some mount more of those below.
+    pub fn route_listing(&self, route: Route, depth: u32) -> Route {
+        let turn = &self.listed[depth as usize % DEPTHS_LISTED];
+        if self.late { self.route_from(turn.fetch_add(1, Ordering::Relaxed)) } else { route }
     }
 
-    /// The mount for making names in a directory whose lanes are told from each other by `slot`; `came` spreads directories over
+    /// The mount for making names in a directory whose lanes are told from each other by `slot`; `share` spreads directories over
     /// the mounts. A directory has its own mount: each further one must look it up, and asks again for its permissions after
     /// each change that it did not make itself. Only lanes that would wait at the lock go to the next.
-    pub fn route_making(&self, came: u64, slot: usize, lanes: usize) -> Route {
+    pub fn route_making(&self, share: usize, slot: usize, lanes: usize) -> Route {
         let n = self.seats.len();
         // Of many lanes, more wait: so that a directory that a few of them meet in by chance keeps its mount.
         let at_a_lock = (lanes / (LANES_AT_A_LOCK * n)).max(LANES_AT_A_LOCK);
         match self.late {
-            true => self.route_from(came as usize % n + slot / at_a_lock),
+            true => self.route_from(share + slot / at_a_lock),
             false => self.route(),
         }
     }
 
     /// The mount for removing names from a directory that was listed through `home`, which knows its names. Each name that
     /// another mount changed something beside is looked up again under the lock, so k mounts are as fast as k / 2: two gain
-    /// nothing, and more only where there are `lanes` enough for each directory.
-    pub fn route_removing(&self, home: Route, slot: usize, lanes: usize) -> Route {
+    /// nothing, and more only where there are `lanes` enough for each directory and `names` enough that wait in it: to enter it through
+    /// another mount takes the time of several.
+    /// And whether it is through all of them.
+    pub fn route_removing(&self, home: Route, slot: usize, lanes: usize, names: usize) -> (Route, bool) {
         let n = self.seats.len();
-        let spread = self.late && n > 2 && lanes >= LANES_AT_A_LOCK * n;
-        if spread { self.route_from(home.0 + slot) } else { home }
+        let spread = self.late && n > 2 && lanes >= LANES_AT_A_LOCK * n && names >= NAMES_TO_ENTER * n;
+        (if spread { self.route_from(home.0 + slot) } else { home }, spread)
     }
 
     /// The mount of this number, or the next that answers.
@@ -297,6 +307,24 @@ mod tests {
             let asked = views.each_ref().map(|view| view.asked());
             assert_eq!(asked[seat], [Proc::ReadDirPlus], "{want:?}");
         }
+    }
+
+    #[test]
+    fn names_are_removed_through_all_mounts_where_lanes_and_names_are_many() {
+        let volume = |n: usize| {
+            let views: Vec<Arc<dyn Mount>> = (0..n).map(|_| View::new(&[]) as Arc<dyn Mount>).collect();
+            Volume::new(views, Spread::RoundRobin)
+        };
+        let four = volume(4);
+        let routes = |lanes, names| [0, 1, 5].map(|slot| four.route_removing(Route(3), slot, lanes, names));
+        let through = |seats: [usize; 3], all| seats.map(|seat| (Route(seat), all));
+        assert_eq!(routes(16, 32), through([3, 0, 0], true));
+        assert_eq!(routes(15, 32), through([3; 3], false));
+        assert_eq!(routes(16, 31), through([3; 3], false));
+        assert_eq!(volume(2).route_removing(Route(1), 1, 256, 5000), (Route(1), false), "two gain nothing");
+        // Listings take turns at each depth, whatever is listed above.
+        let listed = |depth| four.route_listing(Route(0), depth).0;
+        assert_eq!([listed(0), listed(1), listed(1), listed(2), listed(1), listed(2)], [0, 0, 1, 0, 2, 1]);
     }
 
     #[test]

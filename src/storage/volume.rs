@@ -23,6 +23,9 @@ pub enum Spread {
 /// Lanes over several kernel mounts: at a round trip of 1 ms 256,000 calls a second, more than one host's kernel client makes.
 const LATE_LANES_MAX: usize = 256;
 
+/// Depths of a tree whose directories take turns of their own; deeper ones begin again.
+pub(super) const DEPTHS_LISTED: usize = 16;
+
 /// The mount that a job chose for calls that belong together (one file's CREATE, WRITE and SETATTR).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route(pub(super) usize);
@@ -40,8 +43,8 @@ pub struct Volume {
     pub(super) seats: Vec<Seat>,
     spread: Spread,
     turn: AtomicUsize,
-    /// Directories that were given a mount to be listed through.
-    pub(super) listed: AtomicUsize,
+    /// Directories that were given a mount to be listed through, by depth.
+    pub(super) listed: [AtomicUsize; DEPTHS_LISTED],
     price: PriceList,
     /// Several kernel mounts: each sees late what the others change, so calls go where their object was made or found.
     pub(super) late: bool,
@@ -57,7 +60,7 @@ impl Volume {
             .into_iter()
             .map(|mount| Seat { mount, load: AtomicU64::new(0), gone: AtomicBool::new(false) })
             .collect();
-        Volume { seats, spread, turn: AtomicUsize::new(0), listed: AtomicUsize::new(0), price: PriceList::oci(), late }
+        Volume { seats, spread, turn: AtomicUsize::new(0), listed: Default::default(), price: PriceList::oci(), late }
     }
 
     /// The mounts, for what is reported by target.

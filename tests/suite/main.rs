@@ -25,6 +25,7 @@ mod create;
 mod creates;
 mod edits;
 mod extract;
+mod extract_attributes;
 mod faults;
 mod golden;
 mod hostile;

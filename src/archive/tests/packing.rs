@@ -250,7 +250,7 @@ fn frames_that_do_not_say_their_size_are_left_to_the_stream() {
 }
 
 #[test]
-fn sizes_that_are_not_there_allocate_nothing() {
+fn sizes_beyond_what_is_there_are_errors() {
     // Headers that announce as much as they can, and nothing behind them.
     let mut gzip = packer(Codec::Gzip).pack(b"text").unwrap();
     gzip[16..20].fill(0xff);

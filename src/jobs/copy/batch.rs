@@ -40,7 +40,7 @@ pub(super) fn run(ctx: &Ctx<'_>, seat: Option<Seat>, objects: Vec<Held>, due: &m
         source: listed.map_or(source, |(node, _)| ctx.source.volume.route_of(node, source)),
         target: seat.map_or_else(
             || ctx.target.route(),
-            |seat| ctx.target.volume.route_making(seat.came, seat.slot, ctx.crew.shape().lanes),
+            |seat| ctx.target.volume.route_making(seat.share, seat.slot, ctx.crew.shape().lanes),
         ),
     };
     let known = look_up_source(ctx, routes, objects, due);

@@ -152,7 +152,9 @@ impl Run<'_> {
         }
         let low_water = 4 * self.crew.shape().in_flight();
         let agenda = match ctx.target.volume.limits().dirs_locked {
-            true => Agenda::new(self.crew, low_water.max(APART_MIN)).apart(Task::place),
+            true => {
+                Agenda::new(self.crew, low_water.max(APART_MIN)).apart(Task::place, ctx.target.volume.mounts().len())
+            }
             false => Agenda::new(self.crew, low_water),
         };
         agenda.add(due);

@@ -62,7 +62,7 @@ pub(super) fn run_next(ctx: &Ctx<'_>, apart: &Apart, ticket: Ticket<'_>) {
     let mut some = Vec::with_capacity(1);
     let Some(seat) = places(apart).take(1, &mut some) else { return };
     for batch in some {
-        run(ctx, ctx.volume.route_making(seat.came, seat.slot, ctx.crew.shape().lanes), batch);
+        run(ctx, ctx.volume.route_making(seat.share, seat.slot, ctx.crew.shape().lanes), batch);
     }
     places(apart).leave(seat);
     drop(ticket);

@@ -122,7 +122,7 @@ impl<'a> Ctx<'a> {
             port: Port::new(volume, crew.shape().window),
             write_max,
             counts: Counts::default(),
-            apart: volume.limits().dirs_locked.then(Mutex::default),
+            apart: volume.limits().dirs_locked.then(|| Mutex::new(Places::shared(volume.mounts().len()))),
             xattrs: volume.limits().extras.xattrs,
             xattrs_lost: AtomicBool::new(false),
             places: Mutex::default(),

@@ -33,8 +33,9 @@ const SMALL_BYTES_MAX: u64 = 128 << 10;
 const MEMBERS_IN_FLIGHT_MAX: usize = 4096;
 /// The same where lanes are kept apart by directories: enough for those to be many.
 const MEMBERS_IN_FLIGHT_APART_MAX: usize = 16 << 10;
-/// Members read beyond the first one that is not complete, and bytes of their paths: what the order of `done` costs.
-const AHEAD_MAX: u64 = 16 << 10;
+/// Members read beyond the first one that is not complete, and bytes of their paths: what the order of `done` costs. More than what
+/// is in flight: where many directories are filled side by side, the oldest is not complete before most of the others.
+const AHEAD_MAX: u64 = 64 << 10;
 const AHEAD_BYTES_MAX: u64 = 64 << 20;
 /// Hard links that wait for what is before them, and bytes of their paths.
 const LINKS_MAX: usize = 4096;
@@ -206,9 +207,17 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             self.flush();
             self.broken |= !self.ctx.flight.below(most);
         }
-        let (ahead, ahead_bytes) = self.ctx.ahead(self.next);
+        let (ctx, next) = (self.ctx, self.next);
+        let is_ahead = || {
+            let (ahead, ahead_bytes) = ctx.ahead(next);
+            ahead >= AHEAD_MAX || ahead_bytes >= AHEAD_BYTES_MAX
+        };
         let links_full = self.links.len() >= LINKS_MAX || self.link_bytes >= LINK_BYTES_MAX;
-        if ahead >= AHEAD_MAX || ahead_bytes >= AHEAD_BYTES_MAX || links_full {
+        if is_ahead() && self.links.is_empty() {
+            // Until the oldest is complete, not until all are: lanes would stand still.
+            self.flush();
+            self.broken |= !ctx.flight.until(|| !is_ahead());
+        } else if is_ahead() || links_full {
             self.drain();
         }
         if self.table.len() >= self.ctx.options.dirs_max.max(1) {
@@ -515,7 +524,9 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             if self.broken {
                 return;
             }
-            for window in level.chunks(self.ctx.port.window) {
+            // A kernel mount carries out a window's calls one after the other.
+            let window = if self.ctx.apart.is_some() { 1 } else { self.ctx.port.window };
+            for window in level.chunks(window) {
                 let due = window.iter().filter_map(|dir| Some((dir.clone(), dir.finish(self.ctx)?)));
                 let (due, dues): (Vec<_>, Vec<_>) = due.unzip();
                 if due.is_empty() {

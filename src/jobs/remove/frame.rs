@@ -7,7 +7,7 @@
 //! 100 KiB a page. A directory without siblings costs one frame.
 
 use std::hash::{DefaultHasher, Hasher};
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::base::{Name, Status};
@@ -96,6 +96,8 @@ pub(super) struct Frame<T> {
     shown: AtomicU64,
     /// The mount that it was listed through, which knows its names.
     pub route: OnceLock<Route>,
+    /// Names are removed from it through other mounts as well.
+    pub spread: AtomicBool,
     /// Why it could not be listed, where removing it may succeed all the same.
     pub trouble: OnceLock<Status>,
 }
@@ -139,6 +141,7 @@ impl<T> Frame<T> {
             removed: AtomicU64::new(0),
             shown: AtomicU64::new(0),
             route: OnceLock::new(),
+            spread: AtomicBool::new(false),
             trouble: OnceLock::new(),
         }
     }

@@ -151,7 +151,7 @@ fn run(
     let take_max = engine.take_max();
     let low_water = (LOW_WATER * crew.shape().lanes * take_max).max(LOW_WATER_MIN);
     let agenda = match engine.is_apart() {
-        true => Agenda::new(crew, low_water).apart(Waiting::place),
+        true => Agenda::new(crew, low_water).apart(Waiting::place, 1),
         false => Agenda::new(crew, low_water),
     };
     let operands = || Due { class: Class::List, depth: 0, task: Waiting::Operands };

@@ -110,7 +110,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
     fn route(&self, step: &Step<T>, route: Route) -> Route {
         let up = match step {
             Step::List { route: Some(begun), .. } => return *begun,
-            Step::List { .. } => return self.engine.port.volume.route_listing(route),
+            Step::List { frame, .. } => return self.engine.port.volume.route_listing(route, frame.depth),
             Step::Look { .. } => return route,
             Step::Remove { up, .. } => up,
             Step::RmDir { frame } => frame.up.as_ref().unwrap_or(frame),
@@ -119,7 +119,12 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         match (volume.is_late(), up.route.get()) {
             (true, Some(home)) => {
                 let seat = self.seat.unwrap_or_default();
-                volume.route_removing(*home, seat.slot, self.engine.crew.shape().lanes / seat.places.max(1))
+                let lanes = self.engine.crew.shape().lanes / seat.places.max(1);
+                // Mounts that have entered it stay.
+                let names = if up.spread.load(Ordering::Relaxed) { usize::MAX } else { seat.waited };
+                let (to, spread) = volume.route_removing(*home, seat.slot, lanes, names);
+                up.spread.store(spread, Ordering::Relaxed);
+                to
             }
             _ => route,
         }

@@ -26,6 +26,8 @@ pub(super) struct Client {
     write_max: u64,
     /// What new objects belong to.
     owner: (u32, u32),
+    /// Opening what is there asks for its attributes (close-to-open), unless the mount says `nocto`.
+    asks_on_opening: bool,
 }
 
 /// Where nothing is said of them: the most that Linux sends.
@@ -51,7 +53,13 @@ impl Client {
             read_max: max("rsize").unwrap_or(PAYLOAD_MAX),
             write_max: max("wsize").unwrap_or(PAYLOAD_MAX),
             owner: (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()),
+            asks_on_opening: !entry.has("nocto"),
         })
+    }
+
+    /// True where opening a directory to list it asks for its attributes, so that the listing is of now.
+    pub fn asks_on_opening(&self) -> bool {
+        self.asks_on_opening
     }
 
     /// True where a file that need not be proved new costs a procedure less than one made with O_EXCL.
@@ -108,8 +116,8 @@ impl Client {
             Op::SetAttr { change, .. } => add(Proc::SetAttr, settings(change, fresh)),
             Op::ReadDir { from, .. } => {
                 if from.position == 0 {
-                    // The mount's own, so that the listing is of now, and that of opening (close-to-open).
-                    add(Proc::GetAttr, 2);
+                    // That of opening (close-to-open), or the mount's own, so that the listing is of now.
+                    add(Proc::GetAttr, 1);
                     add(Proc::Access, 1);
                 }
                 // The first page comes with attributes whatever is asked for.
@@ -178,7 +186,8 @@ mod tests {
     use crate::base::{Name, Time};
     use crate::storage::{Cookie, Special, Stable, Want};
 
-    const NEW: Client = Client { release: (6, 12), read_max: 1 << 20, write_max: 64 << 10, owner: (0, 0) };
+    const NEW: Client =
+        Client { release: (6, 12), read_max: 1 << 20, write_max: 64 << 10, owner: (0, 0), asks_on_opening: true };
     const OLD: Client = Client { release: (6, 1), ..NEW };
 
     fn named(call: &Call<'_>, client: &Client, fresh: bool) -> Vec<(&'static str, u64, u64)> {
@@ -247,7 +256,7 @@ mod tests {
         assert_eq!(named(&Call::set_attr(&node(), last), &NEW, true), [("SETATTR", 1, 0)]);
         assert_eq!(named(&Call::set_attr(&node(), last), &NEW, false), [("SETATTR", 2, 0)]);
         let page = |position, want| Call::read_dir(&node(), Cookie { position, verifier: 0 }, want, 4096);
-        let first = [("GETATTR", 2, 0), ("ACCESS", 1, 0), ("READDIRPLUS", 1, 0)];
+        let first = [("GETATTR", 1, 0), ("ACCESS", 1, 0), ("READDIRPLUS", 1, 0)];
         assert_eq!(named(&page(0, Want::Names), &NEW, false), first);
         assert_eq!(named(&page(9, Want::Names), &NEW, false), [("READDIR", 1, 0)]);
         assert_eq!(named(&page(9, Want::Types), &NEW, false), [("READDIRPLUS", 1, 0)]);

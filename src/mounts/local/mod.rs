@@ -140,12 +140,26 @@ impl LocalMount {
         Ok(mount)
     }
 
+    /// The same directory through another mount, which is known to show the same file system.
+    pub fn beside(&self, root: OwnedFd, path: &Path) -> std::io::Result<LocalMount> {
+        let kind = (self.nfs, self.limits.name_max);
+        let mut mount = LocalMount::of_kind(root, path, descriptors_share(), kind)?;
+        mount.alias = self.alias.clone();
+        Ok(mount)
+    }
+
     fn of(root: OwnedFd, path: &Path, descriptors_max: usize) -> std::io::Result<LocalMount> {
         // Asked once: on NFS each asking is an FSSTAT.
         let fs = rustix::fs::fstatfs(&root)?;
         let name_max = u32::try_from(fs.f_namelen).unwrap_or(255).clamp(1, 255);
         #[allow(clippy::unnecessary_cast)] // f_type's type differs by architecture
         let nfs = fs.f_type as u64 == NFS_MAGIC;
+        LocalMount::of_kind(root, path, descriptors_max, (nfs, name_max))
+    }
+
+    /// `kind`: whether it is a kernel's NFS mount; the longest name there.
+    fn of_kind(root: OwnedFd, path: &Path, descriptors_max: usize, kind: (bool, u32)) -> std::io::Result<LocalMount> {
+        let (nfs, name_max) = kind;
         let device = rustix::fs::fstat(&root)?.st_dev;
         let client = if nfs { Client::of(device) } else { None };
         let shape = Shape { lanes: if nfs { NFS_LANES } else { local_lanes() }, window: 4 };

@@ -7,7 +7,7 @@
 //! another mount to see. A name of which the call asks whether it is there is no such case: NOENT is its answer.
 //!
 //! Linux: statx with AT_STATX_FORCE_SYNC is one GETATTR, for a descriptor opened by O_PATH as well. Where it shows another change
-//! time, each name of the directory is looked up again when it is next used. (Opening `.` in a descriptor asks nothing.) A
+//! time, each name of the directory is looked up again when it is next used. (Opening `.` in a descriptor with O_PATH asks nothing; to read it asks as opendir does.) A
 //! server whose clock does not tick between two changes (10 ms on some) shows the same time for both: then only another mount helps.
 
 use std::sync::Arc;
@@ -45,6 +45,7 @@ impl LocalMount {
     pub(super) fn serve(&self, call: &mut Call<'_>) {
         if let Op::ReadDir { dir, from, .. } = &call.op
             && *from == Cookie::default()
+            && !self.asks_on_opening(dir)
         {
             self.refresh_dir(dir);
         }
@@ -52,6 +53,13 @@ impl LocalMount {
         if self.nfs && is_missing(call) {
             self.look_again(call);
         }
+    }
+
+    /// Will the directory be opened for its listing, by a client that asks the server about it then?
+    fn asks_on_opening(&self, dir: &Node) -> bool {
+        let is_open =
+            |dir: &Node| matches!(dir, Node::Chain(chain) if self.descriptors.get(chain, Use::List).is_some());
+        self.client.is_some_and(|client| client.asks_on_opening()) && !is_open(dir)
     }
 
     fn look_again(&self, call: &mut Call<'_>) {

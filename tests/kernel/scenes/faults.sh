@@ -1,105 +1,15 @@
 # shellcheck shell=bash disable=SC2154
 # Faults in the middle of a job, over as many mounts as parfs can use here: it is killed and run again; the server stops and
 # comes back; the file system is full; the export is read-only. Nothing may be lost silently.
-#
-# What is in the middle is a matter of counts, never of time: an archive comes through a pipe that is held at its half, copies
-# and removals are waited for until a third is done.
 
-k=${#points[@]}
-over "$k" partar || k=1
+# shellcheck source-path=SCRIPTDIR source=middle.sh
+. "$KERNEL/scenes/middle.sh"
 echo "faults over $k mounts"
-archive=$INPUT/work.tar
-a=${dirs[0]}
-
-# The measure: the tree as GNU tar extracts it where it is served.
-prepare() {
-    rtt off
-    fresh
-    mkdir "$served/want" "$served/got"
-    tar -xf "$archive" -C "$served/want"
-    manifest "$served/want" >"$work/want"
-    total=$(find "$served/want" -type f | wc -l)
-    cold
-    rtt start
-}
-
-# files_in TREE: how many files it has now, at the server or as the first mount shows it.
-files_in() {
-    find "$served/$1" -type f 2>/dev/null | wc -l
-}
-
-# begin PROGRAM ARGUMENT...: parfs in the background; its output in $work/out.
-begin() {
-    over "$k" "$@"
-    "${cmd[@]}" >"$work/out" 2>&1 &
-    pid=$!
-}
-
-# finished: waits for what was begun; sets status.
-finished() {
-    status=0
-    wait "$pid" 2>/dev/null || status=$?
-}
-
-# again PROGRAM ARGUMENT...: parfs to its end; sets status.
-again() {
-    begin "$@"
-    finished
-}
-
-# wait_for CONDITION TREE: until it holds of n, the files in the tree, or what was begun has ended.
-wait_for() {
-    local n
-    while n=$(files_in "$2") && ! (($1)) && kill -0 "$pid" 2>/dev/null; do sleep 0.01; done
-}
-
-# midway JOB COMMAND...: starts the job, and in the middle of it runs the command, once.
-midway() {
-    local job=$1 half
-    shift
-    case $job in
-    extract)
-        rm -f "$work/pipe" && mkfifo "$work/pipe"
-        over "$k" partar -xf - -C "$a/got"
-        "${cmd[@]}" <"$work/pipe" >"$work/out" 2>&1 &
-        pid=$!
-        exec 7>"$work/pipe"
-        half=$(($(stat -c %s "$archive") / 2))
-        head -c "$half" "$archive" >&7
-        wait_for 'n > 0' got
-        "$@"
-        tail -c "+$((half + 1))" "$archive" >&7 2>/dev/null
-        exec 7>&-
-        ;;
-    copy)
-        begin parcp "$a/want" "$a/got"
-        wait_for 'n > total / 3' got
-        "$@"
-        ;;
-    remove)
-        begin parrm "$a/want"
-        wait_for 'n < total * 2 / 3' want
-        "$@"
-        ;;
-    esac
-}
-
-kill_it() {
-    kill -9 "$pid"
-    finished
-    # What it wrote is on its way to the server.
-    sync
-}
 
 restart_server() {
     server stop
     sleep 3
     server start
-}
-
-# succeeded NAME: the job that has just ended must have status 0.
-succeeded() {
-    ((status == 0)) || bad "$1" "status $status: $(tail -n 3 "$work/out")"
 }
 
 # refused NAME TEXT: the job that has just ended must have failed, and said TEXT.
@@ -111,13 +21,6 @@ refused() {
     else
         ok "$1"
     fi
-}
-
-# in_the_middle NAME TREE: the fault was not after all was done.
-in_the_middle() {
-    local n
-    n=$(files_in "$2")
-    ((n > 0 && n < total)) || bad "$1" "$n of $total files: the fault was not in the middle"
 }
 
 killed() {

@@ -26,15 +26,12 @@ use std::time::{Duration, Instant};
 
 use super::Alias;
 use mountinfo::{Entry, Export, Table, below};
-use proof::{Spot, Terms, View};
+use proof::{Terms, Witness};
 pub use reason::Reason;
 use view::Opened;
 
 /// How long a mount may take for its answers; more than a TCP connection needs that lost some packets.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
-
-/// Answers that are timed; their median counts.
-const TIMED: usize = 3;
 
 /// Mounts that a job is spread over at most; beyond it a client's own work binds.
 const PEERS_MAX: usize = 63;
@@ -138,8 +135,8 @@ struct Base {
     path: PathBuf,
 }
 
-/// What came of asking a mount, and how fast it answers.
-type Timed<T> = Result<(T, Duration), Reason>;
+/// What came of asking a mount, and how fast it answers; that is not known of one that was proven before.
+type Timed<T> = Result<(T, Option<Duration>), Reason>;
 
 impl Mounted {
     fn new(entry: &Entry, export: &Export) -> Mounted {
@@ -259,12 +256,12 @@ impl Finder {
             return Ok(ways);
         }
         let (own, answers) = self.answers(base, &candidates);
-        let best =
-            answers.iter().filter_map(|answer| Some(answer.as_ref().ok()?.1)).chain(own).min().unwrap_or_default();
+        let times = answers.iter().filter_map(|answer| answer.as_ref().ok()?.1);
+        let best = times.chain(own).min().unwrap_or_default();
         for (candidate, answer) in candidates.into_iter().zip(answers) {
             let theirs = candidate.entry.device_number();
             let answer = match answer {
-                Ok((_, answer)) if proof::is_slow(answer, best) => Err(Reason::Slow { answer, best }),
+                Ok((_, Some(answer))) if proof::is_slow(answer, best) => Err(Reason::Slow { answer, best }),
                 answer => answer,
             };
             match answer {
@@ -291,36 +288,41 @@ impl Finder {
     /// What each candidate answers within the time there is, and how fast the base does.
     fn answers(&self, base: &Base, candidates: &[Candidate]) -> (Option<Duration>, Vec<Timed<Opened>>) {
         let (send, receive) = channel();
+        // By the root that is compared: mostly one for all.
+        let mut witnesses: Vec<(&[u8], io::Result<Arc<Witness>>)> = Vec::new();
         for (at, candidate) in candidates.iter().enumerate() {
             let is_proven = self.proven.contains(&(base.entry.device_number(), candidate.entry.device_number()));
-            let (send, entry, dir) = (send.clone(), base.entry.clone(), base.dir.clone());
-            let (theirs, terms, root, way) =
-                (candidate.entry.clone(), candidate.terms, candidate.root.clone(), candidate.dir.clone());
+            let root = &candidate.root[0][..];
+            let known = witnesses.iter().position(|(of, _)| *of == root).unwrap_or_else(|| {
+                let opened = Opened::base(&base.entry, root, &base.dir);
+                witnesses.push((root, opened.map(|opened| Arc::new(Witness::new(opened)))));
+                witnesses.len() - 1
+            });
+            let witness = witnesses[known].1.as_ref().map(Arc::clone).map_err(proof::again);
+            let (send, dir, terms) = (send.clone(), base.dir.clone(), candidate.terms);
+            let (theirs, root, way) = (candidate.entry.clone(), candidate.root[1].clone(), candidate.dir.clone());
             let ask = move || {
-                let opened = view::open(&theirs, &root[1], &way)?;
+                let opened = view::open(&theirs, &root, &way)?;
                 if is_proven {
                     // One file system, so one id is one object; and it was timed then.
                     opened.is_at(&dir)?;
-                    return Ok((opened, Duration::ZERO));
+                    return Ok((opened, None));
                 }
-                let base = Opened::base(&entry, &root[0], &dir).map_err(Reason::base)?;
-                proof::prove(&base, &opened, terms)?;
-                let answer = answer_time(&opened).map_err(Reason::NotThere)?;
-                Ok((opened, answer))
+                let answer = proof::prove(&*witness.map_err(Reason::base)?, &opened, terms)?;
+                Ok((opened, Some(answer)))
             };
             // The receiver may have given up waiting.
-            start(move || drop(send.send((Some(at), ask()))));
+            start(move || drop(send.send((at, ask()))));
         }
-        let (own, dir) = (send, base.dir.clone());
-        start(move || {
-            let answer = dir.try_clone().map_err(Reason::base).and_then(|root| {
-                let opened = Opened { root, dir: dir.try_clone().map_err(Reason::base)? };
-                let answer = answer_time(&opened).map_err(Reason::base)?;
-                Ok((opened, answer))
-            });
-            drop(own.send((None, answer)));
-        });
-        collect(&receive, candidates.len(), ANSWERS_WITHIN)
+        drop(send);
+        let mut answers = collect(&receive, candidates.len(), ANSWERS_WITHIN);
+        let witnesses = || witnesses.iter().filter_map(|(_, witness)| witness.as_ref().ok());
+        if let Some(silent) = answers.iter_mut().find(|answer| matches!(answer, Err(Reason::Silent)))
+            && let Some(left) = witnesses().find_map(|witness| witness.end().err())
+        {
+            *silent = Err(left);
+        }
+        (witnesses().filter_map(|witness| witness.time()).min(), answers)
     }
 
     /// From now on these devices are one file system.
@@ -351,36 +353,16 @@ fn start(work: impl FnOnce() + Send + 'static) {
 }
 
 /// The answers that come within `time`; the rest are silent.
-fn collect<T>(
-    receive: &Receiver<(Option<usize>, Timed<T>)>,
-    count: usize,
-    time: Duration,
-) -> (Option<Duration>, Vec<Timed<T>>) {
+fn collect<T>(receive: &Receiver<(usize, Timed<T>)>, count: usize, time: Duration) -> Vec<Timed<T>> {
     let mut answers: Vec<_> = (0..count).map(|_| Err(Reason::Silent)).collect();
-    let (mut own, mut missing, until) = (None, count, Instant::now() + time);
-    while missing > 0 || own.is_none() {
+    let until = Instant::now() + time;
+    for _ in 0..count {
         match receive.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok((Some(at), answer)) => {
-                answers[at] = answer;
-                missing -= 1;
-            }
-            Ok((None, answer)) => own = answer.ok().map(|(_, time)| time).or(Some(Duration::MAX)),
+            Ok((at, answer)) => answers[at] = answer,
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
         }
     }
-    (own, answers)
-}
-
-/// The median time of some answers.
-fn answer_time(view: &dyn View) -> io::Result<Duration> {
-    let mut times = [Duration::ZERO; TIMED];
-    for time in &mut times {
-        let start = Instant::now();
-        view.look(Spot::Dir)?;
-        *time = start.elapsed();
-    }
-    times.sort_unstable();
-    Ok(times[TIMED / 2])
+    answers
 }
 
 /// The mounts that come into question; those of which that is said already are left out.

@@ -123,6 +123,11 @@ impl Entry {
         self.options[1].split(',').find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
     }
 
+    /// Is this option, which has no value, set?
+    pub fn has(&self, name: &str) -> bool {
+        self.options[1].split(',').any(|option| option == name)
+    }
+
     /// Nothing can be written through it.
     pub fn is_read_only(&self) -> bool {
         self.options.iter().any(|options| options.split(',').any(|option| option == "ro"))

@@ -9,12 +9,17 @@
 //!   two copies of one disk do not share for long.
 //!
 //! Equal handles of two servers alone prove nothing: copies of one disk give out the same.
+//!
+//! It is the start of each run, so it takes few round trips: all peers are put to it at once, what is asked of the base is asked
+//! once for all of them (`Witness`), the two sides of a comparison are asked at the same time, and how fast a mount answers is
+//! taken from the first answers.
 //! Left out: what a mount shows further below, and how mounts are found and opened.
 
 use std::fmt::Write as _;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::reason::Reason;
 
@@ -85,24 +90,146 @@ pub fn name() -> String {
     name
 }
 
-/// Proves that `peer` shows what `base` does, or says why it cannot be used beside it.
-pub fn prove(base: &dyn View, peer: &dyn View, terms: Terms) -> Result<(), Reason> {
-    same_ids(base, peer)?;
-    match terms {
-        Terms { one_server: true, .. } if same_handles(base, peer) => Ok(()),
-        Terms { writes: true, .. } => by_name(base, peer),
-        _ => by_looks(base, peer),
+/// A name that was made to be found.
+#[derive(Clone)]
+struct Made {
+    name: String,
+    seen: Seen,
+}
+
+/// Root and directory as a mount shows them, and how fast it did.
+#[derive(Clone, Copy)]
+struct Looked {
+    spots: [Seen; 2],
+    time: Duration,
+}
+
+/// The mount that others are compared with, by several threads at once.
+pub struct Witness {
+    view: Box<dyn View>,
+    looked: OnceLock<io::Result<Looked>>,
+    lent: Mutex<Lent>,
+}
+
+/// What a witness shows to those that look for it.
+#[derive(Default)]
+struct Lent {
+    /// The name that is there to be found, and by how many.
+    made: Option<(Made, usize)>,
+    /// Nobody is waited for any more.
+    is_over: bool,
+}
+
+impl Witness {
+    /// Nothing is asked yet.
+    pub fn new(view: impl View + 'static) -> Witness {
+        Witness { view: Box::new(view), looked: OnceLock::new(), lent: Mutex::default() }
+    }
+
+    /// What it shows; asked once.
+    fn looked(&self) -> Result<Looked, Reason> {
+        self.looked.get_or_init(|| looked(&*self.view)).as_ref().copied().map_err(|error| Reason::base(again(error)))
+    }
+
+    /// How fast it answers, where that is known.
+    pub fn time(&self) -> Option<Duration> {
+        Some(self.looked.get()?.as_ref().ok()?.time)
+    }
+
+    fn lent(&self) -> MutexGuard<'_, Lent> {
+        self.lent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A name to be found, made unless one is there already. Each is to be given back.
+    fn lend(&self) -> io::Result<Made> {
+        // Held while it is made: who comes meanwhile waits for it.
+        let mut lent = self.lent();
+        if let Some((made, users)) = &mut lent.made {
+            *users += 1;
+            return Ok(made.clone());
+        }
+        let made = make(&*self.view)?;
+        lent.made = Some((made.clone(), 1));
+        Ok(made)
+    }
+
+    /// The last who gives it back removes it.
+    fn give_back(&self, made: &Made) -> Result<(), Reason> {
+        let mut lent = self.lent();
+        let Some((_, users)) = lent.made.as_mut().filter(|(there, _)| there.name == made.name) else { return Ok(()) };
+        *users -= 1;
+        if *users > 0 {
+            return Ok(());
+        }
+        lent.made = None;
+        drop(lent);
+        unmake(&*self.view, made)
+    }
+
+    /// Removes the name that a mount, which does not answer any more, has not given back. Who comes later makes none.
+    pub fn end(&self) -> Result<(), Reason> {
+        // Where it is held, making the name is not answered.
+        let Ok(mut lent) = self.lent.try_lock() else { return Ok(()) };
+        lent.is_over = true;
+        let left = lent.made.take();
+        drop(lent);
+        left.map_or(Ok(()), |(made, _)| unmake(&*self.view, &made))
     }
 }
 
+/// The same error again.
+pub fn again(error: &io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => io::Error::new(error.kind(), error.to_string()),
+    }
+}
+
+/// Does both at once; one after the other where there is no thread to be had.
+fn both<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() -> B + Send) -> (A, B) {
+    let work = Mutex::new(Some(there));
+    let take = || work.lock().unwrap_or_else(PoisonError::into_inner).take();
+    std::thread::scope(|scope| {
+        let started = std::thread::Builder::new().name("mounts".into()).spawn_scoped(scope, || take().map(|f| f()));
+        let a = here();
+        let b = match started {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(_) => take().map(|f| f()),
+        };
+        (a, b.expect("it is taken once, by the thread or without it"))
+    })
+}
+
+/// Asks for root and directory at once. Of two answers the faster counts: one may have been held up.
+fn looked(view: &dyn View) -> io::Result<Looked> {
+    let look = |spot| {
+        let start = Instant::now();
+        view.look(spot).map(|seen| (seen, start.elapsed()))
+    };
+    let (root, dir) = both(|| look(Spot::Root), || look(Spot::Dir));
+    let ((root, slow), (dir, fast)) = (root?, dir?);
+    Ok(Looked { spots: [root, dir], time: slow.min(fast) })
+}
+
+/// Proves that `peer` shows what `base` does, or says why it cannot be used beside it. Tells how fast the peer answers.
+pub fn prove(base: &Witness, peer: &dyn View, terms: Terms) -> Result<Duration, Reason> {
+    let (ours, theirs) = both(|| base.looked(), || looked(peer));
+    let (ours, theirs) = (ours?, theirs.map_err(Reason::NotThere)?);
+    same_ids(&ours, &theirs)?;
+    match terms {
+        Terms { one_server: true, .. } if same_handles(&*base.view, peer) => {}
+        Terms { writes: true, .. } => by_name(base, peer)?,
+        _ => by_looks(&*base.view, peer)?,
+    }
+    Ok(theirs.time)
+}
+
 /// Neither may show anything else than the other.
-fn same_ids(base: &dyn View, peer: &dyn View) -> Result<(), Reason> {
-    for spot in [Spot::Root, Spot::Dir] {
-        let ours = base.look(spot).map_err(Reason::base)?;
-        let theirs = peer.look(spot).map_err(Reason::NotThere)?;
+fn same_ids(ours: &Looked, theirs: &Looked) -> Result<(), Reason> {
+    for (is_root, (ours, theirs)) in [true, false].into_iter().zip(ours.spots.iter().zip(&theirs.spots)) {
         // The type is in the mode's upper bits.
         if ours.fileid != theirs.fileid || ours.mode >> 12 != theirs.mode >> 12 {
-            return Err(Reason::Other { is_root: spot == Spot::Root, fileid: theirs.fileid, expected: ours.fileid });
+            return Err(Reason::Other { is_root, fileid: theirs.fileid, expected: ours.fileid });
         }
     }
     Ok(())
@@ -116,36 +243,61 @@ fn same_handles(base: &dyn View, peer: &dyn View) -> bool {
 }
 
 /// A name is made through each and looked for through the other, for owners may be squashed through one of them alone.
-fn by_name(base: &dyn View, peer: &dyn View) -> Result<(), Reason> {
-    let theirs = made_and_found(peer, base)?;
-    let ours = made_and_found(base, peer).map_err(|reason| match reason {
-        Reason::CannotMake(error) => Reason::base(error),
-        reason => reason,
-    })?;
-    let owner = |seen: Seen| (seen.uid, seen.gid);
-    if owner(theirs) != owner(ours) {
-        return Err(Reason::OtherOwner { makes: owner(theirs), expected: owner(ours) });
+fn by_name(base: &Witness, peer: &dyn View) -> Result<(), Reason> {
+    if base.lent().is_over {
+        return Err(Reason::Silent);
+    }
+    let (ours, theirs) = both(|| base.lend(), || make(peer));
+    let found = match (&ours, &theirs) {
+        (Ok(ours), Ok(theirs)) => {
+            let (here, there) = both(|| found(&*base.view, theirs), || found(peer, ours));
+            here.and(there)
+        }
+        _ => Ok(()), // one is missing, as is told below
+    };
+    // Whatever was found, they go.
+    let (left, theirs_left) = both(
+        || ours.as_ref().map_or(Ok(()), |made| base.give_back(made)),
+        || theirs.as_ref().map_or(Ok(()), |made| unmake(peer, made)),
+    );
+    left.and(theirs_left)?;
+    let (theirs, ours) = (theirs.map_err(Reason::CannotMake)?, ours.map_err(Reason::base)?);
+    found?;
+    let owner = |made: &Made| (made.seen.uid, made.seen.gid);
+    if owner(&theirs) != owner(&ours) {
+        return Err(Reason::OtherOwner { makes: owner(&theirs), expected: owner(&ours) });
     }
     Ok(())
 }
 
-/// What a name is that is made through `maker`, found through `finder`, and gone again.
-pub fn made_and_found(maker: &dyn View, finder: &dyn View) -> Result<Seen, Reason> {
+fn make(maker: &dyn View) -> io::Result<Made> {
     let name = name();
-    let made = maker.make(&name).map_err(Reason::CannotMake)?;
-    let found = finder.find(&name);
-    let removed = match maker.unmake(&name) {
-        // Some servers cannot tell a request that they have carried out from one sent again.
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(Reason::Left(name, error)),
-        _ => Ok(()),
-    };
-    let found = match found {
-        Ok(found) if found.fileid == made.fileid => Ok(made),
+    let seen = maker.make(&name)?;
+    Ok(Made { name, seen })
+}
+
+fn found(finder: &dyn View, made: &Made) -> Result<(), Reason> {
+    match finder.find(&made.name) {
+        Ok(found) if found.fileid == made.seen.fileid => Ok(()),
         Ok(_) => Err(Reason::NotSeen),
         Err(error) if error.kind() == ErrorKind::NotFound => Err(Reason::NotSeen),
         Err(error) => Err(Reason::NotThere(error)),
-    };
-    removed.and(found)
+    }
+}
+
+fn unmake(maker: &dyn View, made: &Made) -> Result<(), Reason> {
+    match maker.unmake(&made.name) {
+        // Some servers cannot tell a request that they have carried out from one sent again.
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Reason::Left(made.name.clone(), error)),
+        _ => Ok(()),
+    }
+}
+
+/// Is a name that is made through `maker` found through `finder`? It is gone again then.
+pub fn made_and_found(maker: &dyn View, finder: &dyn View) -> Result<(), Reason> {
+    let made = make(maker).map_err(Reason::CannotMake)?;
+    let found = found(finder, &made);
+    unmake(maker, &made).and(found)
 }
 
 /// Everything that can be compared without writing.

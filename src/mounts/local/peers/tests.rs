@@ -5,10 +5,10 @@ use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
-use super::proof::{self, NAME, Seen, Spot, Terms, View, is_slow, prove};
+use super::proof::{self, NAME, Seen, Spot, Terms, View, Witness, is_slow};
 use super::same::{self, Verdict};
 use super::view::{self, Opened};
 use super::*;
@@ -39,10 +39,15 @@ struct Fake {
     cannot: Option<ErrorKind>,
     stuck: bool,
     access: u8,
+    /// How many names were made through it.
+    made: Arc<AtomicU64>,
+    /// Where it waits, twice, before it finds something.
+    meets: Option<Arc<Barrier>>,
 }
 
 fn fake(server: &Arc<Server>) -> Fake {
-    Fake { server: server.clone(), handle: None, owner: (0, 0), cannot: None, stuck: false, access: 7 }
+    let (made, meets) = (Arc::default(), None);
+    Fake { server: server.clone(), handle: None, owner: (0, 0), cannot: None, stuck: false, access: 7, made, meets }
 }
 
 impl View for Fake {
@@ -73,12 +78,14 @@ impl View for Fake {
         if let Some(kind) = self.cannot {
             return Err(kind.into());
         }
+        self.made.fetch_add(1, Ordering::Relaxed);
         let mut names = self.server.names.lock().unwrap();
         let fileid = 100 + names.len() as u64;
         names.insert(name.into(), fileid);
         Ok(Seen { fileid, uid: self.owner.0, gid: self.owner.1, ..ROOT })
     }
     fn find(&self, name: &str) -> io::Result<Seen> {
+        self.meets.iter().for_each(|meets| _ = (meets.wait(), meets.wait()));
         let names = self.server.names.lock().unwrap();
         Ok(Seen { fileid: *names.get(name).ok_or(ErrorKind::NotFound)?, ..ROOT })
     }
@@ -92,6 +99,10 @@ impl View for Fake {
 
 const WRITES: Terms = Terms { writes: true, one_server: false };
 const READS: Terms = Terms { writes: false, one_server: false };
+
+fn prove(ours: &Fake, theirs: &Fake, terms: Terms) -> Result<Duration, Reason> {
+    proof::prove(&Witness::new(ours.clone()), theirs, terms)
+}
 
 fn why(ours: &Fake, theirs: &Fake, terms: Terms) -> String {
     let reason = prove(ours, theirs, terms).expect_err("it is not the same, or cannot be used");
@@ -107,6 +118,48 @@ fn a_name_seen_through_both_proves_and_is_gone() {
     let one = server();
     prove(&fake(&one), &fake(&one), WRITES).unwrap();
     assert!(is_empty(&one));
+}
+
+#[test]
+fn peers_that_come_at_once_look_for_one_name_of_the_base() {
+    let one = server();
+    let base = fake(&one);
+    let witness = Witness::new(base.clone());
+    assert_eq!(witness.time(), None);
+    let peer = Fake { meets: Some(Arc::new(Barrier::new(3))), ..fake(&one) };
+    std::thread::scope(|s| {
+        let prove = || proof::prove(&witness, &peer, WRITES).unwrap();
+        (0..3).for_each(|_| _ = s.spawn(prove));
+    });
+    let made = |mount: &Fake| mount.made.load(Ordering::Relaxed);
+    assert_eq!((made(&base), made(&peer)), (1, 3));
+    assert!(is_empty(&one) && witness.time().is_some());
+    // Who comes later gets another: what a mount remembers of a name that is gone proves nothing.
+    proof::prove(&witness, &fake(&one), WRITES).unwrap();
+    assert_eq!(made(&base), 2);
+    assert!(is_empty(&one));
+}
+
+#[test]
+fn the_name_that_a_silent_mount_holds_is_removed_and_no_more_are_made() {
+    let one = server();
+    let base = fake(&one);
+    let witness = Witness::new(base.clone());
+    let answers = Arc::new(Barrier::new(2));
+    let silent = Fake { meets: Some(answers.clone()), ..fake(&one) };
+    std::thread::scope(|s| {
+        let late = s.spawn(|| proof::prove(&witness, &silent, WRITES));
+        answers.wait();
+        assert_eq!(one.names.lock().unwrap().len(), 2);
+        witness.end().unwrap();
+        assert_eq!(one.names.lock().unwrap().len(), 1, "its own can only be removed through itself");
+        answers.wait();
+        assert!(matches!(late.join().unwrap(), Err(Reason::NotSeen)));
+    });
+    assert!(is_empty(&one));
+    let later = fake(&one);
+    assert!(matches!(proof::prove(&witness, &later, WRITES), Err(Reason::Silent)));
+    assert_eq!((base.made.load(Ordering::Relaxed), later.made.load(Ordering::Relaxed)), (1, 0));
 }
 
 #[test]
@@ -221,15 +274,13 @@ fn what_may_be_one_object_is_taken_for_one() {
 #[test]
 fn silent_mounts_are_not_waited_for() {
     let (send, receive) = channel();
-    send.send((Some(1), Ok(("fast", Duration::from_millis(1))))).unwrap();
-    send.send((None, Err(Reason::OtherAccess))).unwrap();
+    send.send((1, Ok(("fast", None)))).unwrap();
     // A sender lives on, as a thread that hangs in the kernel would.
-    let (own, answers) = collect(&receive, 3, Duration::ZERO);
-    assert_eq!(own, Some(Duration::MAX));
+    let answers = collect(&receive, 3, Duration::ZERO);
     let silent = |answer: &Timed<&str>| matches!(answer, Err(Reason::Silent));
     assert!(silent(&answers[0]) && answers[1].is_ok() && silent(&answers[2]));
     drop(send);
-    assert!(collect(&receive, 1, Duration::from_secs(3600)).1[0].is_err());
+    assert!(collect(&receive, 1, Duration::from_secs(3600))[0].is_err());
 }
 
 #[test]
@@ -332,10 +383,14 @@ fn a_local_directory_is_looked_at_as_a_mount_would_be() {
     assert_ne!(opened.look(Spot::Root).unwrap().fileid, opened.look(Spot::Dir).unwrap().fileid);
     assert_eq!(opened.handle(Spot::Dir), opened.handle(Spot::Dir));
     assert!(opened.handle(Spot::Dir).is_none() || opened.handle(Spot::Dir) != opened.handle(Spot::Root));
-    prove(&opened, &opened, WRITES).unwrap();
-    prove(&opened, &opened, READS).unwrap();
+    let again = || {
+        let dir = |fd: &OwnedFd| fd.try_clone().unwrap();
+        Witness::new(Opened { root: dir(&opened.root), dir: dir(&opened.dir) })
+    };
+    proof::prove(&again(), &opened, WRITES).unwrap();
+    proof::prove(&again(), &opened, READS).unwrap();
     assert!(opened.first_names().unwrap().is_empty());
-    let text = why_local(&opened, dir.path());
+    let text = why_local(&again(), dir.path());
     assert!(text.contains("another directory"), "{text}");
     // Nothing here is NFS.
     assert!(Place::of(dir.path()).unwrap().is_none() && Place::of(&dir.path().join("absent")).is_err());
@@ -344,8 +399,8 @@ fn a_local_directory_is_looked_at_as_a_mount_would_be() {
     assert!(!Finder::default().is_one(dir.path(), dir.path(), true).unwrap());
 }
 
-fn why_local(ours: &Opened, path: &Path) -> String {
+fn why_local(ours: &Witness, path: &Path) -> String {
     let top = view::locate(path).unwrap();
     let theirs = Opened { root: top.dir.try_clone().unwrap(), dir: view::descend(top.dir.as_fd(), b"a").unwrap() };
-    prove(ours, &theirs, WRITES).unwrap_err().to_string()
+    proof::prove(ours, &theirs, WRITES).unwrap_err().to_string()
 }
