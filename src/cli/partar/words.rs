@@ -97,10 +97,12 @@ const SWITCHES: [(&str, Switch, bool); 16] = [
     ("no_unquote", Switch::Unquote, false),
 ];
 
+type ToWord = fn(OsString) -> Word;
+
 /// The words of a command line, in order.
 pub fn in_order(matches: &ArgMatches) -> Vec<Word> {
     let mut words: Vec<(usize, Word)> = Vec::new();
-    let valued: [(&str, fn(OsString) -> Word); 6] = [
+    let valued: [(&str, ToWord); 6] = [
         ("members", Word::Name),
         ("add_file", Word::File),
         ("directory", Word::Dir),
@@ -212,9 +214,12 @@ pub struct Names {
     words: std::vec::IntoIter<Word>,
     state: State,
     dir: OsString,
-    list: Option<(Box<dyn Iterator<Item = Result<Line, String>>>, bool)>,
+    /// The list that is being read, and whether its directories are entered.
+    list: Option<(Lines, bool)>,
     failed: bool,
 }
+
+type Lines = Box<dyn Iterator<Item = Result<Line, String>>>;
 
 /// A name to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
