@@ -40,13 +40,23 @@ tar_lists() {
     both list/names-from -tf "$work/archives/gnutar-pax-odd.tar" -T "$work/names"
 }
 
-# tar_to_stdout: the bytes of all files, sparse ones as well.
+# tar_to_stdout: the bytes of all files. Sparse ones one by one and through a pipe: GNU tar 1.34 seeks in a standard output that is a
+# file, from its start, and so writes each over the one before.
 tar_to_stdout() {
-    local name
-    for name in gnutar-pax-odd.tar gnutar-gnu-sparse.tar gnutar-pax-sparse-1.0.tar bsdtar-pax-sparse.tar gnutar-gnu-odd.tar.gz; do
+    local name file
+    for name in gnutar-pax-odd.tar gnutar-gnu-odd.tar.gz gnutar-pax-large.tar; do
         both "stdout/$name" -xOf "$work/archives/$name"
     done
     both stdout/members -xOf "$work/archives/gnutar-pax-odd.tar" odd/size-513 odd/fifo
+    for name in gnutar-gnu-sparse.tar gnutar-pax-sparse-{0.0,0.1,1.0}.tar bsdtar-pax-sparse.tar; do
+        for file in sparse sparse-many hole-only; do
+            if cmp -s <(tar -xOf "$work/archives/$name" large/$file | cat) <(partar -xOf "$work/archives/$name" large/$file); then
+                ok "tar/stdout/$name/$file"
+            else
+                bad "tar/stdout/$name/$file" "the bytes differ"
+            fi
+        done
+    done
 }
 
 # tar_compares: a tree that is as it was, and one with a difference of each kind. GNU tar fails where a symbolic link is a file now, and
@@ -74,16 +84,18 @@ tar_compares() {
     rm -rf "$dir"
 }
 
-# changed CHECK ARGUMENTS...: extracts with both into directories of their own, which must be equal.
+# changed CHECK ARGUMENTS...: extracts with both into directories of their own, which must be equal, but for the time of directories
+# that are in members' names and no members themselves. From the GNU format, whose times are whole seconds: GNU tar 1.34 with --newer loses
+# the rest of those of pax.
 changed() {
     local check=tar/extract/$1 wanted=0 got=0 dir=$work/changed
     shift
     mkdir -p "$dir/tar" "$dir/partar"
-    local archive=$work/archives/gnutar-pax-odd.tar
+    local archive=$work/archives/gnutar-gnu-odd.tar
     tar -xpf "$archive" --delay-directory-restore -C "$dir/tar" "$@" >"$(log "$check-tar")" 2>&1 || wanted=$?
     partar -xpf "$archive" -C "$dir/partar" "$@" >"$(log "$check")" 2>&1 || got=$?
-    manifest "$dir/tar" >"$work/a"
-    manifest "$dir/partar" >"$work/b"
+    manifest "$dir/tar" | grep -Eav '^(gnutar-gnu-odd|gnutar-gnu-odd/odd|odd) d ' >"$work/a"
+    manifest "$dir/partar" | grep -Eav '^(gnutar-gnu-odd|gnutar-gnu-odd/odd|odd) d ' >"$work/b"
     if [[ $got != "$wanted" ]]; then
         bad "$check" "exit status $got, GNU tar has $wanted: $(tail -n 2 "$(log "$check")")"
     elif ! cmp -s "$work/a" "$work/b"; then
@@ -94,12 +106,13 @@ changed() {
     chmod -R u+w "$dir" && rm -rf "$dir"
 }
 
+# GNU tar 1.34 does not put --one-top-level in front of hard links' targets and fails with them; so there are none here.
 tar_changes() {
     changed transform --transform 's,^odd/\(many\|deep-dir\),\1-\U\1,' odd/many odd/deep-dir
     changed links --transform 's/link/LINK/g' --exclude 'n*'
     changed symlinks --transform 's/link/LINK/S' odd/link-a odd/symlink odd/dangling odd/link-b odd/dir-symlink odd/symlink-hard
     changed strip --strip-components=2 odd/many odd/deep-dir
-    changed top --one-top-level
+    changed top --one-top-level --exclude link-c odd/many odd/deep-dir odd/size-1
     changed top-there --one-top-level=odd
     changed wildcards --wildcards '*/size-5*' --exclude '*2'
     changed newer --newer '2002-01-01' odd/many odd/size-1 odd/size-513

@@ -51,7 +51,7 @@ fn messages() {
         "",
         "-c",
         "xtf a.tar",
-        "--create none",
+        "--create",
         "-rf - out",
         "-rzf a.tar out",
         "-czjf o.tar out",

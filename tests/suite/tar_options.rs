@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use super::cli_support::Bench;
 
@@ -97,7 +98,7 @@ const CARRIED: [&str; 71] = [
     "-xf a.tar -C out --totals --verbose",
     "-tf a.tar --verbose --full-time --utc",
     "-cf o.tar in --use-compress-program=cat",
-    "-xf a.tar -C out --use-compress-program cat",
+    "-xf a.tar -C out --use-compress-program ./pass",
     "--help",
     "--version",
 ];
@@ -111,6 +112,8 @@ fn bench() -> Bench {
     fs::write(bench.path("in/f"), "f").unwrap();
     fs::write(bench.path("list"), "in\n").unwrap();
     fs::write(bench.path("list0"), "in\0").unwrap();
+    fs::write(bench.path("pass"), "#!/bin/sh\nexec cat\n").unwrap();
+    fs::set_permissions(bench.path("pass"), fs::Permissions::from_mode(0o755)).unwrap();
     bench.run("-cf old.tar list").ok();
     bench.run("-cf own.tar in").ok();
     bench.run("-czf a.tgz in").ok();

@@ -98,7 +98,7 @@ pub struct AttributeFlags {
     /// Store: change the modes, as chmod does
     #[arg(long, value_name = "CHANGES", allow_hyphen_values = true)]
     pub mode: Option<OsString>,
-    /// Store: this time for all, or that of a file whose name begins with / or .
+    /// Store: this time for all, or that of a file (/FILE or ./FILE)
     #[arg(long, value_name = "DATE|FILE", allow_hyphen_values = true)]
     pub mtime: Option<OsString>,
     /// Store: --mtime only for what is later
@@ -214,7 +214,7 @@ pub struct ChoiceFlags {
     /// Extract into a directory of the archive's name, or DIR
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub one_top_level: Option<OsString>,
-    /// Only files newer than DATE, or than a file whose name begins with / or .
+    /// Only files newer than DATE, or than a file (/FILE or ./FILE)
     #[arg(short = 'N', long, alias = "after-date", value_name = "DATE|FILE", allow_hyphen_values = true)]
     pub newer: Option<OsString>,
     /// The same, whatever else of them has changed later
@@ -325,7 +325,7 @@ pub struct LimitFlags {
 #[command(next_help_heading = "Output")]
 #[allow(missing_docs)]
 pub struct OutputFlags {
-    /// Tell members as they are finished, and what the run cost on stderr; with -t, or twice with -x and -c, what they are
+    /// Tell members as they are finished (-t: in columns), and what the run cost on stderr; twice: also how it was set up
     #[arg(short = 'v', long, action = clap::ArgAction::Count)]
     pub verbose: u8,
     /// Extract files to standard output

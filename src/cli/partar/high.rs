@@ -215,8 +215,8 @@ fn check_about(low: &Low, letter: char) -> Result<(), Unclear> {
     let option = id.replace('_', "-");
     if *id == "absolute_names" && letter == 'x' {
         return Err(Usage(
-            "--absolute-names is about creating: nothing is extracted outside the destination; for members' names from the root on \
-             give -C /"
+            "--absolute-names is about creating: nothing is extracted outside the destination, also no member whose name begins with \
+             a slash; leave it out"
                 .into(),
         ));
     }

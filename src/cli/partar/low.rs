@@ -52,15 +52,22 @@ pub struct Low {
     pub mode: ModeFlags,
 
     /// The archive; '-' or no -f at all is standard input or output
-    #[arg(short = 'f', long, value_name = "ARCHIVE", allow_hyphen_values = true)]
+    #[arg(short = 'f', long, value_name = "ARCHIVE", allow_hyphen_values = true, help_heading = "Where")]
     pub file: Vec<OsString>,
 
     /// Where to extract, or where the names that follow are: a directory that exists, or an nfs:// URL
-    #[arg(short = 'C', long, visible_alias = "cd", value_name = "DIR|URL", allow_hyphen_values = true)]
+    #[arg(
+        short = 'C',
+        long,
+        visible_alias = "cd",
+        value_name = "DIR|URL",
+        allow_hyphen_values = true,
+        help_heading = "Where"
+    )]
     pub directory: Vec<OsString>,
 
     /// Files to store, or members to act on, each with everything beneath it
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", help_heading = "Where")]
     pub members: Vec<OsString>,
 
     #[command(flatten)]

@@ -97,11 +97,12 @@ const SWITCHES: [(&str, Switch, bool); 16] = [
     ("no_unquote", Switch::Unquote, false),
 ];
 
+type ToWord = fn(OsString) -> Word;
+
 /// The words of a command line, in order.
 pub fn in_order(matches: &ArgMatches) -> Vec<Word> {
     let mut words: Vec<(usize, Word)> = Vec::new();
-    type Make = fn(OsString) -> Word;
-    let valued: [(&str, Make); 6] = [
+    let valued: [(&str, ToWord); 6] = [
         ("members", Word::Name),
         ("add_file", Word::File),
         ("directory", Word::Dir),
@@ -205,9 +206,6 @@ impl State {
 /// What else reads standard input already.
 pub type Taken = Option<&'static str>;
 
-/// The lines of a list, as they are read.
-type Lines = Box<dyn Iterator<Item = Result<Line, String>>>;
-
 /// The names of a command line, one after the other, each with where it is; lists are read as they are come to.
 ///
 /// A `-C` is about the names behind it and begins where the last one led. One behind all names, with none before, is about all of
@@ -216,9 +214,12 @@ pub struct Names {
     words: std::vec::IntoIter<Word>,
     state: State,
     dir: OsString,
+    /// The list that is being read, and whether its directories are entered.
     list: Option<(Lines, bool)>,
     failed: bool,
 }
+
+type Lines = Box<dyn Iterator<Item = Result<Line, String>>>;
 
 /// A name to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
