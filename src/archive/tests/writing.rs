@@ -109,6 +109,8 @@ fn what_ustar_and_gnu_cannot_say_is_unfit_in_gnu_tars_words() {
         assert!(text(&named(b""), format).starts_with("the name is empty"));
         assert!(text(&named(b"f/"), format).contains("ends with a slash"));
         assert!(text(&named(b"a\0b"), format).contains("NUL"));
+        let huge = Member { stored: u64::MAX, size: u64::MAX, ..named(b"f") };
+        assert!(blocks(&huge, format).is_err());
         let torn = Member { size: 9, stored: 3, segments: Some(vec![Segment { offset: 0, len: 2 }]), ..named(b"f") };
         assert!(blocks(&torn, format).is_err());
     }

@@ -31,6 +31,9 @@ pub enum Format {
 /// Bytes of a record: an archive's length is a multiple of it, as GNU tar's with its usual blocking factor of 20.
 pub const RECORD_BYTES: u64 = 10240;
 
+/// The largest file, less the largest map: offsets are signed 64-bit numbers everywhere.
+const SIZE_MAX: u64 = i64::MAX as u64 - (1 << 30);
+
 /// Why a member cannot be in an archive of a format; in GNU tar's words where it has them.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unfit {
@@ -146,6 +149,11 @@ fn check(member: &Member, format: Format) -> Result<(), Unfit> {
         if member.acl_access.is_some() || member.acl_default.is_some() {
             return Err(Unfit::Format("ACLs"));
         }
+    }
+    // With room for the map, which counts as data.
+    let (bytes, max) = (member.stored.max(member.size), SIZE_MAX);
+    if bytes > max {
+        return Err(Unfit::TooLarge { what: "file", bytes, max });
     }
     let stored: u128 = segments(member).unwrap_or_default().iter().map(|s| u128::from(s.len)).sum();
     if segments(member).is_some() && stored != u128::from(member.stored) {

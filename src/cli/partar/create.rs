@@ -21,9 +21,9 @@ use crate::cli::owners::HostOwners;
 use crate::cli::packing;
 use crate::cli::places::{self, Places};
 use crate::cli::session::{Ended, Session};
-use crate::crew::Stop;
+use crate::crew::{Crew, Stop};
 use crate::jobs::Live;
-use crate::jobs::create::{Archived, Operand, Output, Summary, create};
+use crate::jobs::create::{Archived, Operand, Options, Output, Summary, create};
 use crate::storage::{Mount, Shape};
 
 use super::creation::{Creation, Packed};
@@ -81,6 +81,35 @@ pub fn run(high: &High, creation: &Creation, how: How, console: &Arc<Console>) -
     session.conclude(&job, exit, Exit::Failure)
 }
 
+/// What a run works on.
+struct Open {
+    options: Options,
+    sink: Sink,
+    /// Where the first member goes.
+    at: u64,
+    places: Arc<Places>,
+}
+
+/// Opens the archive and finds out what is in it already.
+fn open(high: &High, creation: &Creation, how: How, session: &Session<'_>) -> Result<Open, String> {
+    let mut opener = Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread);
+    spread(&mut opener, high, creation)?;
+    let mut options = creation.options.clone();
+    let had = if how == How::Create { Had::default() } else { had(&high.archive, &mut opener, how == How::Update)? };
+    let at = had.end;
+    options.update = (how == How::Update).then(|| Arc::new(had) as Arc<dyn Archived>);
+    if let Some(text) = &creation.label {
+        options.label = label(text, Time::now(), options.format).map_err(|unfit| format!("-V: {unfit}"))?;
+    }
+    let mode = high.manner.report_mode;
+    let sink = match how {
+        How::Create => Sink::create(&high.archive, &mut opener, mode)?,
+        How::Append | How::Update => Sink::existing(&high.archive, &mut opener, mode)?,
+    };
+    options.archive_id = sink.id();
+    Ok(Open { options, sink, at, places: Places::new(opener) })
+}
+
 /// An error ends the run before its first member.
 fn run_all(
     high: &High,
@@ -89,28 +118,12 @@ fn run_all(
     session: &mut Session<'_>,
     job: &mut Job,
 ) -> Result<Exit, String> {
-    let mut opener = Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread);
-    spread(&mut opener, high, creation)?;
-    let (crew_shape, mut options) = (Shape::SERIAL, creation.options.clone());
-    let had = if how == How::Create { Had::default() } else { had(&high.archive, &mut opener, how == How::Update)? };
-    let at = had.end;
-    options.update = (how == How::Update).then(|| Arc::new(had) as Arc<dyn Archived>);
-    if let Some(text) = &creation.label {
-        options.label = label(text, Time::now(), options.format).map_err(|unfit| format!("-V: {unfit}"))?;
-    }
-    let mut sink = match how {
-        How::Create => Sink::create(&high.archive, &mut opener, high.manner.report_mode)?,
-        How::Append | How::Update => Sink::existing(&high.archive, &mut opener, high.manner.report_mode)?,
-    };
-    options.archive_id = sink.id();
-    let places = Places::new(opener);
+    let Open { options, mut sink, at, places } = open(high, creation, how, session)?;
     let mut operands = Operands::new(&places, creation);
     // Lanes for the side that is farther away; the first operand tells how far its side is.
-    let shape = operands
-        .look()
-        .into_iter()
-        .chain(sink.shape())
-        .fold(crew_shape, |a, b| Shape { lanes: a.lanes.max(b.lanes), window: a.window.max(b.window) });
+    let shapes = operands.look().into_iter().chain(sink.shape());
+    let shape =
+        shapes.fold(Shape::SERIAL, |a, b| Shape { lanes: a.lanes.max(b.lanes), window: a.window.max(b.window) });
     session.tell_mounts(places.opener().spreader());
     let (crew, caught) = session.crew(shape)?;
     let (packing, codec) = packed(creation, &high.archive, crew.stop())?;
@@ -125,54 +138,63 @@ fn run_all(
     };
     let names = HostOwners::default();
     let start = Instant::now();
-    let mut job_with = |output: Output<'_>, pack: Option<&dyn Pack>| {
+    let mut work = |output: Output<'_>, pack: Option<&dyn Pack>| {
         session
             .with_progress(&live, &crew, || create(&mut operands, output, pack, &options, &names, &crew, &live, &tell))
     };
-    let (mut done, gone) = match packing {
-        Packing::Plain => (job_with(sink.output(at), None), sink.gone()),
-        Packing::Pieces(pack) => (job_with(sink.output(at), Some(&*pack)), sink.gone()),
+    let (mut done, mut gone) = match packing {
+        Packing::Plain => (work(sink.output(at), None), sink.gone()),
+        Packing::Pieces(pack) => (work(sink.output(at), Some(&*pack)), sink.gone()),
         Packing::Stream(wrap) => {
             let gone = sink.gone();
             let mut writer = wrap.wrap(sink.into_stream()).map_err(|e| format!("{}: {}", high.archive, reason(&e)))?;
-            let mut done = job_with(Output::Stream(&mut writer), None);
+            let mut done = work(Output::Stream(&mut writer), None);
             end_stream(writer, &mut done);
             (done, gone)
         }
     };
     done.archive_error = done.archive_error.map(|error| format!("{}: {error}", high.archive));
-    let elapsed = start.elapsed();
+    done.elapsed = start.elapsed();
+    gone.extend(places.gone());
+    gone.sort();
+    let exit = tell_all(high, session, job, &crew, done, gone)?;
+    Ok(caught.signal().map_or(exit, Exit::Signal))
+}
+
+/// Says what came of it.
+fn tell_all(
+    high: &High,
+    session: &mut Session<'_>,
+    job: &mut Job,
+    crew: &Crew,
+    done: Summary,
+    gone: Vec<String>,
+) -> Result<Exit, String> {
     job.stored = stored(&done);
     let flow = Flow { source_wait: 0.0, storage_wait: 0.0, shape: crew.shape(), held: high.manner.held, bwlimit: None };
-    let mut gone: Vec<String> = places.gone().into_iter().chain(gone).collect();
-    gone.sort();
-    let changed = done.changed;
+    let (elapsed, changed, unread) = (done.elapsed, done.changed, done.unread);
     let ended = Ended {
         elapsed,
         gone,
         gone_advice: "",
         warnings: done.warnings,
         stopped: done.stopped,
-        fatal: done.archive_error,
+        fatal: done.archive_error.filter(|_| !unread),
     };
-    session.fill(&crew, flow, ended);
-    let clean = session.tell_failures(&crew);
+    session.fill(crew, flow, ended);
+    let console = session.console.clone();
+    let clean = session.tell_failures(crew);
     if high.totals {
         console.line(summary::written(job.stored.archive_bytes, elapsed));
     }
     if high.manner.verbose > 0 {
         session.tell_summary(summary::stored(&job.stored, &session.report));
     }
-    let clean = clean && index::make(high, &console)?;
-    Ok(match caught.signal() {
-        Some(signal) => Exit::Signal(signal),
-        None if !clean => {
-            console.message("Exiting with failure status due to previous errors");
-            Exit::Failure
-        }
-        None if changed > 0 => Exit::Partly,
-        None => Exit::Success,
-    })
+    if !clean || !(unread || index::make(high, &console)?) {
+        console.message("Exiting with failure status due to previous errors");
+        return Ok(Exit::Failure);
+    }
+    Ok(if changed > 0 { Exit::Partly } else { Exit::Success })
 }
 
 /// Finds the mounts of what was named on the command line, before anything is opened or changed.

@@ -21,7 +21,7 @@ use crate::storage::{AttrChange, Call, Found as Object, How, Mount, Node, Shape,
 pub enum Sink {
     Stream(Box<dyn Write + Send>, Option<(u64, u64)>),
     /// With its file system and file id, where they are known.
-    File(Volume, Node, Option<(u64, u64)>),
+    File(Box<Volume>, Node, Option<(u64, u64)>),
 }
 
 impl Sink {
@@ -82,7 +82,7 @@ impl Sink {
         let mut lookup = [Call::lookup(&volume.root(), &last)];
         volume.perform(&mut lookup);
         let object = lookup[0].found().map_err(|status| call_failed(&path.display(), Proc::Lookup, status))?;
-        Ok(Sink::File(volume, object.node, id))
+        Ok(Sink::File(Box::new(volume), object.node, id))
     }
 
     /// For the job, from byte `at` on.
@@ -134,7 +134,7 @@ fn remote(url: &Url, text: &str, opener: &mut Opener, mode: u32, empty: bool) ->
     volume.perform(&mut calls);
     let Object { node, attr } = calls[0].found().map_err(|status| call_failed(&text, Proc::Create, status))?;
     let id = attr.map(|attr| (attr.fsid, attr.fileid));
-    Ok(Sink::File(volume, node, id))
+    Ok(Sink::File(Box::new(volume), node, id))
 }
 
 /// Bytes of one WRITE of a stream.
@@ -142,7 +142,7 @@ const CHUNK_BYTES: usize = 1 << 20;
 
 /// A file on storage as a stream: one WRITE after the other.
 struct InOrder {
-    volume: Volume,
+    volume: Box<Volume>,
     node: Node,
     at: u64,
     kept: Vec<u8>,

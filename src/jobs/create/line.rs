@@ -1,11 +1,10 @@
 //! The order of pieces: each takes its place in the archive when all before it have taken theirs, and is written then.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use crate::base::name::Shown;
 use crate::base::{Proc, Status};
 use crate::crew::Scope;
 use crate::storage::{Mount, Node};
@@ -37,6 +36,7 @@ pub(super) struct Line<'a> {
     /// Bytes of the archive before packing.
     raw: AtomicU64,
     failed: AtomicBool,
+    unread: AtomicBool,
     error: Mutex<Option<String>>,
 }
 
@@ -48,6 +48,7 @@ impl<'a> Line<'a> {
             state: Mutex::new(state),
             raw: AtomicU64::new(at),
             failed: AtomicBool::new(false),
+            unread: AtomicBool::new(false),
             error: Mutex::default(),
         }
     }
@@ -79,6 +80,19 @@ impl<'a> Line<'a> {
         self.error.lock().expect("nothing panics while it holds the error").get_or_insert(error);
         self.failed.store(true, Ordering::Relaxed);
         ctx.crew.stop().set();
+    }
+
+    /// The stream takes no more.
+    fn refuse(&self, ctx: &Ctx<'_>, error: &std::io::Error) {
+        if error.kind() == ErrorKind::BrokenPipe {
+            self.unread.store(true, Ordering::Relaxed);
+        }
+        self.fail(ctx, format!("Cannot write: {}", reason(error)));
+    }
+
+    /// True when a reader went away before the end.
+    pub fn is_unread(&self) -> bool {
+        self.unread.load(Ordering::Relaxed)
     }
 
     /// Piece `number` was read. What has its place now is written, further pieces of a file by other lanes.
@@ -141,7 +155,7 @@ impl<'a> Line<'a> {
             if !self.has_failed()
                 && let Err(error) = writer.write_all(&piece.bytes)
             {
-                self.fail(ctx, format!("Cannot write: {}", Shown(error.to_string().as_bytes())));
+                self.refuse(ctx, &error);
             }
             drop(piece);
             state = self.state();
@@ -171,7 +185,7 @@ impl<'a> Line<'a> {
             Target::Stream(writer) => {
                 let mut writer = writer.lock().expect("nothing panics while it writes");
                 if let Err(error) = writer.write_all(&bytes).and_then(|()| writer.flush()) {
-                    self.fail(ctx, format!("Cannot write: {error}"));
+                    self.refuse(ctx, &error);
                 }
             }
             Target::File(port, node) => {
@@ -184,4 +198,10 @@ impl<'a> Line<'a> {
 
 fn text(proc: Proc, status: Status) -> String {
     format!("{proc}: {status}")
+}
+
+/// What the system says of an error, without its number.
+fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.find(" (os error").map_or(text.clone(), |at| text[..at].to_owned())
 }

@@ -68,7 +68,8 @@ impl Maker {
         let key = (entry.attr.fsid, entry.attr.fileid);
         if let Some((first, left)) = self.links.get_mut(&key) {
             let first = first.clone();
-            *left -= 1;
+            // With links followed, there are more names than the file has.
+            *left -= u32::from(entry.tree.follow.is_none());
             if *left == 0 {
                 self.links.remove(&key);
             }

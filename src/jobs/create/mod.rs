@@ -212,6 +212,8 @@ pub struct Summary {
     pub warnings: Vec<String>,
     /// Why the archive could not be written on.
     pub archive_error: Option<String>,
+    /// It could not because a reader went away, who knows that.
+    pub unread: bool,
     /// Why not all was done, when the run was stopped.
     pub stopped: Option<String>,
     pub elapsed: Duration,
@@ -268,6 +270,7 @@ pub fn create(
         stopped: (stopped && archive_error.is_none())
             .then(|| format!("stopped: the archive ends after {} members and has no end", get(&counts.members))),
         archive_error,
+        unread: line.is_unread(),
         elapsed,
         source_wait: elapsed.saturating_sub(busy),
         storage_wait: crew.budget().waited().saturating_sub(waited),

@@ -203,7 +203,7 @@ fn read_all(ctx: &Ctx<'_>, parts: &[Part], mut wanted: Vec<Wanted>, buffer: &mut
 }
 
 /// Leaves out what could not be opened, tells what is not whole, and what has changed.
-fn settle(ctx: &Ctx<'_>, parts: &mut Vec<Part>, got: &[Got], buffer: &mut Vec<u8>) {
+fn settle(ctx: &Ctx<'_>, parts: &mut [Part], got: &[Got], buffer: &mut Vec<u8>) {
     let (mut at, mut cut) = (0, Vec::new());
     for (part, got) in parts.iter_mut().zip(got) {
         let bytes = part.bytes();
@@ -215,6 +215,8 @@ fn settle(ctx: &Ctx<'_>, parts: &mut Vec<Part>, got: &[Got], buffer: &mut Vec<u8
         }
         let path = &data.path;
         match got.error {
+            // The run was stopped, which is told once for all.
+            Some(Status::Cancelled) => continue,
             Some(status) if data.first && got.bytes == 0 => {
                 data.fate.left_out.store(true, Ordering::Relaxed);
                 match status {
