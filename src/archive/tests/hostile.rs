@@ -138,7 +138,7 @@ fn a_map_of_the_most_segments_is_read_and_one_more_is_not() {
 
 #[test]
 fn warnings_are_kept_up_to_a_limit() {
-    let archive = [entry("v", b'V', b"").repeat(5000), entry("z", b'0', b"")].concat();
+    let archive = [pax(b'g', &[("uid", "no number")]).repeat(5000), entry("z", b'0', b"")].concat();
     let mut archive = Archive::new(file(&archive), Options::default());
     assert_eq!(archive.next().unwrap().unwrap().path, b"z");
     let warnings = archive.take_warnings();
