@@ -328,7 +328,10 @@ mod tests {
         let due = |class, task| Due { class, depth: 0, task };
         agenda.add([7, 1, 2, 3].map(|dir| due(if dir == 7 { Class::Work } else { Class::List }, dir)));
         let mut tasks = Vec::new();
-        let mut take = |most| agenda.take(most, &mut tasks).map(|(class, seat)| (class, seat.map(|seat| seat.places)));
+        let mut take = |most| {
+            tasks.clear();
+            agenda.take(most, &mut tasks).map(|(class, seat)| (class, seat.map(|seat| seat.places)))
+        };
         assert_eq!(take(1), Some((Class::Work, Some(1 + 3))));
         assert_eq!(take(2), Some((Class::List, None)));
         agenda.add([due(Class::Work, 8)]);
