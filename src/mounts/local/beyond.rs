@@ -12,7 +12,7 @@ use crate::storage::{Beyond, Lent, Node, Out, Sought};
 
 use super::LocalMount;
 use super::convert::status;
-use super::data::{QUIET, only_files};
+use super::data::QUIET;
 use super::descriptors::{Held, Use};
 
 /// What a mount lends: an open read descriptor, closed with the last copy from it.
@@ -79,8 +79,8 @@ impl LocalMount {
         seek(held.fd(), to).map_err(|errno| if errno == Errno::INVAL { Status::NotSupp } else { status(errno) })
     }
 
-    /// An open file for COPY; not kept open for READ, so that copied files do not fill the cache. What is no regular file is not
-    /// lent.
+    /// An open file for COPY; not kept open for READ, so that copied files do not fill the cache. That it is a regular file is
+    /// not asked: the kernel copies from nothing else, and who reads it instead asks.
     pub(super) fn lend_file(&self, node: &Node) -> Option<Lent> {
         if !self.limits.extras.copies {
             return None;
@@ -91,7 +91,6 @@ impl LocalMount {
             None => {
                 let place = self.place(chain).ok()?;
                 let fd = self.open_at(place.fd(), place.name(), OFlags::RDONLY | QUIET, Mode::empty()).ok()?;
-                only_files(&fstat(&fd).ok()?).ok()?;
                 LentFile::Own(fd)
             }
         };

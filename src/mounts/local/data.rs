@@ -26,7 +26,7 @@ const PROBE_BYTES: u64 = 64 << 10;
 pub(super) static OPENING: Mutex<()> = Mutex::new(());
 
 /// What RFC 1813 says of READ and WRITE on something that is not a regular file.
-pub(super) fn only_files(stat: &Stat) -> Result<(), Status> {
+fn only_files(stat: &Stat) -> Result<(), Status> {
     match kind(stat) {
         Kind::File => Ok(()),
         Kind::Dir => Err(Status::IsDir),
