@@ -15,7 +15,7 @@ use super::links::Role;
 use super::make::{self, Item};
 use super::task::{At, Held, Object, Task};
 use super::visit;
-use super::{Deed, TRIES_MAX, whole, xattrs};
+use super::{Deed, TRIES_MAX, xattrs};
 
 /// The mounts that a window's calls go to.
 #[derive(Clone, Copy)]
@@ -46,13 +46,7 @@ pub(super) fn run(ctx: &Ctx<'_>, seat: Option<Seat>, objects: Vec<Held>, due: &m
     let known = look_up_source(ctx, routes, objects, due);
     let known = look_up_target(ctx, routes, known, due);
     let mut lists = Lists::default();
-    let whole = whole::is_possible(ctx);
     for known in known {
-        if whole && !ctx.is_linked(&known.attr) && whole::copy(ctx, routes, &known).is_some() {
-            make::tell_made(ctx, &known.object, &known.attr);
-            end(ctx, known.object, None, due);
-            continue;
-        }
         if ctx.options.atomic && !ctx.compares() && make::is_aside(&known.object.name) {
             let reason = "has the form of a temporary name of this program; it can be copied without --atomic, -u, -n and \
                           --size-only, or left out";
@@ -92,16 +86,12 @@ pub(super) fn end(ctx: &Ctx<'_>, object: Box<Object>, made: Option<(Node, Option
 }
 
 fn look_up_source(ctx: &Ctx<'_>, routes: Routes, objects: Vec<Held>, due: &mut Vec<Due<Task>>) -> Vec<Known> {
-    let mut all: Vec<Known> = Vec::with_capacity(objects.len());
-    let mut unknown = Vec::new();
-    for mut object in objects {
-        match object.source.take() {
-            Some((node, attr)) => all.push(Known { object, node, attr }),
-            None => unknown.push(object),
+    let (unknown, known): (Vec<_>, Vec<_>) = objects.into_iter().partition(|object| object.source.is_none());
+    let mut all: Vec<Known> = Vec::with_capacity(unknown.len() + known.len());
+    for mut object in known {
+        if let Some((node, attr)) = object.source.take() {
+            all.push(Known { object, node, attr });
         }
-    }
-    if unknown.is_empty() {
-        return all;
     }
     let look = |o: &Held| match o.single {
         true => Call::get_attr(&o.dir.source),
@@ -136,9 +126,6 @@ fn look_up_source(ctx: &Ctx<'_>, routes: Routes, objects: Vec<Held>, due: &mut V
 
 fn look_up_target(ctx: &Ctx<'_>, routes: Routes, known: Vec<Known>, due: &mut Vec<Due<Task>>) -> Vec<Known> {
     let is_unknown = |known: &Known| matches!(known.object.at, At::Ask | At::Present(None, _));
-    if !known.iter().any(is_unknown) {
-        return known;
-    }
     let (unknown, mut all): (Vec<_>, Vec<_>) = known.into_iter().partition(is_unknown);
     let mut calls: Vec<Call<'_>> =
         unknown.iter().map(|k| Call::lookup(&k.object.dir.made().node, &k.object.name)).collect();
@@ -162,7 +149,7 @@ fn look_up_target(ctx: &Ctx<'_>, routes: Routes, known: Vec<Known>, due: &mut Ve
 /// What an object of several names is; those that go on like any other come back.
 fn take_role(ctx: &Ctx<'_>, routes: Routes, known: Known, due: &mut Vec<Due<Task>>) -> Option<Known> {
     let Known { mut object, node, attr } = known;
-    if !ctx.is_linked(&attr) || object.first.is_some() {
+    if attr.nlink < 2 || !ctx.options.preserve.hard_links || object.first.is_some() {
         return Some(Known { object, node, attr });
     }
     if ctx.compares() {

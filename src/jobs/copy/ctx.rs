@@ -202,11 +202,6 @@ impl<'a> Ctx<'a> {
         is_one(self.source, node, self.target, root)
     }
 
-    /// True for what has other names, where those are to be names of one object at the target as well.
-    pub fn is_linked(&self, attr: &Attr) -> bool {
-        attr.nlink > 1 && self.options.preserve.hard_links
-    }
-
     /// True in another file system than the source's root.
     pub fn is_other_fs(&self, attr: &Attr) -> bool {
         attr.fsid != self.source_fsid

@@ -171,28 +171,14 @@ impl Dir {
 
     /// Its path, or that of a name in it, below the root; empty for the root.
     pub fn path_of(&self, name: Option<&Name>) -> Vec<u8> {
-        let mut bytes = name.map_or(0, |name| name.as_bytes().len() + 1);
-        self.above(|above| bytes += above.as_bytes().len() + 1);
-        // Written from its end: one allocation, for this is asked for each object.
-        let mut path = vec![b'/'; bytes.saturating_sub(1)];
-        let mut end = path.len();
-        let mut put = |name: &Name| {
-            let from = end - name.as_bytes().len();
-            path[from..end].copy_from_slice(name.as_bytes());
-            end = from.saturating_sub(1);
-        };
-        name.into_iter().for_each(&mut put);
-        self.above(put);
-        path
-    }
-
-    /// Tells its name and those of the directories that it is in, the root's excepted, upwards.
-    fn above(&self, mut tell: impl FnMut(&Name)) {
+        let mut names: Vec<&[u8]> = name.into_iter().map(Name::as_bytes).collect();
         let mut dir = self;
         while let Some((parent, name)) = &dir.parent {
-            tell(name);
+            names.push(name.as_bytes());
             dir = parent;
         }
+        names.reverse();
+        names.join(&b'/')
     }
 }
 

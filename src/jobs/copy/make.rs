@@ -322,7 +322,16 @@ pub(super) fn complete(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mu
         }
         let Some(made) = made else { continue };
         let place = (&*object.dir, Some(&object.name));
-        tell_made(ctx, &object, &attr);
+        match attr.kind {
+            Kind::File => {
+                add(&ctx.counts.files, 1);
+                add(&ctx.counts.bytes, attr.size);
+            }
+            Kind::Symlink => add(&ctx.counts.symlinks, 1),
+            _ => add(&ctx.counts.specials, 1),
+        }
+        let was_there = !matches!(object.at, At::Absent);
+        ctx.tell(if was_there { Deed::Updated } else { Deed::Made }, place.0, place.1);
         if made.owner_refused {
             ctx.fail(place.0, place.1, owner_refused());
         }
@@ -333,20 +342,6 @@ pub(super) fn complete(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mu
         let node = settled_node(ctx, routes, &object, &made);
         end(ctx, object, node.map(|node| (node, made.fileid)), due);
     }
-}
-
-/// Counts and tells an object that is complete.
-pub(super) fn tell_made(ctx: &Ctx<'_>, object: &Object, attr: &Attr) {
-    match attr.kind {
-        Kind::File => {
-            add(&ctx.counts.files, 1);
-            add(&ctx.counts.bytes, attr.size);
-        }
-        Kind::Symlink => add(&ctx.counts.symlinks, 1),
-        _ => add(&ctx.counts.specials, 1),
-    }
-    let was_there = !matches!(object.at, At::Absent);
-    ctx.tell(if was_there { Deed::Updated } else { Deed::Made }, &object.dir, Some(&object.name));
 }
 
 /// The object by its final name, for its other names: a node that is a way from the root ends at the name it was made under.

@@ -202,9 +202,10 @@ pub(super) fn dispatch(ctx: &Ctx<'_>, dir: &Arc<Dir>, entry: Entry, at: At, due:
 /// True for what needs no call at all: the listings have said that it is equal.
 fn is_plainly_equal(ctx: &Ctx<'_>, name: &Name, attr: &Attr, at: &At) -> bool {
     let At::Present(_, there) = at else { return false };
+    let linked = attr.nlink > 1 && ctx.options.preserve.hard_links;
     let aside = ctx.options.atomic && make::is_aside(name);
     let looks_in = ctx.xattrs || ctx.compares() || ctx.options.compare == Compare::Bytes;
-    !ctx.is_linked(attr) && !aside && !looks_in && decide::verdict(ctx.options, attr, there) == Verdict::Equal
+    !linked && !aside && !looks_in && decide::verdict(ctx.options, attr, there) == Verdict::Equal
 }
 
 /// A directory of the source becomes a task.

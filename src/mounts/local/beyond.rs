@@ -1,6 +1,5 @@
 //! What NFSv3 has no procedure for: SEEK, COPY and IO_ADVISE on the same cached descriptors as READ and WRITE.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -16,20 +15,7 @@ use super::data::QUIET;
 use super::descriptors::{Held, Use};
 
 /// What a mount lends: an open read descriptor, closed with the last copy from it.
-pub(super) enum LentFile {
-    /// One that READ uses as well.
-    Held(Arc<Held>),
-    Own(OwnedFd),
-}
-
-impl LentFile {
-    pub(super) fn fd(&self) -> BorrowedFd<'_> {
-        match self {
-            LentFile::Held(held) => held.fd(),
-            LentFile::Own(fd) => fd.as_fd(),
-        }
-    }
-}
+pub(super) struct LentFile(pub(super) Arc<Held>);
 
 /// What the kernel says of a pair of files that it cannot copy between, or not in this way.
 pub(super) fn cannot(errno: Errno) -> bool {
@@ -86,15 +72,15 @@ impl LocalMount {
             return None;
         }
         let chain = self.chain(node).ok()?;
-        let lent = match self.descriptors.get(chain, Use::Read) {
-            Some(held) => LentFile::Held(held),
+        let held = match self.descriptors.get(chain, Use::Read) {
+            Some(held) => held,
             None => {
                 let place = self.place(chain).ok()?;
                 let fd = self.open_at(place.fd(), place.name(), OFlags::RDONLY | QUIET, Mode::empty()).ok()?;
-                LentFile::Own(fd)
+                Arc::new(Held::Read(fd, 0))
             }
         };
-        Some(Lent(Arc::new(lent)))
+        Some(Lent(Arc::new(LentFile(held))))
     }
 
     /// A descriptor to read from: the cached one, or one that goes with its last user.
@@ -108,7 +94,7 @@ impl LocalMount {
 
     /// Shares the blocks of a whole file where the file system can, else has the kernel copy: without going through this process.
     fn copy(&self, from: &Lent, from_offset: u64, node: &Node, offset: u64, count: u64) -> Out<u64> {
-        let source = from.0.downcast_ref::<LentFile>().ok_or(Status::NotSupp)?.fd();
+        let LentFile(source) = from.0.downcast_ref::<LentFile>().ok_or(Status::NotSupp)?;
         let target = self.file(self.chain(node)?, Use::Write)?;
         if offset.checked_add(count).is_none_or(|end| end > self.limits.size_max) {
             return Err(Status::FBig);
@@ -118,14 +104,14 @@ impl LocalMount {
         }
         if from_offset == 0
             && offset == 0
-            && let Some(cloned) = self.clone_whole(source, target.fd(), count)?
+            && let Some(cloned) = self.clone_whole(source, &target, count)?
         {
             return Ok(cloned);
         }
         let count = usize::try_from(count.min(self.limits.size_max - from_offset)).unwrap_or(usize::MAX);
         let copied = retry_on_intr(|| {
             let (mut at, mut to) = (from_offset, offset);
-            copy_file_range(source, Some(&mut at), target.fd(), Some(&mut to), count)
+            copy_file_range(source.fd(), Some(&mut at), target.fd(), Some(&mut to), count)
         });
         match copied {
             // Of a file that hides its size the kernel copies nothing, though READ finds something.
@@ -137,16 +123,16 @@ impl LocalMount {
     }
 
     /// The bytes that both files share now; none where that is not possible and a copy must tell why.
-    fn clone_whole(&self, source: BorrowedFd<'_>, target: BorrowedFd<'_>, count: u64) -> Result<Option<u64>, Status> {
-        let stat = fstat(source).map_err(status)?;
+    fn clone_whole(&self, source: &Held, target: &Held, count: u64) -> Result<Option<u64>, Status> {
+        let stat = fstat(source.fd()).map_err(status)?;
         let size = u64::try_from(stat.st_size).unwrap_or(0);
         if size == 0 || count < size || self.clones_not.load(Ordering::Relaxed) == stat.st_dev {
             return Ok(None);
         }
-        match retry_on_intr(|| ioctl_ficlone(target, source)) {
+        match retry_on_intr(|| ioctl_ficlone(target.fd(), source.fd())) {
             Ok(()) => {
                 // Its length at that moment lies between its lengths before and after.
-                let after = u64::try_from(fstat(source).map_err(status)?.st_size).unwrap_or(0);
+                let after = u64::try_from(fstat(source.fd()).map_err(status)?.st_size).unwrap_or(0);
                 Ok(Some(size.min(after)))
             }
             Err(errno) => {
@@ -171,9 +157,9 @@ impl LocalMount {
 }
 
 /// True for a file with content at `at` though its size is said to be 0.
-fn hides_its_size(file: BorrowedFd<'_>, at: u64) -> Result<bool, Status> {
-    if fstat(file).map_err(status)?.st_size != 0 {
+fn hides_its_size(file: &Held, at: u64) -> Result<bool, Status> {
+    if fstat(file.fd()).map_err(status)?.st_size != 0 {
         return Ok(false);
     }
-    retry_on_intr(|| pread(file, &mut [0][..], at)).map(|read: usize| read > 0).map_err(status)
+    retry_on_intr(|| pread(file.fd(), &mut [0][..], at)).map(|read: usize| read > 0).map_err(status)
 }

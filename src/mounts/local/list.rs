@@ -3,7 +3,6 @@
 //! A listing that goes on where it stopped reads on without seeking: on file systems that count entries (tmpfs before
 //! Linux 6.6) a seek after entries were removed would skip others.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,11 +25,6 @@ const GETDENTS_BYTES: usize = 64 << 10;
 /// (NFS_READDIR_CACHE_USAGE_THRESHOLD, Linux 5.18 on; one is enough before). Without, it goes on with READDIR, and each REMOVE would
 /// be preceded by a LOOKUP, both under the directory's lock.
 const LOOKED_AT: usize = 12;
-
-thread_local! {
-    /// A lane's own: as much memory given back each time has the allocator put its lists in order.
-    static BUFFER: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(GETDENTS_BYTES));
-}
 
 /// A name read ahead.
 struct Ahead {
@@ -76,10 +70,8 @@ impl Listing {
     }
 
     fn fill(&mut self, fd: &OwnedFd) -> Result<(), Status> {
-        BUFFER.with_borrow_mut(|buf| self.read(RawDir::new(fd, buf.spare_capacity_mut())))
-    }
-
-    fn read(&mut self, mut dir: RawDir<'_, &OwnedFd>) -> Result<(), Status> {
+        let mut buf = Vec::with_capacity(GETDENTS_BYTES);
+        let mut dir = RawDir::new(fd, buf.spare_capacity_mut());
         loop {
             match dir.next() {
                 None => {

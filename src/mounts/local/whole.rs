@@ -83,11 +83,11 @@ impl LocalMount {
         (dir, name): (&Node, &Name),
         change: &AttrChange,
     ) -> Out<(Node, u64)> {
-        let source = from.0.downcast_ref::<LentFile>().ok_or(Status::NotSupp)?.fd();
+        let LentFile(source) = from.0.downcast_ref::<LentFile>().ok_or(Status::NotSupp)?;
         if was.size > self.limits.size_max {
             return Err(Status::FBig);
         }
-        if bare && has_xattrs(source)? {
+        if bare && has_xattrs(source.fd())? {
             return Err(Status::NotSupp);
         }
         let chain = self.chain(dir)?;
@@ -95,7 +95,7 @@ impl LocalMount {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
         let bits = mode(change.mode.unwrap_or(FILE_MODE));
         let file = self.open_at(place.fd(), place.name(), flags, bits).map_err(status)?;
-        match self.fill(source, was, file, change) {
+        match self.fill(source.fd(), was, file, change) {
             Ok(fileid) => Ok((Node::child(chain, name.clone()), fileid)),
             Err((status, fileid)) => {
                 self.take_back(&place, fileid);
