@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rustix::fs::{Advice, Mode, OFlags, SeekFrom, copy_file_range, fadvise, fdatasync, fstat, ioctl_ficlone, seek};
+use rustix::fs::{Advice, SeekFrom, copy_file_range, fadvise, fdatasync, fstat, ioctl_ficlone, seek};
 use rustix::io::{Errno, pread, retry_on_intr};
 
 use crate::base::Status;
@@ -11,7 +11,6 @@ use crate::storage::{Beyond, Lent, Node, Out, Sought};
 
 use super::LocalMount;
 use super::convert::status;
-use super::data::QUIET;
 use super::descriptors::{Held, Use};
 
 /// What a mount lends: an open read descriptor, closed with the last copy from it.
@@ -65,21 +64,12 @@ impl LocalMount {
         seek(held.fd(), to).map_err(|errno| if errno == Errno::INVAL { Status::NotSupp } else { status(errno) })
     }
 
-    /// An open file for COPY; not kept open for READ, so that copied files do not fill the cache. That it is a regular file is
-    /// not asked: the kernel copies from nothing else, and who reads it instead asks.
+    /// An open file for COPY; not kept open for READ, so that copied files do not fill the cache.
     pub(super) fn lend_file(&self, node: &Node) -> Option<Lent> {
         if !self.limits.extras.copies {
             return None;
         }
-        let chain = self.chain(node).ok()?;
-        let held = match self.descriptors.get(chain, Use::Read) {
-            Some(held) => held,
-            None => {
-                let place = self.place(chain).ok()?;
-                let fd = self.open_at(place.fd(), place.name(), OFlags::RDONLY | QUIET, Mode::empty()).ok()?;
-                Arc::new(Held::Read(fd, 0))
-            }
-        };
+        let held = self.to_read(node).ok()?;
         Some(Lent(Arc::new(LentFile(held))))
     }
 

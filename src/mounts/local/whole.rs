@@ -8,10 +8,10 @@ use rustix::fs::{OFlags, copy_file_range, flistxattr, fstat};
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 
 use crate::base::{Name, Status};
-use crate::storage::{AttrChange, Kind, Lent, Node, Out, SetTime, Was};
+use crate::storage::{AttrChange, Lent, Node, Out, SetTime, Was};
 
 use super::beyond::{LentFile, cannot};
-use super::convert::{attr, kind, mode, status};
+use super::convert::{attr, mode, status};
 use super::descriptors::close;
 use super::make::FILE_MODE;
 use super::modify::On;
@@ -36,21 +36,13 @@ fn copy_bytes(from: BorrowedFd<'_>, to: BorrowedFd<'_>, size: u64) -> Result<(),
         });
         match copied {
             // A file that the kernel makes up may hide its bytes from this call.
-            Ok(0) => return carry_bytes(from, to, at, size),
+            Ok(0) => return read_and_write(from, to, at, size),
             Ok(copied) => at += copied as u64,
-            Err(errno) if cannot(errno) => return carry_bytes(from, to, at, size),
+            Err(errno) if cannot(errno) => return read_and_write(from, to, at, size),
             Err(errno) => return Err(errno),
         }
     }
     Ok(())
-}
-
-/// The same through this process. What is no regular file is not read: reading may change it.
-fn carry_bytes(from: BorrowedFd<'_>, to: BorrowedFd<'_>, at: u64, size: u64) -> Result<(), Errno> {
-    match kind(&fstat(from)?) {
-        Kind::File => read_and_write(from, to, at, size),
-        _ => Err(Errno::INVAL),
-    }
 }
 
 fn read_and_write(from: BorrowedFd<'_>, to: BorrowedFd<'_>, at: u64, size: u64) -> Result<(), Errno> {
@@ -118,8 +110,8 @@ impl LocalMount {
         let failed = |status| (status, Some(stat.st_ino));
         self.settle(&on, &stat, &early).map_err(failed)?;
         copy_bytes(source, file.as_fd(), was.size).map_err(|errno| failed(status(errno)))?;
-        let is = attr(&fstat(source).map_err(|errno| failed(status(errno)))?);
-        if is.kind != Kind::File || Was::from(&is) != was {
+        let is = fstat(source).map_err(|errno| failed(status(errno)))?;
+        if Was::from(&attr(&is)) != was {
             return Err(failed(Status::NotSync));
         }
         on.set_times(change).map_err(failed)?;
