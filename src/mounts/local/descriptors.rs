@@ -40,9 +40,8 @@ pub(super) enum Use {
 
 /// An open descriptor.
 pub(super) enum Held {
-    /// A directory: what names are looked up in. With a listing it is open to be read, and can be listed and changed; else by
-    /// `O_PATH`.
-    Dir(OwnedFd, Option<Mutex<Listing>>),
+    /// A directory, by `O_PATH`: what names are looked up in.
+    Dir(OwnedFd),
     /// A regular file to read, and its size when it was opened.
     Read(OwnedFd, u64),
     /// A regular file to write. The flag says that it might not open again, being write-protected by its own mode.
@@ -56,15 +55,7 @@ impl Held {
     /// The descriptor, whatever it is open for.
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         match self {
-            Held::Dir(fd, _) | Held::Read(fd, _) | Held::Write(fd, ..) | Held::List(fd, _) => fd.as_fd(),
-        }
-    }
-
-    /// A directory that is open to be read, and what has been read of it.
-    pub(super) fn listed(&self) -> Option<(&OwnedFd, &Mutex<Listing>)> {
-        match self {
-            Held::Dir(fd, Some(listing)) | Held::List(fd, listing) => Some((fd, listing)),
-            _ => None,
+            Held::Dir(fd) | Held::Read(fd, _) | Held::Write(fd, ..) | Held::List(fd, _) => fd.as_fd(),
         }
     }
 }

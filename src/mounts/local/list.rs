@@ -124,7 +124,7 @@ impl LocalMount {
     pub(super) fn read_dir(&self, dir: &Node, from: Cookie, want: Want, bytes_max: u32) -> Out<Page> {
         let chain = self.chain(dir)?;
         let listed = self.listing(chain)?;
-        let Some((fd, listing)) = listed.listed() else { return Err(Status::ServerFault) };
+        let Held::List(fd, listing) = &*listed else { return Err(Status::ServerFault) };
         let mut listing = listing.lock().unwrap_or_else(PoisonError::into_inner);
         listing.go(fd, from.position)?;
         let mut room = Room::new(want, bytes_max.min(self.limits.list_max));
@@ -146,11 +146,8 @@ impl LocalMount {
         }
         let ended = page.end;
         let full = page.entries.is_empty() && !ended && page.next == from;
-        if ended {
-            *listing = Listing::default();
-        }
         drop(listing);
-        if ended && matches!(&*listed, Held::List(..)) {
+        if ended {
             self.descriptors.take(chain, Use::List);
         }
         if full { Err(Status::TooSmall) } else { Ok(page) }
@@ -161,9 +158,6 @@ impl LocalMount {
             return Ok(held);
         }
         let dir = self.dir(chain)?;
-        if dir.listed().is_some() {
-            return Ok(dir);
-        }
         let fd = self.open_at(dir.fd(), b".", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).map_err(status)?;
         Ok(self.descriptors.keep(chain, Use::List, Held::List(fd, Mutex::default())))
     }

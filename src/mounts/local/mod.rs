@@ -36,7 +36,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use rustix::fs::{Access, AtFlags, Mode, OFlags, StatxFlags, accessat, fstatvfs, openat, readlinkat, statat, statx};
@@ -166,7 +166,7 @@ impl LocalMount {
         let size_max = i64::MAX as u64;
         OPEN.fetch_add(1, Ordering::Relaxed);
         Ok(LocalMount {
-            root: Arc::new(Held::Dir(root, None)),
+            root: Arc::new(Held::Dir(root)),
             root_node: Node::root_chain(0),
             descriptors: Descriptors::new(descriptors_max),
             limits: Limits {
@@ -233,38 +233,21 @@ impl LocalMount {
             at = self.chain(parent)?;
         };
         while let Some((chain, name)) = way.pop() {
-            let opened = self.open_dir(held.fd(), name).map_err(status)?;
-            if !self.is_same(chain, &opened) {
+            let flags = OFlags::PATH | OFlags::DIRECTORY;
+            let fd = self.open_at(held.fd(), name.as_bytes(), flags, Mode::empty()).map_err(status)?;
+            if !self.is_same(chain, &fd) {
                 return Err(Status::Stale);
             }
-            held = self.descriptors.keep(chain, Use::Dir, opened);
+            held = self.descriptors.keep(chain, Use::Dir, Held::Dir(fd));
         }
         Ok(held)
     }
 
-    /// Opens a directory: to be read where that costs no more, so that one descriptor serves to look up names, to list, and to
-    /// set attributes. On NFS each opening would ask the server; there, and where it may not be read, by `O_PATH`.
-    fn open_dir(&self, dir: BorrowedFd<'_>, name: &Name) -> Result<Held, Errno> {
-        let open = |flags| self.open_at(dir, name.as_bytes(), flags | OFlags::DIRECTORY, Mode::empty());
-        if !self.nfs {
-            match open(OFlags::RDONLY) {
-                Err(Errno::ACCESS) => {}
-                opened => return opened.map(|fd| Held::Dir(fd, Some(Mutex::default()))),
-            }
-        }
-        open(OFlags::PATH).map(|fd| Held::Dir(fd, None))
-    }
-
-    /// The descriptor of what is known to be a directory, if it is open to be read.
-    fn open_to_read(&self, chain: &Chain) -> Option<Arc<Held>> {
-        self.descriptors.get(chain, Use::Dir).filter(|held| held.listed().is_some())
-    }
-
     /// Is this the directory that was made or found? An NFS client may still know another one by its name, that was moved
     /// away through another mount and lives on. Asking costs nothing: an object's id is known while it is open.
-    fn is_same(&self, chain: &Chain, held: &Held) -> bool {
+    fn is_same(&self, chain: &Chain, fd: &OwnedFd) -> bool {
         let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
-        let id = || statx(held.fd(), c"", flags, StatxFlags::INO).map(|is| is.stx_ino);
+        let id = || statx(fd, c"", flags, StatxFlags::INO).map(|is| is.stx_ino);
         !self.nfs || chain.fileid().is_none_or(|fileid| id() == Ok(fileid))
     }
 

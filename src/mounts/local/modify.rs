@@ -94,9 +94,8 @@ impl LocalMount {
             (Some(_), None) => Some(self.file(chain, Use::Write)?),
             (_, held) => held,
         };
-        let dir = if held.is_none() && !change.is_empty() { self.open_to_read(chain) } else { None };
         let place;
-        let on = match held.as_ref().or(dir.as_ref()) {
+        let on = match &held {
             Some(held) => On::Fd(held.fd()),
             None => {
                 place = self.place(chain)?;

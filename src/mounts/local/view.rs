@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, StatxFlags, statx};
+use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags, statx};
 
 use crate::base::Status;
 use crate::storage::{Call, Chain, Cookie, Node, Op};
@@ -97,12 +97,13 @@ impl LocalMount {
         while let Some(chain) = way.pop() {
             sync(&held);
             let Some((_, name)) = &chain.parent else { return };
+            let flags = OFlags::PATH | OFlags::DIRECTORY;
             // What is no directory, or not there, has no names to be asked about.
-            let Ok(opened) = self.open_dir(held.fd(), name) else { return };
-            if !self.is_same(chain, &opened) {
+            let Ok(fd) = self.open_at(held.fd(), name.as_bytes(), flags, Mode::empty()) else { return };
+            if !self.is_same(chain, &fd) {
                 return; // this mount does not see it
             }
-            held = self.descriptors.keep(chain, Use::Dir, opened);
+            held = self.descriptors.keep(chain, Use::Dir, Held::Dir(fd));
         }
         sync(&held);
     }

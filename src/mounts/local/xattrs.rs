@@ -1,10 +1,10 @@
 //! Extended attributes and, as `system.posix_acl_*`, ACLs: of the object itself, also when it is a symlink.
 //!
-//! A directory is asked by its descriptor, where that is open to be read. Any other object is held by `O_PATH` and reached through
-//! its descriptor's name in /proc, which stands for the object and is not followed further; without /proc, by opening it.
+//! The object is held by `O_PATH` and reached through its descriptor's name in /proc, which stands for the object and is
+//! not followed further; without /proc, by opening it.
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::sync::{Arc, PoisonError};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::PoisonError;
 
 use rustix::fs::{
     Mode, OFlags, XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr, getxattr, listxattr, removexattr,
@@ -17,7 +17,6 @@ use crate::storage::{Kind, Node, Out};
 
 use super::convert::{kind, mode_bits, status};
 use super::data::{OPENING, QUIET};
-use super::descriptors::Held;
 use super::modify::On;
 use super::{LocalMount, Place};
 
@@ -26,18 +25,11 @@ const USUAL_BYTES: usize = 1024;
 /// No list and no value is larger (xattr(7): XATTR_LIST_MAX, XATTR_SIZE_MAX), so that no growth meanwhile can outrun it.
 const LARGEST_BYTES: usize = 64 << 10;
 
-/// What an object is reached by.
-enum By {
-    /// A directory that is open to be read.
-    Dir(Arc<Held>),
-    /// Held by `O_PATH`, and where it is.
-    Name(OwnedFd, Place),
-}
-
 /// An object for the extended attribute calls.
 struct Object<'a> {
     mount: &'a LocalMount,
-    by: By,
+    place: Place,
+    held: OwnedFd,
 }
 
 impl Object<'_> {
@@ -45,18 +37,14 @@ impl Object<'_> {
     fn ask<T>(
         &self,
         by_name: impl Fn(&str) -> Result<T, Errno>,
-        by_fd: impl Fn(BorrowedFd<'_>) -> Result<T, Errno>,
+        by_fd: impl Fn(&OwnedFd) -> Result<T, Errno>,
     ) -> Result<T, Errno> {
-        let (held, place) = match &self.by {
-            By::Dir(held) => return retry_on_intr(|| by_fd(held.fd())),
-            By::Name(held, place) => (held, place),
-        };
-        let name = format!("/proc/self/fd/{}", held.as_raw_fd());
+        let name = format!("/proc/self/fd/{}", self.held.as_raw_fd());
         match retry_on_intr(|| by_name(&name)) {
             Err(Errno::NOENT) => {
                 let flags = OFlags::RDONLY | QUIET;
-                let open = self.mount.open_at(place.fd(), place.name(), flags, Mode::empty())?;
-                retry_on_intr(|| by_fd(open.as_fd()))
+                let open = self.mount.open_at(self.place.fd(), self.place.name(), flags, Mode::empty())?;
+                retry_on_intr(|| by_fd(&open))
             }
             answered => answered,
         }
@@ -66,7 +54,7 @@ impl Object<'_> {
     fn bytes(
         &self,
         by_name: impl Fn(&str, &mut [u8]) -> Result<usize, Errno>,
-        by_fd: impl Fn(BorrowedFd<'_>, &mut [u8]) -> Result<usize, Errno>,
+        by_fd: impl Fn(&OwnedFd, &mut [u8]) -> Result<usize, Errno>,
     ) -> Out<Vec<u8>> {
         let read = |bytes: usize| {
             let buf = std::cell::RefCell::new(vec![0; bytes]);
@@ -89,16 +77,13 @@ impl Object<'_> {
         match change() {
             Err(Errno::ACCESS) => {
                 let _one_at_a_time = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
-                let on = match &self.by {
-                    By::Dir(held) => On::Fd(held.fd()),
-                    By::Name(_, place) => On::Place(self.mount, place),
-                };
-                let stat = on.stat()?;
+                let stat = self.place.stat()?;
                 let bits = mode_bits(&stat);
                 let own = stat.st_uid == rustix::process::geteuid().as_raw();
                 if !own || bits & 0o200 != 0 || !matches!(kind(&stat), Kind::File | Kind::Dir) {
                     return Err(Status::Access);
                 }
+                let on = On::Place(self.mount, &self.place);
                 on.chmod(bits | 0o200)?;
                 let changed = change().map_err(status);
                 on.chmod(bits)?;
@@ -111,15 +96,9 @@ impl Object<'_> {
 
 impl LocalMount {
     fn object(&self, node: &Node) -> Result<Object<'_>, Status> {
-        let chain = self.chain(node)?;
-        let by = match self.open_to_read(chain) {
-            Some(dir) => By::Dir(dir),
-            None => {
-                let place = self.place(chain)?;
-                By::Name(self.open_at(place.fd(), place.name(), OFlags::PATH, Mode::empty()).map_err(status)?, place)
-            }
-        };
-        Ok(Object { mount: self, by })
+        let place = self.place_of(node)?;
+        let held = self.open_at(place.fd(), place.name(), OFlags::PATH, Mode::empty()).map_err(status)?;
+        Ok(Object { mount: self, place, held })
     }
 
     pub(super) fn list_xattrs(&self, node: &Node) -> Out<Vec<Vec<u8>>> {
