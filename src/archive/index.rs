@@ -9,6 +9,8 @@ use crate::base::Time;
 
 /// What every index begins with; the last byte is its version.
 const MAGIC: [u8; 16] = *b"parfs-tar-index\x01";
+/// Bytes of it that every version has.
+const MAGIC_BYTES: usize = 15;
 /// The longest name that is kept.
 const NAME_BYTES_MAX: usize = 64 << 10;
 /// zstd's window at most, as a power of two: what a reader has to hold.
@@ -77,6 +79,12 @@ impl<W: Write> Writer<W> {
     }
 }
 
+/// True of an index, of whatever version and however damaged.
+pub fn is_index(input: &mut impl Read) -> bool {
+    let mut first = [0; MAGIC_BYTES];
+    input.read_exact(&mut first).is_ok() && first == MAGIC[..MAGIC_BYTES]
+}
+
 /// Reads an index: names and offsets, until the end or the first error.
 pub struct Reader<R: Read> {
     input: BufReader<zstd::Decoder<'static, BufReader<R>>>,
@@ -97,7 +105,7 @@ impl<R: Read> Reader<R> {
         let mut head = [0; 36];
         input.read_exact(&mut head).map_err(|_| invalid("it is no index"))?;
         let (magic, rest) = head.split_at(MAGIC.len());
-        if magic[..15] != MAGIC[..15] {
+        if magic[..MAGIC_BYTES] != MAGIC[..MAGIC_BYTES] {
             return Err(invalid("it is no index"));
         }
         if magic != MAGIC {

@@ -188,7 +188,7 @@ impl Write for FilterWriter<'_> {
                     // Why it takes no more is in how it ends.
                     self.end()?;
                     let reason = format!("{}: ended before it had read the archive", self.running.name);
-                    return Err(io::Error::new(io::ErrorKind::BrokenPipe, reason));
+                    return Err(io::Error::other(reason));
                 }
                 Err(error) => return Err(error),
             }

@@ -221,7 +221,7 @@ fn an_index_leads_to_the_members_that_are_wanted() {
     assert!(ran.stderr.contains("it is damaged"), "{ran:?}");
     assert_eq!(bench.run("-tf a.tar --index a.idx top/link").ok().stderr, "");
     fs::write(bench.path("a.idx"), "text").unwrap();
-    assert!(bench.run("-tf a.tar --index a.idx top/link").ok().stderr.contains("it is no index"));
+    bench.run("-tf a.tar --index a.idx top/link").ended(2, "is there and is no index");
 }
 
 #[test]
@@ -249,4 +249,49 @@ fn an_index_is_made_with_the_archive_and_kept_only_whole() {
     tar.append(&header(b"a", tar::EntryType::Regular, 0o644, 1), &b"1"[..]).unwrap();
     fs::write(bench.path("g.tar"), tar.into_inner().unwrap()).unwrap();
     bench.run("-tf g.tar --index g.idx").failed("g.idx: no index is kept");
+}
+
+#[test]
+fn an_index_is_written_over_nothing_but_an_index() {
+    let bench = Bench::new();
+    let archive = fs::read(bench.path("a.tar")).unwrap();
+    fs::write(bench.path("notes"), "mine").unwrap();
+    for index in ["./a.tar", "out/../a.tar"] {
+        bench.run(&format!("-tf a.tar --index {index}")).ended(2, "is the archive");
+    }
+    bench.run("-cf ./a.tar out --index a.tar").ended(2, "is the archive");
+    bench.run("-tf a.tar --index notes").ended(2, "notes: is there and is no index");
+    bench.run("-cf b.tar out --index notes").ended(2, "notes: is there and is no index");
+    assert!(!bench.path("b.tar").exists());
+    assert!(fs::read(bench.path("a.tar")).unwrap() == archive);
+    assert_eq!(fs::read(bench.path("notes")).unwrap(), b"mine");
+    bench.run("-tf a.tar --index i").ok();
+    fs::write(bench.path("a.tar"), [&archive[..], &[0; 512]].concat()).unwrap();
+    bench.run("-tf a.tar --index i").ok();
+}
+
+#[test]
+fn an_archive_that_is_there_is_kept_when_the_command_line_is_refused() {
+    let bench = Bench::new();
+    for (line, said) in [
+        ("-caf x.tar.lzma out", "x.tar.lzma: by its name it is for lzma"),
+        ("-czf x.tgz --level=99 out", "--level=99"),
+        ("-cf x.tar --level=5 out", "--level needs"),
+    ] {
+        let name = line.split(' ').nth(1).unwrap();
+        fs::write(bench.path(name), "an older archive").unwrap();
+        bench.run(line).ended(2, said);
+        assert_eq!(fs::read(bench.path(name)).unwrap(), b"an older archive", "{line}");
+    }
+}
+
+#[test]
+fn a_program_that_ends_too_early_fails_the_archive() {
+    let bench = Bench::new();
+    fs::write(bench.path("out/large"), vec![7; 4 << 20]).unwrap();
+    for program in ["head -c 100", "head -c 100 >/dev/null", "exit 3;", "no-such-program"] {
+        let args = ["-I", program, "-cf", "x.tar.x", "out"];
+        let ran = super::cli_support::Ran::of(bench.command_of(args).output().unwrap());
+        ran.ended(2, program.split([' ', ';']).next().unwrap());
+    }
 }

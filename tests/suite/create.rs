@@ -395,3 +395,84 @@ fn a_file_that_cannot_be_opened_is_left_out_also_a_large_one() {
         assert_eq!(made.summary.members, 2);
     }
 }
+
+/// Stops the run at the k-th READ.
+struct StopAt<'a> {
+    stop: &'a parfs::crew::Stop,
+    left: std::sync::atomic::AtomicI64,
+}
+
+impl Tap for StopAt<'static> {
+    fn before(&self, calls: &[Call<'_>]) {
+        for call in calls {
+            if let Op::Read { .. } = &call.op
+                && self.left.fetch_sub(1, Ordering::Relaxed) == 0
+            {
+                self.stop.set();
+            }
+        }
+    }
+}
+
+/// What is in an archive up to where it ends, with the data that is whole.
+fn members_until_its_end(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let mut reader = Archive::new(Input::Seekable(Arc::new(archive.to_vec())), Default::default());
+    let mut found = Vec::new();
+    while let Ok(Some(member)) = reader.next() {
+        let mut data = vec![0; usize::try_from(member.stored).unwrap()];
+        let mut at = 0;
+        while at < data.len() {
+            match reader.read(&mut data[at..]) {
+                Ok(n) if n > 0 => at += n,
+                _ => return found,
+            }
+        }
+        found.push((String::from_utf8_lossy(&member.path).into_owned(), data));
+    }
+    found
+}
+
+#[test]
+fn a_stopped_run_leaves_the_beginning_of_the_archive_and_no_member_of_zeros() {
+    let mount = sample();
+    let whole_one: Vec<_> =
+        members(&stream(whole(&shared(vec![mount.clone()])), &Options::default(), &crew(1, 1)).archive)
+            .into_iter()
+            .map(|(path, _, data)| (path, data))
+            .collect();
+    for (k, shape) in [(0, (1, 1)), (7, (1, 4)), (20, (4, 2)), (60, (16, 4)), (100, (3, 1))] {
+        for into_file in [false, true] {
+            let crew = Box::leak(Box::new(crew(shape.0, shape.1)));
+            let tap: Arc<dyn Tap> = Arc::new(StopAt { stop: crew.stop(), left: k.into() });
+            let volume = shared(vec![Arc::new(Tapped::new(mount.clone(), vec![tap])) as Arc<dyn Mount>]);
+            let made = match into_file {
+                true => file(whole(&volume), b"", &Options::default(), crew),
+                false => stream(whole(&volume), &Options::default(), crew),
+            };
+            assert!(made.summary.stopped.is_some(), "{k} {shape:?}");
+            let is = members_until_its_end(&made.archive);
+            assert!(
+                is.len() < whole_one.len() && whole_one.starts_with(&is),
+                "{k} {shape:?} {into_file}: {}",
+                is.len()
+            );
+            assert!(made.told.len() >= is.len(), "{k} {shape:?}");
+        }
+    }
+}
+
+#[test]
+fn another_name_of_a_file_that_was_left_out_is_told() {
+    let mount = MemoryMount::new();
+    let first = mount.file(&mount.root(), "a", b"x");
+    mount.link(&first, &mount.root(), "b").unwrap();
+    mount.file(&mount.root(), "c", b"y");
+    let mount: Arc<dyn Mount> = Arc::new(mount);
+    let tap: Arc<dyn Tap> = Arc::new(Deny(vec![first]));
+    for shape in SHAPES {
+        let volume = shared(vec![Arc::new(Tapped::new(mount.clone(), vec![tap.clone()])) as Arc<dyn Mount>]);
+        let options = Options { sort_by_name: true, ..Options::default() };
+        let made = stream(whole(&volume), &options, &crew(shape.0, shape.1));
+        assert!(made.failures.iter().any(|failure| failure.starts_with("./b: is another name")), "{:?}", made.failures);
+    }
+}

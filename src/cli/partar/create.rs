@@ -33,6 +33,9 @@ use super::output::Sink;
 use super::summary;
 use super::words::{Named, Names};
 
+/// A reader of the archive went away.
+const SIGPIPE: i32 = 13;
+
 /// Members of an archive that is updated, at most: some 200 bytes each are kept.
 const UPDATED_MAX: usize = 10_000_000;
 
@@ -92,6 +95,9 @@ struct Open {
 
 /// Opens the archive and finds out what is in it already.
 fn open(high: &High, creation: &Creation, how: How, session: &Session<'_>) -> Result<Open, String> {
+    // All that can be said against the command line is said before an archive that is there is emptied.
+    packed(creation, &high.archive, &Stop::default())?;
+    index::check(high)?;
     let mut opener = Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread);
     spread(&mut opener, high, creation)?;
     let mut options = creation.options.clone();
@@ -184,13 +190,17 @@ fn tell_all(
     session.fill(crew, flow, ended);
     let console = session.console.clone();
     let clean = session.tell_failures(crew);
+    if unread {
+        // As a program ends by the signal that it did not ask to ignore.
+        return Ok(Exit::Signal(SIGPIPE));
+    }
     if high.totals {
         console.line(summary::written(job.stored.archive_bytes, elapsed));
     }
     if high.manner.verbose > 0 {
         session.tell_summary(summary::stored(&job.stored, &session.report));
     }
-    if !clean || !(unread || index::make(high, &console)?) {
+    if !clean || !index::make(high, &console)? {
         console.message("Exiting with failure status due to previous errors");
         return Ok(Exit::Failure);
     }
@@ -223,12 +233,19 @@ fn packed(creation: &Creation, archive: &ArchiveName, stop: &Stop) -> Result<(Pa
         Packed::As(codec) => *codec,
         Packed::ByName => match archive {
             ArchiveName::Stdin => Codec::Plain,
-            ArchiveName::Path(path) => Codec::by_name(path.as_os_str().as_encoded_bytes())?,
-            ArchiveName::Nfs(url, _) => Codec::by_name(&url.path)?,
+            ArchiveName::Path(path) => by_name(archive, path.as_os_str().as_encoded_bytes())?,
+            ArchiveName::Nfs(url, _) => by_name(archive, &url.path)?,
         },
     };
     let packing = packing::packing(codec, creation.level)?;
     Ok((packing, format!("{codec:?}").to_lowercase()))
+}
+
+fn by_name(archive: &ArchiveName, path: &[u8]) -> Result<Codec, String> {
+    let wanted = |program| {
+        format!("{archive}: by its name it is for {program}, which is not carried; use -I {program}, or another name")
+    };
+    Codec::by_name(path).map_err(wanted)
 }
 
 /// Ends a stream that has to be ended, unless it failed already.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use crate::archive::index::{Of, Reader, Writer};
-use crate::archive::{Archive, Codec};
+use crate::archive::{self, Archive, Codec};
 use crate::base::Time;
 use crate::cli::console::{Console, reason};
 use crate::cli::open::ArchiveName;
@@ -37,6 +37,23 @@ fn of(archive: &Path) -> Result<Of, String> {
     Ok(Of { len: meta.len(), mtime: Time { secs: meta.mtime(), nanos } })
 }
 
+/// Refuses an index that would be written over something else: the archive, or a file that is no index.
+pub fn check(high: &High) -> Result<(), String> {
+    let (Some(path), ArchiveName::Path(archive)) = (&high.index, &high.archive) else { return Ok(()) };
+    let Ok(there) = fs::metadata(path) else { return Ok(()) };
+    if fs::metadata(archive).is_ok_and(|archive| (archive.dev(), archive.ino()) == (there.dev(), there.ino())) {
+        return Err(format!("{}: is the archive; --index is a file of its own beside it", path.display()));
+    }
+    let holds_one = || File::open(path).map(|mut file| archive::index::is_index(&mut file));
+    let is_index =
+        there.is_file() && (there.len() == 0 || holds_one().map_err(|error| cannot(path, "open", &error))?);
+    if is_index {
+        Ok(())
+    } else {
+        Err(format!("{}: is there and is no index; give --index another name", path.display()))
+    }
+}
+
 /// Lets `archive` go by its index, where that is good and only some members are meant; else gives what makes one, if it is missing.
 pub fn prepare(
     high: &High,
@@ -49,6 +66,7 @@ pub fn prepare(
         return Err(format!("{}: --index is for files that are not compressed", high.archive));
     };
     let of = Of { len: source.len(), ..of(name)? };
+    check(high)?;
     match good(path, of) {
         Ok(reader) => {
             if select.is_narrow() {
@@ -125,6 +143,7 @@ fn end(out: Out, beside: &Path, path: &Path) -> io::Result<()> {
 /// Makes the index of an archive that has just been written; false when it could not be kept, which is told.
 pub fn make(high: &High, console: &Console) -> Result<bool, String> {
     let (Some(index), ArchiveName::Path(name)) = (&high.index, &high.archive) else { return Ok(true) };
+    check(high)?;
     let file = File::open(name).map_err(|error| cannot(name, "open", &error))?;
     let of = of(name)?;
     let source = crate::cli::open::Seekable::new(Arc::new(file), of.len);

@@ -129,7 +129,8 @@ fn remote(url: &Url, text: &str, opener: &mut Opener, mode: u32, empty: bool) ->
         Found::Other(mounts, name) | Found::Nothing(mounts, name) => (mounts, name),
     };
     let volume = opener.attached(mounts, Some(Role::Destination), &[]);
-    let change = AttrChange { mode: Some(mode), size: empty.then_some(0), ..AttrChange::default() };
+    // What is there and stays keeps its mode.
+    let change = AttrChange { mode: empty.then_some(mode), size: empty.then_some(0), ..AttrChange::default() };
     let mut calls = [Call::create(&volume.root(), &name, How::Unchecked, change)];
     volume.perform(&mut calls);
     let Object { node, attr } = calls[0].found().map_err(|status| call_failed(&text, Proc::Create, status))?;

@@ -22,8 +22,12 @@ pub(super) fn run(ctx: &Ctx<'_>, batch: Vec<Piece>) {
                         check(ctx, route, piece, &node, &attr);
                     }
                     let is_file = piece.item.member.kind == MemberKind::File && attr.kind == Kind::File;
-                    if is_file && attr.size == piece.item.member.size && !piece.data.is_empty() {
+                    let is_whole = is_file && attr.size == piece.item.member.size;
+                    if is_whole && !piece.data.is_empty() {
                         files.push((piece, node));
+                    } else if piece.start > 0 && !is_whole {
+                        // It changed since its first range was compared, or that has told.
+                        piece.item.content_differs.store(true, Ordering::Release);
                     }
                 }
                 Err(cause) => absent(piece, cause),
@@ -222,7 +226,9 @@ pub(super) fn landed(ctx: &Ctx<'_>, item: &Arc<Item>, count: usize) {
         return;
     }
     let mut verdict = std::mem::take(&mut *item.verdict.lock().expect("nothing panics while it notes"));
-    if item.content_differs.load(Ordering::Acquire) && verdict.failure.is_none() {
+    let told = |finding: &Finding| matches!(finding, Finding::Differs(what) if what == "Size differs" || what == "File type differs");
+    let is_told = verdict.findings.iter().any(told);
+    if item.content_differs.load(Ordering::Acquire) && verdict.failure.is_none() && !is_told {
         verdict.findings.push(Finding::Differs("Contents differ".into()));
     }
     if ctx.crew.stop().is_set() && verdict.findings.len() < 2 && verdict.failure.is_none() {

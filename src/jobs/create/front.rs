@@ -176,11 +176,15 @@ impl<L, E> Front<L, E> {
         }
     }
 
-    /// Waits for a change, for a moment.
-    pub fn wait(&self) {
+    /// Waits for a change, for a moment, where nothing can be taken or begun.
+    pub fn wait(&self, under_way_max: usize) {
         let state = self.state();
-        let first_waits = matches!(state.slots.first_key_value(), Some((_, Slot::UnderWay(_))));
-        if first_waits && !state.broken {
+        let first = state.slots.first_key_value();
+        let is_there = first.is_none_or(|(_, slot)| matches!(slot, Slot::Run(_)));
+        let due = state.due.first();
+        let may_begin =
+            due.is_some_and(|due| state.entries < self.ahead_max || first.is_some_and(|(key, _)| key == due));
+        if !is_there && !(may_begin && state.under_way < under_way_max) && !state.broken {
             drop(self.changed.wait_timeout(state, LOOK_EVERY).expect("nothing panics while it holds the front"));
         }
     }
@@ -256,7 +260,7 @@ mod tests {
         assert_eq!(front.begin(2, 4).len(), 1);
         assert!(matches!(front.take(), Next::Waits));
         front.break_off();
-        front.wait();
+        front.wait(4);
         assert!(matches!(front.take(), Next::End));
     }
 }

@@ -9,7 +9,7 @@ use crate::storage::Kind;
 
 use super::ctx::{Ctx, add};
 use super::entry::Entry;
-use super::member::Maker;
+use super::member::{Made, Maker};
 use super::piece::{Data, Fate, Part, Piece};
 
 /// Members of one piece at most: with fewer files than lanes could read at once, all lanes get some.
@@ -42,15 +42,16 @@ impl<G: FnMut(Piece) -> bool> Layout<G> {
     /// Adds blocks that are no member's.
     pub fn label(&mut self, head: Vec<u8>) {
         if !head.is_empty() {
-            self.push(Part { head, data: None, pad: 0, shown: None });
+            self.push(Part { head, data: None, pad: 0, shown: None, link_to: None });
         }
     }
 
     /// Adds an entry; false when the run is to end.
     pub fn entry(&mut self, ctx: &Ctx<'_>, mut entry: Entry) -> bool {
-        let Some(member) = self.maker.member(ctx, &mut entry) else { return true };
+        let Some(Made { member, fate, link_to }) = self.maker.member(ctx, &mut entry) else { return true };
         let mut head = Vec::with_capacity(512);
         if let Err(unfit) = header(&member, ctx.options.format, &mut head) {
+            self.maker.forget(&entry);
             ctx.crew.report().add(Failure::refused(&entry.path, unfit.to_string()));
             return true;
         }
@@ -67,19 +68,23 @@ impl<G: FnMut(Piece) -> bool> Layout<G> {
             if self.piece.bytes as u64 + bytes > room && !self.flush() {
                 return false;
             }
-            let data = (member.stored > 0).then(|| data(&entry, spans(&member), (true, true), &Arc::default()));
-            self.push(Part { head, data, pad, shown: Some(shown) });
+            let data = (member.stored > 0).then(|| data(&entry, spans(&member), (true, true), &fate));
+            self.push(Part { head, data, pad, shown: Some(shown), link_to });
             return self.piece.parts.len() < self.members_max || self.flush();
         }
-        self.large(&entry, &member, (head, pad, shown))
+        self.large((&entry, &fate), &member, (head, pad, shown))
     }
 
     /// A member over several pieces, each of which is its alone.
-    fn large(&mut self, entry: &Entry, member: &Member, (head, pad, shown): (Vec<u8>, usize, Vec<u8>)) -> bool {
+    fn large(
+        &mut self,
+        (entry, fate): (&Entry, &Arc<Fate>),
+        member: &Member,
+        (head, pad, shown): (Vec<u8>, usize, Vec<u8>),
+    ) -> bool {
         if !self.flush() {
             return false;
         }
-        let fate = Arc::default();
         let mut spans = spans(member);
         spans.reverse();
         let mut first = Some((head, shown));
@@ -98,8 +103,8 @@ impl<G: FnMut(Piece) -> bool> Layout<G> {
             }
             let is_last = spans.is_empty();
             let pad = if is_last { pad } else { 0 };
-            let data = Some(data(entry, here, (is_first, is_last), &fate));
-            self.push(Part { head, data, pad, shown });
+            let data = Some(data(entry, here, (is_first, is_last), fate));
+            self.push(Part { head, data, pad, shown, link_to: None });
             if !self.flush() || is_last {
                 return is_last;
             }

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use crate::base::{Proc, Status};
+use crate::base::{Failure, Proc, Status};
 use crate::crew::Scope;
 use crate::storage::{Mount, Node};
 
@@ -27,6 +27,8 @@ struct State {
     busy: bool,
     /// Where the next piece goes, in the archive as it is written.
     at: u64,
+    /// A piece was not read whole: nothing that comes after is written.
+    cut: bool,
 }
 
 /// The pieces that wait for their places.
@@ -42,7 +44,7 @@ pub(super) struct Line<'a> {
 
 impl<'a> Line<'a> {
     pub fn new(target: Target<'a>, at: u64) -> Line<'a> {
-        let state = State { next: 0, ready: BTreeMap::new(), busy: false, at };
+        let state = State { next: 0, ready: BTreeMap::new(), busy: false, at, cut: false };
         Line {
             target,
             state: Mutex::new(state),
@@ -128,6 +130,18 @@ impl<'a> Line<'a> {
         let number = state.next;
         let mut piece = state.ready.remove(&number)?;
         state.next += 1;
+        state.cut |= piece.cancelled;
+        if state.cut {
+            piece.bytes.clear();
+            piece.raw = 0;
+            piece.shown.clear();
+            return Some(piece);
+        }
+        // All pieces before it have been read.
+        for (path, _) in piece.links.iter().filter(|(_, fate)| fate.is_left_out()) {
+            let reason = "is another name of a file whose first name could not be stored; store it again";
+            ctx.crew.report().add(Failure::refused(path, reason));
+        }
         if piece.of.as_ref().is_some_and(|fate| fate.is_left_out()) {
             piece.bytes.clear();
             piece.raw = 0;
@@ -189,7 +203,15 @@ impl<'a> Line<'a> {
                 }
             }
             Target::File(port, node) => {
-                let piece = Filled { raw: bytes.len() as u64, bytes, shown: Vec::new(), of: None, _permit: None };
+                let piece = Filled {
+                    raw: bytes.len() as u64,
+                    bytes,
+                    shown: Vec::new(),
+                    of: None,
+                    links: Vec::new(),
+                    cancelled: false,
+                    _permit: None,
+                };
                 self.put(ctx, *port, node, at, &piece);
             }
         }

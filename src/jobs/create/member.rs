@@ -1,6 +1,7 @@
 //! From objects to members: names as they go into the archive, attributes as the options want them, hard links.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::archive::{Member, MemberKind};
 use crate::base::name::Shown;
@@ -9,14 +10,33 @@ use crate::storage::{Attr, Kind};
 use super::super::transform::Part;
 use super::ctx::Ctx;
 use super::entry::Entry;
+use super::piece::Fate;
 
 /// Makes members, in the archive's order.
 pub(super) struct Maker {
     /// Multiply linked files: the first name's member, and how many names have not come.
-    links: HashMap<(u64, u64), (Vec<u8>, u32)>,
+    links: HashMap<(u64, u64), Link>,
     /// What was taken off names and told.
     taken_off: Vec<(Vec<u8>, bool)>,
     full: bool,
+}
+
+/// The first name of a multiply linked file.
+struct Link {
+    path: Vec<u8>,
+    /// Names that have not come.
+    left: u32,
+    /// What becomes of it.
+    fate: Arc<Fate>,
+}
+
+/// A member, and what it shares with others.
+pub(super) struct Made {
+    pub member: Member,
+    /// What becomes of its data, which other names of the file hear of.
+    pub fate: Arc<Fate>,
+    /// It is another name of the file with this fate.
+    pub link_to: Option<Arc<Fate>>,
 }
 
 /// Prefixes told at most.
@@ -28,7 +48,7 @@ impl Maker {
     }
 
     /// The member of an entry; none for what is not stored, which is told.
-    pub fn member(&mut self, ctx: &Ctx<'_>, entry: &mut Entry) -> Option<Member> {
+    pub fn member(&mut self, ctx: &Ctx<'_>, entry: &mut Entry) -> Option<Made> {
         let attr = entry.attr;
         if Some((attr.fsid, attr.fileid)) == ctx.options.archive_id && attr.kind == Kind::File {
             ctx.warn(format!("{}: file is the archive; not dumped", Shown(&entry.path)));
@@ -58,16 +78,27 @@ impl Maker {
             member.link = ctx.options.transform.as_ref().map_or(link.clone(), |t| t.apply(&link, Part::Symlink));
         }
         if attr.nlink > 1 && kind != MemberKind::Dir && !ctx.options.hard_dereference {
-            self.link(ctx, entry, &mut member);
+            return Some(self.link(ctx, entry, member));
         }
-        Some(member)
+        Some(Made { member, fate: Arc::default(), link_to: None })
+    }
+
+    /// The entry's header does not fit the format: other names of the file are no links to it.
+    pub fn forget(&mut self, entry: &Entry) {
+        self.links.remove(&(entry.attr.fsid, entry.attr.fileid));
     }
 
     /// Makes a further name of a multiply linked file a hard link to the first.
-    fn link(&mut self, ctx: &Ctx<'_>, entry: &Entry, member: &mut Member) {
+    fn link(&mut self, ctx: &Ctx<'_>, entry: &Entry, mut member: Member) -> Made {
         let key = (entry.attr.fsid, entry.attr.fileid);
-        if let Some((first, left)) = self.links.get_mut(&key) {
-            let first = first.clone();
+        let fate: Arc<Fate> = Arc::default();
+        if self.links.get(&key).is_some_and(|link| link.fate.is_left_out()) {
+            self.links.remove(&key);
+        }
+        let mut link_to = None;
+        if let Some(Link { path, left, fate }) = self.links.get_mut(&key) {
+            let first = path.clone();
+            link_to = Some(fate.clone());
             // With links followed, there are more names than the file has.
             *left -= u32::from(entry.tree.follow.is_none());
             if *left == 0 {
@@ -77,13 +108,15 @@ impl Maker {
             member.kind = MemberKind::HardLink;
             (member.size, member.stored, member.segments) = (0, 0, None);
         } else if self.links.len() < ctx.options.links_max {
-            self.links.insert(key, (entry.path.clone(), entry.attr.nlink - 1));
+            let (path, left) = (entry.path.clone(), entry.attr.nlink - 1);
+            self.links.insert(key, Link { path, left, fate: fate.clone() });
         } else if !std::mem::replace(&mut self.full, true) {
             ctx.warn(format!(
                 "more than {} files with several names at once; further names of some are stored as files of their own",
                 ctx.options.links_max
             ));
         }
+        Made { member, fate, link_to }
     }
 
     /// The name in the archive: transformed, and without what would lead out of the place where it is extracted.

@@ -301,6 +301,8 @@ impl Drop for Guard<'_, '_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.front.break_off();
+            // Whoever waits for bytes that are held for its piece is to give up.
+            self.0.crew.stop().set();
         }
     }
 }
@@ -341,7 +343,7 @@ impl<'s> Run<'_, 's, '_> {
                         return;
                     }
                 }
-                Next::Waits => ctx.front.wait(),
+                Next::Waits => ctx.front.wait(shape.in_flight()),
                 Next::End if operands.is_none() => break,
                 Next::End => {}
             }

@@ -35,6 +35,8 @@ pub(super) struct Fate {
     left_out: AtomicBool,
     /// A failure was told.
     told: AtomicBool,
+    /// That it changed was told.
+    changed: AtomicBool,
 }
 
 impl Fate {
@@ -52,6 +54,8 @@ pub(super) struct Part {
     pub pad: usize,
     /// For `-v`, where the member begins in this piece.
     pub shown: Option<Vec<u8>>,
+    /// It is another name of the file with this fate.
+    pub link_to: Option<Arc<Fate>>,
 }
 
 impl Part {
@@ -89,6 +93,10 @@ pub(super) struct Filled {
     pub shown: Vec<Vec<u8>>,
     /// All of it is data of this file: dropped if that turns out not to be readable.
     pub of: Option<Arc<Fate>>,
+    /// Names of files whose first name has this fate.
+    pub links: Vec<(Vec<u8>, Arc<Fate>)>,
+    /// Not all of it was read, for the run was stopped: the archive ends before it.
+    pub cancelled: bool,
     /// Held until the bytes are written.
     pub _permit: Option<Permit>,
 }
@@ -108,6 +116,8 @@ struct Got {
     error: Option<Status>,
     bytes: usize,
     attr: Option<Attr>,
+    /// One of the READs found another file than was listed.
+    changed: bool,
 }
 
 /// Reads what the piece holds.
@@ -133,13 +143,16 @@ pub(super) fn fill(ctx: &Ctx<'_>, piece: Piece) -> Filled {
     }
     let mut got = vec![Got::default(); parts.len()];
     read_all(ctx, &parts, wanted, &mut buffer, &mut got);
+    let cancelled = got.iter().any(|got| got.error == Some(Status::Cancelled));
     settle(ctx, &mut parts, &got, &mut buffer);
+    let link = |part: &mut Part| Some((part.shown.clone()?, part.link_to.take()?));
+    let links = parts.iter_mut().filter_map(link).collect();
     let shown = parts.iter_mut().filter_map(|part| part.shown.take()).collect();
     let of = match &parts[..] {
         [Part { head, data: Some(data), .. }] if head.is_empty() && !data.first => Some(data.fate.clone()),
         _ => None,
     };
-    Filled { raw: buffer.len() as u64, bytes: buffer, shown, of, _permit: permit }
+    Filled { raw: buffer.len() as u64, bytes: buffer, shown, of, links, cancelled, _permit: permit }
 }
 
 /// Carries out all READs, in windows; short ones are continued.
@@ -182,9 +195,10 @@ fn read_all(ctx: &Ctx<'_>, parts: &[Part], mut wanted: Vec<Wanted>, buffer: &mut
         } else {
             port.perform(route, &mut calls);
         }
-        for ((one, _), call) in some.into_iter().zip(calls).rev() {
+        for ((one, data), call) in some.into_iter().zip(calls).rev() {
             let Op::Read { buf, attr, out, .. } = call.op else { continue };
             let part = &mut got[one.part];
+            part.changed |= attr.is_some_and(|attr| is_other(data, &attr));
             part.attr = attr.or(part.attr);
             let n = buf.len().min(one.len);
             buffer[one.to..one.to + n].copy_from_slice(&buf[..n]);
@@ -233,9 +247,11 @@ fn settle(ctx: &Ctx<'_>, parts: &mut [Part], got: &[Got], buffer: &mut Vec<u8>) 
                 add(&ctx.counts.changed, 1);
                 ctx.warn(format!("{}: File shrank by {short} bytes; padding with zeros", Shown(path)));
             }
-            None if data.last && has_changed(ctx, data, got.attr) => {
-                add(&ctx.counts.changed, 1);
-                ctx.warn(format!("{}: file changed as we read it", Shown(path)));
+            None if got.changed || data.last && has_changed(ctx, data, got.attr) => {
+                if !data.fate.changed.swap(true, Ordering::Relaxed) {
+                    add(&ctx.counts.changed, 1);
+                    ctx.warn(format!("{}: file changed as we read it", Shown(path)));
+                }
             }
             None => {}
         }
@@ -258,5 +274,9 @@ fn has_changed(ctx: &Ctx<'_>, data: &Data, attr: Option<Attr>) -> bool {
     let port: Port<'_> = ctx.port(&data.tree.volume);
     let route: Route = port.route();
     let attr = attr.map_or_else(|| port.one(route, Call::get_attr(&data.node)).attr(), Ok);
-    attr.is_ok_and(|attr| attr.size != data.size || attr.mtime != data.mtime)
+    attr.is_ok_and(|attr| is_other(data, &attr))
+}
+
+fn is_other(data: &Data, attr: &Attr) -> bool {
+    attr.size != data.size || attr.mtime != data.mtime
 }

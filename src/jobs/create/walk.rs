@@ -65,7 +65,7 @@ pub(super) fn run(ctx: &Ctx<'_>, listings: Vec<(Key, Listing)>) {
                         status => Failure::call(&dir.path, proc, status),
                     };
                     ctx.crew.report().add(why);
-                    sorted(gathered)
+                    sorted(ctx, &dir, gathered)
                 }
             };
             ctx.front.grow(key, grown);
@@ -216,8 +216,7 @@ fn take_page(
         if !end && !stuck {
             return vec![rest(gathered)];
         }
-        gathered.sort_by(|(a, _), (b, _)| a.cmp(b));
-        return gathered.into_iter().flat_map(|(_, entry)| with_listing(ctx, entry, Some(dir))).collect();
+        return sorted(ctx, dir, gathered);
     }
     let mut grown: Vec<Walked> = found.into_iter().flat_map(|(_, entry)| with_listing(ctx, entry, Some(dir))).collect();
     if !end && !stuck {
@@ -227,9 +226,9 @@ fn take_page(
 }
 
 /// What was gathered of a directory whose listing failed.
-fn sorted(mut gathered: Vec<(Name, Entry)>) -> Vec<Walked> {
+fn sorted(ctx: &Ctx<'_>, dir: &Arc<Dir>, mut gathered: Vec<(Name, Entry)>) -> Vec<Walked> {
     gathered.sort_by(|(a, _), (b, _)| a.cmp(b));
-    gathered.into_iter().map(|(_, entry)| Grown::Entry(entry)).collect()
+    gathered.into_iter().flat_map(|(_, entry)| with_listing(ctx, entry, Some(dir))).collect()
 }
 
 type Described = (usize, Name, Vec<u8>, Node, Attr);
