@@ -184,7 +184,8 @@ impl<L, E> Front<L, E> {
         let due = state.due.first();
         let may_begin =
             due.is_some_and(|due| state.entries < self.ahead_max || first.is_some_and(|(key, _)| key == due));
-        if !is_there && !(may_begin && state.under_way < under_way_max) && !state.broken {
+        let goes_on = is_there || state.broken || (may_begin && state.under_way < under_way_max);
+        if !goes_on {
             drop(self.changed.wait_timeout(state, LOOK_EVERY).expect("nothing panics while it holds the front"));
         }
     }

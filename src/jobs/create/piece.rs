@@ -247,11 +247,12 @@ fn settle(ctx: &Ctx<'_>, parts: &mut [Part], got: &[Got], buffer: &mut Vec<u8>) 
                 add(&ctx.counts.changed, 1);
                 ctx.warn(format!("{}: File shrank by {short} bytes; padding with zeros", Shown(path)));
             }
-            None if got.changed || data.last && has_changed(ctx, data, got.attr) => {
-                if !data.fate.changed.swap(true, Ordering::Relaxed) {
-                    add(&ctx.counts.changed, 1);
-                    ctx.warn(format!("{}: file changed as we read it", Shown(path)));
-                }
+            // Told once for a file.
+            None if (got.changed || data.last && has_changed(ctx, data, got.attr))
+                && !data.fate.changed.swap(true, Ordering::Relaxed) =>
+            {
+                add(&ctx.counts.changed, 1);
+                ctx.warn(format!("{}: file changed as we read it", Shown(path)));
             }
             None => {}
         }
