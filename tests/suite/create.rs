@@ -476,3 +476,45 @@ fn another_name_of_a_file_that_was_left_out_is_told() {
         assert!(made.failures.iter().any(|failure| failure.starts_with("./b: is another name")), "{:?}", made.failures);
     }
 }
+
+/// Refuses WRITE in one MiB from an offset on.
+struct FullFrom(u64);
+
+impl Tap for FullFrom {
+    fn admit(&self, call: &Call<'_>) -> Result<(), Status> {
+        match &call.op {
+            Op::Write { offset, .. } if (self.0..self.0 + (1 << 20)).contains(offset) => Err(Status::NoSpc),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Pieces are written at their offsets by all lanes: one that fails must leave nothing behind it.
+#[test]
+fn a_full_target_leaves_the_beginning_of_the_archive() {
+    let mount = sample();
+    let whole_one = stream(whole(&shared(vec![mount.clone()])), &Options::default(), &crew(1, 1)).archive;
+    for (from, shape) in [(1 << 20, (1, 1)), (2 << 20, (4, 2)), (3 << 20, (16, 4))] {
+        let target = Arc::new(MemoryMount::new());
+        let node = target.file(&target.root(), "a.tar", b"");
+        let tap: Arc<dyn Tap> = Arc::new(FullFrom(from));
+        let tapped = shared(vec![Arc::new(Tapped::new(target.clone(), vec![tap])) as Arc<dyn Mount>]);
+        let crew = crew(shape.0, shape.1);
+        let summary = parfs::jobs::create::create(
+            &mut whole(&shared(vec![mount.clone()])).into_iter().map(Ok),
+            parfs::jobs::create::Output::File { volume: &tapped, node, at: 0 },
+            None,
+            &Options::default(),
+            &crate::creates::Numbers,
+            &crew,
+            &Default::default(),
+            &|_| (),
+        );
+        assert!(summary.archive_error.unwrap().contains("No space left on device"));
+        let is = crate::tree::content(&*target, "a.tar");
+        assert!(
+            !is.is_empty() && is.len() as u64 <= from + (1 << 20) && whole_one.starts_with(&is),
+            "{from} {shape:?}"
+        );
+    }
+}

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use crate::base::{Failure, Proc, Status};
 use crate::crew::Scope;
-use crate::storage::{Mount, Node};
+use crate::storage::{AttrChange, Call, Mount, Node};
 
 use super::super::port::Port;
 use super::super::write::put_file;
@@ -39,6 +39,8 @@ pub(super) struct Line<'a> {
     raw: AtomicU64,
     failed: AtomicBool,
     unread: AtomicBool,
+    /// Where the first piece that could not be written was to go; `u64::MAX` when all could.
+    broken_at: AtomicU64,
     error: Mutex<Option<String>>,
 }
 
@@ -51,6 +53,7 @@ impl<'a> Line<'a> {
             raw: AtomicU64::new(at),
             failed: AtomicBool::new(false),
             unread: AtomicBool::new(false),
+            broken_at: AtomicU64::new(u64::MAX),
             error: Mutex::default(),
         }
     }
@@ -179,13 +182,30 @@ impl<'a> Line<'a> {
 
     fn put(&self, ctx: &Ctx<'_>, port: Port<'_>, node: &Node, at: u64, piece: &Filled) {
         if self.has_failed() {
+            // Not written: what is behind it is of no use.
+            self.broken_at.fetch_min(at, Ordering::Relaxed);
             return;
         }
         let write_max = usize::try_from(port.volume.limits().write_max).unwrap_or(usize::MAX).max(1);
         let chunks: Vec<(u64, &[u8])> =
             piece.bytes.chunks(write_max).enumerate().map(|(i, data)| (at + (i * write_max) as u64, data)).collect();
         if let Err((proc, status)) = put_file(port, port.route(), node, &chunks) {
+            self.broken_at.fetch_min(at, Ordering::Relaxed);
             self.fail(ctx, text(proc, status));
+        }
+    }
+
+    /// Cuts a file off where the first piece is missing, so that no member is left that is whole by its size and has holes for data;
+    /// all pieces have ended.
+    pub fn cut_off(&self, ctx: &Ctx<'_>) {
+        let at = self.broken_at.load(Ordering::Relaxed);
+        let Target::File(port, node) = &self.target else { return };
+        if at == u64::MAX {
+            return;
+        }
+        let change = AttrChange { size: Some(at), ..AttrChange::default() };
+        if let Err(status) = port.one(port.route(), Call::set_attr(node, change)).status() {
+            ctx.warn(format!("what is left of the archive is not whole and cannot be cut off at byte {at}: {status}"));
         }
     }
 

@@ -253,6 +253,9 @@ pub fn create(
     if !stopped && !line.has_failed() {
         run_end(&ctx, &line, pack);
     }
+    if line.has_failed() {
+        line.cut_off(&ctx);
+    }
     let counts = &ctx.counts;
     let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let elapsed = start.elapsed();
