@@ -53,8 +53,9 @@ create_formats() {
     local format
     for format in ustar gnu pax; do
         create_both "$format-odd" --format=$format odd && create_extracts "$format-odd"
-        # What does not fit into ustar is left out, with status 2, by both.
-        create_both "$format-long" --format=$format long && create_extracts "$format-long"
+        # What does not fit into ustar is left out, with status 2, by both. GNU tar then leaves out the other names of such a file as well;
+        # partar stores the first that fits.
+        create_both "$format-long" --format=$format --hard-dereference long && create_extracts "$format-long"
         create_both "$format-large" --format=$format large && create_extracts "$format-large"
     done
     for format in gnu pax; do
