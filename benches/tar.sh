@@ -151,5 +151,6 @@ for place in "${places[@]}"; do
     compare "$here" create --gzip "creation, gzip" tar-with-pigz bsdtar partar
     compare "$here" create --zstd "creation, zstd" tar-with-zstd-T0 bsdtar partar
     rm -rf "$here"
+    report
+    rm "$work/times"
 done
-report
