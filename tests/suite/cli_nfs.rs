@@ -29,6 +29,17 @@ fn an_archive_goes_to_a_served_directory_through_all_targets() {
 }
 
 #[test]
+fn an_archive_on_a_target_is_made_and_added_to() {
+    let bench = Bench::new();
+    bench.run("xf a.tar -C out").ok();
+    let sim = Sim::start(&["--targets", "2", "--unlimited"]);
+    bench.run(&format!("-rf {}new.tar -C out top/a.txt", sim.url)).ok();
+    bench.run(&format!("-rf {}new.tar -C out top/sub", sim.url)).ok();
+    let ran = bench.run(&format!("-tf {}new.tar", sim.url)).ok();
+    assert_eq!(ran.stdout, "top/a.txt\ntop/sub/\ntop/sub/b.log\n");
+}
+
+#[test]
 fn the_simulator_reports_what_it_served_when_it_is_ended() {
     let bench = Bench::new();
     let report = bench.path("sim.json");

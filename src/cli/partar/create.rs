@@ -13,6 +13,7 @@ use crate::base::{Failure, Time};
 use crate::cli::Exit;
 use crate::cli::bound::Flow;
 use crate::cli::console::{Console, Quoted, reason};
+use crate::cli::exports::{Exports, Found};
 use crate::cli::filter::Filter;
 use crate::cli::location::Location;
 use crate::cli::meter::Role;
@@ -300,6 +301,11 @@ fn had(name: &ArchiveName, opener: &mut Opener, keep_times: bool) -> Result<Had,
             Ok(meta) if !meta.is_file() => return Err(format!("{name}: Cannot be added to: it is no regular file")),
             _ => {}
         }
+    }
+    if let ArchiveName::Nfs(url, _) = name
+        && let Found::Nothing(..) = Exports::default().find(url).map_err(|error| format!("{name}: {error}"))?
+    {
+        return Ok(had);
     }
     let opened = open::archive(name, opener, &Stop::default())?;
     if opened.codec != Codec::Plain {

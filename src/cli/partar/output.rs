@@ -124,13 +124,14 @@ fn call_failed(name: &dyn std::fmt::Display, proc: Proc, status: Status) -> Stri
 /// Opens the file at a URL; makes it when it is not there, and with `empty` empties it.
 fn remote(url: &Url, text: &str, opener: &mut Opener, mode: u32, empty: bool) -> Result<Sink, String> {
     let mut exports = Exports::default();
-    let (mounts, name) = match exports.find(url)? {
+    let (mounts, name, is_new) = match exports.find(url)? {
         Found::Dir(_) => return Err(format!("{text}: Cannot open: Is a directory")),
-        Found::Other(mounts, name) | Found::Nothing(mounts, name) => (mounts, name),
+        Found::Other(mounts, name) => (mounts, name, false),
+        Found::Nothing(mounts, name) => (mounts, name, true),
     };
     let volume = opener.attached(mounts, Some(Role::Destination), &[]);
     // What is there and stays keeps its mode.
-    let change = AttrChange { mode: empty.then_some(mode), size: empty.then_some(0), ..AttrChange::default() };
+    let change = AttrChange { mode: (empty || is_new).then_some(mode), size: empty.then_some(0), ..AttrChange::default() };
     let mut calls = [Call::create(&volume.root(), &name, How::Unchecked, change)];
     volume.perform(&mut calls);
     let Object { node, attr } = calls[0].found().map_err(|status| call_failed(&text, Proc::Create, status))?;
