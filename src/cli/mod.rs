@@ -23,6 +23,8 @@ pub mod parcp;
 pub mod parrm;
 pub mod partar;
 mod places;
+pub mod plan;
+pub mod planned;
 pub mod program;
 pub mod progress;
 pub mod readahead;
@@ -99,6 +101,7 @@ fn command(args: Vec<OsString>) -> Exit {
         "partar" | "tar" => partar::run(rest),
         "parcp" | "cp" => parcp::run(rest),
         "parrm" | "rm" => parrm::run(rest),
+        "plan" => plan::run(rest),
         "sim" => sim::run(rest),
         "demo" => demo::run(rest),
         "--help" | "-h" | "help" => shown(&console, HELP.trim_end()),

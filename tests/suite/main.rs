@@ -34,6 +34,7 @@ mod memory;
 mod model;
 mod nasty;
 mod network;
+mod plan;
 mod random;
 mod raw;
 mod remove;
