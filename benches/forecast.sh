@@ -105,7 +105,7 @@ small_jobs() {
     # shellcheck disable=SC2086
     {
         both "$name" "$n" "$options" extract partar $lanes -xf "$work/a.tar" -C "$url/in"
-        both "$name" "$n" "$options" create partar $lanes -cf "$work/back.tar" -C "$url" tree
+        both "$name" "$n" "$options" create partar $lanes -cf "$work/back.tar" -C "$url/" tree
         both "$name" "$n" "$options" copy parcp $lanes -a "$url/tree" "$url/copy"
         both "$name" "$n" "$options" remove parrm $lanes -rf "$url/tree"
     }
@@ -121,7 +121,7 @@ for n in "${counts[@]}"; do
     fresh
     large "$work/served/tree" $((8 * n))
     serve "$n" --scale 0.05 --latency 1ms
-    both bandwidth "$n" "--scale 0.05 --latency 1ms" create partar -cf "$work/back.tar" -C "$url" tree
+    both bandwidth "$n" "--scale 0.05 --latency 1ms" create partar -cf "$work/back.tar" -C "$url/" tree
     rm -f "$work/back.tar"
     both bandwidth "$n" "--scale 0.05 --latency 1ms" copy parcp -a "$url/tree" "$work/local/tree"
     unserve
