@@ -56,6 +56,7 @@ Commands:
   partar, tar  Make, list, compare and extract tar archives with many file operations in flight (also by a link)
   parcp, cp    Copy trees with many NFS operations in flight (also by a link named parcp)
   parrm, rm    Remove trees with many NFS operations in flight (also by a link named parrm)
+  plan         Say what a load or a layout of storage will take: mount targets, block volumes
   sim          Serve NFSv3 on the loopback as a mount target would, with its latency, ceilings and faults
   demo         Show what parallel extraction gains, against simulated mount targets, in a minute
 
@@ -67,7 +68,7 @@ Options:
 ";
 
 /// Commands and links that parfs is to have and has not yet.
-const LATER: [&str; 4] = ["parload", "plan", "load", "doctor"];
+const LATER: [&str; 3] = ["parload", "load", "doctor"];
 
 /// The version line of `program`.
 pub fn version(program: &str) -> String {

@@ -228,18 +228,17 @@ impl Opener {
         let courses = self.planned.as_ref().map(|planned| planned.follow(&mounts, &meters)).unwrap_or_default();
         let courses = courses.into_iter().map(Some).chain(std::iter::repeat(None));
         let parts = mounts.into_iter().zip(meters).zip(throttles.into_iter().zip(courses));
-        let tapped =
-            parts.map(|((mount, meter), (throttle, course))| -> Arc<dyn Mount> {
-                let before = more.iter().cloned().chain(throttle).filter(|_| is_real).chain(course);
-                let (target, role) = (meter.target.clone(), meter.role);
-                let ledger = self.meters.ledger(meter);
-                if let Some(planned) = &self.planned {
-                    planned.counts(&target, role, &ledger);
-                }
-                let counting: Arc<dyn Tap> =
-                    if is_lowered(&mount) { Arc::new(Lowered::new(mount.clone(), ledger)) } else { ledger };
-                Arc::new(Tapped::new(mount, before.chain([counting]).collect()))
-            });
+        let tapped = parts.map(|((mount, meter), (throttle, course))| -> Arc<dyn Mount> {
+            let before = more.iter().cloned().chain(throttle).filter(|_| is_real).chain(course);
+            let (target, role) = (meter.target.clone(), meter.role);
+            let ledger = self.meters.ledger(meter);
+            if let Some(planned) = &self.planned {
+                planned.counts(&target, role, &ledger);
+            }
+            let counting: Arc<dyn Tap> =
+                if is_lowered(&mount) { Arc::new(Lowered::new(mount.clone(), ledger)) } else { ledger };
+            Arc::new(Tapped::new(mount, before.chain([counting]).collect()))
+        });
         Volume::new(tapped.collect(), storage::Spread::default())
     }
 }

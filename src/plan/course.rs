@@ -46,8 +46,7 @@ pub struct Course {
 
 impl Default for Course {
     fn default() -> Course {
-        let state =
-            State { seen: Seen::default(), known: Memo::new(REMEMBERED_MAX), named: Memo::new(REMEMBERED_MAX) };
+        let state = State { seen: Seen::default(), known: Memo::new(REMEMBERED_MAX), named: Memo::new(REMEMBERED_MAX) };
         Course { hasher: RandomState::new(), state: Mutex::new(state) }
     }
 }

@@ -113,7 +113,9 @@ fn a_forecast_tells_time_bounds_and_the_fact_beside_it() {
     let ran = plan(&bench, &format!("--json --latency 1ms --targets 1,2 --svg plan.svg {line}")).ok();
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!((&document["schema"], document["forecast"].as_array().unwrap().len()), (&Value::from(1), 2));
-    assert!(document["forecast"][0]["seconds"].as_f64().unwrap() >= document["forecast"][1]["seconds"].as_f64().unwrap());
+    assert!(
+        document["forecast"][0]["seconds"].as_f64().unwrap() >= document["forecast"][1]["seconds"].as_f64().unwrap()
+    );
     // Down three directories, a file, and up again with an RMDIR each.
     assert!(document["sides"][0]["chain"].as_u64().unwrap() >= 4 + 4, "{document}");
     assert!(fs::read_to_string(bench.path("plan.svg")).unwrap().contains("mount targets"));

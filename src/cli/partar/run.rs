@@ -76,8 +76,7 @@ fn extract_all(
 ) -> Result<Exit, String> {
     let console = session.console.clone();
     let planned = high.manner.planned.as_ref();
-    let mut opener =
-        Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread).planned(planned);
+    let mut opener = Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread).planned(planned);
     opener.spread(destination.dir().map(|path| (path, None)))?;
     let volume = opener.volume(destination, None)?;
     session.tell_mounts(opener.spreader());

@@ -43,8 +43,9 @@ pub struct Procedure {
 /// Reads what `--report` of a run wrote. An error is `NAME: reason`.
 pub fn read(path: &Path) -> Result<Fact, String> {
     let text = std::fs::read(path).map_err(|error| format!("{}: Cannot read: {}", path.display(), reason(&error)))?;
-    let fact: Fact = serde_json::from_slice(&text)
-        .map_err(|error| format!("{}: is no report of a run (--report of partar, parcp or parrm): {error}", path.display()))?;
+    let fact: Fact = serde_json::from_slice(&text).map_err(|error| {
+        format!("{}: is no report of a run (--report of partar, parcp or parrm): {error}", path.display())
+    })?;
     if fact.schema != 1 {
         return Err(format!("{}: is a report of schema {}; this version reads 1", path.display(), fact.schema));
     }

@@ -6,16 +6,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{Parser, ValueEnum};
+use clap::{CommandFactory, Parser, ValueEnum};
 use serde::Serialize;
 
-use crate::base::price::Ceiling;
+use crate::base::Proc;
 use crate::base::units::{self, bytes_shown, grouped};
-use crate::base::{PriceList, Proc};
 use crate::cli::console::{Console, reason};
 use crate::cli::planned::Planned;
 use crate::cli::table::Table;
 use crate::cli::{Exit, parcp, parrm, partar};
+use crate::plan::ServerProfile;
 use crate::plan::forecast::{Bound, Job, Point, Side};
 use crate::storage::Tally;
 
@@ -27,9 +27,6 @@ const TARGETS_MAX: usize = 1024;
 
 /// The answer time of a kernel's mount, which does not tell it: what OCI's targets have within one availability domain.
 const LATENCY: Duration = Duration::from_millis(1);
-
-/// OCI's advice on entries of one directory.
-const ENTRIES_MAX: u64 = 10_000;
 
 const AFTER_HELP: &str = "\
 Options of the forecast stand before the job's name, the job's own command line behind it:
@@ -70,11 +67,14 @@ struct Low {
     /// Answer time of an idle target [default: measured through nfs://; 1ms for a kernel's mount]
     #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
     latency: Option<Duration>,
-    /// Ceilings of a target are OCI's times this
+    /// Prices and ceilings of a target, as TOML [default: OCI File Storage's]
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
+    /// Ceilings of a target are the profile's times this
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = scale)]
     scale: f64,
     /// Set the forecast beside what a run reported (its --report FILE)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
     explain: Option<PathBuf>,
     /// Draw IOPS and time against targets into FILE
     #[arg(long, value_name = "FILE")]
@@ -100,6 +100,16 @@ fn scale(text: &str) -> Result<f64, String> {
     n.ok_or_else(|| "a factor above 0, such as 0.1".into())
 }
 
+/// True of a word that names a job.
+pub fn is_job(word: &str) -> bool {
+    What::from_str(word, false).is_ok()
+}
+
+/// The options of forecasts.
+pub fn help() -> String {
+    Low::command().render_help().to_string().trim_end().into()
+}
+
 /// Runs a forecast with what follows `parfs plan`.
 pub fn run(args: Vec<OsString>) -> Exit {
     let console = Arc::new(Console::new("parfs plan"));
@@ -107,13 +117,15 @@ pub fn run(args: Vec<OsString>) -> Exit {
         Ok(low) => low,
         Err(error) => return crate::cli::parse_ended(&console, &error),
     };
-    let fact = match low.explain.as_deref().map(explain::read).transpose() {
-        Ok(fact) => fact,
-        Err(text) => {
-            console.message(text);
-            return Exit::Failure;
-        }
-    };
+    forecast(&low, &console).unwrap_or_else(|text| {
+        console.message(text);
+        Exit::Failure
+    })
+}
+
+fn forecast(low: &Low, console: &Console) -> Result<Exit, String> {
+    let fact = low.explain.as_deref().map(explain::read).transpose()?;
+    let profile = super::profile(low.profile.as_deref(), ServerProfile::oci, ServerProfile::parse)?;
     let planned = Planned::default();
     let job = low.job.clone();
     let exit = match low.what {
@@ -122,24 +134,22 @@ pub fn run(args: Vec<OsString>) -> Exit {
         What::Copy => parcp::program().rehearse(job, "copy", &planned),
         What::Remove => parrm::program().rehearse(job, "remove", &planned),
     };
-    let (summary, notes) = planned.told();
-    if summary.is_empty() {
-        return exit;
+    let told = planned.told();
+    if told.0.is_empty() {
+        return Ok(exit); // it could not begin, and said why
     }
-    let forecast = Forecast::new(&low, &planned, summary, notes);
-    let told = if low.json { forecast.json(&console) } else { forecast.tell(&console, fact.as_ref()) };
-    let drawn = low.svg.as_ref().map_or(Ok(()), |path| {
-        let text = svg::draw(&forecast.points, forecast.job.ceiling);
-        std::fs::write(path, &text).map_err(|error| format!("{}: Cannot write: {}", path.display(), reason(&error)))
-    });
+    let forecast = Forecast::new(low, &planned, profile, told);
+    if low.json {
+        forecast.json(console)?;
+    } else {
+        forecast.tell(console, fact.as_ref());
+    }
     console.flush();
-    match told.and(drawn) {
-        Ok(()) => exit,
-        Err(text) => {
-            console.message(text);
-            Exit::Failure
-        }
+    if let Some(path) = &low.svg {
+        let text = svg::draw(&forecast.points, forecast.job.ceiling);
+        std::fs::write(path, &text).map_err(|error| format!("{}: Cannot write: {}", path.display(), reason(&error)))?;
     }
+    Ok(exit)
 }
 
 /// What is told.
@@ -148,6 +158,7 @@ struct Forecast {
     notes: Vec<String>,
     job: Job,
     points: Vec<Point>,
+    profile: ServerProfile,
 }
 
 #[derive(Serialize)]
@@ -201,18 +212,20 @@ struct Document<'a> {
 }
 
 impl Forecast {
-    fn new(low: &Low, planned: &Planned, summary: String, mut notes: Vec<String>) -> Forecast {
+    fn new(low: &Low, planned: &Planned, profile: ServerProfile, told: (String, Vec<String>)) -> Forecast {
+        let (summary, mut notes) = told;
         let sides = planned.sides(low.latency, LATENCY);
         if low.latency.is_none() && sides.iter().any(|side| side.is_locked) {
-            notes.push("a kernel's mount does not tell its answer time: 1 ms was taken; --latency gives another".into());
+            notes
+                .push("a kernel's mount does not tell its answer time: 1 ms was taken; --latency gives another".into());
         }
         if !sides.iter().any(|side| side.is_nfs) {
             notes.push("nothing of this is on NFS: there is no mount target to forecast".into());
         }
-        let (price, ceiling) = (PriceList::oci(), Ceiling::oci().scaled(low.scale));
-        let job = Job { sides, lanes: planned.lanes(), price, ceiling };
+        let ceiling = profile.ceiling.scaled(low.scale);
+        let job = Job { sides, lanes: planned.lanes(), price: profile.prices.clone(), ceiling };
         let points = low.targets.iter().map(|&n| job.on(n)).collect();
-        Forecast { summary, notes, job, points }
+        Forecast { summary, notes, job, points, profile }
     }
 
     fn nfs(&self) -> impl Iterator<Item = &Side> {
@@ -230,9 +243,9 @@ impl Forecast {
     }
 
     fn json(&self, console: &Console) -> Result<(), String> {
-        let side = |side: &'_ Side| SideJson {
+        let sides = self.nfs().map(|side| SideJson {
             role: side.role,
-            targets: "",
+            targets: &side.key,
             iops: side.tally.price(&self.job.price),
             read_bytes: side.tally.get(Proc::Read).bytes,
             written_bytes: side.tally.get(Proc::Write).bytes,
@@ -241,7 +254,7 @@ impl Forecast {
             changes_of_one_directory: side.seen.busiest,
             latency_us: u64::try_from(side.latency.as_micros()).unwrap_or(u64::MAX),
             procedures: self.procedures(&side.tally),
-        };
+        });
         let point = |point: &Point| PointJson {
             targets: point.targets,
             lanes: point.lanes,
@@ -256,7 +269,7 @@ impl Forecast {
             summary: &self.summary,
             notes: &self.notes,
             advice: self.advice(),
-            sides: self.nfs().map(|one| SideJson { targets: &one.key, ..side(one) }).collect(),
+            sides: sides.collect(),
             serial_seconds: self.job.serial_s(),
             forecast: self.points.iter().map(point).collect(),
         };
@@ -265,7 +278,7 @@ impl Forecast {
         Ok(())
     }
 
-    fn tell(&self, console: &Console, fact: Option<&Fact>) -> Result<(), String> {
+    fn tell(&self, console: &Console, fact: Option<&Fact>) {
         console.print(&self.summary);
         for side in self.nfs() {
             let role = side.role.map_or_else(String::new, |role| format!("{role} "));
@@ -301,7 +314,6 @@ impl Forecast {
             console.print("");
             explain::lines(&self.job, fact).iter().for_each(|line| console.print(line));
         }
-        Ok(())
     }
 
     fn table(&self) -> Table {
@@ -353,11 +365,12 @@ impl Forecast {
             None => {}
         }
         let busiest = self.nfs().map(|side| side.seen.busiest).max().unwrap_or(0);
-        if busiest > ENTRIES_MAX {
+        let advised = self.profile.directory_entries_advised;
+        if busiest > advised {
             advice.push(format!(
-                "a directory takes {} changes; directories of FSS are best under {} entries",
+                "a directory takes {} changes; directories are best under {} entries",
                 grouped(busiest),
-                grouped(ENTRIES_MAX)
+                grouped(advised)
             ));
         }
         advice

@@ -61,7 +61,8 @@ fn chart(
         );
     }
     let line: Vec<String> = points.iter().map(|&(n, v)| format!("{:.1},{:.1}", x(n as f64), y(v))).collect();
-    let _ = writeln!(svg, "<polyline points=\"{}\" stroke=\"#1f5fbf\" stroke-width=\"2\" fill=\"none\"/>", line.join(" "));
+    let _ =
+        writeln!(svg, "<polyline points=\"{}\" stroke=\"#1f5fbf\" stroke-width=\"2\" fill=\"none\"/>", line.join(" "));
     for &(n, value) in points {
         let (x, y, text) = (x(n as f64), y(value), shown(value));
         let _ = writeln!(

@@ -220,5 +220,4 @@ mod tests {
         assert_eq!(world.made(&Node::root_chain(0)), None);
         assert_eq!(world.made(&Node::Handle(Handle::new(&world.mark).unwrap())), None);
     }
-
 }
