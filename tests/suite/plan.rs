@@ -147,3 +147,34 @@ fn what_cannot_be_forecast_is_refused_by_name() {
     let ran = plan(&bench, "remove -rvI --report r.json out a.tar").ok();
     assert!(!ran.stdout.contains("removed") && !bench.path("r.json").exists(), "{ran:?}");
 }
+
+/// The blank-separated words of a block, with the addresses and what depends on the lanes' luck taken out.
+fn words(block: &str) -> Vec<String> {
+    let lines = block.lines().map(|line| match line.split_once(" written; ") {
+        Some((before, after)) => {
+            let (_, calls) = before.split_once(": ").unwrap();
+            format!("{calls} {}", after.split_once(" round trips").unwrap().1)
+        }
+        None => line.into(),
+    });
+    lines.flat_map(|line| line.split_whitespace().map(String::from).collect::<Vec<_>>()).collect()
+}
+
+/// README's example is what is printed for such an archive.
+#[test]
+fn readme_shows_a_forecast_as_it_is_printed() {
+    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let command = "$ parfs plan --latency 1ms extract -xf app.tar -C nfs://10.0.0.5,10.0.0.6/\n";
+    let (_, block) = readme.split_once(&format!("```text\n{command}")).expect("README shows a forecast");
+    let (shown, _) = block.split_once("```").unwrap();
+    let bench = Bench::new();
+    for dir in 0..50 {
+        let dir = bench.path(format!("app/d{dir}"));
+        fs::create_dir_all(&dir).unwrap();
+        (0..100).for_each(|file| fs::write(dir.join(format!("f{file}")), [b'x'; 4096]).unwrap());
+    }
+    bench.run("-cf app.tar app").ok();
+    let sim = Sim::start(&["--targets", "2", "--unlimited"]);
+    let ran = plan(&bench, &format!("--latency 1ms extract -xf app.tar -C {}", sim.url)).ok();
+    assert_eq!(words(&ran.stdout), words(shown), "{}", ran.stdout);
+}

@@ -34,10 +34,11 @@ Options of the forecast stand before the job's name, the job's own command line 
   parfs plan --latency 2ms copy -a /mnt/old/data nfs://10.0.0.6/new
   parfs plan remove -rf /mnt/fss/app
 
-The job is run against shadows: what it would read is read (listings, attributes, the archive; of files only what it
-compares), what it would change is answered and not made. Its --report and --index are not written.
-Time is that of the slowest bound: IOPS and bandwidth of a target, round trips over the lanes, the longest chain of calls
-that need each other's answers, the lock of a directory in a kernel's mount. This host's processors are left out.";
+The job is run against shadows: what it would read is read (listings, attributes, the archive; of
+files only what it compares), what it would change is answered and not made. Its --report and
+--index are not written. The time is that of the slowest bound: IOPS and bandwidth of a target,
+round trips over the lanes, the longest chain of calls that need each other's answers, the lock of
+a directory in a kernel's mount. This host's processors are left out.";
 
 /// What can be forecast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
