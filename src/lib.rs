@@ -6,6 +6,7 @@ pub mod cli;
 pub mod crew;
 pub mod jobs;
 pub mod mounts;
+pub mod plan;
 pub mod sim;
 pub mod storage;
 pub mod wire;

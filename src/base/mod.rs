@@ -2,6 +2,7 @@
 
 pub mod failure;
 pub mod hash;
+pub mod memo;
 pub mod name;
 pub mod price;
 pub mod proc;
@@ -10,6 +11,7 @@ pub mod time;
 pub mod units;
 
 pub use failure::{Cause, Failure};
+pub use memo::Memo;
 pub use name::{BadName, Name};
 pub use price::PriceList;
 pub use proc::Proc;

@@ -17,6 +17,11 @@ pub struct PriceList {
 }
 
 impl PriceList {
+    /// The list of these prices: of each procedure, and of each further block of a READ and of a WRITE.
+    pub fn new(base: [u32; Proc::COUNT], read_step: u32, write_step: u32) -> PriceList {
+        PriceList { base, read_step, write_step }
+    }
+
     /// The price list of an OCI File Storage mount target.
     pub fn oci() -> PriceList {
         let mut base = [0; Proc::COUNT];
@@ -50,7 +55,7 @@ impl PriceList {
                 Proc::Remove | Proc::Rename => 8,
             };
         }
-        PriceList { base, read_step: 1, write_step: 2 }
+        PriceList::new(base, 1, 2)
     }
 
     /// The price of one procedure that carries `bytes` of payload (0 for all but READ and WRITE).

@@ -77,6 +77,13 @@ pub fn bytes_shown(n: u64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
+/// The size of an I/O in the binary unit that it is a whole number of: `32 KiB`, `1 MiB`, `5,000 B`.
+pub fn io_shown(n: u64) -> String {
+    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")];
+    let (factor, unit) = units.into_iter().find(|(factor, _)| n.is_multiple_of(*factor)).unwrap_or((1, "B"));
+    format!("{} {unit}", grouped(n / factor))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,5 +105,6 @@ mod tests {
         assert_eq!(grouped(1_234_567), "1,234,567");
         assert_eq!(bytes_shown(999), "999 B");
         assert_eq!(bytes_shown(1_500_000_000), "1.50 GB");
+        assert_eq!([32 << 10, 1 << 20, 5_000].map(io_shown), ["32 KiB", "1 MiB", "5,000 B"]);
     }
 }

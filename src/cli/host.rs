@@ -11,6 +11,7 @@ use crate::base::price::Ceiling;
 use crate::storage::Shape;
 
 use super::flags::{ParallelFlags, TellFlags};
+use super::planned::Planned;
 use super::spread::Spread;
 
 /// What the meaning of options depends on.
@@ -70,6 +71,8 @@ pub struct Manner {
     pub report_mode: u32,
     pub progress: bool,
     pub spread: Spread,
+    /// The run is a rehearsal for a forecast.
+    pub planned: Option<Planned>,
 }
 
 impl Manner {
@@ -91,6 +94,7 @@ impl Manner {
             report_mode: 0o666 & !host.umask,
             progress: tell.progress || (host.stderr_is_terminal && !tell.no_progress && !names_hide_progress),
             spread: Spread::new(parallel).map_err(Unclear::Usage)?,
+            planned: None,
         })
     }
 

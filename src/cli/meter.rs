@@ -57,7 +57,6 @@ pub struct TargetReport {
     #[serde(skip)]
     pub key: String,
     /// It may be a mount target, with a mount target's ceilings.
-    #[serde(skip)]
     pub is_nfs: bool,
     /// What was asked, priced, in IOPS.
     pub iops_total: u64,

@@ -23,6 +23,8 @@ pub mod parcp;
 pub mod parrm;
 pub mod partar;
 mod places;
+pub mod plan;
+pub mod planned;
 pub mod program;
 pub mod progress;
 pub mod readahead;
@@ -54,6 +56,7 @@ Commands:
   partar, tar  Make, list, compare and extract tar archives with many file operations in flight (also by a link)
   parcp, cp    Copy trees with many NFS operations in flight (also by a link named parcp)
   parrm, rm    Remove trees with many NFS operations in flight (also by a link named parrm)
+  plan         Say what a load or a layout of storage will take: mount targets, block volumes
   sim          Serve NFSv3 on the loopback as a mount target would, with its latency, ceilings and faults
   demo         Show what parallel extraction gains, against simulated mount targets, in a minute
 
@@ -65,7 +68,7 @@ Options:
 ";
 
 /// Commands and links that parfs is to have and has not yet.
-const LATER: [&str; 4] = ["parload", "plan", "load", "doctor"];
+const LATER: [&str; 3] = ["parload", "load", "doctor"];
 
 /// The version line of `program`.
 pub fn version(program: &str) -> String {
@@ -99,6 +102,7 @@ fn command(args: Vec<OsString>) -> Exit {
         "partar" | "tar" => partar::run(rest),
         "parcp" | "cp" => parcp::run(rest),
         "parrm" | "rm" => parrm::run(rest),
+        "plan" => plan::run(rest),
         "sim" => sim::run(rest),
         "demo" => demo::run(rest),
         "--help" | "-h" | "help" => shown(&console, HELP.trim_end()),

@@ -23,6 +23,7 @@ use super::exports::{Exports, Found};
 use super::filter::Filter;
 use super::location::Location;
 use super::meter::{Meter, Meters, Role};
+use super::planned::{PAUSE, Planned};
 use super::readahead::ReadAhead;
 use super::spread::{Spread, Spreader};
 use super::unpack;
@@ -37,6 +38,7 @@ pub struct Opener {
     meters: Meters,
     throttles: HashMap<String, Arc<Throttle>>,
     rehearsal: Option<Rehearsal>,
+    planned: Option<Planned>,
     changes: bool,
     spreader: Spreader,
     /// What was found for directories that are not opened yet.
@@ -56,7 +58,7 @@ impl Opener {
     /// Counts into `meters`; holds each target under `held`.
     pub fn new(held: Option<Ceiling>, meters: Meters) -> Opener {
         let (throttles, spreader) = (HashMap::new(), Spreader::default());
-        Opener { held, meters, throttles, rehearsal: None, changes: true, spreader, found: Vec::new() }
+        Opener { held, meters, throttles, rehearsal: None, planned: None, changes: true, spreader, found: Vec::new() }
     }
 
     /// From now on directories are opened through the mounts that `spread` says.
@@ -109,6 +111,23 @@ impl Opener {
     pub fn rehearse(mut self, rehearsal: Option<Rehearsal>) -> Opener {
         self.rehearsal = rehearsal;
         self
+    }
+
+    /// From now on volumes are opened for a forecast, where one is wanted; it is a rehearsal.
+    pub fn planned(mut self, planned: Option<&Planned>) -> Opener {
+        if let Some(planned) = planned {
+            self.rehearsal.get_or_insert(Rehearsal::Unread);
+            self.planned = Some(planned.clone());
+        }
+        self
+    }
+
+    /// Opens with `open` what is really read, also in a rehearsal.
+    fn real<T>(&mut self, open: impl FnOnce(&mut Opener) -> T) -> T {
+        let rehearsal = self.rehearsal.take();
+        let opened = open(self);
+        self.rehearsal = rehearsal;
+        opened
     }
 
     /// Opens `location`, on the side of `role`. An error is `NAME: CALL: reason`.
@@ -197,7 +216,8 @@ impl Opener {
         let throttles: Vec<Option<Arc<dyn Tap>>> = meters.iter().zip(&mounts).map(&mut throttle).collect();
         if let Some(rehearsal) = self.rehearsal {
             let shadow = |shadow: ShadowMount| -> Arc<dyn Mount> {
-                Arc::new(if rehearsal == Rehearsal::Reading { shadow.reading() } else { shadow })
+                let shadow = if rehearsal == Rehearsal::Reading { shadow.reading() } else { shadow };
+                Arc::new(if self.planned.is_some() { shadow.pausing(PAUSE) } else { shadow })
             };
             let held = mounts.into_iter().zip(&throttles).map(|(mount, throttle)| -> Arc<dyn Mount> {
                 Arc::new(Tapped::new(mount, throttle.iter().cloned().collect()))
@@ -205,14 +225,20 @@ impl Opener {
             mounts = ShadowMount::all(held).into_iter().map(shadow).collect();
         }
         let is_real = self.rehearsal.is_none();
-        let tapped =
-            mounts.into_iter().zip(meters).zip(throttles).map(|((mount, meter), throttle)| -> Arc<dyn Mount> {
-                let before = more.iter().cloned().chain(throttle).filter(|_| is_real);
-                let ledger = self.meters.ledger(meter);
-                let counting: Arc<dyn Tap> =
-                    if is_lowered(&mount) { Arc::new(Lowered::new(mount.clone(), ledger)) } else { ledger };
-                Arc::new(Tapped::new(mount, before.chain([counting]).collect()))
-            });
+        let courses = self.planned.as_ref().map(|planned| planned.follow(&mounts, &meters)).unwrap_or_default();
+        let courses = courses.into_iter().map(Some).chain(std::iter::repeat(None));
+        let parts = mounts.into_iter().zip(meters).zip(throttles.into_iter().zip(courses));
+        let tapped = parts.map(|((mount, meter), (throttle, course))| -> Arc<dyn Mount> {
+            let before = more.iter().cloned().chain(throttle).filter(|_| is_real).chain(course);
+            let (target, role) = (meter.target.clone(), meter.role);
+            let ledger = self.meters.ledger(meter);
+            if let Some(planned) = &self.planned {
+                planned.counts(&target, role, &ledger);
+            }
+            let counting: Arc<dyn Tap> =
+                if is_lowered(&mount) { Arc::new(Lowered::new(mount.clone(), ledger)) } else { ledger };
+            Arc::new(Tapped::new(mount, before.chain([counting]).collect()))
+        });
         Volume::new(tapped.collect(), storage::Spread::default())
     }
 }
@@ -270,7 +296,7 @@ impl Remote {
             Found::Dir(_) => return Err("Cannot read: Is a directory".into()),
             Found::Nothing(..) => return Err("Cannot open: No such file or directory".into()),
         };
-        let volume = opener.attached(mounts, Some(Role::Source), &[]);
+        let volume = opener.real(|opener| opener.attached(mounts, Some(Role::Source), &[]));
         let mut calls = [Call::lookup(&volume.root(), &name)];
         volume.perform(&mut calls);
         let found = calls[0].found().map_err(|status| format!("LOOKUP: {status}"))?;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::Exit;
 use super::console::Console;
 use super::flags::TellFlags;
-use super::host::{Host, Unclear};
+use super::host::{Host, Manner, Unclear};
+use super::planned::Planned;
 
 /// A command: `L` is what was typed, `H` what it means.
 #[allow(missing_docs)] // the names say it
@@ -17,6 +18,10 @@ pub struct Program<L, H> {
     pub tell: fn(&L) -> &TellFlags,
     pub high: fn(L, &Host) -> Result<H, Unclear>,
     pub run: fn(&H, &Arc<Console>) -> Exit,
+    /// What the run goes by.
+    pub manner: fn(&mut H) -> &mut Manner,
+    /// The word by which `parfs plan` forecasts it; none for what it does not forecast.
+    pub job: fn(&H) -> Option<&'static str>,
     /// How it ends when something on the host keeps it from beginning, and what it then says.
     pub fatal: (Exit, Option<&'static str>),
 }
@@ -24,6 +29,15 @@ pub struct Program<L, H> {
 impl<L, H> Program<L, H> {
     /// Runs it with what follows its name.
     pub fn run(&self, args: Vec<OsString>) -> Exit {
+        self.begin(args, None)
+    }
+
+    /// Rehearses it, as the job `what`, for a forecast: nothing is changed.
+    pub fn rehearse(&self, args: Vec<OsString>, what: &str, planned: &Planned) -> Exit {
+        self.begin(args, Some((what, planned)))
+    }
+
+    fn begin(&self, args: Vec<OsString>, planned: Option<(&str, &Planned)>) -> Exit {
         let console = Arc::new(Console::new(self.name));
         let usage = |text: String| {
             console.message(text);
@@ -41,7 +55,20 @@ impl<L, H> Program<L, H> {
             return super::shown(&console, text.trim_end());
         }
         match (self.high)(low, &Host::here()) {
-            Ok(high) => (self.run)(&high, &console),
+            Ok(mut high) => {
+                if let Some((what, planned)) = planned {
+                    match (self.job)(&high) {
+                        Some(job) if job == what => {}
+                        Some(job) => return usage(format!("this command line is a job for 'parfs plan {job}'")),
+                        None => return usage("this command line changes nothing that could be forecast".into()),
+                    }
+                    let manner = (self.manner)(&mut high);
+                    planned.has_lanes(manner.lanes);
+                    // What it would tell of itself is not the forecast.
+                    (manner.planned, manner.verbose) = (Some(planned.clone()), 0);
+                }
+                (self.run)(&high, &console)
+            }
             Err(Unclear::Usage(text)) => usage(text),
             Err(Unclear::Fatal(text)) => {
                 console.message(text);

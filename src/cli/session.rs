@@ -169,7 +169,8 @@ impl<'a> Session<'a> {
     pub fn conclude<J: Serialize>(mut self, job: &J, exit: Exit, failure: Exit) -> Exit {
         self.console.flush();
         self.report.exit_status = exit.number();
-        let Some(path) = &self.manner.report else { return exit };
+        // A rehearsal is no run: what it found is the forecast's to tell.
+        let Some(path) = self.manner.report.as_ref().filter(|_| self.manner.planned.is_none()) else { return exit };
         let document = Document { run: &self.report, job };
         if let Err(error) = report::write_json(path, self.manner.report_mode, &document) {
             self.console.message(format_args!("{}: Cannot write: {}", path.display(), reason(&error)));

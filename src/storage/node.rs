@@ -1,7 +1,7 @@
 //! What a call works on: a reference to an object, good on each mount of its volume.
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -127,6 +127,23 @@ impl Node {
         }
     }
 
+    /// Stands for the object. A chain's is that of its way from the root: two chains may be one directory.
+    pub fn key(&self, hasher: &impl BuildHasher) -> u64 {
+        let mut chain = match self {
+            Node::Handle(handle) => return hasher.hash_one(handle),
+            Node::Chain(chain) => chain,
+        };
+        let mut key = 0;
+        while let Some((parent, name)) = &chain.parent {
+            key = hasher.hash_one((key, name));
+            match parent {
+                Node::Chain(up) => chain = up,
+                Node::Handle(handle) => return hasher.hash_one((key, handle)),
+            }
+        }
+        key
+    }
+
     /// The mount, by its place in the volume, that made or found the object last and so surely sees it.
     pub(super) fn home(&self) -> Option<usize> {
         match self {
@@ -190,6 +207,8 @@ impl Hash for Node {
 
 #[cfg(test)]
 mod tests {
+    use std::hash::RandomState;
+
     use super::*;
 
     #[test]
@@ -200,5 +219,19 @@ mod tests {
             node = Node::child(chain, Name::new(b"d").unwrap());
         }
         drop(node);
+    }
+
+    #[test]
+    fn two_chains_of_one_way_are_one_directory() {
+        let hasher = RandomState::new();
+        let Node::Chain(root) = Node::root_chain(0) else { panic!("a chain") };
+        let way = |names: [&[u8]; 2]| {
+            names.iter().fold(Node::Chain(root.clone()), |dir, name| {
+                let Node::Chain(dir) = &dir else { panic!("a chain") };
+                Node::child(dir, Name::new(name).unwrap())
+            })
+        };
+        assert_eq!(way([b"a", b"b"]).key(&hasher), way([b"a", b"b"]).key(&hasher));
+        assert_ne!(way([b"a", b"b"]).key(&hasher), way([b"b", b"a"]).key(&hasher));
     }
 }

@@ -51,7 +51,7 @@ fn it_is_called_by_a_link_or_by_its_name_as_a_command() {
     let output = Command::new(bench.path("parload")).arg("x").output().unwrap();
     Ran::of(output).failed("parfs: parload is not in this version");
     let parfs = |arg: &str| Ran::of(Command::new(PARFS).arg(arg).output().unwrap());
-    parfs("plan").failed("plan is not in this version");
+    parfs("plan").failed("Usage: parfs plan");
     parfs("nothing").failed("there is no command 'nothing'");
     assert!(parfs("--version").ok().stdout.starts_with("parfs "));
     Ran::of(Command::new(PARFS).output().unwrap()).failed("Usage: parfs COMMAND");

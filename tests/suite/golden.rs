@@ -20,6 +20,9 @@ fn helps() {
     insta::assert_snapshot!("help_parcp", stdout(&["parcp", "--help"]));
     insta::assert_snapshot!("help_parrm", stdout(&["parrm", "--help"]));
     insta::assert_snapshot!("help_sim", stdout(&["sim", "--help"]));
+    insta::assert_snapshot!("help_plan", stdout(&["plan", "--help"]));
+    insta::assert_snapshot!("help_plan_capacity", stdout(&["plan", "capacity", "--help"]));
+    insta::assert_snapshot!("help_plan_volume", stdout(&["plan", "volume", "--help"]));
     insta::assert_snapshot!("help_demo", stdout(&["demo", "--help"]));
 }
 
@@ -32,6 +35,23 @@ fn messages_of_the_other_commands() {
         "sim --dir /does/not/exist",
         "sim more",
         "demo --files many",
+        "plan",
+        "plan load",
+        "plan extract -xf a.tar",
+        "plan nonsense",
+        "plan --nonsense",
+        "plan capacity",
+        "plan capacity --iops 1000",
+        "plan capacity --iops 1000 --io-size 32k",
+        "plan capacity --iops 0",
+        "plan capacity --targets 4 --latency 1ms",
+        "plan capacity --targets 4 --profile /does/not/exist",
+        "plan volume",
+        "plan volume --vpu 10 --size 256",
+        "plan volume --vpu 15 --size 256G",
+        "plan volume --vpu 10 --size 10G",
+        "plan volume --vpu 10 --size 256G --hosts 3",
+        "plan volume --vpu 10 --size 256G --sharing",
         "nonsense",
         "--nonsense",
         "parload",

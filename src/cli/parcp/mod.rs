@@ -17,16 +17,22 @@ use super::program::Program;
 
 use high::High;
 
-/// Runs parcp with what follows its name.
-pub fn run(args: Vec<OsString>) -> Exit {
-    let program = Program {
+/// The program.
+pub fn program() -> Program<low::Low, High> {
+    Program {
         name: "parcp",
         parse: low::parse,
         help: low::help,
         tell: |low| &low.output.tell,
         high: High::new,
         run: run::run,
+        manner: |high| &mut high.manner,
+        job: |high| (high.options.verify != crate::jobs::copy::Verify::Only).then_some("copy"),
         fatal: (Exit::Partly, None),
-    };
-    program.run(args)
+    }
+}
+
+/// Runs parcp with what follows its name.
+pub fn run(args: Vec<OsString>) -> Exit {
+    program().run(args)
 }

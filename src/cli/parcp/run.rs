@@ -121,15 +121,17 @@ struct Sides {
 impl Sides {
     fn new(high: &High, session: &Session<'_>) -> Sides {
         let reads = high.options.compare == Compare::Bytes;
+        let planned = high.manner.planned.as_ref();
+        let rehearses = high.dry_run || planned.is_some();
         let rehearsal = if reads { Rehearsal::Reading } else { Rehearsal::Unread };
         let opener = Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread);
         let limit = high.bwlimit.map(|rate| -> Arc<dyn Tap> {
             let ceiling = Ceiling { iops: f64::INFINITY, bytes_per_s: rate as f64, latency: Duration::ZERO };
             Arc::new(WriteLimit(Clock::new(ceiling, PriceList::oci())))
         });
-        let changes_nothing = high.dry_run || high.options.verify == Verify::Only;
+        let changes_nothing = rehearses || high.options.verify == Verify::Only;
         Sides {
-            opener: opener.rehearse(high.dry_run.then_some(rehearsal)).changing(!changes_nothing),
+            opener: opener.rehearse(rehearses.then_some(rehearsal)).planned(planned).changing(!changes_nothing),
             limits: limit.into_iter().collect(),
         }
     }
@@ -228,8 +230,11 @@ fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exi
     }
     clean &= total.differences == 0;
     job.copied = total;
-    let line = summary::lines(&job.copied, elapsed.as_secs_f64(), high.dry_run);
-    if high.dry_run {
+    let planned = high.manner.planned.as_ref();
+    let line = summary::lines(&job.copied, elapsed.as_secs_f64(), high.dry_run || planned.is_some());
+    if let Some(planned) = planned {
+        planned.would(line);
+    } else if high.dry_run {
         session.tell_price(line);
     } else if high.stats || high.manner.verbose > 0 {
         session.tell_summary(line);
@@ -321,7 +326,7 @@ impl Copier<'_> {
             let path = if path.is_empty() { b".".as_slice() } else { path };
             return self.console.print(format_args!("{}: {what}", Shown(path)));
         }
-        if self.high.manner.verbose == 0 && !self.high.dry_run {
+        if self.high.manner.planned.is_some() || (self.high.manner.verbose == 0 && !self.high.dry_run) {
             return;
         }
         let (from, to) = (below(&from.shown, path), below(&to.shown, path));

@@ -15,16 +15,22 @@ use super::program::Program;
 
 use high::High;
 
-/// Runs parrm with what follows its name.
-pub fn run(args: Vec<OsString>) -> Exit {
-    let program = Program {
+/// The program.
+pub fn program() -> Program<low::Low, High> {
+    Program {
         name: "parrm",
         parse: low::parse,
         help: low::help,
         tell: |low| &low.output.tell,
         high: High::new,
         run: run::run,
+        manner: |high| &mut high.manner,
+        job: |_| Some("remove"),
         fatal: (Exit::Partly, None),
-    };
-    program.run(args)
+    }
+}
+
+/// Runs parrm with what follows its name.
+pub fn run(args: Vec<OsString>) -> Exit {
+    program().run(args)
 }

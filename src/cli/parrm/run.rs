@@ -53,6 +53,7 @@ struct Job {
 /// Runs `high`; the report is written however it ends.
 pub fn run(high: &High, console: &Arc<Console>) -> Exit {
     if let Some(question) = &high.question
+        && high.manner.planned.is_none()
         && !console.ask(question)
     {
         return Exit::Success;
@@ -116,6 +117,7 @@ fn remove_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<E
     let rehearsal = high.dry_run.then_some(Rehearsal::Unread);
     let mut opener =
         Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread).rehearse(rehearsal);
+    opener = opener.planned(high.manner.planned.as_ref());
     let (work, refused, shape) = prepare(high, &mut opener, rule)?;
     session.tell_mounts(opener.spreader());
     let (crew, caught) = session.crew(shape)?;
@@ -124,7 +126,7 @@ fn remove_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<E
     let live = Arc::new(Live::default());
     let verb = if high.dry_run { "would remove" } else { "removed" };
     let tell = |path: &[u8], is_dir: bool| {
-        if high.manner.verbose > 0 || high.dry_run {
+        if (high.manner.verbose > 0 || high.dry_run) && high.manner.planned.is_none() {
             console.print(format_args!("{verb} {}'{}'", if is_dir { "directory " } else { "" }, Quoted(path)));
         }
     };
@@ -180,8 +182,11 @@ fn finish(
     };
     session.fill(crew, flow, ended);
     let clean = session.tell_failures(crew);
-    let line = line(removed, elapsed, high.dry_run);
-    if high.dry_run {
+    let planned = high.manner.planned.as_ref();
+    let line = line(removed, elapsed, high.dry_run || planned.is_some());
+    if let Some(planned) = planned {
+        planned.would(line);
+    } else if high.dry_run {
         session.tell_price(line);
     } else if high.manner.verbose > 0 {
         session.tell_summary(line);

@@ -99,7 +99,8 @@ fn open(high: &High, creation: &Creation, how: How, session: &Session<'_>) -> Re
     // All that can be said against the command line is said before an archive that is there is emptied.
     packed(creation, &high.archive, &Stop::default())?;
     index::check(high)?;
-    let mut opener = Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread);
+    let planned = high.manner.planned.as_ref();
+    let mut opener = Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread).planned(planned);
     spread(&mut opener, high, creation)?;
     let mut options = creation.options.clone();
     let had = if how == How::Create { Had::default() } else { had(&high.archive, &mut opener, how == How::Update)? };
@@ -110,6 +111,7 @@ fn open(high: &High, creation: &Creation, how: How, session: &Session<'_>) -> Re
     }
     let mode = high.manner.report_mode;
     let sink = match how {
+        _ if planned.is_some() => Sink::rehearsed(&high.archive, &mut opener, mode)?,
         How::Create => Sink::create(&high.archive, &mut opener, mode)?,
         How::Append | How::Update => Sink::existing(&high.archive, &mut opener, mode)?,
     };
@@ -133,7 +135,13 @@ fn run_all(
         shapes.fold(Shape::SERIAL, |a, b| Shape { lanes: a.lanes.max(b.lanes), window: a.window.max(b.window) });
     session.tell_mounts(places.opener().spreader());
     let (crew, caught) = session.crew(shape)?;
-    let (packing, codec) = packed(creation, &high.archive, crew.stop())?;
+    let (mut packing, codec) = packed(creation, &high.archive, crew.stop())?;
+    if let Some(planned) = &high.manner.planned
+        && !matches!(packing, Packing::Plain)
+    {
+        planned.note("the archive is forecast at its size before compression");
+        packing = Packing::Plain;
+    }
     job.codec = Some(codec);
     session.tell_setup(&high.archive.to_string(), &crew);
     let (console, live) = (session.console.clone(), Arc::new(Live::default()));
@@ -198,10 +206,12 @@ fn tell_all(
     if high.totals {
         console.line(summary::written(job.stored.archive_bytes, elapsed));
     }
-    if high.manner.verbose > 0 {
+    if let Some(planned) = &high.manner.planned {
+        planned.would(summary::would_store(&job.stored));
+    } else if high.manner.verbose > 0 {
         session.tell_summary(summary::stored(&job.stored, &session.report));
     }
-    if !clean || !index::make(high, &console)? {
+    if !clean || (high.manner.planned.is_none() && !index::make(high, &console)?) {
         console.message("Exiting with failure status due to previous errors");
         return Ok(Exit::Failure);
     }

@@ -22,18 +22,28 @@ use std::ffi::OsString;
 use super::Exit;
 use super::program::Program;
 
-use high::High;
+use high::{High, Mode};
 
-/// Runs partar with what follows its name.
-pub fn run(args: Vec<OsString>) -> Exit {
-    let program = Program {
+/// The program.
+pub fn program() -> Program<low::Low, High> {
+    Program {
         name: "partar",
         parse: low::parse,
         help: low::help,
         tell: |low| &low.output.tell,
         high: High::new,
         run: run::run,
+        manner: |high| &mut high.manner,
+        job: |high| match high.mode {
+            Mode::Extract { .. } => Some("extract"),
+            Mode::Create(_) | Mode::Append(_) | Mode::Update(_) => Some("create"),
+            Mode::List(_) | Mode::ToStdout(_) | Mode::Compare { .. } => None,
+        },
         fatal: (Exit::Failure, Some("Error is not recoverable: exiting now")),
-    };
-    program.run(args)
+    }
+}
+
+/// Runs partar with what follows its name.
+pub fn run(args: Vec<OsString>) -> Exit {
+    program().run(args)
 }

@@ -49,6 +49,33 @@ impl Sink {
         Sink::there(path, opener, Some((meta.dev(), meta.ino())))
     }
 
+    /// For a forecast: what is written to `name` goes to a shadow, or nowhere; nothing is made.
+    pub fn rehearsed(name: &ArchiveName, opener: &mut Opener, mode: u32) -> Result<Sink, String> {
+        let path = match name {
+            ArchiveName::Stdin => return Ok(Sink::Stream(Box::new(io::sink()), None)),
+            ArchiveName::Nfs(url, text) => return remote(url, text, opener, mode, true),
+            ArchiveName::Path(path) => path,
+        };
+        let failed = |error: io::Error| format!("{}: Cannot open: {}", path.display(), reason(&error));
+        let meta = match fs::metadata(path) {
+            Ok(meta) if meta.is_dir() => return Err(failed(io::ErrorKind::IsADirectory.into())),
+            Ok(meta) if !meta.is_file() => return Ok(Sink::Stream(Box::new(io::sink()), None)),
+            Ok(meta) => Some((meta.dev(), meta.ino())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(failed(error)),
+        };
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let resolved = fs::canonicalize(parent).map_err(failed)?;
+        let last = path.file_name().ok_or_else(|| failed(io::ErrorKind::IsADirectory.into()))?;
+        let last = Name::new(last.as_bytes()).map_err(|error| failed(io::Error::other(error)))?;
+        let volume = opener.local(&resolved, Some(Role::Destination), &[])?;
+        let change = AttrChange { mode: Some(mode), size: Some(0), ..AttrChange::default() };
+        let mut calls = [Call::create(&volume.root(), &last, How::Unchecked, change)];
+        volume.perform(&mut calls);
+        let object = calls[0].found().map_err(|status| call_failed(&path.display(), Proc::Create, status))?;
+        Ok(Sink::File(Box::new(volume), object.node, meta))
+    }
+
     /// Opens the archive `name` to be added to; it is made, with `mode`, when it is not there.
     pub fn existing(name: &ArchiveName, opener: &mut Opener, mode: u32) -> Result<Sink, String> {
         let path = match name {

@@ -75,14 +75,16 @@ fn extract_all(
     job: &mut Job,
 ) -> Result<Exit, String> {
     let console = session.console.clone();
-    let mut opener = Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread);
+    let planned = high.manner.planned.as_ref();
+    let mut opener = Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread).planned(planned);
     opener.spread(destination.dir().map(|path| (path, None)))?;
     let volume = opener.volume(destination, None)?;
     session.tell_mounts(opener.spreader());
     let (crew, caught) = session.crew(volume.limits().shape)?;
     let opened = reading::open(high, session, &mut opener, &crew, &mut job.codec)?;
     let mut archive = Archive::new(opened.input, high.reading());
-    let keeper = index::prepare(high, &mut archive, &options.select, &console)?;
+    // A rehearsal leaves no index behind.
+    let keeper = index::prepare(high, &mut archive, &options.select, &console)?.filter(|_| planned.is_none());
     let live = Arc::new(Live::default());
     live.total_bytes.store(opened.bytes.unwrap_or(0), Ordering::Relaxed);
     let list = |path: &[u8]| {
@@ -111,7 +113,9 @@ fn extract_all(
     let clean = session.tell_failures(&crew);
     let clean = keeper.is_none_or(|keeper| keeper.finish(&archive, clean, &console)) && clean;
     reading::totals(high, &console, &archive, elapsed);
-    if high.manner.verbose > 0 {
+    if let Some(planned) = planned {
+        planned.would(summary::would_extract(&job.extracted));
+    } else if high.manner.verbose > 0 {
         session.tell_summary(summary::line(&job.extracted, &session.report));
     }
     Ok(reading::exit(&console, &caught, clean, false))

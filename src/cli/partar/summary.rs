@@ -37,6 +37,31 @@ pub fn stored(done: &Stored, report: &RunReport) -> String {
     )
 }
 
+/// What a forecast says of an extraction.
+pub fn would_extract(done: &Extracted) -> String {
+    format!(
+        "would extract {} members ({} files, {} directories, {} links), {}{}",
+        grouped(done.members),
+        grouped(done.files),
+        grouped(done.dirs),
+        grouped(done.links),
+        bytes_shown(done.bytes),
+        if done.skipped > 0 { format!("; {} skipped", grouped(done.skipped)) } else { String::new() },
+    )
+}
+
+/// What a forecast says of a creation.
+pub fn would_store(done: &Stored) -> String {
+    format!(
+        "would store {} members ({} files, {} directories, {} links), {}",
+        grouped(done.members),
+        grouped(done.files),
+        grouped(done.dirs),
+        grouped(done.links),
+        bytes_shown(done.bytes),
+    )
+}
+
 /// GNU tar's line for `--totals` of a creation.
 pub fn written(bytes: u64, elapsed: Duration) -> String {
     let per_s = bytes as f64 / elapsed.as_secs_f64().max(1e-9);

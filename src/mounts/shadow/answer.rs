@@ -188,7 +188,8 @@ impl ShadowMount {
         let left = attr.size.saturating_sub(offset);
         let bytes = left.min(u64::from(count.min(self.limits().read_max)));
         buf.resize(usize::try_from(bytes).unwrap_or(0), FILL);
-        *told = self.world.tells.get().is_some_and(|tells| *tells).then_some(attr);
+        let tells = self.world.tells.get().is_some_and(|tells| if bytes == left { tells.at_end } else { tells.before });
+        *told = tells.then_some(attr);
         Ok(bytes == left)
     }
 

@@ -19,17 +19,19 @@ mod world;
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use crate::base::{Name, Status};
 use crate::storage::{Beyond, Call, Cookie, How, Kind, Lent, Limits, Mount, Node, Op, Tally, Want, Was};
 
-use world::{Known, REMEMBERED_MAX, Seen, World};
+use world::{Known, REMEMBERED_MAX, Seen, Tells, World};
 
 /// A mount that reads another and answers changes without making them. Wrap all mounts of a volume at once.
 pub struct ShadowMount {
     real: Arc<dyn Mount>,
     world: Arc<World>,
     reads: bool,
+    pause: Option<Duration>,
     issued: Mutex<Tally>,
 }
 
@@ -76,12 +78,17 @@ impl ShadowMount {
     }
 
     fn with(real: Arc<dyn Mount>, world: Arc<World>) -> ShadowMount {
-        ShadowMount { real, world, reads: false, issued: Mutex::default() }
+        ShadowMount { real, world, reads: false, pause: None, issued: Mutex::default() }
     }
 
     /// READ of a real file reads it: for a dry run that compares contents.
     pub fn reading(self) -> ShadowMount {
         ShadowMount { reads: true, ..self }
+    }
+
+    /// A window of calls that are all answered here takes this long.
+    pub fn pausing(self, pause: Duration) -> ShadowMount {
+        ShadowMount { pause: Some(pause), ..self }
     }
 
     fn is_made(&self, node: &Node) -> bool {
@@ -179,10 +186,16 @@ impl ShadowMount {
         }
         // Whether this mount's READ brings attributes is found out with the first one.
         if self.world.tells.get().is_none() {
-            let mut calls = [Call::read(node, 0, 0, Vec::new())];
+            let beyond = self.limits().size_max.saturating_sub(1);
+            let mut calls = [Call::read(node, 0, 0, Vec::new()), Call::read(node, beyond, 1, Vec::new())];
             self.real.perform(&mut calls);
-            if let Op::Read { attr, out: Ok(_), .. } = &calls[0].op {
-                let _ = self.world.tells.set(attr.is_some()); // another lane may have been first, with the same result
+            let told = |call: &Call<'_>| match &call.op {
+                Op::Read { attr, out: Ok(_), .. } => Some(attr.is_some()),
+                _ => None,
+            };
+            if let (Some(before), Some(at_end)) = (told(&calls[0]), told(&calls[1])) {
+                // Another lane may have been first, with the same result.
+                let _ = self.world.tells.set(Tells { before, at_end });
             }
         }
         if seen.is_some() { Need::Answer } else { ask(Call::get_attr(node)) }
@@ -273,6 +286,8 @@ impl Mount for ShadowMount {
         }
         if !window.is_empty() {
             self.real.perform(&mut window);
+        } else if let Some(pause) = self.pause {
+            std::thread::sleep(pause);
         }
         let mut window = window.into_iter();
         for (call, asked) in calls.iter_mut().zip(asked) {

@@ -2,12 +2,11 @@
 //! the attributes of real files that were seen. All of it is bounded: of each kind the latest are remembered, and what was
 //! forgotten is answered plausibly.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::base::{Name, Time};
+use crate::base::{Memo, Name, Time};
 use crate::storage::{Attr, AttrChange, Call, Handle, Kind, Mount, Node, SetTime, Verifier};
 
 /// Names, invented objects and real files remembered at least, of each; at most twice as many. A slot of the largest kind
@@ -18,42 +17,6 @@ pub(super) const REMEMBERED_MAX: usize = 50_000;
 const FIRST_ID: u64 = 1 << 63;
 /// File ids of objects that were forgotten, made from their names.
 const FORGOTTEN_ID: u64 = 1 << 62;
-
-/// Remembers the latest `max` to `2 * max` keys.
-pub(super) struct Memo<V> {
-    young: HashMap<u64, V>,
-    old: HashMap<u64, V>,
-    max: usize,
-    /// Something was dropped: a key that is not here may have been.
-    pub forgot: bool,
-}
-
-impl<V> Memo<V> {
-    fn new(max: usize) -> Memo<V> {
-        Memo { young: HashMap::new(), old: HashMap::new(), max, forgot: false }
-    }
-
-    pub fn get(&self, key: u64) -> Option<&V> {
-        self.young.get(&key).or_else(|| self.old.get(&key))
-    }
-
-    pub fn get_mut(&mut self, key: u64) -> Option<&mut V> {
-        self.young.get_mut(&key).or_else(|| self.old.get_mut(&key))
-    }
-
-    pub fn insert(&mut self, key: u64, value: V) {
-        if self.young.len() >= self.max {
-            self.forgot |= !self.old.is_empty();
-            self.old = std::mem::take(&mut self.young);
-        }
-        self.young.insert(key, value);
-    }
-
-    #[cfg(test)]
-    fn len(&self) -> usize {
-        self.young.len() + self.old.len()
-    }
-}
 
 /// An invented object, as its handle tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +52,15 @@ pub(super) struct Memory {
     pub emptied: Memo<()>,
 }
 
+/// Whether READ brings attributes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tells {
+    /// When it ends before the file does.
+    pub before: bool,
+    /// When it reaches the file's end.
+    pub at_end: bool,
+}
+
 /// What all views of one volume share.
 pub(super) struct World {
     /// What invented handles begin with: 128 random bits, so that no server's do.
@@ -98,8 +70,7 @@ pub(super) struct World {
     pub verifier: Verifier,
     memory: Mutex<Memory>,
     root: OnceLock<Option<Attr>>,
-    /// Whether READ brings attributes.
-    pub tells: OnceLock<bool>,
+    pub tells: OnceLock<Tells>,
     /// A listing named something without its kind: a job may try REMOVE to find out.
     pub untyped: AtomicBool,
 }
@@ -157,19 +128,7 @@ impl World {
 
     /// Stands for an object. A chain's is that of its way from the root: two chains may be one directory.
     pub fn key(&self, node: &Node) -> u64 {
-        let mut chain = match node {
-            Node::Handle(handle) => return self.hasher.hash_one(handle),
-            Node::Chain(chain) => chain,
-        };
-        let mut key = 0;
-        while let Some((parent, name)) = &chain.parent {
-            key = self.hasher.hash_one((key, name));
-            match parent {
-                Node::Chain(up) => chain = up,
-                Node::Handle(handle) => return self.hasher.hash_one((key, handle)),
-            }
-        }
-        key
+        node.key(&self.hasher)
     }
 
     /// Stands for a name in a directory.
@@ -251,17 +210,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_bounded_and_keeps_the_latest() {
-        let mut memo = Memo::new(100);
-        for i in 0..10_000 {
-            memo.insert(i, i);
-            assert!(memo.len() <= 200);
-            assert!((i.saturating_sub(99)..=i).all(|j| memo.get(j) == Some(&j)));
-            assert_eq!(memo.forgot, i >= 200);
-        }
-    }
-
-    #[test]
     fn a_handle_tells_the_object_and_no_other_world_takes_it() {
         let (world, other) = (World::new(10), World::new(10));
         for kind in KINDS {
@@ -271,19 +219,5 @@ mod tests {
         }
         assert_eq!(world.made(&Node::root_chain(0)), None);
         assert_eq!(world.made(&Node::Handle(Handle::new(&world.mark).unwrap())), None);
-    }
-
-    #[test]
-    fn two_chains_of_one_way_are_one_directory() {
-        let world = World::new(10);
-        let Node::Chain(root) = Node::root_chain(0) else { panic!("a chain") };
-        let way = |names: [&[u8]; 2]| {
-            names.iter().fold(Node::Chain(root.clone()), |dir, name| {
-                let Node::Chain(dir) = &dir else { panic!("a chain") };
-                Node::child(dir, Name::new(name).unwrap())
-            })
-        };
-        assert_eq!(world.key(&way([b"a", b"b"])), world.key(&way([b"a", b"b"])));
-        assert_ne!(world.key(&way([b"a", b"b"])), world.key(&way([b"b", b"a"])));
     }
 }

@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# Forecast beside fact: `parfs plan` of a job, then the job itself, against simulated mount targets whose clock is the price list.
+#
+#   benches/forecast.sh [--quick]
+#
+# Jobs: extraction, creation, copy from target to target, copy to this host, removal. Cases: bound by IOPS (targets of 0.05 of OCI's
+# ceilings, small files), by bandwidth (the same, files of 16 MiB that are read), by latency (2 lanes of 2 calls, 5 ms). Each on 1, 2,
+# 4 and 8 targets (--quick: 1 and 4). The latency is given to the forecast, not measured. Prints forecast and fact with their ratio;
+# the goal is 10 %. Trees are on /dev/shm; wants python3.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export LC_ALL=C
+counts=(1 2 4 8)
+case ${1:-} in
+    --quick) counts=(1 4) ;;
+    "") ;;
+    *) printf 'usage: benches/forecast.sh [--quick]\n' >&2 && exit 2 ;;
+esac
+cargo build --release --quiet
+parfs=$PWD/target/release/parfs
+work=$(mktemp -d /dev/shm/parfs-forecast.XXXXXX)
+sim_pid=
+finish() {
+    [[ -z $sim_pid ]] || kill "$sim_pid" 2>/dev/null || true
+    rm -rf "$work"
+}
+trap finish EXIT
+
+# small DIR FILES: files of 4 KiB, 100 in a directory.
+small() {
+    python3 - "$1" "$2" <<'END'
+import os, sys
+top, files = sys.argv[1], int(sys.argv[2])
+for at in range(files):
+    directory = os.path.join(top, f"d{at // 100}")
+    if at % 100 == 0:
+        os.makedirs(directory)
+    with open(os.path.join(directory, f"f{at % 100}"), "wb") as file:
+        file.write(b"x" * 4096)
+END
+}
+
+# large DIR FILES: files of 16 MiB that are no holes.
+large() {
+    local at
+    mkdir -p "$1"
+    for ((at = 0; at < $2; at++)); do tr '\0' x </dev/zero | head -c 16777216 >"$1/f$at" || true; done
+}
+
+# serve TARGETS OPTIONS...: the simulator over $work/served; its URL is $url.
+serve() {
+    local targets=$1
+    shift
+    exec 3< <(exec "$parfs" sim --dir "$work/served" --targets "$targets" "$@")
+    sim_pid=$!
+    read -r url <&3
+    url=${url%/}
+}
+
+unserve() {
+    kill "$sim_pid"
+    wait "$sim_pid" 2>/dev/null || true
+    exec 3<&-
+    sim_pid=
+}
+
+# both CASE TARGETS PLAN-OPTIONS JOB PROGRAM ARGUMENTS...: the forecast, the run, and their ratio.
+missed=0
+both() {
+    local name=$1 targets=$2 options=$3 job=$4 program=$5 line
+    shift 5
+    # shellcheck disable=SC2086 # options are words
+    "$parfs" plan --json --targets "$targets" $options "$job" "$@" >"$work/plan.json"
+    "$parfs" "$program" --report "$work/run.json" "$@" >"$work/out" || { cat "$work/out"; return 1; }
+    line=$(python3 - "$work/plan.json" "$work/run.json" "$name" "$job" "$targets" <<'END'
+import json, sys
+plan, run = json.load(open(sys.argv[1])), json.load(open(sys.argv[2]))
+point, name, job, targets = plan["forecast"][0], *sys.argv[3:6]
+forecast = sum(p["iops"] for side in plan["sides"] for p in side["procedures"])
+fact = sum(t["iops_total"] for t in run["targets"] if t["is_nfs"])
+ratio = run["seconds"] / point["seconds"]
+verdict = "met" if abs(ratio - 1) <= 0.10 else "MISSED"
+print(f"{name:<10} {job:<8} {targets:>2}  {point['bound']:<15} {point['seconds']:8.3f} s  {run['seconds']:8.3f} s  {ratio:6.3f}"
+      f"  (goal 10 %: {verdict})  IOPS {fact / forecast:.4f}")
+END
+)
+    printf '%s\n' "$line"
+    [[ $line != *MISSED* ]] || missed=$((missed + 1))
+}
+
+fresh() {
+    rm -rf "$work/served" "$work/local" "$work/a.tar"
+    mkdir -p "$work/served/in" "$work/local"
+}
+
+# small_jobs CASE FILES TARGETS PLAN-OPTIONS LANES SIM-OPTIONS...
+small_jobs() {
+    local name=$1 files=$2 n=$3 options=$4 lanes=$5
+    shift 5
+    fresh
+    small "$work/local/tree" "$files"
+    tar -cf "$work/a.tar" -C "$work/local" tree
+    cp -r "$work/local/tree" "$work/served/tree"
+    serve "$n" "$@"
+    # shellcheck disable=SC2086
+    {
+        both "$name" "$n" "$options" extract partar $lanes -xf "$work/a.tar" -C "$url/in"
+        both "$name" "$n" "$options" create partar $lanes -cf "$work/back.tar" -C "$url/" tree
+        both "$name" "$n" "$options" copy parcp $lanes -a "$url/tree" "$url/copy"
+        both "$name" "$n" "$options" remove parrm $lanes -rf "$url/tree"
+    }
+    unserve
+}
+
+printf '%s processors; forecast and fact of simulated mount targets\n' "$(nproc)"
+printf 'case       job      targets  bound        forecast       fact   fact/forecast\n'
+for n in "${counts[@]}"; do
+    small_jobs iops $((1500 * n)) "$n" "--scale 0.05 --latency 1ms" "" --scale 0.05 --latency 1ms
+done
+for n in "${counts[@]}"; do
+    fresh
+    large "$work/served/tree" $((8 * n))
+    serve "$n" --scale 0.05 --latency 1ms
+    both bandwidth "$n" "--scale 0.05 --latency 1ms" create partar -cf "$work/back.tar" -C "$url/" tree
+    rm -f "$work/back.tar"
+    both bandwidth "$n" "--scale 0.05 --latency 1ms" copy parcp -a "$url/tree" "$work/local/tree"
+    unserve
+done
+for n in "${counts[@]}"; do
+    small_jobs latency 1000 "$n" "--latency 5ms" "-P 2 --window 2" --latency 5ms
+done
+printf '%s missed\n' "$missed"

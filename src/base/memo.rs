@@ -1,0 +1,60 @@
+//! A memory of bounded size that keeps the latest, for what a tree of any size brings.
+
+use std::collections::HashMap;
+
+/// Remembers the latest `max` to `2 * max` keys.
+#[derive(Debug)]
+pub struct Memo<V> {
+    young: HashMap<u64, V>,
+    old: HashMap<u64, V>,
+    max: usize,
+    /// Something was dropped: a key that is not here may have been.
+    pub forgot: bool,
+}
+
+impl<V> Memo<V> {
+    /// An empty memory of at least `max` keys.
+    pub fn new(max: usize) -> Memo<V> {
+        Memo { young: HashMap::new(), old: HashMap::new(), max, forgot: false }
+    }
+
+    /// What is remembered of `key`.
+    pub fn get(&self, key: u64) -> Option<&V> {
+        self.young.get(&key).or_else(|| self.old.get(&key))
+    }
+
+    /// What is remembered of `key`, to be changed.
+    pub fn get_mut(&mut self, key: u64) -> Option<&mut V> {
+        self.young.get_mut(&key).or_else(|| self.old.get_mut(&key))
+    }
+
+    /// Remembers `value`; a full memory forgets its older half.
+    pub fn insert(&mut self, key: u64, value: V) {
+        if self.young.len() >= self.max {
+            self.forgot |= !self.old.is_empty();
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(key, value);
+    }
+
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.young.len() + self.old.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_bounded_and_keeps_the_latest() {
+        let mut memo = Memo::new(100);
+        for i in 0..10_000 {
+            memo.insert(i, i);
+            assert!(memo.len() <= 200);
+            assert!((i.saturating_sub(99)..=i).all(|j| memo.get(j) == Some(&j)));
+            assert_eq!(memo.forgot, i >= 200);
+        }
+    }
+}

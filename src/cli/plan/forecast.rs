@@ -1,0 +1,389 @@
+//! `parfs plan extract|create|copy|remove`: rehearses the job's own command line and tells what it would cost and how long it
+//! would take, by the number of mount targets. Reads the real tree (and the archive); changes nothing.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{CommandFactory, Parser, ValueEnum};
+use serde::Serialize;
+
+use crate::base::Proc;
+use crate::base::units::{self, bytes_shown, grouped};
+use crate::cli::console::{Console, reason};
+use crate::cli::planned::Planned;
+use crate::cli::table::Table;
+use crate::cli::{Exit, parcp, parrm, partar};
+use crate::plan::ServerProfile;
+use crate::plan::forecast::{Bound, Job, Point, Side};
+use crate::storage::Tally;
+
+use super::explain::{self, Fact};
+use super::svg;
+
+/// Mount targets of a forecast at most.
+const TARGETS_MAX: usize = 1024;
+
+/// The answer time of a kernel's mount, which does not tell it: what OCI's targets have within one availability domain.
+const LATENCY: Duration = Duration::from_millis(1);
+
+const AFTER_HELP: &str = "\
+Options of the forecast stand before the job's name, the job's own command line behind it:
+  parfs plan --targets 1,4 extract -xf app.tar -C nfs://10.0.0.5/apps
+  parfs plan --latency 2ms copy -a /mnt/old/data nfs://10.0.0.6/new
+  parfs plan remove -rf /mnt/fss/app
+
+The job is run against shadows: what it would read is read (listings, attributes, the archive; of
+files only what it compares), what it would change is answered and not made. Its --report and
+--index are not written. The time is that of the slowest bound: IOPS and bandwidth of a target,
+round trips over the lanes, the longest chain of calls that need each other's answers, the lock of
+a directory in a kernel's mount. This host's processors are left out.";
+
+/// What can be forecast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// partar -x ...
+    Extract,
+    /// partar -c, -r or -u ...
+    Create,
+    /// parcp ...
+    Copy,
+    /// parrm ...
+    Remove,
+}
+
+/// The command line as it was typed.
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "parfs plan",
+    about = "Tells what a job will cost and how long it will take, before it runs",
+    after_help = AFTER_HELP,
+    max_term_width = 110
+)]
+struct Low {
+    /// Numbers of mount targets
+    #[arg(long, value_name = "N,N...", value_delimiter = ',', default_value = "1,2,4,8", value_parser = targets)]
+    targets: Vec<usize>,
+    /// Answer time of an idle target [default: measured through nfs://; 1ms for a kernel's mount]
+    #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
+    latency: Option<Duration>,
+    /// Prices and ceilings of a target, as TOML [default: OCI File Storage's]
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
+    /// Ceilings of a target are the profile's times this
+    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = scale)]
+    scale: f64,
+    /// Set the forecast beside what a run reported (its --report FILE)
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    explain: Option<PathBuf>,
+    /// Draw IOPS and time against targets into FILE
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// JSON instead of tables
+    #[arg(long)]
+    json: bool,
+    /// The job
+    #[arg(value_name = "JOB")]
+    what: What,
+    /// The job's own command line
+    #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
+    job: Vec<OsString>,
+}
+
+fn targets(text: &str) -> Result<usize, String> {
+    let n = text.parse().ok().filter(|n| (1..=TARGETS_MAX).contains(n));
+    n.ok_or_else(|| format!("numbers of targets, 1 to {TARGETS_MAX}, such as 1,2,4"))
+}
+
+fn scale(text: &str) -> Result<f64, String> {
+    let n = text.parse().ok().filter(|n: &f64| n.is_finite() && *n > 0.0);
+    n.ok_or_else(|| "a factor above 0, such as 0.1".into())
+}
+
+/// True of a word that names a job.
+pub fn is_job(word: &str) -> bool {
+    What::from_str(word, false).is_ok()
+}
+
+/// The options of forecasts.
+pub fn help() -> String {
+    Low::command().render_help().to_string().trim_end().into()
+}
+
+/// Runs a forecast with what follows `parfs plan`.
+pub fn run(args: Vec<OsString>) -> Exit {
+    let console = Arc::new(Console::new("parfs plan"));
+    let low = match Low::try_parse_from(std::iter::once("parfs plan".into()).chain(args)) {
+        Ok(low) => low,
+        Err(error) => return crate::cli::parse_ended(&console, &error),
+    };
+    forecast(&low, &console).unwrap_or_else(|text| {
+        console.message(text);
+        Exit::Failure
+    })
+}
+
+fn forecast(low: &Low, console: &Console) -> Result<Exit, String> {
+    let fact = low.explain.as_deref().map(explain::read).transpose()?;
+    let profile = super::profile(low.profile.as_deref(), ServerProfile::oci, ServerProfile::parse)?;
+    let planned = Planned::default();
+    let job = low.job.clone();
+    let exit = match low.what {
+        What::Extract => partar::program().rehearse(job, "extract", &planned),
+        What::Create => partar::program().rehearse(job, "create", &planned),
+        What::Copy => parcp::program().rehearse(job, "copy", &planned),
+        What::Remove => parrm::program().rehearse(job, "remove", &planned),
+    };
+    let told = planned.told();
+    if told.0.is_empty() {
+        return Ok(exit); // it could not begin, and said why
+    }
+    let forecast = Forecast::new(low, &planned, profile, told);
+    if low.json {
+        forecast.json(console)?;
+    } else {
+        forecast.tell(console, fact.as_ref());
+    }
+    console.flush();
+    if let Some(path) = &low.svg {
+        let text = svg::draw(&forecast.points, forecast.job.ceiling);
+        std::fs::write(path, &text).map_err(|error| format!("{}: Cannot write: {}", path.display(), reason(&error)))?;
+    }
+    Ok(exit)
+}
+
+/// What is told.
+struct Forecast {
+    summary: String,
+    notes: Vec<String>,
+    job: Job,
+    points: Vec<Point>,
+    profile: ServerProfile,
+}
+
+#[derive(Serialize)]
+struct ProcedureJson {
+    procedure: &'static str,
+    calls: u64,
+    bytes: u64,
+    iops: u64,
+}
+
+#[derive(Serialize)]
+struct SideJson<'a> {
+    role: Option<&'static str>,
+    targets: &'a str,
+    iops: u64,
+    read_bytes: u64,
+    written_bytes: u64,
+    round_trips: u64,
+    chain: u64,
+    changes_of_one_directory: u64,
+    latency_us: u64,
+    procedures: Vec<ProcedureJson>,
+}
+
+#[derive(Serialize)]
+struct BoundJson {
+    bound: &'static str,
+    seconds: f64,
+}
+
+#[derive(Serialize)]
+struct PointJson {
+    targets: usize,
+    lanes: usize,
+    seconds: f64,
+    bound: Option<&'static str>,
+    iops_per_target: f64,
+    bytes_per_s_per_target: f64,
+    alone: Vec<BoundJson>,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    summary: &'a str,
+    notes: &'a [String],
+    advice: Vec<String>,
+    sides: Vec<SideJson<'a>>,
+    serial_seconds: f64,
+    forecast: Vec<PointJson>,
+}
+
+impl Forecast {
+    fn new(low: &Low, planned: &Planned, profile: ServerProfile, told: (String, Vec<String>)) -> Forecast {
+        let (summary, mut notes) = told;
+        let sides = planned.sides(low.latency, LATENCY);
+        if low.latency.is_none() && sides.iter().any(|side| side.is_locked) {
+            notes
+                .push("a kernel's mount does not tell its answer time: 1 ms was taken; --latency gives another".into());
+        }
+        if !sides.iter().any(|side| side.is_nfs) {
+            notes.push("nothing of this is on NFS: there is no mount target to forecast".into());
+        }
+        let ceiling = profile.ceiling.scaled(low.scale);
+        let job = Job { sides, lanes: planned.lanes(), price: profile.prices.clone(), ceiling };
+        let points = low.targets.iter().map(|&n| job.on(n)).collect();
+        Forecast { summary, notes, job, points, profile }
+    }
+
+    fn nfs(&self) -> impl Iterator<Item = &Side> {
+        self.job.sides.iter().filter(|side| side.is_nfs)
+    }
+
+    fn procedures(&self, tally: &Tally) -> Vec<ProcedureJson> {
+        let iops = |(proc, count): (Proc, crate::storage::ledger::Count)| ProcedureJson {
+            procedure: proc.name(),
+            calls: count.calls,
+            bytes: count.bytes,
+            iops: self.job.price.total(proc, count.calls, count.blocks_extra),
+        };
+        tally.iter().map(iops).collect()
+    }
+
+    fn json(&self, console: &Console) -> Result<(), String> {
+        let sides = self.nfs().map(|side| SideJson {
+            role: side.role,
+            targets: &side.key,
+            iops: side.tally.price(&self.job.price),
+            read_bytes: side.tally.get(Proc::Read).bytes,
+            written_bytes: side.tally.get(Proc::Write).bytes,
+            round_trips: side.seen.rounds,
+            chain: side.seen.chain,
+            changes_of_one_directory: side.seen.busiest,
+            latency_us: u64::try_from(side.latency.as_micros()).unwrap_or(u64::MAX),
+            procedures: self.procedures(&side.tally),
+        });
+        let point = |point: &Point| PointJson {
+            targets: point.targets,
+            lanes: point.lanes,
+            seconds: point.seconds,
+            bound: point.bound.map(Bound::name),
+            iops_per_target: point.iops_per_s,
+            bytes_per_s_per_target: point.bytes_per_s,
+            alone: point.alone.iter().map(|&(b, seconds)| BoundJson { bound: b.name(), seconds }).collect(),
+        };
+        let document = Document {
+            schema: 1,
+            summary: &self.summary,
+            notes: &self.notes,
+            advice: self.advice(),
+            sides: sides.collect(),
+            serial_seconds: self.job.serial_s(),
+            forecast: self.points.iter().map(point).collect(),
+        };
+        let text = serde_json::to_string_pretty(&document).map_err(|error| error.to_string())?;
+        console.print(text);
+        Ok(())
+    }
+
+    fn tell(&self, console: &Console, fact: Option<&Fact>) {
+        console.print(&self.summary);
+        for side in self.nfs() {
+            let role = side.role.map_or_else(String::new, |role| format!("{role} "));
+            let seen = side.seen;
+            console.print(format_args!(
+                "\n{role}{}: {} calls, {} IOPS, {} read, {} written; {} round trips, the longest chain {}",
+                side.key,
+                grouped(side.tally.calls()),
+                grouped(side.tally.price(&self.job.price)),
+                bytes_shown(side.tally.get(Proc::Read).bytes),
+                bytes_shown(side.tally.get(Proc::Write).bytes),
+                grouped(seen.rounds),
+                grouped(seen.chain),
+            ));
+            let mut table = Table::new(&["Procedure", "calls", "data", "IOPS"]);
+            for p in self.procedures(&side.tally) {
+                let data = if p.bytes > 0 { bytes_shown(p.bytes) } else { String::new() };
+                table.row(vec![p.procedure.into(), grouped(p.calls), data, grouped(p.iops)]);
+            }
+            table.lines().iter().for_each(|line| console.print(line));
+        }
+        if self.nfs().next().is_some() {
+            console.print("");
+            self.table().lines().iter().for_each(|line| console.print(line));
+            console.print(format_args!(
+                "One call in flight, as tar, cp and rm work: {} at least",
+                seconds_shown(self.job.serial_s())
+            ));
+        }
+        self.notes.iter().for_each(|note| console.print(format_args!("Note: {note}.")));
+        self.advice().iter().for_each(|advice| console.print(format_args!("Advice: {advice}.")));
+        if let Some(fact) = fact {
+            console.print("");
+            explain::lines(&self.job, fact).iter().for_each(|line| console.print(line));
+        }
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new(&["Targets", "lanes", "time", "bound by", "IOPS each", "MB/s each"]);
+        for point in &self.points {
+            table.row(vec![
+                grouped(point.targets as u64),
+                grouped(point.lanes as u64),
+                seconds_shown(point.seconds),
+                point.bound.map_or("nothing", Bound::name).into(),
+                grouped(point.iops_per_s as u64),
+                format!("{:.1}", point.bytes_per_s / 1e6),
+            ]);
+        }
+        table
+    }
+
+    /// What would make it faster, by what binds on the first number of targets.
+    fn advice(&self) -> Vec<String> {
+        let mut advice = Vec::new();
+        let Some(point) = self.points.first() else { return advice };
+        let alone = |bound| point.alone.iter().find(|(b, _)| *b == bound).map_or(0.0, |(_, seconds)| *seconds);
+        match point.bound {
+            Some(Bound::Iops | Bound::ReadBandwidth | Bound::WriteBandwidth) => {
+                let best = self.points.iter().min_by(|a, b| a.seconds.total_cmp(&b.seconds));
+                if let Some(best) = best.filter(|best| best.targets > point.targets) {
+                    advice.push(format!(
+                        "the targets are what binds: with {} of them it takes {}",
+                        best.targets,
+                        seconds_shown(best.seconds)
+                    ));
+                }
+            }
+            Some(Bound::Latency) => {
+                let next = point.alone.get(1).map_or(0.0, |(_, seconds)| *seconds);
+                let lanes = (point.lanes as f64 * alone(Bound::Latency) / next.max(1e-9)).ceil();
+                if lanes.is_finite() && lanes <= 4096.0 {
+                    advice.push(format!("round trips are what binds: -P {lanes:.0} reaches the next bound"));
+                }
+            }
+            Some(Bound::Chain) => {
+                advice.push("calls wait for each other's answers: more targets or lanes do not help".into());
+            }
+            Some(Bound::Lock) => {
+                advice.push(
+                    "one directory's lock binds: work through more mounts of the export (--mounts), or nfs://".into(),
+                );
+            }
+            None => {}
+        }
+        let busiest = self.nfs().map(|side| side.seen.busiest).max().unwrap_or(0);
+        let advised = self.profile.directory_entries_advised;
+        if busiest > advised {
+            advice.push(format!(
+                "a directory takes {} changes; directories are best under {} entries",
+                grouped(busiest),
+                grouped(advised)
+            ));
+        }
+        advice
+    }
+}
+
+/// A time for people: `0.52 s`, `4 min 10 s`, `2 h 05 min`.
+pub fn seconds_shown(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match whole {
+        0..100 => format!("{seconds:.2} s"),
+        100..7200 => format!("{} min {:02} s", whole / 60, whole % 60),
+        _ => format!("{} h {:02} min", whole / 3600, whole % 3600 / 60),
+    }
+}

@@ -1,0 +1,134 @@
+//! What `parfs plan` gives a job's run so that it is a rehearsal, and takes from it: the sides of the job, and what was asked of each.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use crate::plan::course::Course;
+use crate::plan::forecast::Side;
+use crate::storage::{Ledger, Mount, Tap};
+
+use super::meter::{Meter, Role};
+
+/// How long a call that is not made takes in a rehearsal: lanes then take turns as they do when a server answers, and windows fill as
+/// they would. Without it the first lane does most of the work, in windows of one.
+pub const PAUSE: Duration = Duration::from_micros(100);
+
+/// A run that is rehearsed; none of its changes are made. Clones are the same.
+#[derive(Clone, Default)]
+pub struct Planned(Arc<Mutex<Inner>>);
+
+#[derive(Default)]
+struct Inner {
+    sides: Vec<Observed>,
+    lanes: Option<usize>,
+    summary: String,
+    notes: Vec<String>,
+}
+
+struct Observed {
+    key: String,
+    role: Option<Role>,
+    course: Arc<Course>,
+    ledgers: Vec<Arc<Ledger>>,
+    mounts: usize,
+    lanes: usize,
+    is_nfs: bool,
+    is_locked: bool,
+    idle: Option<Duration>,
+}
+
+impl fmt::Debug for Planned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Planned").finish_non_exhaustive()
+    }
+}
+
+impl Planned {
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().expect("nothing panics while it notes")
+    }
+
+    /// A volume of these mounts is opened: the taps that follow what is asked of each.
+    pub fn follow(&self, mounts: &[Arc<dyn Mount>], meters: &[Meter]) -> Vec<Arc<dyn Tap>> {
+        let (Some(first), Some(mount)) = (meters.first(), mounts.first()) else { return Vec::new() };
+        let mut targets: Vec<&str> = meters.iter().map(|meter| meter.target.as_str()).collect();
+        targets.sort_unstable();
+        targets.dedup();
+        let key = targets.join(",");
+        let is_locked = mount.limits().dirs_locked;
+        let mut inner = self.inner();
+        let at = inner.sides.iter().position(|side| side.key == key && side.role == first.role);
+        let at = at.unwrap_or_else(|| {
+            let answers = meters.iter().flat_map(|meter| &meter.nfs).map(|mount| mount.idle_answer());
+            inner.sides.push(Observed {
+                role: first.role,
+                course: Arc::default(),
+                ledgers: Vec::new(),
+                mounts: mounts.len(),
+                lanes: mounts.iter().map(|mount| mount.limits().shape.lanes).max().unwrap_or(1),
+                is_nfs: first.is_nfs,
+                is_locked,
+                idle: answers.max(),
+                key,
+            });
+            inner.sides.len() - 1
+        });
+        let course = &inner.sides[at].course;
+        mounts.iter().map(|mount| course.tap(mount.clone(), is_locked)).collect()
+    }
+
+    /// What was asked of the side of `meter` is counted in `ledger`.
+    pub fn counts(&self, target: &str, role: Option<Role>, ledger: &Arc<Ledger>) {
+        let mut inner = self.inner();
+        let of = |side: &&mut Observed| side.role == role && side.key.split(',').any(|key| key == target);
+        if let Some(side) = inner.sides.iter_mut().find(of)
+            && !side.ledgers.iter().any(|there| Arc::ptr_eq(there, ledger))
+        {
+            side.ledgers.push(ledger.clone());
+        }
+    }
+
+    /// Something that the forecast does not know.
+    pub fn note(&self, text: &str) {
+        self.inner().notes.push(text.into());
+    }
+
+    /// The run is to have so many lanes.
+    pub fn has_lanes(&self, lanes: Option<usize>) {
+        self.inner().lanes = lanes;
+    }
+
+    /// The lanes that the run is to have, where that was asked for.
+    pub fn lanes(&self) -> Option<usize> {
+        self.inner().lanes
+    }
+
+    /// What the run would do, in a line.
+    pub fn would(&self, summary: String) {
+        self.inner().summary = summary;
+    }
+
+    /// The line of `would`, and the notes.
+    pub fn told(&self) -> (String, Vec<String>) {
+        let inner = self.inner();
+        (inner.summary.clone(), inner.notes.clone())
+    }
+
+    /// What was asked of each side; targets answer in `latency`, or in what was measured, or else in `unknown`.
+    pub fn sides(&self, latency: Option<Duration>, unknown: Duration) -> Vec<Side> {
+        let inner = self.inner();
+        let side = |side: &Observed| Side {
+            role: side.role.map(Role::name),
+            key: side.key.clone(),
+            mounts: side.mounts,
+            tally: side.ledgers.iter().map(|ledger| ledger.tally()).sum(),
+            seen: side.course.seen(),
+            is_nfs: side.is_nfs,
+            is_locked: side.is_locked,
+            latency: latency.or(side.idle).unwrap_or(unknown),
+            lanes: side.lanes,
+        };
+        inner.sides.iter().map(side).collect()
+    }
+}

@@ -1,0 +1,306 @@
+//! What tallies do not tell of a job's calls: how many round trips its lanes wait for, the longest chain of calls that wait for each
+//! other, and how many changes one directory takes.
+//!
+//! A tap; it changes nothing and knows no time. Memory is bounded: of objects seen long ago the chain is forgotten, which may
+//! make the longest one too short.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::base::Memo;
+use crate::storage::{Beyond, Call, Cookie, Found, Kind, Mount, Node, Op, Out, Tap};
+
+/// Objects whose chains are remembered at least; some 30 bytes each.
+const REMEMBERED_MAX: usize = 100_000;
+
+/// What kind of thing is known of an object, as bits of its key.
+const CHANGED: u64 = 1;
+const LISTED: u64 = 2;
+const CHANGES: u64 = 3;
+
+/// What was seen so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Round trips that lanes waited for: one for a window of direct NFS; of a kernel's mount one for each procedure.
+    pub rounds: u64,
+    /// Round trips in the longest chain of calls of which each needs an earlier one's answer.
+    pub chain: u64,
+    /// The most changes of entries that one directory takes.
+    pub busiest: u64,
+}
+
+struct State {
+    seen: Seen,
+    /// By an object's key: after how many round trips it is known, was last changed, was listed so far; and its changes.
+    known: Memo<u64>,
+    /// The keys of directories by their parent and name.
+    named: Memo<u64>,
+}
+
+/// Follows the calls of one mount or more.
+pub struct Course {
+    hasher: RandomState,
+    state: Mutex<State>,
+}
+
+impl Default for Course {
+    fn default() -> Course {
+        let state = State { seen: Seen::default(), known: Memo::new(REMEMBERED_MAX), named: Memo::new(REMEMBERED_MAX) };
+        Course { hasher: RandomState::new(), state: Mutex::new(state) }
+    }
+}
+
+impl Course {
+    /// What was seen so far.
+    pub fn seen(&self) -> Seen {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).seen
+    }
+
+    /// A tap for `mount`, which sends the procedures of its calls one after the other, as a kernel does, when `in_turn`.
+    pub fn tap(self: &Arc<Course>, mount: Arc<dyn Mount>, in_turn: bool) -> Arc<dyn Tap> {
+        Arc::new(Follower { course: self.clone(), mount, in_turn })
+    }
+}
+
+struct Follower {
+    course: Arc<Course>,
+    mount: Arc<dyn Mount>,
+    in_turn: bool,
+}
+
+impl Tap for Follower {
+    fn after(&self, calls: &[Call<'_>], _took: Duration) {
+        let mut state = self.course.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut window = Window { hasher: &self.course.hasher, state: &mut state };
+        let mut rounds = 0;
+        for call in calls {
+            let trips = self.mount.lower(call).calls();
+            rounds += trips;
+            window.follow(call, if self.in_turn { trips } else { trips.min(1) });
+        }
+        state.seen.rounds += if self.in_turn { rounds } else { rounds.min(1) };
+    }
+}
+
+struct Window<'a> {
+    hasher: &'a RandomState,
+    state: &'a mut State,
+}
+
+impl Window<'_> {
+    fn key(&self, node: &Node) -> u64 {
+        node.key(self.hasher) & !3
+    }
+
+    fn get(&self, key: u64) -> u64 {
+        self.state.known.get(key).copied().unwrap_or(0)
+    }
+
+    fn raise(&mut self, key: u64, to: u64) {
+        let is = self.get(key);
+        if to > is {
+            self.state.known.insert(key, to);
+        }
+    }
+
+    /// After how many round trips the object is known.
+    fn at(&self, node: &Node) -> u64 {
+        self.get(self.key(node))
+    }
+
+    /// After how many it has last been changed.
+    fn settled(&self, node: &Node) -> u64 {
+        let key = self.key(node);
+        self.get(key).max(self.get(key | CHANGED))
+    }
+
+    fn name_key(&self, dir: u64, name: &crate::base::Name) -> u64 {
+        self.hasher.hash_one((dir, name))
+    }
+
+    /// After how many round trips the call can begin.
+    fn begins(&self, op: &Op<'_>) -> u64 {
+        match op {
+            Op::SetAttr { node, .. } | Op::Commit { node, .. } => self.settled(node),
+            Op::GetAttr { node, .. }
+            | Op::Access { node, .. }
+            | Op::ReadLink { node, .. }
+            | Op::Read { node, .. }
+            | Op::Write { node, .. }
+            | Op::FsStat { node, .. }
+            | Op::FsInfo { node, .. }
+            | Op::PathConf { node, .. } => self.at(node),
+            Op::Lookup { dir, .. }
+            | Op::Create { dir, .. }
+            | Op::MkDir { dir, .. }
+            | Op::Symlink { dir, .. }
+            | Op::MkNod { dir, .. }
+            | Op::Remove { dir, .. } => self.at(dir),
+            Op::RmDir { dir, name, .. } => {
+                let child = self.state.named.get(self.name_key(self.key(dir), name)).copied();
+                let emptied = child.map_or(0, |child| self.get(child).max(self.get(child | CHANGED)));
+                self.at(dir).max(emptied)
+            }
+            Op::Rename { from_dir, to_dir, .. } => self.at(from_dir).max(self.at(to_dir)),
+            Op::Link { node, dir, .. } => self.at(node).max(self.at(dir)),
+            Op::ReadDir { dir, from, .. } => {
+                let first = self.at(dir);
+                if *from == Cookie::default() { first } else { first.max(self.get(self.key(dir) | LISTED)) }
+            }
+            Op::Null { .. } | Op::Beyond(Beyond::Copy { .. } | Beyond::CopyFile { .. }) => 0,
+            Op::Beyond(
+                Beyond::Seek { node, .. }
+                | Beyond::IoAdvise { node, .. }
+                | Beyond::ListXattrs { node, .. }
+                | Beyond::GetXattr { node, .. }
+                | Beyond::SetXattr { node, .. }
+                | Beyond::RemoveXattr { node, .. },
+            ) => self.at(node),
+        }
+    }
+
+    fn found(&mut self, dir: &Node, name: &crate::base::Name, out: &Out<Found>, end: u64) {
+        if let Ok(found) = out {
+            let (dir, node) = (self.key(dir), self.key(&found.node));
+            self.raise(node, end);
+            if found.attr.is_none_or(|attr| attr.kind == Kind::Dir) {
+                let name_key = self.name_key(dir, name);
+                self.state.named.insert(name_key, node);
+            }
+        }
+    }
+
+    /// An entry of `dir` was made, removed or moved.
+    fn changes(&mut self, dir: &Node, end: u64) {
+        let key = self.key(dir);
+        self.raise(key | CHANGED, end);
+        let changes = self.get(key | CHANGES) + 1;
+        self.state.known.insert(key | CHANGES, changes);
+        self.state.seen.busiest = self.state.seen.busiest.max(changes);
+    }
+
+    fn follow(&mut self, call: &Call<'_>, trips: u64) {
+        let end = self.begins(&call.op) + trips;
+        self.state.seen.chain = self.state.seen.chain.max(end);
+        match &call.op {
+            Op::Lookup { dir, name, out } => self.found(dir, name, out, end),
+            Op::Create { dir, name, out, .. }
+            | Op::MkDir { dir, name, out, .. }
+            | Op::Symlink { dir, name, out, .. }
+            | Op::MkNod { dir, name, out, .. } => {
+                self.found(dir, name, out, end);
+                self.changes(dir, end);
+            }
+            Op::Remove { dir, .. } | Op::RmDir { dir, .. } | Op::Link { dir, .. } => self.changes(dir, end),
+            Op::Rename { from_dir, to_dir, .. } => {
+                self.changes(from_dir, end);
+                self.changes(to_dir, end);
+            }
+            Op::Write { node, .. } => {
+                let key = self.key(node);
+                self.raise(key | CHANGED, end);
+            }
+            Op::ReadDir { dir, out: Ok(page), .. } => {
+                let key = self.key(dir);
+                self.raise(key | LISTED, end);
+                for entry in &page.entries {
+                    let Some(node) = &entry.node else { continue };
+                    let node = self.key(node);
+                    self.raise(node, end);
+                    if entry.kind.is_none_or(|kind| kind == Kind::Dir) {
+                        let name_key = self.name_key(key, &entry.name);
+                        self.state.named.insert(name_key, node);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::Name;
+    use crate::mounts::MemoryMount;
+    use crate::storage::{AttrChange, How, Stable, Tapped, Want};
+
+    fn watched() -> (Arc<Course>, Tapped) {
+        let (course, memory) = (Arc::new(Course::default()), Arc::new(MemoryMount::new()));
+        let tap = course.tap(memory.clone(), false);
+        (course, Tapped::new(memory, vec![tap]))
+    }
+
+    fn name(text: &str) -> Name {
+        Name::new(text.as_bytes()).unwrap()
+    }
+
+    fn made(mount: &Tapped, call: Call<'_>) -> Node {
+        let mut calls = [call];
+        mount.perform(&mut calls);
+        calls[0].found().unwrap().node
+    }
+
+    fn seen(rounds: u64, chain: u64, busiest: u64) -> Seen {
+        Seen { rounds, chain, busiest }
+    }
+
+    #[test]
+    fn files_of_one_directory_are_one_chain_each_and_a_window_is_one_round() {
+        let (course, mount) = watched();
+        let dir = made(&mount, Call::mkdir(&mount.root(), &name("d"), AttrChange::default()));
+        assert_eq!(course.seen(), seen(1, 1, 1));
+        let names: Vec<Name> = (0..8).map(|i| name(&i.to_string())).collect();
+        for names in names.chunks(4) {
+            let create = |name| Call::create(&dir, name, How::Guarded, AttrChange::default());
+            let mut calls: Vec<Call<'_>> = names.iter().map(create).collect();
+            mount.perform(&mut calls);
+            let nodes: Vec<Node> = calls.iter().map(|call| call.found().unwrap().node).collect();
+            let write = |node| Call::write(node, 0, b"data", Stable::FileSync);
+            let mut calls: Vec<Call<'_>> = nodes.iter().map(write).collect();
+            mount.perform(&mut calls);
+            let set = |node| Call::set_attr(node, AttrChange::default());
+            let mut calls: Vec<Call<'_>> = nodes.iter().map(set).collect();
+            mount.perform(&mut calls);
+        }
+        assert_eq!(course.seen(), seen(1 + 2 * 3, 4, 8));
+        // The directory's own times come after the last CREATE in it, whatever became of the files.
+        mount.perform(&mut [Call::set_attr(&dir, AttrChange::default())]);
+        assert_eq!(course.seen(), seen(8, 4, 8));
+    }
+
+    #[test]
+    fn a_removal_waits_for_what_is_below_and_for_the_pages_before() {
+        let (course, mount) = watched();
+        let mut dir = mount.root();
+        let mut way = vec![dir.clone()];
+        for depth in 0..5 {
+            dir = made(&mount, Call::mkdir(&dir, &name(&depth.to_string()), AttrChange::default()));
+            way.push(dir.clone());
+        }
+        assert_eq!(course.seen().chain, 5);
+        for depth in (0..5).rev() {
+            mount.perform(&mut [Call::rmdir(&way[depth], &name(&depth.to_string()))]);
+        }
+        assert_eq!(course.seen(), seen(10, 10, 2));
+        let (course, mount) = watched();
+        for i in 0..100 {
+            made(&mount, Call::create(&mount.root(), &name(&i.to_string()), How::Guarded, AttrChange::default()));
+        }
+        let mut from = Cookie::default();
+        let mut pages = 0;
+        loop {
+            let mut calls = [Call::read_dir(&mount.root(), from, Want::Names, 512)];
+            mount.perform(&mut calls);
+            pages += 1;
+            let Op::ReadDir { out: Ok(page), .. } = &calls[0].op else { panic!("a page") };
+            if page.end {
+                break;
+            }
+            from = page.next;
+        }
+        assert!(pages > 3);
+        assert_eq!(course.seen(), seen(100 + pages, pages, 100));
+    }
+}

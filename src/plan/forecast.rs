@@ -1,0 +1,249 @@
+//! How long a job takes on any number of mount targets, from what a rehearsal of it asked.
+//!
+//! Five things bound a job, each with the time that it alone would make it last: a target's IOPS, its bandwidth, the round trips that
+//! lanes wait for, the longest chain of calls, and the lock that a kernel's mount holds on a directory. The slowest one binds; at the
+//! job's two ends, where lanes have not yet or no longer something to do, a chain's time is added. What this host's processors take
+//! is left out.
+
+use std::time::Duration;
+
+use crate::base::price::Ceiling;
+use crate::base::{PriceList, Proc};
+use crate::storage::Tally;
+
+use super::course::Seen;
+
+/// Round trips at a job's beginning and end in which the lanes are not busy, at most: the first listing or header, the first
+/// file's calls, the last ones and their directory's.
+const EDGES_MAX: u64 = 8;
+
+/// One side of a job: the source, the destination, or the only one.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// `source`, `destination`, or none where there is one side only.
+    pub role: Option<&'static str>,
+    /// What stands for the targets: sides with the same have the same ones.
+    pub key: String,
+    /// Mounts or targets that the rehearsal went through.
+    pub mounts: usize,
+    /// The procedures that would be issued.
+    pub tally: Tally,
+    /// Round trips, chains, changes of one directory.
+    pub seen: Seen,
+    /// A mount target answers: direct NFS, or a kernel's NFS mount.
+    pub is_nfs: bool,
+    /// A kernel's mount: a directory takes one change at a time.
+    pub is_locked: bool,
+    /// Answer time of an idle target.
+    pub latency: Duration,
+    /// Lanes that one target is driven with.
+    pub lanes: usize,
+}
+
+/// What bounds a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Bound {
+    Iops,
+    ReadBandwidth,
+    WriteBandwidth,
+    /// Lanes and windows over the latency.
+    Latency,
+    /// Calls that need each other's answers.
+    Chain,
+    /// One directory's lock in a kernel's mounts.
+    Lock,
+}
+
+impl Bound {
+    /// For people and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Bound::Iops => "IOPS",
+            Bound::ReadBandwidth => "read bandwidth",
+            Bound::WriteBandwidth => "write bandwidth",
+            Bound::Latency => "latency x lanes",
+            Bound::Chain => "longest chain",
+            Bound::Lock => "directory lock",
+        }
+    }
+}
+
+/// A job on so many targets.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Mount targets of each side.
+    pub targets: usize,
+    /// Lanes of the run.
+    pub lanes: usize,
+    /// How long it takes.
+    pub seconds: f64,
+    /// What binds; none where nothing is asked of any target.
+    pub bound: Option<Bound>,
+    /// The seconds that each bound alone would take, the longest first.
+    pub alone: Vec<(Bound, f64)>,
+    /// Priced IOPS a second of the busiest target.
+    pub iops_per_s: f64,
+    /// Payload bytes a second of the busiest target.
+    pub bytes_per_s: f64,
+}
+
+/// What a rehearsal found.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Its sides.
+    pub sides: Vec<Side>,
+    /// Lanes asked for; else they grow with the targets.
+    pub lanes: Option<usize>,
+    /// What a target charges.
+    pub price: PriceList,
+    /// What a target gives.
+    pub ceiling: Ceiling,
+}
+
+/// What the targets of one side, or of two on the same ones, do.
+#[derive(Clone, Copy, Default)]
+struct Load {
+    price: u64,
+    read: u64,
+    written: u64,
+}
+
+impl Job {
+    fn nfs(&self) -> impl Iterator<Item = &Side> {
+        self.sides.iter().filter(|side| side.is_nfs)
+    }
+
+    fn loads(&self) -> Vec<Load> {
+        let mut loads: Vec<(&str, Load)> = Vec::new();
+        for side in self.nfs() {
+            let at = loads.iter().position(|(key, _)| *key == side.key).unwrap_or_else(|| {
+                loads.push((&side.key, Load::default()));
+                loads.len() - 1
+            });
+            let load = &mut loads[at].1;
+            load.price += side.tally.price(&self.price);
+            load.read += side.tally.get(Proc::Read).bytes;
+            load.written += side.tally.get(Proc::Write).bytes;
+        }
+        loads.into_iter().map(|(_, load)| load).collect()
+    }
+
+    /// Lanes on so many targets: two exports wait for each other's answers, a local side does not add to that.
+    fn lanes_on(&self, targets: usize) -> usize {
+        let each: usize = self.nfs().map(|side| side.lanes).sum();
+        let all = || each.max(1) * targets;
+        self.lanes.unwrap_or_else(all).max(1)
+    }
+
+    /// The time of one call after the other with nothing else in flight, as tar, cp and rm make them, in seconds: each waits for a
+    /// round trip, and for its share of the ceiling.
+    pub fn serial_s(&self) -> f64 {
+        let side = |side: &Side| {
+            let served = side.tally.price(&self.price) as f64 / self.ceiling.iops;
+            let sent = side.tally.bytes() as f64 / self.ceiling.bytes_per_s;
+            side.tally.calls() as f64 * side.latency.as_secs_f64() + served.max(sent)
+        };
+        self.nfs().map(side).sum()
+    }
+
+    /// The job on `targets` mount targets.
+    pub fn on(&self, targets: usize) -> Point {
+        let (n, lanes) = (targets.max(1) as f64, self.lanes_on(targets.max(1)));
+        let loads = self.loads();
+        let most = |figure: fn(&Load) -> u64| loads.iter().map(figure).max().unwrap_or(0) as f64;
+        let price = most(|load| load.price);
+        let bytes = most(|load| load.read + load.written);
+        let reads = loads.iter().max_by_key(|load| load.read + load.written).is_some_and(|l| l.read > l.written);
+        let over = |figure: &dyn Fn(&Side) -> u64| -> f64 {
+            self.nfs().map(|side| figure(side) as f64 * side.latency.as_secs_f64()).sum()
+        };
+        let chain = over(&|side| side.seen.chain);
+        let lock = over(&|side| if side.is_locked { side.seen.busiest } else { 0 });
+        let mut alone = vec![
+            (Bound::Iops, price / (self.ceiling.iops * n)),
+            (if reads { Bound::ReadBandwidth } else { Bound::WriteBandwidth }, bytes / (self.ceiling.bytes_per_s * n)),
+            (Bound::Latency, over(&|side| side.seen.rounds) / lanes as f64),
+            (Bound::Chain, chain),
+            (Bound::Lock, lock / n),
+        ];
+        alone.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let (bound, longest) = alone[0];
+        let edges = if bound == Bound::Chain { 0.0 } else { over(&|side| side.seen.chain.min(EDGES_MAX)) };
+        let seconds = longest + edges;
+        let per_s = |amount: f64| if seconds > 0.0 { amount / n / seconds } else { 0.0 };
+        Point {
+            targets,
+            lanes,
+            seconds,
+            bound: (longest > 0.0).then_some(bound),
+            alone,
+            iops_per_s: per_s(price),
+            bytes_per_s: per_s(bytes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(calls: &[(Proc, u64, u64)], rounds: u64, chain: u64) -> Job {
+        let mut tally = Tally::default();
+        for &(proc, count, bytes) in calls {
+            (0..count).for_each(|_| tally.count(proc, bytes, false));
+        }
+        let side = Side {
+            role: None,
+            key: "a".into(),
+            mounts: 1,
+            tally,
+            seen: Seen { rounds, chain, busiest: 1000 },
+            is_nfs: true,
+            is_locked: false,
+            latency: Duration::from_millis(1),
+            lanes: 16,
+        };
+        Job { sides: vec![side], lanes: None, price: PriceList::oci(), ceiling: Ceiling::oci() }
+    }
+
+    #[test]
+    fn the_slowest_bound_binds() {
+        let bound = |job: &Job, n| job.on(n).bound.map(Bound::name);
+        // 10,000 files at 10 IOPS, three windows for four of them.
+        let files = [(Proc::Create, 10_000, 0), (Proc::Write, 10_000, 16 << 10), (Proc::SetAttr, 10_000, 0)];
+        let small = job(&files, 7_500, 5);
+        assert_eq!(bound(&small, 1), Some("IOPS"));
+        assert!((small.on(1).seconds - 2.005).abs() < 1e-9);
+        assert!((small.on(4).seconds - 0.505).abs() < 1e-9);
+        assert!((small.serial_s() - 32.0).abs() < 1e-9);
+        let few = Job { lanes: Some(2), ..small.clone() };
+        assert_eq!((bound(&few, 1), few.on(1).lanes), (Some("latency x lanes"), 2));
+        assert!((few.on(8).seconds - 3.755).abs() < 1e-9);
+        let big = job(&[(Proc::Read, 1000, 1 << 20)], 250, 3);
+        assert_eq!(bound(&big, 1), Some("read bandwidth"));
+        assert!((big.on(2).seconds - 0.5274).abs() < 1e-3);
+        assert_eq!(bound(&job(&[(Proc::MkDir, 1000, 0)], 1000, 1000), 8), Some("longest chain"));
+        let mut locked = job(&[(Proc::Remove, 1000, 0)], 250, 2);
+        locked.sides[0].is_locked = true;
+        assert_eq!(bound(&locked, 2), Some("directory lock"));
+        assert_eq!(bound(&job(&[], 0, 0), 1), None);
+    }
+
+    #[test]
+    fn sides_on_the_same_targets_share_their_ceiling_and_a_local_side_has_none() {
+        let mut copy = job(&[(Proc::Read, 1000, 4096)], 1000, 3);
+        let mut target = job(&[(Proc::Create, 1000, 0)], 250, 3).sides.remove(0);
+        let iops = |job: &Job| job.on(1).alone.iter().find(|(bound, _)| *bound == Bound::Iops).unwrap().1;
+        copy.sides.push(target.clone());
+        assert!((iops(&copy) - 6_000.0 / 50_000.0).abs() < 1e-9);
+        target.key = "b".into();
+        copy.sides[1] = target.clone();
+        assert!((iops(&copy) - 4_000.0 / 50_000.0).abs() < 1e-9);
+        assert_eq!(copy.on(2).lanes, 64);
+        target.is_nfs = false;
+        copy.sides[1] = target;
+        assert!((iops(&copy) - 2_000.0 / 50_000.0).abs() < 1e-9);
+        assert_eq!(copy.on(2).lanes, 32);
+    }
+}

@@ -1,0 +1,122 @@
+//! `parfs plan capacity` and `parfs plan volume` from outside: answers, JSON, profiles of other servers, exit status; and
+//! what README shows of them.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::cli_support::{PARFS, Ran};
+
+fn plan(line: &str) -> Ran {
+    Ran::of(Command::new(PARFS).arg("plan").args(line.split_whitespace()).output().unwrap())
+}
+
+fn json(line: &str) -> Value {
+    serde_json::from_str(&plan(&format!("{line} --json")).ok().stdout).unwrap()
+}
+
+/// The profile of that name, with `from` changed `to`, in a file.
+fn changed(name: &str, from: &str, to: &str) -> (tempfile::TempDir, String) {
+    let path = format!("{}/packaging/profiles/{name}", env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(path).unwrap();
+    assert!(text.contains(from), "{from}");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("my.toml");
+    fs::write(&file, text.replacen(from, to, 1)).unwrap();
+    let file = file.to_str().unwrap().to_owned();
+    (dir, file)
+}
+
+#[test]
+fn a_goal_is_answered_in_words_and_in_json() {
+    let line = "capacity --iops 200000 --throughput 4GB/s --io-size 32k --read-pct 70";
+    let told = plan(line).ok().stdout;
+    assert!(told.contains("Fewest: 11 mount targets, bound by IOPS"), "{told}");
+    assert!(told.contains("Below the alarm at 80 % of the IOPS: 14 mount targets."), "{told}");
+    let plan = json(line);
+    assert_eq!((&plan["targets_min"], &plan["targets_below_alarm"]), (&11.into(), &14.into()));
+    assert_eq!((&plan["bound"], &plan["schema"]), (&"iops".into(), &1.into()));
+    assert_eq!(plan["rows"][1]["below_alarm"], Value::Bool(true));
+    let few = json(&format!("{line} --targets 4"));
+    assert_eq!((&few["rows"][0]["enough"], few["rows"].as_array().unwrap().len()), (&Value::Bool(false), 1));
+    // An answer takes ten times as long: ten times the calls are in flight.
+    let far = json(&format!("{line} --latency 10ms"));
+    assert_eq!((plan["calls_in_flight"].as_f64(), far["calls_in_flight"].as_f64()), (Some(200.0), Some(2_000.0)));
+}
+
+#[test]
+fn targets_alone_say_what_they_give() {
+    let rows = json("capacity --targets 1,8 --io-size 1M")["rows"].as_array().unwrap().clone();
+    let shown: Vec<_> = rows.iter().map(|r| (r["ios_per_s"].as_f64().unwrap() as u64, r["bound"].clone())).collect();
+    let (iops, bandwidth) = (Value::from("iops"), Value::from("bandwidth"));
+    assert_eq!(shown, [(953, bandwidth.clone()), (7_629, bandwidth), (757, iops.clone()), (6_060, iops)]);
+}
+
+#[test]
+fn another_server_is_another_profile() {
+    let line = "capacity --iops 100000 --io-size 4k --read-pct 100 --profile";
+    let (_dir, file) = changed("oci-fss.toml", "iops = 50_000", "iops = 100_000");
+    assert_eq!(json(&format!("{line} {file}"))["targets_min"], 2);
+    let (_dir, file) = changed("oci-fss.toml", "alarm_share = 0.8", "alarm = 0.8");
+    let failed = plan(&format!("{line} {file}"));
+    failed.failed(&format!("parfs plan capacity: {file}: line 11 ('alarm = 0.8')"));
+    let (_dir, file) = changed("oci-block.toml", "gb_min = 50", "gb_min = 50");
+    plan(&format!("{line} {file}")).failed("kind: 'server' is expected, not 'volume', which parfs plan volume reads");
+    let large = tempfile::NamedTempFile::new().unwrap();
+    large.as_file().set_len(2 << 20).unwrap();
+    plan(&format!("{line} {}", large.path().display())).failed("Cannot read: it has more than 1 MiB");
+}
+
+#[test]
+fn volumes_are_answered_stage_by_stage() {
+    let plan = json("volume --total 20T --volumes 20 --vpu 120 --io-size 64k");
+    assert_eq!(plan["layout"]["gb_each"], 1_024);
+    assert_eq!((&plan["volumes"]["iops"], &plan["total"]["iops"]), (&4_608_000.0.into(), &1_300_000.0.into()));
+    assert_eq!(
+        (&plan["iops_bound"], &plan["gb"], &plan["vpu_gb"]),
+        (&"host".into(), &20_480.into(), &2_457_600.into())
+    );
+    // 6,000 MB/s are 91,552 I/Os of 64 KiB, fewer than the IOPS would let through.
+    assert_eq!(plan["ios_per_s"].as_f64().unwrap() as u64, 91_552);
+    let wide = json("volume --total 20T --volumes 20 --vpu 120 --host-iops 9000000 --host-throughput 90GB/s");
+    assert_eq!(wide["iops_bound"], "size");
+    let single = json("volume --size 2T --vpu 120 --single-path");
+    assert_eq!((&single["total"]["iops"], &single["iops_bound"]), (&50_000.0.into(), &"attachment".into()));
+}
+
+#[test]
+fn a_goal_has_the_mixes_that_reach_it() {
+    let mixes = json("volume --iops 400000 --throughput 4GB/s --total 4T")["mixes"].as_array().unwrap().clone();
+    assert!(mixes.len() > 10, "{mixes:?}");
+    for mix in &mixes {
+        let at_least = |path: &str, goal: f64| assert!(mix.pointer(path).unwrap().as_f64().unwrap() >= goal, "{mix}");
+        at_least("/given/total/iops", 400_000.0);
+        at_least("/given/total/bytes_per_s", 4e9);
+        at_least("/given/gb", 4_096.0);
+    }
+    let priced = plan("volume --iops 400000 --price-per-gb 0.02 --price-per-vpu-gb 0.001").ok().stdout;
+    assert!(priced.contains("cost\n") && priced.contains("Least cost: "), "{priced}");
+    let (_dir, file) = changed(
+        "oci-block.toml",
+        "# [price]\n# per_gb = 0.0255\n# per_vpu_gb = 0.0017",
+        "[price]\nper_gb = 1\nper_vpu_gb = 2",
+    );
+    let cost = json(&format!("volume --size 100G --vpu 10 --profile {file}"))["cost"].clone();
+    assert_eq!(cost, 2_100.0);
+    plan("volume --iops 90000 --vpu 120 --volumes 1 --single-path").ended(1, "no mix of up to 1024 volumes");
+}
+
+/// Blocks of README that begin with a command of `parfs plan` hold what it prints.
+#[test]
+fn readme_shows_what_is_printed() {
+    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let blocks: Vec<&str> = readme.split("```text\n$ parfs plan ").skip(1).collect();
+    assert!(blocks.len() >= 2, "README shows capacity and volume");
+    // Those of jobs need their trees.
+    for block in blocks.into_iter().filter(|block| ["capacity", "volume"].iter().any(|what| block.starts_with(what))) {
+        let (block, _) = block.split_once("```").unwrap();
+        let (line, shown) = block.split_once('\n').unwrap();
+        assert_eq!(plan(line).ok().stdout, shown, "parfs plan {line}");
+    }
+}

@@ -1,0 +1,180 @@
+//! `parfs plan`: what it forecasts is what runs then report, procedure by procedure, and it changes nothing.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::cli_support::{Bench, PARFS, Ran, Sim};
+
+/// Calls by side and procedure.
+type Calls = BTreeMap<(String, String), u64>;
+
+fn plan(bench: &Bench, line: &str) -> Ran {
+    let mut command = std::process::Command::new(PARFS);
+    command.arg("plan").args(line.split_whitespace()).current_dir(bench.path(""));
+    Ran::of(command.output().unwrap())
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or("").into()
+}
+
+fn count(calls: &mut Calls, role: &Value, procedures: &Value) {
+    for one in procedures.as_array().unwrap() {
+        *calls.entry((text(role), text(&one["procedure"]))).or_default() += one["calls"].as_u64().unwrap();
+    }
+}
+
+fn forecast(ran: &Ran) -> Calls {
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let mut calls = Calls::new();
+    document["sides"].as_array().unwrap().iter().for_each(|side| count(&mut calls, &side["role"], &side["procedures"]));
+    calls
+}
+
+fn fact(bench: &Bench) -> Calls {
+    let document: Value = serde_json::from_slice(&fs::read(bench.path("run.json")).unwrap()).unwrap();
+    let mut calls = Calls::new();
+    for target in document["targets"].as_array().unwrap().iter().filter(|target| target["is_nfs"] == true) {
+        count(&mut calls, &target["role"], &target["procedures"]);
+    }
+    calls
+}
+
+/// A tree with small files, a large one, an empty one, links of both kinds and directories in directories.
+fn plant(top: &Path) {
+    for dir in 0..6 {
+        let dir = top.join(format!("d{dir}/e/f"));
+        fs::create_dir_all(&dir).unwrap();
+        for file in 0..30 {
+            fs::write(dir.join(format!("{file}")), vec![b'x'; 700 * file]).unwrap();
+        }
+        std::os::unix::fs::symlink("0", dir.join("link")).unwrap();
+    }
+    fs::write(top.join("large"), vec![b'l'; 5 << 20]).unwrap();
+    fs::hard_link(top.join("large"), top.join("again")).unwrap();
+}
+
+/// All paths below a directory with their sizes and times, sorted.
+fn dump(top: &Path) -> Vec<String> {
+    let walk = walkdir::WalkDir::new(top).sort_by_file_name().into_iter().map(Result::unwrap);
+    walk.map(|entry| {
+        let meta = entry.path().symlink_metadata().unwrap();
+        format!("{} {} {:?}", entry.path().display(), meta.len(), meta.modified().unwrap())
+    })
+    .collect()
+}
+
+/// Forecasts a job, runs it, and holds one against the other.
+#[track_caller]
+fn holds(bench: &Bench, served: &Path, what: &str, program: &str, line: &str) {
+    let before = (dump(served), dump(&bench.path("")));
+    let planned = plan(bench, &format!("--json {what} {line}")).ok();
+    assert_eq!((dump(served), dump(&bench.path(""))), before, "a forecast changed something: {what} {line}");
+    bench.run_as(&format!("{program} --report run.json {line}")).ok();
+    assert_eq!(forecast(&planned), fact(bench), "{what} {line}");
+    fs::remove_file(bench.path("run.json")).unwrap();
+}
+
+#[test]
+fn laws_2_and_3_what_is_forecast_is_what_runs_ask_and_issue() {
+    for targets in ["1", "3"] {
+        let served = tempfile::tempdir().unwrap();
+        let bench = Bench::new();
+        plant(&bench.path("tree"));
+        bench.run("-cf tree.tar tree").ok();
+        fs::create_dir_all(served.path().join("in")).unwrap();
+        let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--targets", targets, "--unlimited"]);
+        let url = sim.url.trim_end_matches('/');
+        let holds = |what, program, line: &str| holds(&bench, served.path(), what, program, line);
+        holds("extract", "partar", &format!("-xf tree.tar -C {url}/in"));
+        holds("extract", "partar", &format!("-xf tree.tar -C {url}/in")); // over what is there
+        holds("create", "partar", &format!("-cf back.tar -C {url}/in tree"));
+        holds("create", "partar", &format!("-cf {url}/in/back.tar tree"));
+        holds("extract", "partar", &format!("-xf {url}/in/back.tar -C out"));
+        holds("copy", "parcp", &format!("-a tree {url}/copy"));
+        holds("copy", "parcp", &format!("-a tree {url}/copy/")); // nothing to do, or one level deeper
+        holds("copy", "parcp", &format!("-a {url}/in/tree {url}/twice"));
+        holds("copy", "parcp", &format!("-a {url}/in/tree local"));
+        holds("remove", "parrm", &format!("-rf {url}/copy {url}/twice"));
+        assert!(!served.path().join("twice").exists() && bench.path("local/large").exists());
+    }
+}
+
+#[test]
+fn a_forecast_tells_time_bounds_and_the_fact_beside_it() {
+    let served = tempfile::tempdir().unwrap();
+    let bench = Bench::new();
+    plant(&served.path().join("tree"));
+    let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--latency", "1ms"]);
+    let line = format!("remove -rf {}tree", sim.url);
+    let ran = plan(&bench, &format!("--json --latency 1ms --targets 1,2 --svg plan.svg {line}")).ok();
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((&document["schema"], document["forecast"].as_array().unwrap().len()), (&Value::from(1), 2));
+    assert!(
+        document["forecast"][0]["seconds"].as_f64().unwrap() >= document["forecast"][1]["seconds"].as_f64().unwrap()
+    );
+    // Down three directories, a file, and up again with an RMDIR each.
+    assert!(document["sides"][0]["chain"].as_u64().unwrap() >= 4 + 4, "{document}");
+    assert!(fs::read_to_string(bench.path("plan.svg")).unwrap().contains("mount targets"));
+    let serial = document["serial_seconds"].as_f64().unwrap();
+    assert!(serial > document["forecast"][0]["seconds"].as_f64().unwrap());
+    bench.run_as(&format!("parrm --report run.json -rf {}tree", sim.url)).ok();
+    plant(&served.path().join("tree"));
+    let ran = plan(&bench, &format!("--explain run.json {line}")).ok();
+    let all: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("IOPS in all")).collect();
+    assert!(all.len() == 1 && all[0].ends_with("1.000"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("time on 1 target "), "{}", ran.stdout);
+}
+
+#[test]
+fn what_cannot_be_forecast_is_refused_by_name() {
+    let bench = Bench::new();
+    plan(&bench, "extract -tf a.tar").failed("changes nothing");
+    plan(&bench, "extract -cf b.tar out").failed("'parfs plan create'");
+    plan(&bench, "extract -xf none.tar -C out").failed("none.tar: Cannot open");
+    plan(&bench, "copy --verify-only out out2").failed("changes nothing");
+    plan(&bench, "remove").failed("missing operand");
+    plan(&bench, "--targets 0 remove out").failed("numbers of targets");
+    plan(&bench, "--explain a.tar remove -r out").failed("no report of a run");
+    plan(&bench, "burn out").failed("burn");
+    // On this host's disk there is no target, which is said.
+    let ran = plan(&bench, "remove -rfv out").ok();
+    assert!(ran.stdout.contains("nothing of this is on NFS") && bench.out().exists(), "{ran:?}");
+    // A question is not asked, nothing is listed by name, no report is written.
+    let ran = plan(&bench, "remove -rvI --report r.json out a.tar").ok();
+    assert!(!ran.stdout.contains("removed") && !bench.path("r.json").exists(), "{ran:?}");
+}
+
+/// The blank-separated words of a block, with the addresses and what depends on the lanes' luck taken out.
+fn words(block: &str) -> Vec<String> {
+    let lines = block.lines().map(|line| match line.split_once(" written; ") {
+        Some((before, after)) => {
+            let (_, calls) = before.split_once(": ").unwrap();
+            format!("{calls} {}", after.split_once(" round trips").unwrap().1)
+        }
+        None => line.into(),
+    });
+    lines.flat_map(|line| line.split_whitespace().map(String::from).collect::<Vec<_>>()).collect()
+}
+
+/// README's example is what is printed for such an archive.
+#[test]
+fn readme_shows_a_forecast_as_it_is_printed() {
+    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let command = "$ parfs plan --latency 1ms extract -xf app.tar -C nfs://10.0.0.5,10.0.0.6/\n";
+    let (_, block) = readme.split_once(&format!("```text\n{command}")).expect("README shows a forecast");
+    let (shown, _) = block.split_once("```").unwrap();
+    let bench = Bench::new();
+    for dir in 0..50 {
+        let dir = bench.path(format!("app/d{dir}"));
+        fs::create_dir_all(&dir).unwrap();
+        (0..100).for_each(|file| fs::write(dir.join(format!("f{file}")), [b'x'; 4096]).unwrap());
+    }
+    bench.run("-cf app.tar app").ok();
+    let sim = Sim::start(&["--targets", "2", "--unlimited"]);
+    let ran = plan(&bench, &format!("--latency 1ms extract -xf app.tar -C {}", sim.url)).ok();
+    assert_eq!(words(&ran.stdout), words(shown), "{}", ran.stdout);
+}
