@@ -5,6 +5,7 @@
 pub mod bound;
 pub mod console;
 pub mod demo;
+pub mod doctor;
 pub mod exit;
 pub mod exports;
 pub mod filter;
@@ -54,6 +55,7 @@ Commands:
   partar, tar  Make, list, compare and extract tar archives with many file operations in flight (also by a link)
   parcp, cp    Copy trees with many NFS operations in flight (also by a link named parcp)
   parrm, rm    Remove trees with many NFS operations in flight (also by a link named parrm)
+  doctor       Say what holds this host's NFS mounts, network and disks back, and how to mend it
   sim          Serve NFSv3 on the loopback as a mount target would, with its latency, ceilings and faults
   demo         Show what parallel extraction gains, against simulated mount targets, in a minute
 
@@ -65,7 +67,7 @@ Options:
 ";
 
 /// Commands and links that parfs is to have and has not yet.
-const LATER: [&str; 4] = ["parload", "plan", "load", "doctor"];
+const LATER: [&str; 3] = ["parload", "plan", "load"];
 
 /// The version line of `program`.
 pub fn version(program: &str) -> String {
@@ -99,6 +101,7 @@ fn command(args: Vec<OsString>) -> Exit {
         "partar" | "tar" => partar::run(rest),
         "parcp" | "cp" => parcp::run(rest),
         "parrm" | "rm" => parrm::run(rest),
+        "doctor" => doctor::run(rest),
         "sim" => sim::run(rest),
         "demo" => demo::run(rest),
         "--help" | "-h" | "help" => shown(&console, HELP.trim_end()),
