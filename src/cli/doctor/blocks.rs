@@ -70,7 +70,9 @@ fn facts(root: &Root, disk: &Disk, subject: &mut Subject) {
     };
     number("queue_depth", "device/queue_depth", "queue depth");
     number("nr_requests", "queue/nr_requests", "nr_requests");
-    number("read_ahead_kb", "queue/read_ahead_kb", "read-ahead in KiB");
+    if let Some(kib) = root.may_number(&disk.file("queue/read_ahead_kb")) {
+        subject.fact("read_ahead_kb", kib, format!("read-ahead {}", binary(kib.saturating_mul(1024))));
+    }
     if let Some(queues) = root.names(&disk.file("mq")) {
         subject.fact(
             "hardware_queues",
@@ -136,7 +138,10 @@ fn wrong_scheduler(root: &Root, disk: &Disk) -> Option<Finding> {
         advice: "none, for multi-queue devices.".into(),
         fix: vec![
             format!("echo none > {}", disk.file("queue/scheduler")),
-            "/etc/udev/rules.d/60-scheduler.rules: ACTION==\"add|change\", SUBSYSTEM==\"block\", ATTR{queue/scheduler}=\"none\"".into(),
+            format!(
+                "/etc/udev/rules.d/60-scheduler.rules: ACTION==\"add|change\", KERNEL==\"{}\", ATTR{{queue/scheduler}}=\"none\"",
+                disk.name
+            ),
         ],
     })
 }

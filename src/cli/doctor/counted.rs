@@ -243,7 +243,7 @@ fn events(client: &Client, counts: &Counts, subject: &mut Subject) {
         subject.findings.push(Finding {
             check: "silly_renames",
             severity: Severity::Note,
-            found: format!("{} removed while they were open", counted(counts.silly_renames, "file was", "files were")),
+            found: format!("{} removed while open", counted(counts.silly_renames, "file was", "files were")),
             reason: "NFSv3 has no open files: the client renames such a file to .nfs..., RENAME for REMOVE (both 8 IOPS), and removes that name at \
                      the close. A directory cannot be removed until then, and what a client that crashed left stays."
                 .into(),

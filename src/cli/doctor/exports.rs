@@ -86,7 +86,8 @@ fn one_superblock(group: &Group<'_>, clients: &Clients, subject: &mut Subject) {
                 .into(),
             advice: "For locks of its own mount it through another mount target's address, or with nosharecache.".into(),
             fix: vec![format!(
-                "umount {second} && mount -t nfs -o vers=3,nconnect=16,nosharecache {} {second}",
+                "umount {second} && mount -t nfs -o vers={},nconnect=16,nosharecache {} {second}",
+                client.spoken(),
                 shell(&client.entry.source)
             )],
         });
@@ -191,7 +192,8 @@ fn lock(group: &Group<'_>, clients: &Clients, targets: &[&str], latency: Duratio
         ),
         advice,
         fix: vec![format!(
-            "mkdir -p {point} && mount -t nfs -o vers=3,nconnect=16{} {} {point}",
+            "mkdir -p {point} && mount -t nfs -o vers={},nconnect=16{} {} {point}",
+            first.spoken(),
             if further.is_empty() { ",nosharecache" } else { "" },
             match further.first() {
                 Some(host) => shell(&[host.as_bytes(), b":", group.path].concat()),
@@ -206,7 +208,9 @@ fn lock(group: &Group<'_>, clients: &Clients, targets: &[&str], latency: Duratio
 fn not_mounted(group: &Group<'_>, clients: &Clients, targets: &[&str]) -> Vec<String> {
     let is_mounted = |host: &str| {
         let names = group.clients.iter().map(|client| client.export.host.as_str());
-        targets.contains(&host.trim_matches(['[', ']'])) || names.into_iter().any(|name| name == host)
+        // Mounted, and shown by its number to be another file system.
+        let is_other = clients.all.iter().any(|other| other.export.path == group.path && other.target() == host);
+        targets.contains(&host.trim_matches(['[', ']'])) || names.into_iter().any(|name| name == host) || is_other
     };
     let lines = clients.fstab.iter().filter(|line| line.path == group.path && !is_mounted(&line.host));
     // A name may be an address that is mounted; what it is now would have to be asked.

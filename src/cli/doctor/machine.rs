@@ -49,11 +49,17 @@ pub fn look(root: &Root, clients: &Clients, lanes: Lanes, latency: Duration) -> 
     let group = group(root);
     processors(root, &group, targets, &mut subject);
     memory(root, &group, (targets, lanes.count), &mut subject);
-    subject.fact(
-        "lanes",
-        lanes.count,
-        format!("judged for {} and {}", counted(lanes.count, "lane", "lanes"), counted(targets, "target", "targets")),
-    );
+    if subject.facts.iter().any(|fact| matches!(fact.name, "processors" | "memory_bytes")) {
+        subject.fact(
+            "lanes",
+            lanes.count,
+            format!(
+                "judged for {} and {}",
+                counted(lanes.count, "lane", "lanes"),
+                counted(targets, "target", "targets")
+            ),
+        );
+    }
     in_flight(lanes, targets, clients.rtt().unwrap_or(latency), &mut subject);
     open_files(root, &mut subject);
     subject

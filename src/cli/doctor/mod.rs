@@ -56,7 +56,7 @@ most 1,000,000 entries below each PATH are counted.
 
 Findings are faults (data or most of the speed is at stake), warnings (speed or IOPS are lost) and
 notes (a bound, or what could be better for some work). doctor changes nothing; the commands that it
-prints are for you to run. A price list is needed for some figures: that is OCI File Storage's.
+prints are for you to run. IOPS are those of OCI File Storage's price list.
 
 With --root DIR the files are DIR/proc/..., DIR/sys/... and DIR/etc/fstab, and what tools printed is
 DIR/tools/NAME.
@@ -235,7 +235,7 @@ fn diagnose(low: &Low, console: &Console) -> Result<(Diagnosis, signals::Caught)
 fn mounts(root: &Root, clients: &Clients, latency: Duration) -> Vec<Subject> {
     let slots_max = transport::slots_max(root);
     let one = |client: &nfs::Client| {
-        let mut subject = mounts::look(root, client, latency);
+        let mut subject = mounts::look(root, client, clients, latency);
         counted::look(client, slots_max, &mut subject);
         subject
     };

@@ -9,7 +9,8 @@ use crate::base::units::{bytes_shown, grouped};
 use crate::base::{PriceList, Proc};
 
 use super::finding::{Finding, Severity, Subject};
-use super::nfs::{Client, IO_BYTES_MAX, shown};
+use super::fstab;
+use super::nfs::{Client, Clients, IO_BYTES_MAX, shown};
 use super::root::Root;
 use super::words::{binary, counted, ms, rate};
 
@@ -26,7 +27,7 @@ const ATTRIBUTES_S_MIN: u64 = 3;
 const READS_AHEAD: u64 = 15;
 
 /// What is known of one mount.
-pub fn look(root: &Root, client: &Client, latency: Duration) -> Subject {
+pub fn look(root: &Root, client: &Client, clients: &Clients, latency: Duration) -> Subject {
     let mut subject = Subject::new("mount", client.point(), format!("Mount {} of {}", client.point(), client.source()));
     let entry = &client.entry;
     let proto = entry.option("proto").unwrap_or("tcp");
@@ -50,7 +51,7 @@ pub fn look(root: &Root, client: &Client, latency: Duration) -> Subject {
     }
     version(client, &mut subject);
     protocol(client, proto, &mut subject);
-    connection_count(client, connections, &mut subject);
+    connection_count(client, clients, connections, &mut subject);
     ["rsize", "wsize"].into_iter().for_each(|option| io_size(client, option, &mut subject));
     patience(client, &mut subject);
     caching(client, &mut subject);
@@ -70,7 +71,7 @@ fn version(client: &Client, subject: &mut Subject) {
                      what this mount costs is not judged here."
                     .into(),
             advice: "Mount it with vers=3, if the server has it.".into(),
-            fix: vec![super::fstab::advised(&client.entry, "3"), client.mount_anew()],
+            fix: vec![fstab::advised(&client.entry, "3"), client.mount_anew()],
         }),
         v => subject.findings.push(Finding {
             check: "version",
@@ -98,7 +99,8 @@ fn protocol(client: &Client, proto: &str, subject: &mut Subject) {
     }
 }
 
-fn connection_count(client: &Client, connections: u64, subject: &mut Subject) {
+fn connection_count(client: &Client, clients: &Clients, connections: u64, subject: &mut Subject) {
+    let fix = vec![fstab::advised(&client.entry, client.spoken()), clients.mount_anew(client.target())];
     let typed = client.typed.as_ref().and_then(|line| line.option("nconnect")?.parse::<u64>().ok());
     if let Some(typed) = typed.filter(|typed| *typed > connections) {
         subject.findings.push(Finding {
@@ -109,8 +111,11 @@ fn connection_count(client: &Client, connections: u64, subject: &mut Subject) {
                 "All mounts of one server share the connections that the first of them made; nconnect of the others is \
                      not looked at. A kernel before Linux 5.3 does not know it at all."
                     .into(),
-            advice: format!("Unmount every mount of {}, then mount them again, all with nconnect=16.", client.target()),
-            fix: vec![format!("umount -a -t nfs,nfs4 && mount -a -t nfs,nfs4   # stop first what uses them")],
+            advice: format!(
+                "Give all mounts of {} nconnect=16, unmount all of them, then mount them again.",
+                client.target()
+            ),
+            fix,
         });
         return;
     }
@@ -126,7 +131,7 @@ fn connection_count(client: &Client, connections: u64, subject: &mut Subject) {
             .into(),
         advice: "Mount with nconnect=16, as OCI advises. All mounts of one server share its connections: unmount all of them first."
             .into(),
-        fix: client.fix(),
+        fix,
     });
 }
 
@@ -257,10 +262,11 @@ fn caching(client: &Client, subject: &mut Subject) {
 }
 
 /// The command that sets the read-ahead of a device, and where it is kept.
-fn read_ahead_fix(device: (u32, u32), kib: u64) -> Vec<String> {
+fn read_ahead_fix(client: &Client, kib: u64) -> Vec<String> {
+    let (device, fs) = (client.entry.device, &client.entry.fs);
     vec![
         format!("echo {kib} > /sys/class/bdi/{}:{}/read_ahead_kb", device.0, device.1),
-        format!("/etc/nfs.conf: [nfsrahead] nfs={kib}   # for each mount from now on; nfs-utils 2.6 or later"),
+        format!("/etc/nfs.conf: [nfsrahead] {fs}={kib}   # for each mount from now on; nfs-utils 2.6 or later"),
     ]
 }
 
@@ -293,6 +299,6 @@ fn read_ahead(root: &Root, client: &Client, latency: Duration, subject: &mut Sub
             "Set {READS_AHEAD} READs of 1 MiB, as Linux did until 5.4. Leave it where programs read here and there in large files: \
              what is read ahead is paid for too."
         ),
-        fix: read_ahead_fix(client.entry.device, wanted >> 10),
+        fix: read_ahead_fix(client, wanted >> 10),
     });
 }

@@ -10,6 +10,7 @@ use crate::mounts::local::peers::mountstats::{self, Counts, Sent};
 
 use super::fstab::{self, Line};
 use super::root::Root;
+use super::words::shell;
 
 /// Answers that make a mean; of fewer one slow answer would be the figure.
 const ANSWERS_MIN: u64 = 20;
@@ -97,6 +98,15 @@ impl Clients {
         self.all.iter().filter_map(Client::rtt).min()
     }
 
+    /// The command that mounts all of a server anew: they share its connections.
+    pub fn mount_anew(&self, target: &str) -> String {
+        let of_target = self.all.iter().filter(|client| client.target() == target);
+        let points = of_target.flat_map(|client| std::iter::once(&client.entry.point).chain(&client.further));
+        let points: Vec<String> = points.map(|point| shell(point.as_os_str().as_encoded_bytes())).collect();
+        let mounts: Vec<String> = points.iter().map(|point| format!("mount {point}")).collect();
+        format!("umount {} && {}", points.join(" "), mounts.join(" && "))
+    }
+
     /// The servers' addresses, each once.
     pub fn targets(&self) -> Vec<&str> {
         let mut all: Vec<&str> = self.all.iter().map(Client::target).collect();
@@ -165,14 +175,18 @@ impl Client {
 
     /// The command that mounts it anew; most options cannot be changed by a remount (nfs(5)).
     pub fn mount_anew(&self) -> String {
-        let point = super::words::shell(self.entry.point.as_os_str().as_encoded_bytes());
+        let point = shell(self.entry.point.as_os_str().as_encoded_bytes());
         format!("umount {point} && mount {point}")
+    }
+
+    /// The version that it is to have: its own, and NFSv3 for what is older.
+    pub fn spoken(&self) -> &str {
+        if self.is_v4() { self.version() } else { "3" }
     }
 
     /// The line of /etc/fstab that it should have, and the command that uses it.
     pub fn fix(&self) -> Vec<String> {
-        let version = if self.is_v4() { self.version() } else { "3" };
-        vec![fstab::advised(&self.entry, version), self.mount_anew()]
+        vec![fstab::advised(&self.entry, self.spoken()), self.mount_anew()]
     }
 }
 

@@ -1,5 +1,6 @@
 //! A diagnosis as text: grouped by what was looked at, what is worst first.
 
+use crate::base::name::Shown;
 use crate::base::units::grouped;
 use crate::cli::table::Table;
 
@@ -81,7 +82,7 @@ fn subject(lines: &mut Vec<String>, subject: &Subject) {
         finding(lines, found, at.checked_sub(1).map(|before| &subject.findings[before]));
     }
     if subject.findings.is_empty() {
-        lines.push("  nothing wrong".into());
+        lines.push(if facts.is_empty() { "  nothing could be read" } else { "  nothing wrong" }.into());
     }
     lines.push(String::new());
 }
@@ -104,7 +105,8 @@ pub fn lines(diagnosis: &Diagnosis) -> Vec<String> {
         count(diagnosis.warnings, "warning", "warnings"),
         count(diagnosis.notes, "note", "notes")
     ));
-    lines
+    // What files and mounts are called may be anything; a terminal is shown text.
+    lines.iter().map(|line| Shown(line.as_bytes()).to_string()).collect()
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use super::counted::total;
 use super::finding::{Finding, Severity, Subject};
 use super::nfs::{Client, Clients};
 use super::root::Root;
+use super::words::shell;
 
 /// The share of a ceiling to be told of: OCI advises an alarm at 80 % of the IOPS.
 const ALARM: f64 = 0.8;
@@ -51,7 +52,8 @@ struct Rates {
 }
 
 /// Mounts watched, target by target.
-struct Watch {
+struct Watch<'a> {
+    clients: &'a Clients,
     targets: Vec<(String, Vec<usize>)>,
     rates: Vec<Rates>,
     seconds: f64,
@@ -78,16 +80,16 @@ fn between(before: &Counts, now: &Counts) -> (u64, u64, u64, u64) {
     (iops, since.read_bytes.saturating_add(since.write_bytes), total(&since).calls, locked_ms)
 }
 
-impl Watch {
+impl<'a> Watch<'a> {
     /// Of these mounts, as they are now.
-    fn new(clients: &Clients, first: Sample) -> Watch {
+    fn new(clients: &'a Clients, first: Sample) -> Watch<'a> {
         let of = |target: &&str| {
             let mounts = clients.all.iter().enumerate().filter(|(_, client)| client.target() == *target);
             (target.to_string(), mounts.map(|(at, _)| at).collect())
         };
         let targets: Vec<(String, Vec<usize>)> = clients.targets().iter().map(of).collect();
         let rates = vec![Rates::default(); targets.len()];
-        Watch { targets, rates, seconds: 0.0, last: first }
+        Watch { clients, targets, rates, seconds: 0.0, last: first }
     }
 
     /// Adds what was sent until `now`, `seconds` after the reading before.
@@ -119,16 +121,16 @@ impl Watch {
         self.targets
             .iter()
             .zip(&self.rates)
-            .map(|((target, mounts), rates)| self.subject(target, mounts.len(), *rates))
+            .map(|((target, mounts), rates)| self.subject(target, mounts, *rates))
             .collect()
     }
 
-    fn subject(&self, target: &str, mounts: usize, rates: Rates) -> Subject {
+    fn subject(&self, target: &str, mounts: &[usize], rates: Rates) -> Subject {
         let ceiling = Ceiling::oci();
         let mut subject = Subject::new("target", target, format!("Target {target}, watched for {:.0} s", self.seconds));
         let share = |rate: f64, most: f64| format!("{:.1} %", rate / most * 100.0);
         subject.fact("seconds", self.seconds, "");
-        subject.fact("mounts", mounts, "");
+        subject.fact("mounts", mounts.len(), "");
         let (iops, peak) = (rates.iops, rates.iops_peak);
         let shown = format!(
             "{} IOPS ({} of {}), at most {} ({}) in a second",
@@ -157,27 +159,29 @@ impl Watch {
             format!("{} requests/s", grouped(rates.requests_per_s as u64)),
         );
         subject.fact("locked_in_flight", rates.locked_in_flight, "");
-        near("iops_ceiling", [rates.iops, rates.iops_peak], ceiling.iops, "IOPS", &mut subject);
-        near(
-            "bandwidth_ceiling",
-            [rates.bytes_per_s, rates.bytes_per_s_peak],
-            ceiling.bytes_per_s,
-            "bytes/s",
-            &mut subject,
-        );
+        let client = mounts.first().map(|at| &self.clients.all[*at]);
+        subject.findings.extend(near("iops_ceiling", [rates.iops, rates.iops_peak], ceiling.iops, ("IOPS", client)));
+        let bytes = [rates.bytes_per_s, rates.bytes_per_s_peak];
+        subject.findings.extend(near("bandwidth_ceiling", bytes, ceiling.bytes_per_s, ("bytes/s", client)));
         locked(rates, &mut subject);
         subject
     }
 }
 
-fn near(check: &'static str, [mean, peak]: [f64; 2], ceiling: f64, unit: &str, subject: &mut Subject) {
+/// A finding when a rate, in the mean or in one second, is near its ceiling. `of`: its unit, and a mount of the target.
+fn near(check: &'static str, rates: [f64; 2], ceiling: f64, of: (&str, Option<&Client>)) -> Option<Finding> {
+    let ([mean, peak], (unit, client)) = (rates, of);
     if peak < ALARM * ceiling {
-        return;
+        return None;
     }
-    let is_lasting = mean >= ALARM * ceiling;
-    subject.findings.push(Finding {
+    let another = |client: &Client| {
+        let point = shell(&[client.entry.point.as_os_str().as_encoded_bytes(), b"-2"].concat());
+        let source = shell(&[b"SECOND_TARGET:", &client.export.path[..]].concat());
+        format!("mkdir -p {point} && mount -t nfs -o vers={},nconnect=16 {source} {point}", client.spoken())
+    };
+    Some(Finding {
         check,
-        severity: if is_lasting { Severity::Warning } else { Severity::Note },
+        severity: Severity::Warning,
         found: format!(
             "{} {unit} in the mean, {} in the second with most: {:.0} % and {:.0} % of {}",
             grouped(mean as u64),
@@ -189,12 +193,11 @@ fn near(check: &'static str, [mean, peak]: [f64; 2], ceiling: f64, unit: &str, s
         reason: "This is what this host alone sends; others share the target. Near its ceiling requests queue in the target, and each waits \
                  longer: OCI advises an alarm at 80 %."
             .into(),
-        advice: "Mount the export through one more mount target: two have the ceiling twice. Or hold jobs under a budget.".into(),
-        fix: vec![
-            "partar --max-iops 20000 ...   # parcp and parrm have it too".into(),
-            format!("mount -t nfs -o vers=3,nconnect=16 SECOND_TARGET:/EXPORT /MOUNT_POINT   # beside {}", subject.name),
-        ],
-    });
+        advice: "Mount the export through one more mount target: two have the ceiling twice. Or hold jobs under a budget; parcp and parrm \
+                 have --max-iops too."
+            .into(),
+        fix: client.map(another).into_iter().chain(["partar --max-iops 20000 ...".to_string()]).collect(),
+    })
 }
 
 fn locked(rates: Rates, subject: &mut Subject) {
@@ -269,12 +272,15 @@ mod tests {
         assert_eq!(watch.rates[1], Rates::default());
         let subjects = watch.subjects();
         assert_eq!(subjects[0].findings.len(), 1);
-        assert_eq!((subjects[0].findings[0].check, subjects[0].findings[0].severity), ("iops_ceiling", Severity::Note));
+        assert_eq!(
+            (subjects[0].findings[0].check, subjects[0].findings[0].severity),
+            ("iops_ceiling", Severity::Warning)
+        );
         assert_eq!(subjects[1].findings, []);
     }
 
     #[test]
-    fn what_lasts_is_a_warning() {
+    fn each_bound_is_found() {
         let clients = clients();
         let mut watch = Watch::new(&clients, sent([(0, 0, 0); 3]));
         watch.add(sent([(5_100, 990, 850_000_000), (0, 0, 0), (0, 0, 0)]), 1.0);
