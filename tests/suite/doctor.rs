@@ -1,8 +1,9 @@
 //! `parfs doctor` on recorded hosts, through the binary: what it says, as text and as JSON, and how it ends.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -128,6 +129,46 @@ fn a_watched_host_that_sends_nothing_is_told_so() {
     assert!(ran.stdout.contains("Target 10.0.0.5, watched for 1 s") && ran.stdout.contains(shown), "{}", ran.stdout);
     let none = doctor(&host("faulty"), &["--watch", "1", "/u01"]);
     assert!(none.stdout.contains("--watch: No mount of NFS"), "{none:?}");
+}
+
+/// Copies a host's file into `dir`.
+fn copied(name: &str, file: &str, dir: &Path) -> PathBuf {
+    let to = dir.join(file);
+    fs::create_dir_all(to.parent().unwrap()).unwrap();
+    fs::copy(host(name).join(file), &to).unwrap();
+    to
+}
+
+#[test]
+fn a_target_near_its_ceiling_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    copied("usual", "proc/self/mountinfo", dir.path());
+    let counters = copied("usual", "proc/self/mountstats", dir.path());
+    let mut child = Command::new(PARFS)
+        .args(["doctor", "--watch", "2", "--json", "--root"])
+        .arg(dir.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    stderr.read_line(&mut line).unwrap();
+    assert_eq!(line, "Watching 10.0.0.5 ...\n");
+    // The counters have been read. Since then 100,000 files were made: 400,000 IOPS in two seconds, however these are cut.
+    let before = fs::read_to_string(&counters).unwrap();
+    let after = before.replace("CREATE: 20102 20102", "CREATE: 120102 120102");
+    assert_ne!(before, after);
+    fs::write(dir.path().join("new"), after).unwrap();
+    fs::rename(dir.path().join("new"), &counters).unwrap();
+    let ran = Ran::of(child.wait_with_output().unwrap());
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let target = document["subjects"].as_array().unwrap().iter().find(|subject| subject["kind"] == "target").unwrap();
+    let (iops, peak) = (target["facts"]["iops"].as_f64().unwrap(), target["facts"]["iops_peak"].as_f64().unwrap());
+    // A busy machine may take longer than two seconds.
+    assert!(iops <= 201_000.0 && peak <= 800_000.0 && peak >= iops && iops > 40_000.0, "{iops} {peak}");
+    assert_eq!(target["findings"][0]["check"], "iops_ceiling");
+    assert_eq!((ran.status, &target["findings"][0]["severity"]), (Some(1), &Value::from("warning")));
 }
 
 #[test]

@@ -218,8 +218,8 @@ fn diagnose(low: &Low, console: &Console) -> Result<(Diagnosis, signals::Caught)
         match clients.all.is_empty() {
             true => root.miss("--watch", "No mount of NFS", "how near targets are to their ceilings"),
             false => {
-                console.line(format_args!("Watching {} ...", clients.targets().join(", ")));
-                subjects.extend(watch::look(&root, &clients, time, &stop));
+                let begun = || console.line(format_args!("Watching {} ...", clients.targets().join(", ")));
+                subjects.extend(watch::look(&root, &clients, time, &stop, begun));
             }
         }
     }

@@ -56,7 +56,7 @@ fn fsid_of(volumes: &str, device: (u32, u32)) -> Option<String> {
 impl Clients {
     /// What the host's files say.
     pub fn read(root: &Root, table: &Table) -> Clients {
-        let fstab = fstab::parse(root.may_read("/etc/fstab").unwrap_or_default().as_bytes());
+        let fstab = fstab::parse(&root.may_bytes("/etc/fstab").unwrap_or_default());
         let mut clients = Clients { all: Vec::new(), fstab };
         for (entry, export) in table.nfs() {
             if let Some(known) = clients.all.iter_mut().find(|known| known.entry.device == entry.device) {

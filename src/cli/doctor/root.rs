@@ -83,9 +83,14 @@ impl Root {
         self.bytes(path).map_err(|error| self.miss(path, &reason(&error), lost)).ok()
     }
 
-    /// A file that a host need not have; what cannot be read is as what is not there.
+    /// A file that a host need not have, as it is; what cannot be read is as what is not there.
+    pub fn may_bytes(&self, path: &str) -> Option<Vec<u8>> {
+        self.bytes(path).ok()
+    }
+
+    /// As `may_bytes`, a line of text.
     pub fn may_read(&self, path: &str) -> Option<String> {
-        Some(trimmed(&self.bytes(path).ok()?))
+        Some(trimmed(&self.may_bytes(path)?))
     }
 
     /// As `read`, a line of text.

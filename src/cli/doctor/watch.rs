@@ -27,6 +27,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How often counters are read.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
+/// Seconds that make a peak; what is left at the end may be a moment.
+const PEAK_OF_S_MIN: f64 = 0.5;
+
 /// Procedures that a directory's lock is held for.
 const LOCKED: [Proc; 8] =
     [Proc::Create, Proc::MkDir, Proc::Symlink, Proc::MkNod, Proc::Remove, Proc::RmDir, Proc::Rename, Proc::Link];
@@ -104,8 +107,10 @@ impl<'a> Watch<'a> {
                     (a.0.saturating_add(b.0), a.1.saturating_add(b.1), a.2.saturating_add(b.2), a.3.saturating_add(b.3))
                 });
             let (iops, bytes) = (sum.0 as f64, sum.1 as f64);
-            rates.iops_peak = rates.iops_peak.max(iops / seconds);
-            rates.bytes_per_s_peak = rates.bytes_per_s_peak.max(bytes / seconds);
+            if seconds >= PEAK_OF_S_MIN {
+                rates.iops_peak = rates.iops_peak.max(iops / seconds);
+                rates.bytes_per_s_peak = rates.bytes_per_s_peak.max(bytes / seconds);
+            }
             let mean = |so_far: f64, new: f64| (so_far * self.seconds + new) / (self.seconds + seconds);
             rates.iops = mean(rates.iops, iops);
             rates.bytes_per_s = mean(rates.bytes_per_s, bytes);
@@ -215,10 +220,11 @@ fn locked(rates: Rates, subject: &mut Subject) {
     });
 }
 
-/// Watches for `time`; `stop` ends it early.
-pub fn look(root: &Root, clients: &Clients, time: Duration, stop: &Stop) -> Vec<Subject> {
+/// Watches for `time`; `stop` ends it early. Calls `begun` when the counters were read for the first time.
+pub fn look(root: &Root, clients: &Clients, time: Duration, stop: &Stop, begun: impl FnOnce()) -> Vec<Subject> {
     let start = Instant::now();
     let mut watch = Watch::new(clients, sample(root, clients));
+    begun();
     let mut read_at = start;
     while start.elapsed() < time && !stop.is_set() {
         std::thread::sleep(LOOK_EVERY.min(time.saturating_sub(start.elapsed())));
@@ -298,6 +304,9 @@ mod tests {
         watch.add(sent([(u64::MAX, u64::MAX, u64::MAX); 3]), 1.0);
         watch.add(sent([(0, 0, 0); 3]), 0.0);
         assert_eq!(watch.seconds, 1.0);
+        watch.add(sent([(0, 0, 0); 3]), 1.0);
+        watch.add(sent([(9_000, 0, 0); 3]), 0.01);
+        assert!(watch.rates[1].iops > 35_000.0 && watch.rates[1].iops_peak < 1.0, "{:?}", watch.rates[1]);
         assert!(watch.subjects().iter().all(|subject| subject.facts.iter().all(|fact| !fact.shown.contains("NaN"))));
     }
 }
