@@ -66,8 +66,8 @@ struct Walk {
     is_cut: bool,
 }
 
-/// What is known of `path`, `depth` levels of directories below it included.
-pub fn look(root: &Root, path: &Path, depth: u32) -> Subject {
+/// What is known of `path`, `depth` levels of directories below it included; `mount` is what it is on.
+pub fn look(root: &Root, path: &Path, depth: u32, mount: Option<&Path>) -> Subject {
     let name = super::nfs::shown(path);
     let mut subject = Subject::new("directory", name.clone(), format!("Directory {name}"));
     let (tell, told) = channel();
@@ -85,7 +85,7 @@ pub fn look(root: &Root, path: &Path, depth: u32) -> Subject {
     match ended {
         Some(Ok(walk)) => judge(root, path, &walk, &mut subject),
         Some(Err(error)) => root.miss(&name, &reason(&error), "its directories"),
-        None => silent(path, &mut subject),
+        None => silent(mount.unwrap_or(path), &mut subject),
     }
     subject
 }
@@ -101,7 +101,7 @@ fn ended(told: &Receiver<Told>) -> Option<io::Result<Walk>> {
     }
 }
 
-fn silent(path: &Path, subject: &mut Subject) {
+fn silent(mount: &Path, subject: &mut Subject) {
     subject.findings.push(Finding {
         check: "silent",
         severity: Severity::Fault,
@@ -110,7 +110,7 @@ fn silent(path: &Path, subject: &mut Subject) {
         advice: "See whether the server can be reached; unmount it lazily if it will not come back.".into(),
         fix: vec![
             "journalctl -k --grep 'nfs: server'".into(),
-            format!("umount -l {}", shell(path.as_os_str().as_encoded_bytes())),
+            format!("umount -l {}", shell(mount.as_os_str().as_encoded_bytes())),
         ],
     });
 }
@@ -326,7 +326,7 @@ mod tests {
         files(&dir.path().join("m/.snapshot"), 5);
         std::os::unix::fs::symlink("large", dir.path().join("m/link")).unwrap();
         let count = |depth| {
-            let subject = look(&root, Path::new("/m"), depth);
+            let subject = look(&root, Path::new("/m"), depth, None);
             let found = subject.findings.iter().map(|f| f.found.clone()).collect::<Vec<_>>();
             (subject.facts[0].value.as_u64().unwrap(), subject.facts[1].value.as_u64().unwrap(), found)
         };
@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(count(1), (3, 4 + 10_001 + 4, large.clone()));
         assert_eq!(count(9), (4, 4 + 10_001 + 4 + 2, large));
         assert_eq!(root.not_read(), []);
-        assert_eq!(look(&root, Path::new("/none"), 1).findings, []);
+        assert_eq!(look(&root, Path::new("/none"), 1, None).findings, []);
         assert_eq!(root.not_read()[0].what, "/none");
     }
 
@@ -354,7 +354,7 @@ mod tests {
             let target = "/m/d/.nfs0000000000a1b2c300000001";
             std::os::unix::fs::symlink(target, dir.path().join("proc/77/fd").join(fd)).unwrap();
         }
-        let subject = look(&root, Path::new("/m"), 1);
+        let subject = look(&root, Path::new("/m"), 1, None);
         let expected = "2 files of removed names: /m/d/.nfs0000000000a1b2c300000001 (open by java 77), \
                         /m/d/.nfs0000000000a1b2c300000002 (open by nobody seen on this host)";
         assert_eq!(subject.findings[0].found, expected);

@@ -224,7 +224,8 @@ fn diagnose(low: &Low, console: &Console) -> Result<(Diagnosis, signals::Caught)
         }
     }
     let depth = u32::try_from(low.depth).unwrap_or(0);
-    subjects.extend(paths.iter().map(|path| dirs::look(&root, path, depth)));
+    let directory = |path: &PathBuf| dirs::look(&root, path, depth, table.holding(path).map(|on| on.point.as_path()));
+    subjects.extend(paths.iter().map(directory));
     subjects.push(transport::look(&root, &clients, low.latency));
     subjects.extend(blocks::look(&root, devices(&table, &paths).as_deref()));
     let lanes = Lanes { count: low.parallel.unwrap_or(LANES), is_chosen: low.parallel.is_some() };
