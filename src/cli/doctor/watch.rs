@@ -121,13 +121,17 @@ impl<'a> Watch<'a> {
         self.last = now;
     }
 
-    /// What is known of each target.
-    fn subjects(&self) -> Vec<Subject> {
-        self.targets
-            .iter()
-            .zip(&self.rates)
-            .map(|((target, mounts), rates)| self.subject(target, mounts, *rates))
-            .collect()
+    /// What is known of each target; of one whose mounts have no counters that is said.
+    fn subjects(&self, root: &Root) -> Vec<Subject> {
+        let mut subjects = Vec::new();
+        for ((target, mounts), rates) in self.targets.iter().zip(&self.rates) {
+            if mounts.iter().any(|at| self.last[*at].is_some()) {
+                subjects.push(self.subject(target, mounts, *rates));
+            } else {
+                root.miss(&format!("target {target}"), "No counters of NFSv3", "how near it is to its ceilings");
+            }
+        }
+        subjects
     }
 
     fn subject(&self, target: &str, mounts: &[usize], rates: Rates) -> Subject {
@@ -234,7 +238,7 @@ pub fn look(root: &Root, clients: &Clients, time: Duration, stop: &Stop, begun: 
             read_at = now;
         }
     }
-    watch.subjects()
+    watch.subjects(root)
 }
 
 #[cfg(test)]
@@ -276,7 +280,9 @@ mod tests {
         assert_eq!((first.bytes_per_s, first.bytes_per_s_peak), ((32 << 20) as f64, (64 << 20) as f64));
         // What a mount made anew counts is less than before.
         assert_eq!(watch.rates[1], Rates::default());
-        let subjects = watch.subjects();
+        let root = Root::new(std::path::Path::new("/none"));
+        let subjects = watch.subjects(&root);
+        assert_eq!(root.not_read(), []);
         assert_eq!(subjects[0].findings.len(), 1);
         assert_eq!(
             (subjects[0].findings[0].check, subjects[0].findings[0].severity),
@@ -290,7 +296,7 @@ mod tests {
         let clients = clients();
         let mut watch = Watch::new(&clients, sent([(0, 0, 0); 3]));
         watch.add(sent([(5_100, 990, 850_000_000), (0, 0, 0), (0, 0, 0)]), 1.0);
-        let subject = &watch.subjects()[0];
+        let subject = &watch.subjects(&Root::new(std::path::Path::new("/none")))[0];
         let found: Vec<_> = subject.findings.iter().map(|f| (f.check, f.severity)).collect();
         let all = ["iops_ceiling", "bandwidth_ceiling", "lock_binds"].map(|check| (check, Severity::Warning));
         assert_eq!(found, all);
@@ -307,6 +313,10 @@ mod tests {
         watch.add(sent([(0, 0, 0); 3]), 1.0);
         watch.add(sent([(9_000, 0, 0); 3]), 0.01);
         assert!(watch.rates[1].iops > 35_000.0 && watch.rates[1].iops_peak < 1.0, "{:?}", watch.rates[1]);
-        assert!(watch.subjects().iter().all(|subject| subject.facts.iter().all(|fact| !fact.shown.contains("NaN"))));
+        let root = Root::new(std::path::Path::new("/none"));
+        let subjects = watch.subjects(&root);
+        assert!(subjects.iter().all(|subject| subject.facts.iter().all(|fact| !fact.shown.contains("NaN"))));
+        watch.add(vec![None, None, None], 1.0);
+        assert_eq!((watch.subjects(&root), root.not_read().len()), (vec![], 2));
     }
 }
