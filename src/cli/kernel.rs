@@ -85,6 +85,18 @@ impl Kernel {
     }
 }
 
+/// What the list says that a procedure's requests cost at least; how the bytes were divided over them is not counted.
+pub fn price_sent(list: &PriceList, sent: &Counts, proc: Proc) -> u64 {
+    let calls = sent.get(proc).calls;
+    let bytes = if proc == Proc::Read { sent.read_bytes } else { sent.write_bytes };
+    // All bytes in one request begin as many blocks as there are, less the first of each other request.
+    let extra = match proc {
+        Proc::Read | Proc::Write if calls > 0 => (blocks_extra(bytes) + 1).saturating_sub(calls),
+        _ => 0,
+    };
+    list.total(proc, calls, extra)
+}
+
 /// The figures of one mount.
 fn report(mount: &Mounted, planned: Tally, sent: &Counts) -> KernelReport {
     let list = PriceList::oci();
@@ -93,16 +105,7 @@ fn report(mount: &Mounted, planned: Tally, sent: &Counts) -> KernelReport {
         let (planned, sent) = (planned.get(proc).calls, sent.get(proc).calls);
         (planned + sent > 0).then_some(KernelProcedure { procedure: proc.name(), planned, sent })
     };
-    let sent_price = |proc: Proc| {
-        let (calls, bytes) =
-            (sent.get(proc).calls, if proc == Proc::Read { sent.read_bytes } else { sent.write_bytes });
-        // All bytes in one request begin as many blocks as there are, less the first of each other request.
-        let extra = match proc {
-            Proc::Read | Proc::Write if calls > 0 => (blocks_extra(bytes) + 1).saturating_sub(calls),
-            _ => 0,
-        };
-        list.total(proc, calls, extra)
-    };
+    let sent_price = |proc: Proc| price_sent(&list, sent, proc);
     let planned_price = |proc: Proc| list.total(proc, planned.get(proc).calls, planned.get(proc).blocks_extra);
     KernelReport {
         mount: mount.point.display().to_string(),

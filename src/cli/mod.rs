@@ -5,6 +5,7 @@
 pub mod bound;
 pub mod console;
 pub mod demo;
+pub mod doctor;
 pub mod exit;
 pub mod exports;
 pub mod filter;
@@ -56,7 +57,8 @@ Commands:
   partar, tar  Make, list, compare and extract tar archives with many file operations in flight (also by a link)
   parcp, cp    Copy trees with many NFS operations in flight (also by a link named parcp)
   parrm, rm    Remove trees with many NFS operations in flight (also by a link named parrm)
-  plan         Say what a load or a layout of storage will take: mount targets, block volumes
+  plan         Say what a job, a load or a layout of storage will take: cost, time, mount targets, volumes
+  doctor       Say what holds this host's NFS mounts, network and disks back, and how to mend it
   sim          Serve NFSv3 on the loopback as a mount target would, with its latency, ceilings and faults
   demo         Show what parallel extraction gains, against simulated mount targets, in a minute
 
@@ -68,7 +70,7 @@ Options:
 ";
 
 /// Commands and links that parfs is to have and has not yet.
-const LATER: [&str; 3] = ["parload", "load", "doctor"];
+const LATER: [&str; 2] = ["parload", "load"];
 
 /// The version line of `program`.
 pub fn version(program: &str) -> String {
@@ -103,6 +105,7 @@ fn command(args: Vec<OsString>) -> Exit {
         "parcp" | "cp" => parcp::run(rest),
         "parrm" | "rm" => parrm::run(rest),
         "plan" => plan::run(rest),
+        "doctor" => doctor::run(rest),
         "sim" => sim::run(rest),
         "demo" => demo::run(rest),
         "--help" | "-h" | "help" => shown(&console, HELP.trim_end()),

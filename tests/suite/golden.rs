@@ -19,6 +19,7 @@ fn helps() {
     insta::assert_snapshot!("help_partar", stdout(&["partar", "--help"]));
     insta::assert_snapshot!("help_parcp", stdout(&["parcp", "--help"]));
     insta::assert_snapshot!("help_parrm", stdout(&["parrm", "--help"]));
+    insta::assert_snapshot!("help_doctor", stdout(&["doctor", "--help"]));
     insta::assert_snapshot!("help_sim", stdout(&["sim", "--help"]));
     insta::assert_snapshot!("help_plan", stdout(&["plan", "--help"]));
     insta::assert_snapshot!("help_plan_capacity", stdout(&["plan", "capacity", "--help"]));

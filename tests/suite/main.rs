@@ -24,6 +24,7 @@ mod copy_regressions;
 mod copy_trees;
 mod create;
 mod creates;
+mod doctor;
 mod edits;
 mod extract;
 mod extract_attributes;

@@ -36,7 +36,8 @@ Options of the forecast stand before the job's name, the job's own command line 
 
 The job is run against shadows: what it would read is read (listings, attributes, the archive; of
 files only what it compares), what it would change is answered and not made. Its --report and
---index are not written. The time is that of the slowest bound: IOPS and bandwidth of a target,
+--index are not written. Only a name that proves several targets of nfs:// to be one export is made
+and removed. The time is that of the slowest bound: IOPS and bandwidth of a target,
 round trips over the lanes, the longest chain of calls that need each other's answers, the lock of
 a directory in a kernel's mount. This host's processors are left out.";
 

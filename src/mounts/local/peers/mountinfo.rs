@@ -47,7 +47,7 @@ pub struct Export {
 }
 
 /// The text without its octal escapes: `\040` is a space.
-pub(super) fn plain(text: &[u8]) -> Vec<u8> {
+pub fn plain(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some((&first, after)) = rest.split_first() {
@@ -185,6 +185,25 @@ impl Table {
         exports.filter(move |(entry, _)| !covers.contains(&(entry.id, entry.point.as_path())))
     }
 
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.0.iter()
+    }
+
+    /// The mount that holds `path`, which is absolute and without symbolic links; of several at one point the last.
+    pub fn holding(&self, path: &Path) -> Option<&Entry> {
+        let inner = tidy(path.as_os_str().as_bytes());
+        let depth = |entry: &Entry| {
+            let outer = tidy(entry.point.as_os_str().as_bytes());
+            below(&inner, &outer).map(|_| outer.len())
+        };
+        self.0
+            .iter()
+            .filter_map(|entry| Some((depth(entry)?, entry)))
+            .max_by_key(|(depth, _)| *depth)
+            .map(|found| found.1)
+    }
+
     /// The mounts in the directory `path` and further below.
     pub fn within(&self, path: &Path) -> impl Iterator<Item = &Entry> {
         let outer = tidy(path.as_os_str().as_bytes());
@@ -261,6 +280,12 @@ mod tests {
             (Some(4), Some(4), None, None)
         );
         assert_eq!(table.within(Path::new("/")).count(), 3);
+        let holding = |path: &str| table.holding(Path::new(path)).map(|entry| entry.id);
+        assert_eq!(
+            (holding("/"), holding("/m"), holding("/mm/"), holding("/m/d/sub/x"), holding("/m/d")),
+            (Some(1), Some(3), Some(1), Some(4), Some(3))
+        );
+        assert_eq!((Table::default().holding(Path::new("/")).map(|entry| entry.id), table.iter().count()), (None, 4));
     }
 
     #[test]

@@ -31,6 +31,27 @@ pub struct Sent {
     pub transmissions: u64,
     /// Requests that ended with an error.
     pub failed: u64,
+    /// Requests that no answer came to within all their retries.
+    pub timeouts: u64,
+    /// Milliseconds that all of them waited to be sent.
+    pub queue_ms: u64,
+    /// Milliseconds from sending to the answer.
+    pub rtt_ms: u64,
+    /// Milliseconds from the request to its end; what waits and travels is in it.
+    pub execute_ms: u64,
+}
+
+/// One TCP connection of a mount.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Connection {
+    /// Its local port: mounts of one server that have one in common share it.
+    pub port: u16,
+    /// Requests sent on it.
+    pub sends: u64,
+    /// Requests that waited for a slot, summed up over all sends: divided by `sends` it is the mean.
+    pub backlog: u64,
+    /// The most slots that were in use at once.
+    pub slots_used_max: u64,
 }
 
 /// What one mount sent.
@@ -43,14 +64,21 @@ pub struct Counts {
     pub read_bytes: u64,
     /// See `read_bytes`.
     pub write_bytes: u64,
-    /// The local ports of its connections: mounts that have one in common share it.
-    pub ports: Vec<u16>,
+    /// Its TCP connections.
+    pub connections: Vec<Connection>,
+    /// Seconds since it was mounted.
+    pub age_s: u64,
+    /// Files that were removed while a program had them open, and so got a name `.nfs...` until it closes them.
+    pub silly_renames: u64,
+    /// Answers that asked to try again later (NFS3ERR_JUKEBOX, RFC 1813 2.6).
+    pub delays: u64,
 }
 
 impl Counts {
     fn new(point: PathBuf) -> Counts {
         let procedures = [Sent::default(); Proc::COUNT];
-        Counts { point, procedures, read_bytes: 0, write_bytes: 0, ports: Vec::new() }
+        let connections = Vec::new();
+        Counts { point, procedures, read_bytes: 0, write_bytes: 0, connections, age_s: 0, silly_renames: 0, delays: 0 }
     }
 
     /// One procedure's counts.
@@ -65,6 +93,10 @@ impl Counts {
             now.calls = now.calls.saturating_sub(before.calls);
             now.transmissions = now.transmissions.saturating_sub(before.transmissions);
             now.failed = now.failed.saturating_sub(before.failed);
+            now.timeouts = now.timeouts.saturating_sub(before.timeouts);
+            now.queue_ms = now.queue_ms.saturating_sub(before.queue_ms);
+            now.rtt_ms = now.rtt_ms.saturating_sub(before.rtt_ms);
+            now.execute_ms = now.execute_ms.saturating_sub(before.execute_ms);
         }
         now.read_bytes = now.read_bytes.saturating_sub(before.read_bytes);
         now.write_bytes = now.write_bytes.saturating_sub(before.write_bytes);
@@ -81,18 +113,35 @@ impl Counts {
                 self.read_bytes = number(4).unwrap_or(0);
                 self.write_bytes = number(0).unwrap_or(0);
             }
-            // `tcp 866 ...`: the local port is the first number.
-            "xprt" if self.ports.len() < CONNECTIONS_MAX => {
-                self.ports.extend(number(1).and_then(|port| u16::try_from(port).ok()));
+            "age" => self.age_s = number(0).unwrap_or(0),
+            // 27 counters (enum nfs_stat_eventcounters of Linux): the 22nd and the 25th.
+            "events" => {
+                self.silly_renames = number(21).unwrap_or(0);
+                self.delays = number(2).unwrap_or(0);
             }
+            "xprt" if self.connections.len() < CONNECTIONS_MAX => self.connections.extend(connection(values)),
             _ => {
                 let Some(proc) = Proc::from_name(name).filter(|proc| proc.is_nfs3()) else { return };
                 // Requests, transmissions, timeouts, bytes out, bytes in, three times in ms, and, since Linux 5.3, errors.
                 let (Some(calls), Some(transmissions)) = (number(0), number(0)) else { return };
-                self.procedures[proc as usize] = Sent { calls, transmissions, failed: number(6).unwrap_or(0) };
+                let mut next = |skip| number(skip).unwrap_or(0);
+                let (timeouts, queue_ms, rtt_ms, execute_ms) = (next(0), next(2), next(0), next(0));
+                let failed = next(0);
+                self.procedures[proc as usize] =
+                    Sent { calls, transmissions, failed, timeouts, queue_ms, rtt_ms, execute_ms };
             }
         }
     }
+}
+
+/// `tcp 866 0 2 0 0 32 32 0 32 0 2 0 0`: port, binds, connects, seconds of connecting, seconds idle, sends, receives, unknown xids,
+/// requests in flight, in the backlog (both summed up over all sends), slots; then what waits to be sent and for an answer.
+fn connection<'a>(mut values: impl Iterator<Item = &'a str>) -> Option<Connection> {
+    values.next().filter(|kind| *kind == "tcp")?;
+    let numbers: Vec<u64> = values.map_while(|value| value.parse().ok()).collect();
+    let at = |at: usize| numbers.get(at).copied().unwrap_or(0);
+    let port = u16::try_from(*numbers.first()?).ok()?;
+    Some(Connection { port, sends: at(5), backlog: at(9), slots_used_max: at(10) })
 }
 
 /// `device 10.0.1.2:/export mounted on /mnt/a with fstype nfs statvers=1.1`: the mount point, when it is NFS of version 3.
@@ -171,11 +220,19 @@ device h:/x mounted on /mnt/four with fstype nfs4 statvers=1.1
         let all = parse(RECORDED);
         assert_eq!(all.iter().map(|c| c.point.to_str().unwrap()).collect::<Vec<_>>(), ["/mnt/mt1", "/mnt/sp ace"]);
         let first = &all[0];
-        assert_eq!(first.get(Proc::GetAttr), Sent { calls: 3, transmissions: 5, failed: 2 });
-        assert_eq!(first.get(Proc::MkDir), Sent { calls: 2, transmissions: 2, failed: 0 });
+        assert_eq!(
+            first.get(Proc::GetAttr),
+            Sent { calls: 3, transmissions: 5, failed: 2, timeouts: 1, queue_ms: 0, rtt_ms: 10, execute_ms: 10 }
+        );
+        assert_eq!(
+            first.get(Proc::MkDir),
+            Sent { calls: 2, transmissions: 2, rtt_ms: 20, execute_ms: 20, ..Sent::default() }
+        );
         assert_eq!(first.get(Proc::ReadDirPlus).calls, u64::MAX);
         assert_eq!((first.read_bytes, first.write_bytes), (4096, 8192));
-        assert_eq!(first.ports, [866, 867]);
+        let of_port = |port| Connection { port, sends: 32, backlog: 0, slots_used_max: 2 };
+        assert_eq!(first.connections, [of_port(866), of_port(867)]);
+        assert_eq!((first.age_s, first.silly_renames, first.delays), (0, 0, 0));
         assert_eq!(all[1].get(Proc::GetAttr).calls, 7);
     }
 
@@ -207,7 +264,12 @@ device h:/x mounted on /mnt/four with fstype nfs4 statvers=1.1
             of("GETATTR: 99999999999999999999999 1 0\nGETATTR: -1 2\nGETATTR:\nbytes: x\nxprt: tcp 99999\n:::"),
             of("")
         );
-        assert_eq!(of(&"xprt: tcp 5\n".repeat(1000)).ports.len(), CONNECTIONS_MAX);
+        assert_eq!(of(&"xprt: tcp 5\n".repeat(1000)).connections.len(), CONNECTIONS_MAX);
+        let counted = of(
+            "age: 77\nevents: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26\nxprt: udp 5 1\nxprt: tcp 9",
+        );
+        assert_eq!((counted.age_s, counted.silly_renames, counted.delays), (77, 21, 24));
+        assert_eq!(counted.connections, [Connection { port: 9, ..Connection::default() }]);
         let many = b"device a:/ mounted on /m with fstype nfs statvers=1.1\n".repeat(MOUNTS_MAX + 10);
         assert_eq!(parse(&many).len(), MOUNTS_MAX);
     }
