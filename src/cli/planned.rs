@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use crate::mounts::nfs;
 use crate::plan::course::Course;
 use crate::plan::forecast::Side;
 use crate::storage::{Ledger, Mount, Tap};
@@ -35,6 +36,7 @@ struct Observed {
     lanes: usize,
     is_nfs: bool,
     is_locked: bool,
+    is_direct: bool,
     idle: Option<Duration>,
 }
 
@@ -69,6 +71,7 @@ impl Planned {
                 lanes: mounts.iter().map(|mount| mount.limits().shape.lanes).max().unwrap_or(1),
                 is_nfs: first.is_nfs,
                 is_locked,
+                is_direct: !first.nfs.is_empty(),
                 idle: answers.max(),
                 key,
             });
@@ -127,7 +130,8 @@ impl Planned {
             is_nfs: side.is_nfs,
             is_locked: side.is_locked,
             latency: latency.or(side.idle).unwrap_or(unknown),
-            lanes: side.lanes,
+            // Lanes follow the answer time.
+            lanes: latency.filter(|_| side.is_direct).map_or(side.lanes, |latency| nfs::shape(latency).lanes),
         };
         inner.sides.iter().map(side).collect()
     }

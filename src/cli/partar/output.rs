@@ -158,7 +158,8 @@ fn remote(url: &Url, text: &str, opener: &mut Opener, mode: u32, empty: bool) ->
     };
     let volume = opener.attached(mounts, Some(Role::Destination), &[]);
     // What is there and stays keeps its mode.
-    let change = AttrChange { mode: (empty || is_new).then_some(mode), size: empty.then_some(0), ..AttrChange::default() };
+    let change =
+        AttrChange { mode: (empty || is_new).then_some(mode), size: empty.then_some(0), ..AttrChange::default() };
     let mut calls = [Call::create(&volume.root(), &name, How::Unchecked, change)];
     volume.perform(&mut calls);
     let Object { node, attr } = calls[0].found().map_err(|status| call_failed(&text, Proc::Create, status))?;
