@@ -24,7 +24,7 @@ use super::spread::Spreader;
 use super::summary;
 
 /// Memory for file data on its way, in bytes: the payload that eight targets can have in flight.
-const BUDGET_BYTES: u64 = 128 << 20;
+pub const BUDGET_BYTES: u64 = 128 << 20;
 
 /// One run.
 pub struct Session<'a> {

@@ -103,6 +103,56 @@ fn laws_2_and_3_what_is_forecast_is_what_runs_ask_and_issue() {
     }
 }
 
+/// 25 files of 5,000 bytes, ten in a directory: what `--files 25 --size 5000 --per-dir 10` is about.
+fn plant_uniform(top: &Path) {
+    for file in 0..25 {
+        let dir = top.join(format!("dir{}", file / 10));
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join(format!("file{file}")), [b'x'; 5000]).unwrap();
+    }
+}
+
+#[test]
+fn an_imagined_tree_costs_what_a_real_one_of_its_shape_then_does() {
+    let served = tempfile::tempdir().unwrap();
+    let bench = Bench::new();
+    plant_uniform(&bench.path("tree"));
+    bench.run("-cf tree.tar tree").ok();
+    fs::create_dir(served.path().join("in")).unwrap();
+    let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--unlimited"]);
+    let url = sim.url.trim_end_matches('/');
+    for (what, program, line) in [
+        ("extract", "partar", format!("-xf tree.tar -C {url}/in")),
+        ("create", "partar", format!("-cf back.tar -C {url}/in tree")),
+        ("copy", "parcp", format!("-a {url}/in/tree {url}/copy")),
+        ("remove", "parrm", format!("-rf {url}/copy")),
+    ] {
+        let planned = plan(&bench, &format!("--json --files 25 --size 5000 --per-dir 10 {what} -P 2 --window 3")).ok();
+        bench.run_as(&format!("{program} --report run.json {line}")).ok();
+        assert_eq!(forecast(&planned), fact(&bench), "{what} {line}");
+    }
+}
+
+#[test]
+fn an_imagined_tree_is_refused_by_name_where_it_is_unclear() {
+    let bench = Bench::new();
+    for (line, named) in [
+        ("--files 10 copy", "--size"),
+        ("--size 10k copy", "--files"),
+        ("--per-dir 10 remove out", "--files"),
+        ("--files 0 --size 1 copy", "above 0"),
+        ("--files many --size 1 copy", "'many' is not a number such as 1000, 190k or 10M"),
+        ("--files 10 --size 1 extract -xf a.tar", "unexpected argument '-x'"),
+        ("--files 10 --size 1 remove out", "unexpected argument 'out'"),
+        ("--files 100M --per-dir 100M --size 1 remove", "--per-dir says how many"),
+    ] {
+        plan(&bench, line).failed(named);
+    }
+    let ran = plan(&bench, "--files 1 --size 1 --targets 3 --svg plan.svg remove").ok();
+    assert!(ran.stdout.starts_with("a tree of 1 file of 1 B, 1 in a directory: 1 directory, 1 B\n"), "{ran:?}");
+    assert!(ran.stdout.contains("\n3 ") && bench.path("plan.svg").exists(), "{ran:?}");
+}
+
 #[test]
 fn a_forecast_tells_time_bounds_and_the_fact_beside_it() {
     let served = tempfile::tempdir().unwrap();

@@ -3,6 +3,7 @@
 mod capacity;
 mod explain;
 mod forecast;
+mod imagined;
 mod svg;
 mod volume;
 

@@ -157,7 +157,7 @@ fn call_error(target: &str, path: &[u8], proc: Proc, status: Status) -> AttachEr
 }
 
 /// How parallel a target is to be driven that answers in `answer`: twice the calls in flight that its ceiling takes.
-fn shape(answer: Duration) -> Shape {
+pub fn shape(answer: Duration) -> Shape {
     let in_flight = 2.0 * SMALL_CALLS_PER_S * answer.as_secs_f64();
     let lanes = (in_flight / SHAPE.window as f64).ceil() as usize;
     Shape { lanes: lanes.clamp(SHAPE.lanes, LANES_MAX), ..SHAPE }

@@ -23,7 +23,7 @@ use crate::base::{Name, Status};
 use crate::storage::{Call, Chain, Handle, Ledger, Limits, Mount, Node, Op, Tally};
 use crate::wire::rpc::Credential;
 
-pub use attach::{AttachError, attach};
+pub use attach::{AttachError, attach, shape};
 pub use url::{Host, Url, UrlError};
 
 use connection::Connection;
