@@ -21,7 +21,8 @@ pub struct ImaginedArchive {
 
 /// What stands at an offset.
 enum Part {
-    Head(Member),
+    /// A header's blocks.
+    Head(Box<Member>),
     Data,
     Zeros,
 }
@@ -68,13 +69,13 @@ impl ImaginedArchive {
     /// What stands at `offset`, how far into it that is, and how long it is.
     fn part(&self, offset: u64) -> (Part, u64, u64) {
         let Some(below) = offset.checked_sub(self.dir_head) else {
-            return (Part::Head(member(top_name().to_string(), MemberKind::Dir, 0)), offset, self.dir_head);
+            return (Part::Head(Box::new(member(top_name().to_string(), MemberKind::Dir, 0))), offset, self.dir_head);
         };
         let dir_bytes = self.dir_head + self.tree.files * self.file_bytes();
         let dir = (below / dir_bytes).min(self.tree.dirs.saturating_sub(1));
         let below = below - dir * dir_bytes;
         let Some(files) = below.checked_sub(self.dir_head) else {
-            return (Part::Head(dir_member(dir)), below, self.dir_head);
+            return (Part::Head(Box::new(dir_member(dir))), below, self.dir_head);
         };
         let file = files / self.file_bytes();
         if file >= self.tree.files_in(dir) {
@@ -82,7 +83,7 @@ impl ImaginedArchive {
         }
         let at = files % self.file_bytes();
         let Some(data) = at.checked_sub(self.file_head) else {
-            return (Part::Head(file_member(dir, file, self.tree.size)), at, self.file_head);
+            return (Part::Head(Box::new(file_member(dir, file, self.tree.size))), at, self.file_head);
         };
         match data.checked_sub(self.tree.size) {
             None => (Part::Data, data, self.tree.size),

@@ -18,9 +18,12 @@ use crate::base::Name;
 use crate::base::units::{bytes_shown, grouped};
 use crate::cli::flags::{threads, window};
 use crate::cli::host::Host;
+use crate::cli::location::Location;
 use crate::cli::meter::{Meters, Role};
 use crate::cli::open::Opener;
 use crate::cli::owners::HostOwners;
+use crate::cli::parrm::operands::{Parent, Rule};
+use crate::cli::parrm::plan::{Group, Wanted, checked};
 use crate::cli::partar::high::Mode;
 use crate::cli::planned::Planned;
 use crate::cli::session::BUDGET_BYTES;
@@ -385,14 +388,16 @@ impl Run<'_> {
         let high = parrm::program().means(&["-rf", "nfs://imagined/tree"], &HOST)?;
         let volume = self.volume(self.mount(tree, 1, "imagined"), None);
         let crew = self.crew(volume.limits().shape)?;
-        let operand = remove::Operand {
-            dir: volume.root(),
-            way: vec![top_name()],
-            shown: b"tree".to_vec(),
-            contents: false,
-            fs_root: false,
+        // As the program does, it looks at the operand before it removes.
+        let Location::Nfs(url, _) = Location::parse("nfs://imagined/".as_ref()).map_err(|error| error.to_string())?
+        else {
+            return Err("nfs://imagined/ is no URL".into());
         };
-        let mut operands = std::iter::once(Ok(operand));
+        let wanted = Wanted { name: Some(top_name()), shown: b"tree".to_vec(), fs_root: false, slash: false };
+        let group = Group { parent: Parent::Nfs(url), mounts: Some(Vec::new()), operands: vec![wanted] };
+        let rule = Rule { contents: high.contents, same_device: high.same_device };
+        let (wanted, _) = checked(&volume, group, rule);
+        let mut operands = wanted.into_iter().map(|wanted| Ok(wanted.operand(&volume, rule.contents)));
         let done = remove::remove(&volume, &mut operands, &high.options, &crew, &Live::default(), &|_, _| ());
         ended(&crew, done.stopped).map(|()| done.files)
     }
