@@ -35,6 +35,23 @@ pub fn parse_bytes(text: &str) -> Result<u64, BadUnit> {
     if bytes > u64::MAX as f64 { Err(bad()) } else { Ok(bytes as u64) }
 }
 
+/// How many: `1000`, `190k`, `1.5M`, `2G`, in thousands.
+pub fn parse_count(text: &str) -> Result<u64, BadUnit> {
+    let bad = || BadUnit(text.into(), "a number such as 1000, 190k or 10M");
+    let (number, unit) = split(text.trim());
+    let number: f64 = number.parse().map_err(|_| bad())?;
+    let factor = match unit {
+        "" => 1.0,
+        "k" | "K" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        _ => return Err(bad()),
+    };
+    let count = number * factor;
+    // Beyond 2^53 not every number can be told.
+    if count.fract() == 0.0 && count <= 9e15 { Ok(count as u64) } else { Err(bad()) }
+}
+
 /// A duration: `250us`, `1ms`, `1.5s`, `2m`; a bare number is seconds.
 pub fn parse_duration(text: &str) -> Result<Duration, BadUnit> {
     let bad = || BadUnit(text.into(), "a duration such as 250us, 1ms or 30s");

@@ -55,11 +55,13 @@ fn between(text: &str, max: usize, what: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| (1..=max).contains(n)).ok_or_else(|| format!("{what}, 1 to {max}"))
 }
 
-fn threads(text: &str) -> Result<usize, String> {
+/// Of `-P`.
+pub fn threads(text: &str) -> Result<usize, String> {
     between(text, PARALLEL_MAX, "-P is the number of threads")
 }
 
-fn window(text: &str) -> Result<usize, String> {
+/// Of `--window`.
+pub fn window(text: &str) -> Result<usize, String> {
     between(text, PARALLEL_MAX, "operations in flight of each thread")
 }
 

@@ -203,6 +203,14 @@ impl Opener {
         self.tapped(metered.collect(), more)
     }
 
+    /// A volume of a mount that stands for a direct one to a target that is not there.
+    pub fn imagined(&mut self, mount: Arc<dyn Mount>, role: Option<Role>) -> Volume {
+        let label = mount.label();
+        let (ledger, key, target) = (Arc::default(), label.clone(), label.clone());
+        let meter = Meter { label, ledger, nfs: Vec::new(), is_nfs: true, role, key, target };
+        self.tapped(vec![(mount, meter)], &[])
+    }
+
     fn tapped(&mut self, mounts: Vec<(Arc<dyn Mount>, Meter)>, more: &[Arc<dyn Tap>]) -> Volume {
         let (mut mounts, meters): (Vec<_>, Vec<_>) = mounts.into_iter().unzip();
         // A throttle is outside the ledger: the time it holds a window back is not the target's latency. In a rehearsal it

@@ -60,7 +60,20 @@ impl Planned {
         let key = targets.join(",");
         let is_locked = mount.limits().dirs_locked;
         let mut inner = self.inner();
-        let at = inner.sides.iter().position(|side| side.key == key && side.role == first.role);
+        // Operands may name some of the targets of others: they are one side, whose ceiling they share.
+        let shares =
+            |side: &&mut Observed| side.role == first.role && side.key.split(',').any(|key| targets.contains(&key));
+        if let Some(side) = inner.sides.iter_mut().find(shares) {
+            let mut all: Vec<&str> = side.key.split(',').chain(targets.iter().copied()).collect();
+            all.sort_unstable();
+            all.dedup();
+            let all = all.join(",");
+            (side.key, side.mounts) = (all, side.mounts.max(mounts.len()));
+        }
+        let at = inner
+            .sides
+            .iter()
+            .position(|side| side.role == first.role && side.key.split(',').any(|key| targets.contains(&key)));
         let at = at.unwrap_or_else(|| {
             let answers = meters.iter().flat_map(|meter| &meter.nfs).map(|mount| mount.idle_answer());
             inner.sides.push(Observed {

@@ -37,6 +37,14 @@ impl<L, H> Program<L, H> {
         self.begin(args, Some((what, planned)))
     }
 
+    /// What a command line of ours means on `host`.
+    pub fn means(&self, line: &[&str], host: &Host) -> Result<H, String> {
+        let low = (self.parse)(line.iter().map(OsString::from).collect())?;
+        (self.high)(low, host).map_err(|unclear| match unclear {
+            Unclear::Usage(text) | Unclear::Fatal(text) => text,
+        })
+    }
+
     fn begin(&self, args: Vec<OsString>, planned: Option<(&str, &Planned)>) -> Exit {
         let console = Arc::new(Console::new(self.name));
         let usage = |text: String| {

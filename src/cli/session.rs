@@ -26,6 +26,9 @@ use super::summary;
 /// Memory for file data on its way, in bytes: the payload that eight targets can have in flight.
 pub const BUDGET_BYTES: u64 = 128 << 20;
 
+/// What is said of a forecast that was stopped.
+const UNPLANNED: &str = "interrupted: there is no forecast, and nothing was changed";
+
 /// One run.
 pub struct Session<'a> {
     /// Where it tells.
@@ -146,7 +149,10 @@ impl<'a> Session<'a> {
             console.message(format_args!("{} failures more are not listed", crew.report().unkept()));
         }
         report.fatal.iter().for_each(|error| console.message(error));
-        report.stopped.iter().for_each(|stopped| console.message(stopped));
+        let stopped = if self.manner.planned.is_some() { UNPLANNED } else { report.stopped.as_deref().unwrap_or("") };
+        if report.stopped.is_some() {
+            console.message(stopped);
+        }
         report.failures == 0 && report.fatal.is_none() && report.stopped.is_none() && !console.has_failed()
     }
 

@@ -9,10 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::base::Memo;
-use crate::storage::{Beyond, Call, Cookie, Found, Kind, Mount, Node, Op, Out, Tap};
+use crate::storage::{Attr, Beyond, Call, Cookie, Found, Kind, Mount, Node, Op, Out, Tap};
 
 /// Objects whose chains are remembered at least; some 30 bytes each.
 const REMEMBERED_MAX: usize = 100_000;
+
+/// Blocks that a file system counts together: less than that missing from a file is no hole.
+const BLOCK_MAX: u64 = 64 << 10;
 
 /// What kind of thing is known of an object, as bits of its key.
 const CHANGED: u64 = 1;
@@ -28,6 +31,8 @@ pub struct Seen {
     pub chain: u64,
     /// The most changes of entries that one directory takes.
     pub busiest: u64,
+    /// A file was met that has fewer bytes on storage than its size.
+    pub has_holes: bool,
 }
 
 struct State {
@@ -160,8 +165,14 @@ impl Window<'_> {
         }
     }
 
+    fn look(&mut self, attr: Option<&Attr>) {
+        let holes = |attr: &&Attr| attr.kind == Kind::File && attr.used.saturating_add(BLOCK_MAX) < attr.size;
+        self.state.seen.has_holes |= attr.filter(holes).is_some();
+    }
+
     fn found(&mut self, dir: &Node, name: &crate::base::Name, out: &Out<Found>, end: u64) {
         if let Ok(found) = out {
+            self.look(found.attr.as_ref());
             let (dir, node) = (self.key(dir), self.key(&found.node));
             self.raise(node, end);
             if found.attr.is_none_or(|attr| attr.kind == Kind::Dir) {
@@ -205,6 +216,7 @@ impl Window<'_> {
                 let key = self.key(dir);
                 self.raise(key | LISTED, end);
                 for entry in &page.entries {
+                    self.look(entry.attr.as_ref());
                     let Some(node) = &entry.node else { continue };
                     let node = self.key(node);
                     self.raise(node, end);
@@ -243,7 +255,7 @@ mod tests {
     }
 
     fn seen(rounds: u64, chain: u64, busiest: u64) -> Seen {
-        Seen { rounds, chain, busiest }
+        Seen { rounds, chain, busiest, has_holes: false }
     }
 
     #[test]

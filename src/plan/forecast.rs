@@ -198,7 +198,7 @@ mod tests {
             key: "a".into(),
             mounts: 1,
             tally,
-            seen: Seen { rounds, chain, busiest: 1000 },
+            seen: Seen { rounds, chain, busiest: 1000, has_holes: false },
             is_nfs: true,
             is_locked: false,
             latency: Duration::from_millis(1),

@@ -76,6 +76,13 @@ impl Tally {
         self.0.iter().map(|c| c.bytes).sum()
     }
 
+    /// `times` of `over` equal parts that this is: exact where the parts are equal, else rounded down; saturates.
+    pub fn scaled(&self, times: u64, over: u64) -> Tally {
+        let part =
+            |n: u64| u64::try_from(u128::from(n) * u128::from(times) / u128::from(over.max(1))).unwrap_or(u64::MAX);
+        Tally(std::array::from_fn(|i| self.0[i].zip(Count::default(), |n, _| part(n))))
+    }
+
     /// The price of all of it, in IOPS.
     pub fn price(&self, list: &PriceList) -> u64 {
         self.iter().map(|(p, c)| list.total(p, c.calls, c.blocks_extra)).sum()
@@ -225,6 +232,19 @@ mod tests {
         assert_eq!(twice.price(&PriceList::oci()), 2 * (6 + 4));
         assert_eq!(twice - a, a);
         assert_eq!((twice.calls(), twice.bytes(), twice.get(Proc::Create).failed), (4, 256 << 9, 2));
+    }
+
+    #[test]
+    fn a_tally_of_equal_parts_is_scaled_exactly() {
+        let mut part = Tally::default();
+        part.count(Proc::Write, 100 << 10, false);
+        part.count(Proc::Create, 0, true);
+        let three = part + part + part;
+        assert_eq!(three.scaled(7, 3), (0..7).map(|_| part).sum());
+        assert_eq!((three.scaled(0, 3), three.scaled(3, 3)), (Tally::default(), three));
+        let many = three.scaled(1 << 40, 3);
+        assert_eq!((many.get(Proc::Write).bytes, many.get(Proc::Create).failed), (100 << 50, 1 << 40));
+        assert_eq!(three.scaled(u64::MAX, 1).get(Proc::Write).calls, u64::MAX);
     }
 
     #[test]

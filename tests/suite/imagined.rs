@@ -1,6 +1,9 @@
 //! A tree that is nowhere: as many directories and files as are asked for, made up by arithmetic. What is made or removed in it
 //! is answered and counted, not kept (but for how much of each directory is left), so that what a job itself holds in memory can be seen at any size.
 //!
+//! The product's own (`src/mounts/imagined.rs`) is uniform and cannot be changed; over it stands a shadow, which remembers. Here are deep
+//! and wide trees, and nothing is remembered.
+//!
 //! Directories are numbered as in a heap: of directory `d` the directories `d * fan + 1` and following are children. A
 //! handle is a directory's number and that of a file in it. Leaves out: everything that a job on such a tree does not ask.
 

@@ -103,6 +103,56 @@ fn laws_2_and_3_what_is_forecast_is_what_runs_ask_and_issue() {
     }
 }
 
+/// 25 files of 5,000 bytes, ten in a directory: what `--files 25 --size 5000 --per-dir 10` is about.
+fn plant_uniform(top: &Path) {
+    for file in 0..25 {
+        let dir = top.join(format!("dir{}", file / 10));
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join(format!("file{file}")), [b'x'; 5000]).unwrap();
+    }
+}
+
+#[test]
+fn an_imagined_tree_costs_what_a_real_one_of_its_shape_then_does() {
+    let served = tempfile::tempdir().unwrap();
+    let bench = Bench::new();
+    plant_uniform(&bench.path("tree"));
+    bench.run("-cf tree.tar tree").ok();
+    fs::create_dir(served.path().join("in")).unwrap();
+    let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--unlimited"]);
+    let url = sim.url.trim_end_matches('/');
+    for (what, program, line) in [
+        ("extract", "partar", format!("-xf tree.tar -C {url}/in")),
+        ("create", "partar", format!("-cf back.tar -C {url}/in tree")),
+        ("copy", "parcp", format!("-a {url}/in/tree {url}/copy")),
+        ("remove", "parrm", format!("-rf {url}/copy")),
+    ] {
+        let planned = plan(&bench, &format!("--json --files 25 --size 5000 --per-dir 10 {what} -P 2 --window 3")).ok();
+        bench.run_as(&format!("{program} --report run.json {line}")).ok();
+        assert_eq!(forecast(&planned), fact(&bench), "{what} {line}");
+    }
+}
+
+#[test]
+fn an_imagined_tree_is_refused_by_name_where_it_is_unclear() {
+    let bench = Bench::new();
+    for (line, named) in [
+        ("--files 10 copy", "--size"),
+        ("--size 10k copy", "--files"),
+        ("--per-dir 10 remove out", "--files"),
+        ("--files 0 --size 1 copy", "above 0"),
+        ("--files many --size 1 copy", "'many' is not a number such as 1000, 190k or 10M"),
+        ("--files 10 --size 1 extract -xf a.tar", "unexpected argument '-x'"),
+        ("--files 10 --size 1 remove out", "unexpected argument 'out'"),
+        ("--files 100M --per-dir 100M --size 1 remove", "--per-dir says how many"),
+    ] {
+        plan(&bench, line).failed(named);
+    }
+    let ran = plan(&bench, "--files 1 --size 1 --targets 3 --svg plan.svg remove").ok();
+    assert!(ran.stdout.starts_with("a tree of 1 file of 1 B, 1 in a directory: 1 directory, 1 B\n"), "{ran:?}");
+    assert!(ran.stdout.contains("\n3 ") && bench.path("plan.svg").exists(), "{ran:?}");
+}
+
 #[test]
 fn a_forecast_tells_time_bounds_and_the_fact_beside_it() {
     let served = tempfile::tempdir().unwrap();
@@ -143,6 +193,17 @@ fn what_cannot_be_forecast_is_refused_by_name() {
     // On this host's disk there is no target, which is said.
     let ran = plan(&bench, "remove -rfv out").ok();
     assert!(ran.stdout.contains("nothing of this is on NFS") && bench.out().exists(), "{ran:?}");
+    // Nor is an index kept; an archive by a link is the file that it leads to.
+    plan(&bench, "extract -xf a.tar -C out --index idx").ok();
+    std::os::unix::fs::symlink("a.tar", bench.path("by-link.tar")).unwrap();
+    std::os::unix::fs::symlink("nothing.tar", bench.path("by-dangling.tar")).unwrap();
+    for archive in ["by-link.tar", "by-dangling.tar"] {
+        plan(&bench, &format!("create -cf {archive} out")).ok();
+    }
+    plan(&bench, "create -cf slash.tar/ out").failed("slash.tar/: Cannot open");
+    let names = fs::read_dir(bench.path("")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let new: Vec<String> = names.filter(|name| name.starts_with("idx") || name.starts_with("nothing")).collect();
+    assert!(new.is_empty(), "{new:?}");
     // A question is not asked, nothing is listed by name, no report is written.
     let ran = plan(&bench, "remove -rvI --report r.json out a.tar").ok();
     assert!(!ran.stdout.contains("removed") && !bench.path("r.json").exists(), "{ran:?}");

@@ -152,6 +152,13 @@ fn mapped(location: &Location, source: &Source, exports: &mut Exports) -> Result
             match fs::metadata(path) {
                 Ok(meta) if meta.is_dir() => return Ok(in_dir(Base::Dir(path.clone()), is_fs_root(path), shown)),
                 Ok(_) if source.is_dir => return Err(not_over()),
+                // cp would write into it. Copies replace, and nobody means to replace /dev/null.
+                Ok(meta) if !meta.is_file() => {
+                    return Err(format!(
+                        "'{}' is a device, FIFO or socket, which is not written to; use cp, or remove it first",
+                        Quoted(&shown)
+                    ));
+                }
                 Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Err(cannot_stat(&shown, &error)),
                 _ => {}
             }

@@ -139,7 +139,7 @@ fn run_all(
     if let Some(planned) = &high.manner.planned
         && !matches!(packing, Packing::Plain)
     {
-        planned.note("the archive is forecast at its size before compression");
+        planned.note("the archive is forecast as it is before compression, in data and calls");
         packing = Packing::Plain;
     }
     job.codec = Some(codec);

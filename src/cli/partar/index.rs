@@ -82,6 +82,10 @@ pub fn prepare(
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => console.message(format_args!("{}: not used: {}", path.display(), reason(&error))),
     }
+    // A rehearsal leaves no index behind.
+    if high.manner.planned.is_some() {
+        return Ok(None);
+    }
     let keeper = Keeper::new(path, of, high.manner.report_mode)?;
     let out = keeper.out.clone();
     archive.watch(Box::new(move |path, offset| {

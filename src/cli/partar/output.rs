@@ -57,13 +57,19 @@ impl Sink {
             ArchiveName::Path(path) => path,
         };
         let failed = |error: io::Error| format!("{}: Cannot open: {}", path.display(), reason(&error));
-        let meta = match fs::metadata(path) {
+        match fs::metadata(path) {
             Ok(meta) if meta.is_dir() => return Err(failed(io::ErrorKind::IsADirectory.into())),
             Ok(meta) if !meta.is_file() => return Ok(Sink::Stream(Box::new(io::sink()), None)),
-            Ok(meta) => Some((meta.dev(), meta.ino())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Ok(meta) => return Sink::there(path, opener, Some((meta.dev(), meta.ino()))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(failed(error)),
-        };
+        }
+        if path.as_os_str().as_bytes().ends_with(b"/") {
+            return Err(failed(io::ErrorKind::IsADirectory.into()));
+        }
+        // A link that leads nowhere: its file is made where it leads.
+        let led = fs::read_link(path).map(|to| path.parent().unwrap_or(Path::new("")).join(to));
+        let path = led.as_deref().unwrap_or(path);
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let resolved = fs::canonicalize(parent).map_err(failed)?;
         let last = path.file_name().ok_or_else(|| failed(io::ErrorKind::IsADirectory.into()))?;
@@ -73,7 +79,7 @@ impl Sink {
         let mut calls = [Call::create(&volume.root(), &last, How::Unchecked, change)];
         volume.perform(&mut calls);
         let object = calls[0].found().map_err(|status| call_failed(&path.display(), Proc::Create, status))?;
-        Ok(Sink::File(Box::new(volume), object.node, meta))
+        Ok(Sink::File(Box::new(volume), object.node, None))
     }
 
     /// Opens the archive `name` to be added to; it is made, with `mode`, when it is not there.

@@ -83,8 +83,7 @@ fn extract_all(
     let (crew, caught) = session.crew(volume.limits().shape)?;
     let opened = reading::open(high, session, &mut opener, &crew, &mut job.codec)?;
     let mut archive = Archive::new(opened.input, high.reading());
-    // A rehearsal leaves no index behind.
-    let keeper = index::prepare(high, &mut archive, &options.select, &console)?.filter(|_| planned.is_none());
+    let keeper = index::prepare(high, &mut archive, &options.select, &console)?;
     let live = Arc::new(Live::default());
     live.total_bytes.store(opened.bytes.unwrap_or(0), Ordering::Relaxed);
     let list = |path: &[u8]| {

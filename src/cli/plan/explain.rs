@@ -1,17 +1,23 @@
 //! A forecast beside the facts: what a run reported, by procedure and side.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use serde::Deserialize;
 
 use crate::base::Proc;
+use crate::base::name::Shown;
 use crate::base::units::grouped;
 use crate::cli::console::reason;
 use crate::cli::table::Table;
 use crate::plan::forecast::Job;
 
 use super::forecast::seconds_shown;
+
+/// Bytes read of a report; one of 64 targets has some 100 KB.
+const REPORT_BYTES_MAX: u64 = 64 << 20;
 
 /// What of a run's report is compared.
 #[derive(Debug, Deserialize)]
@@ -42,10 +48,16 @@ pub struct Procedure {
 
 /// Reads what `--report` of a run wrote. An error is `NAME: reason`.
 pub fn read(path: &Path) -> Result<Fact, String> {
-    let text = std::fs::read(path).map_err(|error| format!("{}: Cannot read: {}", path.display(), reason(&error)))?;
+    let mut text = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(REPORT_BYTES_MAX).read_to_end(&mut text))
+        .map_err(|error| format!("{}: Cannot read: {}", path.display(), reason(&error)))?;
     let fact: Fact = serde_json::from_slice(&text).map_err(|error| {
         format!("{}: is no report of a run (--report of partar, parcp or parrm): {error}", path.display())
     })?;
+    if !fact.seconds.is_finite() || fact.seconds < 0.0 {
+        return Err(format!("{}: is no report of a run: it took {} s", path.display(), fact.seconds));
+    }
     if fact.schema != 1 {
         return Err(format!("{}: is a report of schema {}; this version reads 1", path.display(), fact.schema));
     }
@@ -64,21 +76,24 @@ pub fn lines(job: &Job, fact: &Fact) -> Vec<String> {
     for target in fact.targets.iter().filter(|target| target.is_nfs) {
         for one in &target.procedures {
             let role = target.role.clone().unwrap_or_default();
-            rows.entry((role, place(&one.procedure))).or_default()[1] += one.calls;
+            let is = &mut rows.entry((role, place(&one.procedure))).or_default()[1];
+            *is = is.saturating_add(one.calls);
         }
     }
     let mut table = Table::new(&["Procedure", "forecast", "fact", "fact/forecast"]);
     let ratio = |is: f64, was: f64| if was > 0.0 { format!("{:.3}", is / was) } else { String::new() };
     for ((role, at), [was, is]) in &rows {
         let name = Proc::ALL.get(*at).map_or("?", |proc| proc.name());
-        let name = if role.is_empty() { name.to_string() } else { format!("{role} {name}") };
+        let name = if role.is_empty() { name.to_string() } else { format!("{} {name}", Shown(role.as_bytes())) };
         table.row(vec![name, grouped(*was), grouped(*is), ratio(*is as f64, *was as f64)]);
     }
     let forecast: u64 = job.sides.iter().filter(|side| side.is_nfs).map(|side| side.tally.price(&job.price)).sum();
-    let iops: u64 = fact.targets.iter().filter(|target| target.is_nfs).map(|target| target.iops_total).sum();
+    let of_nfs = || fact.targets.iter().filter(|target| target.is_nfs);
+    let iops = of_nfs().fold(0u64, |all, target| all.saturating_add(target.iops_total));
     table.row(vec!["IOPS in all".into(), grouped(forecast), grouped(iops), ratio(iops as f64, forecast as f64)]);
-    let of_role = |role: &Option<String>| fact.targets.iter().filter(|t| t.is_nfs && t.role == *role).count();
-    let targets = fact.targets.iter().map(|target| of_role(&target.role)).max().unwrap_or(0).max(1);
+    let mut by_role: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+    of_nfs().for_each(|target| *by_role.entry(target.role.as_deref()).or_default() += 1);
+    let targets = by_role.into_values().max().unwrap_or(1);
     let point = job.on(targets);
     table.row(vec![
         format!("time on {targets} target{}", if targets == 1 { "" } else { "s" }),

@@ -20,19 +20,24 @@ use crate::plan::forecast::{Bound, Job, Point, Side};
 use crate::storage::Tally;
 
 use super::explain::{self, Fact};
+use super::imagined::Imagined;
 use super::svg;
 
 /// Mount targets of a forecast at most.
 const TARGETS_MAX: usize = 1024;
 
 /// The answer time of a kernel's mount, which does not tell it: what OCI's targets have within one availability domain.
-const LATENCY: Duration = Duration::from_millis(1);
+pub const LATENCY: Duration = Duration::from_millis(1);
 
 const AFTER_HELP: &str = "\
 Options of the forecast stand before the job's name, the job's own command line behind it:
   parfs plan --targets 1,4 extract -xf app.tar -C nfs://10.0.0.5/apps
   parfs plan --latency 2ms copy -a /mnt/old/data nfs://10.0.0.6/new
   parfs plan remove -rf /mnt/fss/app
+  parfs plan --files 10M --size 100k --per-dir 1000 extract -P 32
+
+With --files the tree is made up, on mount targets that answer in --latency [1ms], and the job is as partar -x, partar -c,
+parcp -a or parrm -rf would do it over nfs://; behind its name -P and --window are all it takes.
 
 The job is run against shadows: what it would read is read (listings, attributes, the archive; of
 files only what it compares), what it would change is answered and not made. Its --report and
@@ -43,7 +48,7 @@ a directory in a kernel's mount. This host's processors are left out.";
 
 /// What can be forecast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum What {
+pub enum What {
     /// partar -x ...
     Extract,
     /// partar -c, -r or -u ...
@@ -75,6 +80,15 @@ struct Low {
     /// Ceilings of a target are the profile's times this
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = scale)]
     scale: f64,
+    /// A tree that does not exist, instead of the job's own command line: this many files, such as 10M
+    #[arg(long, value_name = "N", value_parser = files, requires = "size")]
+    files: Option<u64>,
+    /// Bytes of each of --files
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes, requires = "files")]
+    size: Option<u64>,
+    /// How many of --files are in a directory
+    #[arg(long, value_name = "N", value_parser = files, default_value = "1000", requires = "files")]
+    per_dir: u64,
     /// Set the forecast beside what a run reported (its --report FILE)
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     explain: Option<PathBuf>,
@@ -97,9 +111,14 @@ fn targets(text: &str) -> Result<usize, String> {
     n.ok_or_else(|| format!("numbers of targets, 1 to {TARGETS_MAX}, such as 1,2,4"))
 }
 
+fn files(text: &str) -> Result<u64, String> {
+    let n = units::parse_count(text).map_err(|error| error.to_string())?;
+    if n > 0 { Ok(n) } else { Err("a number above 0, such as 10M".into()) }
+}
+
 fn scale(text: &str) -> Result<f64, String> {
-    let n = text.parse().ok().filter(|n: &f64| n.is_finite() && *n > 0.0);
-    n.ok_or_else(|| "a factor above 0, such as 0.1".into())
+    let n = text.parse().ok().filter(|n: &f64| (1e-6..=1e6).contains(n));
+    n.ok_or_else(|| "a factor such as 0.1, from 0.000001 to 1000000".into())
 }
 
 /// True of a word that names a job.
@@ -128,6 +147,12 @@ pub fn run(args: Vec<OsString>) -> Exit {
 fn forecast(low: &Low, console: &Console) -> Result<Exit, String> {
     let fact = low.explain.as_deref().map(explain::read).transpose()?;
     let profile = super::profile(low.profile.as_deref(), ServerProfile::oci, ServerProfile::parse)?;
+    if let (Some(files), Some(size)) = (low.files, low.size) {
+        let imagined = Imagined::new(low.what, (files, low.per_dir, size), low.latency, &low.job)?;
+        let told = (imagined.summary(), imagined.notes());
+        let forecast = Forecast::new(low, imagined.sides()?, imagined.lanes(), profile, told);
+        return forecast.show(low, console, fact.as_ref()).map(|()| Exit::Success);
+    }
     let planned = Planned::default();
     let job = low.job.clone();
     let exit = match low.what {
@@ -137,21 +162,13 @@ fn forecast(low: &Low, console: &Console) -> Result<Exit, String> {
         What::Remove => parrm::program().rehearse(job, "remove", &planned),
     };
     let told = planned.told();
-    if told.0.is_empty() {
-        return Ok(exit); // it could not begin, and said why
+    // It could not begin, or was stopped, and said so.
+    if told.0.is_empty() || matches!(exit, Exit::Signal(_)) {
+        return Ok(exit);
     }
-    let forecast = Forecast::new(low, &planned, profile, told);
-    if low.json {
-        forecast.json(console)?;
-    } else {
-        forecast.tell(console, fact.as_ref());
-    }
-    console.flush();
-    if let Some(path) = &low.svg {
-        let text = svg::draw(&forecast.points, forecast.job.ceiling);
-        std::fs::write(path, &text).map_err(|error| format!("{}: Cannot write: {}", path.display(), reason(&error)))?;
-    }
-    Ok(exit)
+    let sides = planned.sides(low.latency, LATENCY);
+    let forecast = Forecast::new(low, sides, planned.lanes(), profile, told);
+    forecast.show(low, console, fact.as_ref()).map(|()| exit)
 }
 
 /// What is told.
@@ -214,20 +231,44 @@ struct Document<'a> {
 }
 
 impl Forecast {
-    fn new(low: &Low, planned: &Planned, profile: ServerProfile, told: (String, Vec<String>)) -> Forecast {
+    fn new(
+        low: &Low,
+        sides: Vec<Side>,
+        lanes: Option<usize>,
+        profile: ServerProfile,
+        told: (String, Vec<String>),
+    ) -> Forecast {
         let (summary, mut notes) = told;
-        let sides = planned.sides(low.latency, LATENCY);
         if low.latency.is_none() && sides.iter().any(|side| side.is_locked) {
             notes
                 .push("a kernel's mount does not tell its answer time: 1 ms was taken; --latency gives another".into());
+        }
+        if sides.iter().any(|side| side.seen.has_holes && side.tally.get(Proc::Read).calls > 0) {
+            notes.push("files with holes are forecast at their full size, for what is read is not known".into());
         }
         if !sides.iter().any(|side| side.is_nfs) {
             notes.push("nothing of this is on NFS: there is no mount target to forecast".into());
         }
         let ceiling = profile.ceiling.scaled(low.scale);
-        let job = Job { sides, lanes: planned.lanes(), price: profile.prices.clone(), ceiling };
+        let job = Job { sides, lanes, price: profile.prices.clone(), ceiling };
         let points = low.targets.iter().map(|&n| job.on(n)).collect();
         Forecast { summary, notes, job, points, profile }
+    }
+
+    /// Prints it, and draws it where that is asked for.
+    fn show(&self, low: &Low, console: &Console, fact: Option<&Fact>) -> Result<(), String> {
+        if low.json {
+            self.json(console)?;
+        } else {
+            self.tell(console, fact);
+        }
+        console.flush();
+        if console.has_failed() {
+            return Err("the forecast could not be printed".into());
+        }
+        let Some(path) = &low.svg else { return Ok(()) };
+        let text = svg::draw(&self.points, self.job.ceiling);
+        std::fs::write(path, &text).map_err(|error| format!("{}: Cannot write: {}", path.display(), reason(&error)))
     }
 
     fn nfs(&self) -> impl Iterator<Item = &Side> {

@@ -3,6 +3,7 @@
 mod capacity;
 mod explain;
 mod forecast;
+mod imagined;
 mod svg;
 mod volume;
 
@@ -122,7 +123,7 @@ impl<J: Serialize> Told<'_, J> {
             console.print(format_args!("Figures: {}.", self.source));
         }
         console.flush();
-        Ok(())
+        if console.has_failed() { Err("the plan could not be printed".into()) } else { Ok(()) }
     }
 }
 
