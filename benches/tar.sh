@@ -1,26 +1,29 @@
 #!/usr/bin/env bash
 # Side by side on this machine: partar against GNU tar (with pigz and zstd -T0) and bsdtar, in turn, medians of 5 runs.
 #
-#   benches/tar.sh [--quick] [PLACE...]
+#   benches/tar.sh [--quick] [--only WORDS] [PLACE...]
 #
 # PLACEs are directories in which the trees are made, by default /dev/shm. The tree is the Linux source (Debian's linux-source package,
-# installed or fetched; --quick takes a quarter of its directories of the third level, and 3 runs). Archives are in the page cache, on
-# the place; before each run dirty pages are written back (sync), and a run ends when the command does. Processor time, of all
-# processes that a command starts, is shown beside wall time: it is what tells on a machine that is busy otherwise. Wants pigz, zstd
-# and bsdtar.
+# installed or fetched; --quick takes a quarter of its directories of the third level, and 3 runs). --only takes the tables whose names
+# begin so ("creation, plain"). Archives are in the page cache, on the place; before each run dirty pages are written back (sync), and
+# a run ends when the command does. Processor time, of all processes that a command starts, is shown beside wall time: it is what tells
+# on a machine that is busy otherwise. Wants pigz, zstd and bsdtar.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C
 
 runs=5
 quick=
+only=
 places=()
-for argument; do
-    case $argument in
+while (($#)); do
+    case $1 in
         --quick) quick=1 runs=3 ;;
-        -*) printf 'usage: benches/tar.sh [--quick] [PLACE...]\n' >&2 && exit 2 ;;
-        *) places+=("$argument") ;;
+        --only) only=${2:-} && shift ;;
+        -*) printf 'usage: benches/tar.sh [--quick] [--only WORDS] [PLACE...]\n' >&2 && exit 2 ;;
+        *) places+=("$1") ;;
     esac
+    shift
 done
 [[ ${#places[@]} -gt 0 ]] || places=(/dev/shm)
 
@@ -75,6 +78,7 @@ create() {
 compare() {
     local here=$1 job=$2 subject=$3 name=$4 run i command
     shift 4
+    [[ $name == "$only"* ]] || return 0
     local commands=("$@")
     local -A of=()
     for ((run = 0; run < runs; run++)); do
