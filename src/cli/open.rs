@@ -177,7 +177,7 @@ impl Opener {
             label: mount.label(),
             ledger: Arc::default(),
             nfs: Vec::new(),
-            is_nfs: rustix::fs::statfs(path).is_ok_and(|stat| stat.f_type == NFS_SUPER_MAGIC),
+            is_nfs: rustix::fs::statfs(path).is_ok_and(|stat| is_nfs(&stat)),
             role,
             key: format!("device {device}"),
             target: format!("device {device}"),
@@ -249,6 +249,11 @@ impl Opener {
         });
         Volume::new(tapped.collect(), storage::Spread::default())
     }
+}
+
+/// True of what statfs(2) says of a kernel's NFS mount.
+pub fn is_nfs(stat: &rustix::fs::StatFs) -> bool {
+    stat.f_type == NFS_SUPER_MAGIC
 }
 
 /// True of a kernel's NFS mount: what is counted and held are the procedures that it sends, not the calls made of it.

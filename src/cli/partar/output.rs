@@ -12,7 +12,7 @@ use crate::base::{Name, Proc, Status};
 use crate::cli::console::reason;
 use crate::cli::exports::{Exports, Found};
 use crate::cli::meter::Role;
-use crate::cli::open::{ArchiveName, Opener};
+use crate::cli::open::{ArchiveName, Opener, is_nfs};
 use crate::jobs::create::Output;
 use crate::mounts::nfs::Url;
 use crate::storage::{AttrChange, Call, Found as Object, How, Mount, Node, Shape, Stable, Volume};
@@ -45,8 +45,14 @@ impl Sink {
         if !meta.is_file() {
             return Ok(Sink::Stream(Box::new(file), None));
         }
+        let id = Some((meta.dev(), meta.ino()));
+        // A file system of this host writes a file's bytes one writer at a time, and the others spin at its lock: one lane writes
+        // while the others read. Over NFS all write.
+        if !rustix::fs::fstatfs(&file).is_ok_and(|stat| is_nfs(&stat)) {
+            return Ok(Sink::Stream(Box::new(file), id));
+        }
         drop(file);
-        Sink::there(path, opener, Some((meta.dev(), meta.ino())))
+        Sink::there(path, opener, id)
     }
 
     /// For a forecast: what is written to `name` goes to a shadow, or nowhere; nothing is made.
