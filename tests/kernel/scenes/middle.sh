@@ -53,10 +53,12 @@ wait_for() {
 }
 
 # midway JOB COMMAND...: starts the job, and in the middle of it runs the command, once. The middle is at $part of $parts (a third
-# if those are not set, of an archive the half); OPTIONS are more of the program's.
+# if those are not set, of an archive the half), and when the job itself has done something: one that was begun before may have
+# left more than that, and the first thing that each does is to prove its mounts. OPTIONS are more of the program's.
 midway() {
-    local job=$1 part=${part:-1} of=${parts:-3} half
+    local job=$1 part=${part:-1} of=${parts:-3} half before
     shift
+    before=$(files_in got)
     case $job in
     extract)
         rm -f "$work/pipe" && mkfifo "$work/pipe"
@@ -66,19 +68,20 @@ midway() {
         exec 7>"$work/pipe"
         half=$(($(stat -c %s "$archive") * part / ${parts:-2}))
         head -c "$half" "$archive" >&7
-        wait_for 'n > 0' got
+        wait_for 'n > before' got
         "$@"
         tail -c "+$((half + 1))" "$archive" >&7 2>/dev/null
         exec 7>&-
         ;;
     copy)
         begin parcp "$a/want" "$a/got"
-        wait_for 'n > total * part / of' got
+        wait_for 'n > before && n > total * part / of' got
         "$@"
         ;;
     remove)
+        before=$(files_in want)
         begin parrm "$a/want"
-        wait_for 'n < total - total * part / of' want
+        wait_for 'n < before && n < total - total * part / of' want
         "$@"
         ;;
     esac
