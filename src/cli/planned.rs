@@ -40,6 +40,13 @@ struct Observed {
     idle: Option<Duration>,
 }
 
+impl Observed {
+    /// True when one of its targets is one of these.
+    fn is_of(&self, targets: &[&str]) -> bool {
+        self.key.split(',').any(|key| targets.contains(&key))
+    }
+}
+
 impl fmt::Debug for Planned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Planned").finish_non_exhaustive()
@@ -61,19 +68,14 @@ impl Planned {
         let is_locked = mount.limits().dirs_locked;
         let mut inner = self.inner();
         // Operands may name some of the targets of others: they are one side, whose ceiling they share.
-        let shares =
-            |side: &&mut Observed| side.role == first.role && side.key.split(',').any(|key| targets.contains(&key));
-        if let Some(side) = inner.sides.iter_mut().find(shares) {
+        let shares = |side: &Observed| side.role == first.role && side.is_of(&targets);
+        let at = inner.sides.iter().position(shares);
+        if let Some(side) = at.map(|at| &mut inner.sides[at]) {
             let mut all: Vec<&str> = side.key.split(',').chain(targets.iter().copied()).collect();
             all.sort_unstable();
             all.dedup();
-            let all = all.join(",");
-            (side.key, side.mounts) = (all, side.mounts.max(mounts.len()));
+            (side.key, side.mounts) = (all.join(","), side.mounts.max(mounts.len()));
         }
-        let at = inner
-            .sides
-            .iter()
-            .position(|side| side.role == first.role && side.key.split(',').any(|key| targets.contains(&key)));
         let at = at.unwrap_or_else(|| {
             let answers = meters.iter().flat_map(|meter| &meter.nfs).map(|mount| mount.idle_answer());
             inner.sides.push(Observed {
@@ -97,7 +99,7 @@ impl Planned {
     /// What was asked of the side of `meter` is counted in `ledger`.
     pub fn counts(&self, target: &str, role: Option<Role>, ledger: &Arc<Ledger>) {
         let mut inner = self.inner();
-        let of = |side: &&mut Observed| side.role == role && side.key.split(',').any(|key| key == target);
+        let of = |side: &&mut Observed| side.role == role && side.is_of(&[target]);
         if let Some(side) = inner.sides.iter_mut().find(of)
             && !side.ledgers.iter().any(|there| Arc::ptr_eq(there, ledger))
         {

@@ -149,9 +149,8 @@ impl<'a> Session<'a> {
             console.message(format_args!("{} failures more are not listed", crew.report().unkept()));
         }
         report.fatal.iter().for_each(|error| console.message(error));
-        let stopped = if self.manner.planned.is_some() { UNPLANNED } else { report.stopped.as_deref().unwrap_or("") };
-        if report.stopped.is_some() {
-            console.message(stopped);
+        if let Some(stopped) = &report.stopped {
+            console.message(if self.manner.planned.is_some() { UNPLANNED } else { stopped });
         }
         report.failures == 0 && report.fatal.is_none() && report.stopped.is_none() && !console.has_failed()
     }

@@ -187,7 +187,7 @@ fn what_cannot_be_forecast_is_refused_by_name() {
     plan(&bench, "extract -xf none.tar -C out").failed("none.tar: Cannot open");
     plan(&bench, "copy --verify-only out out2").failed("changes nothing");
     plan(&bench, "remove").failed("missing operand");
-    plan(&bench, "--targets 0 remove out").failed("numbers of targets");
+    plan(&bench, "--targets 0 remove out").failed("a whole number, 1 to 1024");
     plan(&bench, "--explain a.tar remove -r out").failed("no report of a run");
     plan(&bench, "burn out").failed("burn");
     // On this host's disk there is no target, which is said.

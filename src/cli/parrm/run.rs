@@ -115,9 +115,10 @@ fn remove_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<E
     let console = session.console.clone();
     let rule = Rule { contents: high.contents, same_device: high.same_device };
     let rehearsal = high.dry_run.then_some(Rehearsal::Unread);
-    let mut opener =
-        Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread).rehearse(rehearsal);
-    opener = opener.planned(high.manner.planned.as_ref());
+    let mut opener = Opener::new(high.manner.held, session.meters.clone())
+        .over(&high.manner.spread)
+        .rehearse(rehearsal)
+        .planned(high.manner.planned.as_ref());
     let (work, refused, shape) = prepare(high, &mut opener, rule)?;
     session.tell_mounts(opener.spreader());
     let (crew, caught) = session.crew(shape)?;

@@ -133,9 +133,6 @@ fn run_all(
     let shapes = operands.look().into_iter().chain(sink.shape());
     let shape =
         shapes.fold(Shape::SERIAL, |a, b| Shape { lanes: a.lanes.max(b.lanes), window: a.window.max(b.window) });
-    let is_plain = matches!(packed(creation, &high.archive, &Stop::default())?.0, Packing::Plain);
-    let is_local = session.meters.list().iter().all(|meter| !meter.is_nfs);
-    let shape = if is_plain && is_local { copying(shape) } else { shape };
     session.tell_mounts(places.opener().spreader());
     let (crew, caught) = session.crew(shape)?;
     let (mut packing, codec) = packed(creation, &high.archive, crew.stop())?;
@@ -177,14 +174,6 @@ fn run_all(
     gone.sort();
     let exit = tell_all(high, session, job, &crew, done, gone)?;
     Ok(caught.signal().map_or(exit, Exit::Signal))
-}
-
-/// Lanes that only copy bytes from files of this host into a file of this host: more than processors spin at the archive's lock. The
-/// Linux source on two processors, medians of 5 in turn with GNU tar's 1.47 s on ext4 and 1.12 s on tmpfs: two lanes 1.38 and 0.78 s, four
-/// 2.04 and 1.03 s.
-fn copying(shape: Shape) -> Shape {
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    Shape { lanes: shape.lanes.min(processors.max(2)), ..shape }
 }
 
 /// Says what came of it.

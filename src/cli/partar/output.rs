@@ -4,6 +4,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -49,7 +50,7 @@ impl Sink {
         // A file system of this host writes a file's bytes one writer at a time, and the others spin at its lock: one lane writes
         // while the others read. Over NFS all write.
         if !rustix::fs::fstatfs(&file).is_ok_and(|stat| is_nfs(&stat)) {
-            return Ok(Sink::Stream(Box::new(file), id));
+            return Ok(Sink::Stream(Box::new(Told(file)), id));
         }
         drop(file);
         Sink::there(path, opener, id)
@@ -177,6 +178,24 @@ fn remote(url: &Url, text: &str, opener: &mut Opener, mode: u32, empty: bool) ->
     let Object { node, attr } = calls[0].found().map_err(|status| call_failed(&text, Proc::Create, status))?;
     let id = attr.map(|attr| (attr.fsid, attr.fileid));
     Ok(Sink::File(Box::new(volume), node, id))
+}
+
+/// A file of this host that is written as a stream. Flushing it, which is its end, tells what closing it would: some file systems
+/// (CIFS, FUSE, quotas) say only then that bytes could not be stored.
+struct Told(File);
+
+impl Write for Told {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        // Each closing of a descriptor asks the file system; the file's own comes when nobody looks any more.
+        match nix::unistd::close(OwnedFd::from(self.0.try_clone()?)) {
+            Ok(()) | Err(nix::errno::Errno::EINTR) => Ok(()), // closed all the same on Linux
+            Err(errno) => Err(io::Error::from(errno)),
+        }
+    }
 }
 
 /// Bytes of one WRITE of a stream.

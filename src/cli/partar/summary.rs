@@ -8,58 +8,47 @@ use crate::cli::report::RunReport;
 use super::create::Stored;
 use super::run::Extracted;
 
+/// Members of each kind, and their bytes.
+fn counted(members: u64, [files, dirs, links]: [u64; 3], bytes: u64) -> String {
+    let [members, files, dirs, links] = [members, files, dirs, links].map(grouped);
+    format!("{members} members ({files} files, {dirs} directories, {links} links), {}", bytes_shown(bytes))
+}
+
+fn extracted(done: &Extracted) -> String {
+    counted(done.members, [done.files, done.dirs, done.links], done.bytes)
+}
+
+fn created(done: &Stored) -> String {
+    counted(done.members, [done.files, done.dirs, done.links], done.bytes)
+}
+
+fn in_time(members: u64, report: &RunReport) -> String {
+    let per_s = members as f64 / report.seconds.max(1e-9);
+    format!("in {:.2} s: {} members a second", report.seconds, grouped(per_s as u64))
+}
+
+fn skipped(done: &Extracted) -> String {
+    if done.skipped > 0 { format!("; {} skipped", grouped(done.skipped)) } else { String::new() }
+}
+
 /// The first line of the summary.
 pub fn line(done: &Extracted, report: &RunReport) -> String {
-    format!(
-        "{} members ({} files, {} directories, {} links), {} in {:.2} s: {} members a second{}",
-        grouped(done.members),
-        grouped(done.files),
-        grouped(done.dirs),
-        grouped(done.links),
-        bytes_shown(done.bytes),
-        report.seconds,
-        grouped((done.members as f64 / report.seconds.max(1e-9)) as u64),
-        if done.skipped > 0 { format!("; {} skipped", grouped(done.skipped)) } else { String::new() },
-    )
+    format!("{} {}{}", extracted(done), in_time(done.members, report), skipped(done))
 }
 
 /// The first line of the summary of a creation.
 pub fn stored(done: &Stored, report: &RunReport) -> String {
-    format!(
-        "{} members ({} files, {} directories, {} links), {} in {:.2} s: {} members a second",
-        grouped(done.members),
-        grouped(done.files),
-        grouped(done.dirs),
-        grouped(done.links),
-        bytes_shown(done.bytes),
-        report.seconds,
-        grouped((done.members as f64 / report.seconds.max(1e-9)) as u64),
-    )
+    format!("{} {}", created(done), in_time(done.members, report))
 }
 
 /// What a forecast says of an extraction.
 pub fn would_extract(done: &Extracted) -> String {
-    format!(
-        "would extract {} members ({} files, {} directories, {} links), {}{}",
-        grouped(done.members),
-        grouped(done.files),
-        grouped(done.dirs),
-        grouped(done.links),
-        bytes_shown(done.bytes),
-        if done.skipped > 0 { format!("; {} skipped", grouped(done.skipped)) } else { String::new() },
-    )
+    format!("would extract {}{}", extracted(done), skipped(done))
 }
 
 /// What a forecast says of a creation.
 pub fn would_store(done: &Stored) -> String {
-    format!(
-        "would store {} members ({} files, {} directories, {} links), {}",
-        grouped(done.members),
-        grouped(done.files),
-        grouped(done.dirs),
-        grouped(done.links),
-        bytes_shown(done.bytes),
-    )
+    format!("would store {}", created(done))
 }
 
 /// GNU tar's line for `--totals` of a creation.

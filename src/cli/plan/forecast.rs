@@ -24,7 +24,7 @@ use super::imagined::Imagined;
 use super::svg;
 
 /// Mount targets of a forecast at most.
-const TARGETS_MAX: usize = 1024;
+const TARGETS_MAX: u64 = 1024;
 
 /// The answer time of a kernel's mount, which does not tell it: what OCI's targets have within one availability domain.
 pub const LATENCY: Duration = Duration::from_millis(1);
@@ -107,8 +107,7 @@ struct Low {
 }
 
 fn targets(text: &str) -> Result<usize, String> {
-    let n = text.parse().ok().filter(|n| (1..=TARGETS_MAX).contains(n));
-    n.ok_or_else(|| format!("numbers of targets, 1 to {TARGETS_MAX}, such as 1,2,4"))
+    super::whole(text, TARGETS_MAX).map(|n| n as usize)
 }
 
 fn files(text: &str) -> Result<u64, String> {
