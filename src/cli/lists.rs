@@ -42,6 +42,12 @@ pub fn patterns(file: &OsString, stdin_taken: Option<&str>) -> Result<Vec<Vec<u8
     Ok(text.split(|&b| b == b'\n').filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect())
 }
 
+/// The pattern without what says that it may begin at any depth, the first included, as patterns that are not anchored do anyway.
+pub fn any_depth(pattern: &str) -> &str {
+    let plain = pattern.trim_start_matches("**/");
+    if plain.is_empty() { pattern } else { plain }
+}
+
 /// The paths of a list, read as they are asked for. Ends after an error.
 pub struct Paths {
     from: BufReader<Box<dyn Read + Send>>,

@@ -142,6 +142,32 @@ fn it_asks_once_where_it_is_told_to_and_never_else() {
     }
 }
 
+/// What any reading of a pattern names stays: GNU tar's, rsync's, and paths as the operand was typed.
+#[test]
+fn a_pattern_that_may_be_meant_in_several_ways_leaves_more_alone() {
+    let bench = Bench::new();
+    let whole = bench.path("zz/keep").display().to_string();
+    for pattern in ["keep", "./keep", "/keep", "keep/", "/keep/", "**/keep", "zz/keep", "./zz/keep", "zz/ke?p/", &whole] {
+        for operand in ["zz", "./zz/", &bench.path("zz").display().to_string()] {
+            if (pattern.starts_with("zz") || pattern.starts_with("./zz")) && operand.starts_with('/') {
+                continue;
+            }
+            if pattern == whole && !operand.starts_with('/') {
+                continue;
+            }
+            fs::create_dir_all(bench.path("zz/keep")).unwrap();
+            fs::write(bench.path("zz/keep/f"), "").unwrap();
+            fs::write(bench.path("zz/keeper"), "").unwrap();
+            bench.run_as(&format!("parrm --exclude={pattern} {operand}")).ok();
+            assert_eq!(left(&bench, "zz"), ["keep", "keep/f"], "{pattern} {operand}");
+        }
+    }
+    bench.run_as("parrm --exclude=/ zz").ended(2, "names nothing that could stay");
+    assert!(bench.path("zz/keep/f").exists());
+    bench.run_as("parrm --exclude=zz/ zz").ok();
+    assert!(bench.path("zz/keep/f").exists());
+}
+
 #[test]
 fn patterns_and_ages_leave_things_alone() {
     let bench = Bench::new();

@@ -49,7 +49,8 @@ impl High {
         let is_root = destination.uid(host.uid) == 0;
         let (preserve, asked) = preserve::preserve(&low.keeps, is_root);
         let mut warnings = Vec::new();
-        let rules = rules(&low.rules, list.as_ref(), &mut warnings)?;
+        let delete = delete(&low)?;
+        let rules = rules(&low.rules, list.as_ref(), delete.is_some(), &mut warnings)?;
         let verify = match &low.check {
             check if check.verify_only => Verify::Only,
             check if check.verify => Verify::Written,
@@ -72,7 +73,7 @@ impl High {
             },
             preserve,
             one_file_system: low.attributes.one_file_system || low.attributes.restore,
-            delete: delete(&low)?,
+            delete,
             atomic: low.data.atomic,
             verify,
             sparse: low.data.sparse.unwrap_or(sparse),
@@ -161,7 +162,7 @@ fn delete(low: &Low) -> Result<Option<Delete>, Unclear> {
     Ok(Some(Delete { max: flags.max_delete, despite_errors: flags.ignore_errors, excluded: flags.delete_excluded }))
 }
 
-fn rules(given: &[RuleArg], list: Option<&List>, warnings: &mut Vec<String>) -> Result<Rules, Unclear> {
+fn rules(given: &[RuleArg], list: Option<&List>, deletes: bool, warnings: &mut Vec<String>) -> Result<Rules, Unclear> {
     let stdin_taken = list
         .filter(|list| list.file == "-")
         .map(|_| "a file of patterns and --files-from cannot both read standard input");
@@ -176,9 +177,14 @@ fn rules(given: &[RuleArg], list: Option<&List>, warnings: &mut Vec<String>) -> 
                 .map_err(|bad| Usage(format!("pattern '{}' is not UTF-8 text", Quoted(bad.as_bytes()))))?;
             if let Some(why) = matches_nothing(&text) {
                 let what = if *include { "includes" } else { "excludes" };
-                warnings.push(format!("pattern '{}' {what} nothing: {why}", Quoted(text.as_bytes())));
+                let why = format!("pattern '{}' {what} nothing: {why}", Quoted(text.as_bytes()));
+                // What it was to keep would be deleted.
+                if deletes && !*include {
+                    return Err(Usage(why));
+                }
+                warnings.push(why);
             } else {
-                rules.push((*include, text));
+                rules.push((*include, lists::any_depth(&text).to_string()));
             }
         }
     }
@@ -237,9 +243,12 @@ mod tests {
         assert!(usage("nfs://h d").contains("nfs://h"));
     }
 
+    fn options(line: &str) -> Options {
+        high(line).unwrap().options
+    }
+
     #[test]
     fn options_are_the_jobs() {
-        let options = |line| high(line).unwrap().options;
         let plain = options("s d");
         assert_eq!((plain.compare, plain.existing, plain.delete), (Compare::SizeAndTime, Existing::Replace, None));
         assert_eq!((plain.umask, plain.one_file_system, plain.reflink), (0o027, false, true));
@@ -266,6 +275,12 @@ mod tests {
         assert!(high.warnings[0].starts_with("pattern '/abs/path' excludes nothing: it is an absolute path"));
         let rules = high.options.rules;
         assert!(rules.allow(b"keep.log") && !rules.allow(b"a/b.log") && rules.allow(b"abs/path"));
+        let deletes = |pattern: &str| usage(&format!("--delete --exclude {pattern} s d"));
+        for pattern in ["/keep", "keep/"] {
+            assert!(deletes(pattern).starts_with(&format!("pattern '{pattern}' excludes nothing")), "{pattern}");
+        }
+        let rules = options("--delete --exclude **/keep s d").rules;
+        assert!(!rules.allow(b"keep") && !rules.allow(b"a/b/keep") && rules.allow(b"a/keeper"));
     }
 
     #[test]

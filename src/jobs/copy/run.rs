@@ -42,7 +42,7 @@ impl Run<'_> {
         let removed = RemoveCounts::default();
         let skip = target.shown.len() + usize::from(target.shown.last() != Some(&b'/'));
         let tell = |path: &[u8], _is_dir: bool| (self.tell)(Deed::Removed, &path[skip.min(path.len())..]);
-        let allow = |path: &[u8]| self.options.rules.allow(path);
+        let allow = |_: &[u8], path: &[u8]| self.options.rules.allow(path);
         let port = Port::new(target.volume, self.crew.shape().window);
         let how = How { force: true, one_file_system: self.options.one_file_system, ..How::default() };
         let source_root: OnceLock<(Node, (u64, u64))> = OnceLock::new();

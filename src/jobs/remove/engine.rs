@@ -135,8 +135,8 @@ pub(in crate::jobs) struct Counts {
 /// Is the directory of this node, file system and file id one that stays?
 pub(in crate::jobs) type Spare<'a> = dyn Fn(&Node, u64, u64) -> bool + Sync + 'a;
 
-/// Says whether the object of a path may be removed.
-pub(in crate::jobs) type Allow<'a> = dyn Fn(&[u8]) -> bool + Sync + 'a;
+/// Says whether the object of a path, as shown and below its root, may be removed.
+pub(in crate::jobs) type Allow<'a> = dyn Fn(&[u8], &[u8]) -> bool + Sync + 'a;
 
 /// Removes trees. The embedder's agenda hands it tasks; `step` says what they led to.
 pub(in crate::jobs) struct Engine<'a, T> {

@@ -158,7 +158,7 @@ impl State<'_> {
         finished: &mut Vec<((), bool)>,
     ) {
         let name = operand.way.last().cloned();
-        if name.as_ref().is_some_and(|name| !super::allows(options, name.as_bytes())) {
+        if name.as_ref().is_some_and(|name| !super::allows(options, &operand.shown, name.as_bytes())) {
             engine.counts.kept.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             return;
         }

@@ -253,10 +253,11 @@ impl<T> Cursor<T> {
         &self.path
     }
 
-    /// What the filter sees of the path of the entry `name` of `up`, which is no top.
-    pub fn below<'a>(&'a mut self, up: &'a Arc<Frame<T>>, name: &Name) -> &'a [u8] {
+    /// The path of the entry `name` of `up`, which is no top, as shown and below its root.
+    pub fn paths<'a>(&'a mut self, up: &'a Arc<Frame<T>>, name: &Name) -> (&'a [u8], &'a [u8]) {
         let skip = up.skip;
-        self.path(up, Some(name)).get(skip..).unwrap_or_default()
+        let path = self.path(up, Some(name));
+        (path, path.get(skip..).unwrap_or_default())
     }
 
     /// Moves to another directory, by the way between the two.

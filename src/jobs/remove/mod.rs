@@ -44,6 +44,8 @@ pub struct Options {
     /// What goes; the rest is left alone. Matched against paths below the operand, and against the operand's last name. A
     /// directory that is not selected is not entered.
     pub select: Selection,
+    /// Of that, what goes by its path as shown.
+    pub select_shown: Selection,
     /// Only what was modified before; a directory only when it was so itself and nothing is left in it.
     pub older_than: Option<Time>,
     /// Directories of other file systems are left alone.
@@ -111,9 +113,10 @@ impl Waiting {
     }
 }
 
-/// Does this path go, as far as the selection is concerned?
-fn allows(options: &Options, path: &[u8]) -> bool {
-    options.select.selects(path, &mut options.select.matched())
+/// Does the object of this path, as shown and below its operand, go, as far as the selections are concerned?
+fn allows(options: &Options, shown: &[u8], path: &[u8]) -> bool {
+    let selects = |select: &Selection, path| select.is_everything() || select.selects(path, &mut select.matched());
+    selects(&options.select, path) && selects(&options.select_shown, shown)
 }
 
 /// Removes what the operands name. `tell` hears of each object that was removed: its path as shown, and whether it was a
@@ -142,9 +145,9 @@ fn run(
     let counts = Counts::default();
     let Options { older_than, one_file_system, empty_only, force, .. } = *options;
     let how = How { older_than, one_file_system, empty_only, force };
-    let allow = |path: &[u8]| allows(options, path);
+    let allow = |shown: &[u8], path: &[u8]| allows(options, shown, path);
     let mut engine = Engine::new(Port::new(volume, crew.shape().window), how, crew, live, &counts, tell);
-    if !options.select.is_everything() {
+    if !(options.select.is_everything() && options.select_shown.is_everything()) {
         engine.allow = Some(&allow);
     }
     let feed = Feed::new(operands);

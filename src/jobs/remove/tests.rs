@@ -133,7 +133,7 @@ fn a_chain_of_frames_needs_no_stack_to_go_and_paths_cost_the_way_between() {
     }
     for (level, frame) in some.iter().chain(some.iter().rev()) {
         assert_eq!(cursor.path(frame, Some(&name("f"))).len(), 1 + 2 * level + 2);
-        assert_eq!(cursor.below(frame, &name("f")).len(), 2 * level + 1);
+        assert_eq!(cursor.paths(frame, &name("f")).1.len(), 2 * level + 1);
         assert_eq!(cursor.path(frame, None).len(), 1 + 2 * level);
     }
     // Beside it, in another branch, and in another root's.
@@ -145,7 +145,7 @@ fn a_chain_of_frames_needs_no_stack_to_go_and_paths_cost_the_way_between() {
     assert_eq!(cursor.path(&other, Some(&name("f"))), b"/f");
     let deeper = Arc::new(Frame::dir(&other, Some(name("z")), node));
     assert_eq!(cursor.path(&deeper, None), b"/z");
-    assert_eq!(cursor.below(&deeper, &name("f")), b"/f");
+    assert_eq!(cursor.paths(&deeper, &name("f")).1, b"/f");
     assert_eq!(cursor.path(&low, None), b"x/d/d/d/d/d/d/d");
     drop((low, some, cursor));
     drop(frame);
@@ -155,7 +155,7 @@ fn a_chain_of_frames_needs_no_stack_to_go_and_paths_cost_the_way_between() {
 fn embedded(memory: &Arc<MemoryMount>, lanes: usize, may: i64) -> (Vec<(u32, bool)>, Counts, i64) {
     let (volume, crew, live, counts) = (volume(memory), crew(lanes, 2), Live::default(), Counts::default());
     let budget = AtomicI64::new(may);
-    let allow = |path: &[u8]| !path.ends_with(b"keep");
+    let allow = |_: &[u8], path: &[u8]| !path.ends_with(b"keep");
     let done = Mutex::new(Vec::new());
     {
         let mut engine = Engine::new(Port::new(&volume, 2), How::default(), &crew, &live, &counts, &|_, _| {});

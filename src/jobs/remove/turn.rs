@@ -279,7 +279,8 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         frame.pending.fetch_add(entries.len(), Ordering::Relaxed);
         for entry in entries {
             let allow = self.engine.allow;
-            if allow.is_some_and(|allow| !allow(self.cursor.below(&frame, &entry.name))) {
+            let paths = self.cursor.paths(&frame, &entry.name);
+            if allow.is_some_and(|allow| !allow(paths.0, paths.1)) {
                 self.keep(&frame);
                 continue;
             }
