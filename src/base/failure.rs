@@ -17,7 +17,8 @@ pub enum Cause {
 /// The failure of one object. Prints as `path: CREATE: No space left on device`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The object's path as its user knows it (the member's name, the path below the operand), as bytes.
+    /// The object's path as its user knows it (the member's name, the path below the operand), as bytes; empty where the cause says
+    /// what it is about.
     pub path: Vec<u8>,
     /// What went wrong.
     pub cause: Cause,
@@ -42,9 +43,12 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.is_empty() {
+            write!(f, "{}: ", Shown(&self.path))?;
+        }
         match &self.cause {
-            Cause::Call(proc, status) => write!(f, "{}: {proc}: {status}", Shown(&self.path)),
-            Cause::Refused(reason) => write!(f, "{}: {reason}", Shown(&self.path)),
+            Cause::Call(proc, status) => write!(f, "{proc}: {status}"),
+            Cause::Refused(reason) => f.write_str(reason),
         }
     }
 }

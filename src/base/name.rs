@@ -96,6 +96,12 @@ impl fmt::Debug for Name {
     }
 }
 
+/// True for a client's name for a file that was removed while open (Linux's nfs_sillyrename: 24 hex digits; others use fewer).
+pub fn is_silly(name: &[u8]) -> bool {
+    let digits = name.strip_prefix(b".nfs");
+    digits.is_some_and(|digits| digits.len() >= 8 && digits.iter().all(u8::is_ascii_hexdigit))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

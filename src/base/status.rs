@@ -87,8 +87,14 @@ pub enum Status {
     #[error("Interrupted")]
     Cancelled,
     /// A local system call failed with an errno that NFSv3 has no word for.
-    #[error("System error {0}")]
+    #[error("{}", said(*.0))]
     Errno(i32),
+}
+
+/// What the system says of an errno.
+fn said(errno: i32) -> String {
+    let text = std::io::Error::from_raw_os_error(errno).to_string();
+    text.strip_suffix(&format!(" (os error {errno})")).unwrap_or(&text).to_string()
 }
 
 /// The statuses that travel, with their numbers on the wire.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::base::name::Shown;
 use crate::base::{Name, Status};
-use crate::mounts::nfs::{self, AttachError, NfsMount, Url};
+use crate::mounts::nfs::{self, AttachError, Host, NfsMount, Url};
 use crate::storage::{Attr, Call, Mount};
 
 /// The mounts of one directory of an export, one for each target.
@@ -42,7 +42,7 @@ pub fn above(url: &Url) -> Result<Option<(Url, Name)>, String> {
 }
 
 fn cannot(url: &Url, error: &AttachError) -> String {
-    let hosts: Vec<&str> = url.hosts.iter().map(|host| host.name.as_str()).collect();
+    let hosts: Vec<String> = url.hosts.iter().map(Host::to_string).collect();
     format!("nfs://{}{}: Cannot mount: {error}", hosts.join(","), Shown(&url.path))
 }
 

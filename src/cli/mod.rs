@@ -125,7 +125,7 @@ fn refuse(text: impl std::fmt::Display) -> Exit {
 fn shown(console: &Console, text: &str) -> Exit {
     console.print(text);
     console.flush();
-    Exit::Success
+    if console.has_failed() { Exit::Failure } else { Exit::Success }
 }
 
 /// Prints clap's help or version on stdout, or its error on stderr.

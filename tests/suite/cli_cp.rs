@@ -248,7 +248,9 @@ fn deletions_are_limited_and_told() {
     plant(&bench, "s");
     plant(&bench, "d");
     (0..9).for_each(|i| fs::write(bench.path(format!("d/extra{i}")), "").unwrap());
-    let ran = bench.run_as("parcp --delete --max-delete 4 s d --report run.json").ended(1, "were not deleted");
+    let ran = bench
+        .run_as("parcp --delete --max-delete 4 s d --report run.json")
+        .ended(1, "were not deleted from the destination: by --max-delete");
     assert_eq!(json(&bench)["copied"]["deleted"], Value::from(4), "{ran:?}");
     let ran = bench.run_as("parcp -v --delete s d").ok();
     assert_eq!(ran.stdout.lines().filter(|line| line.starts_with("removed 'd/extra")).count(), 5, "{ran:?}");

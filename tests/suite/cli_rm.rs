@@ -91,7 +91,7 @@ fn what_must_never_be_removed_is_refused_and_the_rest_goes() {
         assert!(!bench.path("other").exists(), "{operand}");
     }
     let ran = bench.command_as("parrm", ["", "t/a.txt"]).output().unwrap();
-    Ran::of(ran).ended(1, "parrm: : the empty name is no file's");
+    Ran::of(ran).ended(1, "parrm: the empty name is no file's");
     assert_eq!(left(&bench, "t"), ["b.log", "link", "sub", "sub/c.log", "sub/deep", "sub/deep/d"]);
     bench.run_as("parrm --preserve-root=all --contents --dry-run /proc").ended(1, "on another device");
     assert!(tree.exists());
@@ -147,7 +147,8 @@ fn it_asks_once_where_it_is_told_to_and_never_else() {
 fn a_pattern_that_may_be_meant_in_several_ways_leaves_more_alone() {
     let bench = Bench::new();
     let whole = bench.path("zz/keep").display().to_string();
-    for pattern in ["keep", "./keep", "/keep", "keep/", "/keep/", "**/keep", "zz/keep", "./zz/keep", "zz/ke?p/", &whole] {
+    for pattern in ["keep", "./keep", "/keep", "keep/", "/keep/", "**/keep", "zz/keep", "./zz/keep", "zz/ke?p/", &whole]
+    {
         for operand in ["zz", "./zz/", &bench.path("zz").display().to_string()] {
             if (pattern.starts_with("zz") || pattern.starts_with("./zz")) && operand.starts_with('/') {
                 continue;

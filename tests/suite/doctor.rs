@@ -131,6 +131,13 @@ fn a_watched_host_that_sends_nothing_is_told_so() {
     assert!(none.stdout.contains("--watch: No mount of NFS"), "{none:?}");
 }
 
+#[test]
+fn levels_without_a_path_to_list_are_refused() {
+    let ran = doctor(&host("faulty"), &["--depth", "5"]);
+    assert!(ran.stderr.contains("PATH"), "{ran:?}");
+    assert_eq!(ran.status, Some(2));
+}
+
 /// Copies a host's file into `dir`.
 fn copied(name: &str, file: &str, dir: &Path) -> PathBuf {
     let to = dir.join(file);

@@ -399,7 +399,8 @@ fn files_that_a_client_has_open_are_named() {
         _ => pass(mount, call),
     });
     let ran = remove_paths(&busy, &["a"], &Options::default(), &crew(2, 2));
-    let open = "a/b/.nfs0000000000a1b2c3000000ff: REMOVE: System error 16: some client still has this file open";
+    let open =
+        "a/b/.nfs0000000000a1b2c3000000ff: REMOVE: Device or resource busy: some client still has this file open";
     assert_eq!(ran.failures, [open]);
     assert_eq!(paths(&dump(&*memory)), ["a", "a/b", "a/b/.nfs0000000000a1b2c3000000ff"].into());
 

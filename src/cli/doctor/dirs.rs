@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use crate::base::name::Shown;
+use crate::base::name::{Shown, is_silly};
 use crate::base::units::grouped;
 use crate::cli::console::reason;
 
@@ -156,7 +156,7 @@ fn one(dir: &Path, device: u64, wanted: bool, walk: &mut Walk, tell: &Sender<Tol
             drop(tell.send(Told::Alive));
         }
         let name = entry.file_name();
-        if name.as_bytes().starts_with(b".nfs") && walk.silly.len() < KEPT_MAX {
+        if is_silly(name.as_bytes()) && walk.silly.len() < KEPT_MAX {
             walk.silly.push(entry.path());
         }
         // Snapshots show the tree again.
@@ -346,6 +346,9 @@ mod tests {
         files(&dir.path().join("m/d"), 1);
         for name in [".nfs0000000000a1b2c300000001", ".nfs0000000000a1b2c300000002"] {
             fs::File::create(dir.path().join("m/d").join(name)).unwrap();
+        }
+        for users_own in [".nfs_notes", ".nfsrahead.conf", ".nfs"] {
+            fs::File::create(dir.path().join("m/d").join(users_own)).unwrap();
         }
         fs::create_dir_all(dir.path().join("proc/77/fd")).unwrap();
         fs::create_dir_all(dir.path().join("proc/78")).unwrap();

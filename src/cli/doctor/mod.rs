@@ -80,9 +80,9 @@ struct Low {
     /// Look at what these are on, and into these directories
     #[arg(value_name = "PATH")]
     paths: Vec<OsString>,
-    /// Levels of directories below each PATH that are listed; 0 for the PATH alone
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(i64).range(0..=DEPTH_MAX))]
-    depth: i64,
+    /// Levels of directories below each PATH that are listed; 0 for the PATH alone [default: 1]
+    #[arg(long, value_name = "N", requires = "paths", value_parser = clap::value_parser!(i64).range(0..=DEPTH_MAX))]
+    depth: Option<i64>,
     /// Read the mounts' counters for so long, and say how near each target is to its ceilings
     #[arg(long, value_name = "SECONDS", value_parser = watched)]
     watch: Option<Duration>,
@@ -223,7 +223,7 @@ fn diagnose(low: &Low, console: &Console) -> Result<(Diagnosis, signals::Caught)
             }
         }
     }
-    let depth = u32::try_from(low.depth).unwrap_or(0);
+    let depth = low.depth.map_or(1, |depth| u32::try_from(depth).unwrap_or(0));
     let directory = |path: &PathBuf| dirs::look(&root, path, depth, table.holding(path).map(|on| on.point.as_path()));
     subjects.extend(paths.iter().map(directory));
     subjects.push(transport::look(&root, &clients, low.latency));

@@ -146,11 +146,17 @@ fn buffers(names: (&'static str, &str), [low, begin, most]: [u64; 3], share: i32
             bytes_shown(product as u64),
             bytes_shown(ceiling as u64),
         ),
-        advice: format!("Let the kernel take up to {} for a connection; with nconnect=16 each needs a sixteenth.", binary(wanted)),
-        fix: vec![
-            format!("sysctl -w {path}='{low} {begin} {wanted}'"),
-            format!("/etc/sysctl.d/90-nfs.conf: {path} = {low} {begin} {wanted}"),
-        ],
+        advice: match most < wanted {
+            true => format!("Let the kernel take up to {} for a connection; with nconnect=16 each needs a sixteenth.", binary(wanted)),
+            false => format!("The buffer is large enough as it is; use more connections (nconnect=16) or more targets. It is {} here.", binary(most)),
+        },
+        fix: match most < wanted {
+            true => vec![
+                format!("sysctl -w {path}='{low} {begin} {wanted}'"),
+                format!("/etc/sysctl.d/90-nfs.conf: {path} = {low} {begin} {wanted}"),
+            ],
+            false => Vec::new(),
+        },
     });
 }
 
@@ -199,5 +205,18 @@ mod tests {
     fn half_of_a_buffer_is_window() {
         assert_eq!((window(4096, 1), window(4096, 2), window(4096, 0), window(4096, -2)), (2048, 3072, 4096, 1024));
         assert_eq!((window(u64::MAX, i32::MIN), window(u64::MAX, i32::MAX)), (0, u64::MAX));
+    }
+
+    #[test]
+    fn no_buffer_is_to_be_made_smaller() {
+        let found = |most: u64| -> Finding {
+            let mut subject = Subject::new("transport", "tcp", "TCP");
+            let way = Way { name: "mount /m".into(), rtt: Duration::from_millis(60), connections: 1 };
+            buffers(("tcp_rmem", "takes"), [4096, 131_072, most], 1, &[way], &mut subject);
+            subject.findings.remove(0)
+        };
+        let (small, large) = (found(6 << 20), found(32 << 20));
+        assert!(small.fix[0].ends_with("'4096 131072 16777216'"), "{:?}", small.fix);
+        assert!(large.fix.is_empty() && large.advice.contains("more connections"), "{}", large.advice);
     }
 }

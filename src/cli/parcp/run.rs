@@ -225,7 +225,13 @@ fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exi
     session.fill(&crew, flow, Ended { elapsed, gone, gone_advice, warnings, stopped, fatal: None });
     let mut clean = session.tell_failures(&crew);
     if total.delete_held_back > 0 {
-        console.message(format_args!("{} objects were not deleted from the destination", total.delete_held_back));
+        let why = if high.options.delete.is_some_and(|delete| delete.max.is_some()) {
+            "by --max-delete, or because not all of the source could be read"
+        } else {
+            "because not all of the source could be read; --ignore-errors deletes all the same"
+        };
+        let n = total.delete_held_back;
+        console.message(format_args!("{n} objects were not deleted from the destination: {why}"));
         clean = false;
     }
     clean &= total.differences == 0;

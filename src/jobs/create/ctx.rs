@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use crate::base::Failure;
 use crate::base::name::Shown;
 use crate::crew::Crew;
 use crate::storage::{Attr, Kind, Volume};
@@ -47,6 +48,13 @@ pub(super) struct Ctx<'a> {
 }
 
 impl<'a> Ctx<'a> {
+    /// Tells of an object that is not stored. What was not asked because the run was stopped is not its fault.
+    pub fn failed(&self, failure: Failure) {
+        if !failure.is_cancelled() {
+            self.crew.report().add(failure);
+        }
+    }
+
     pub fn new(
         options: &'a Options,
         names: &'a dyn Names,

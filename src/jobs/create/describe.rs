@@ -59,7 +59,7 @@ fn read_links(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entries: &mut Vec
             Err(status) => {
                 match status {
                     Status::NoEnt => ctx.vanished(&entry.path),
-                    status => ctx.crew.report().add(Failure::call(&entry.path, Proc::ReadLink, status)),
+                    status => ctx.failed(Failure::call(&entry.path, Proc::ReadLink, status)),
                 }
                 gone.push(i);
             }
@@ -87,7 +87,7 @@ fn read_xattrs(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entry: &mut Entr
         }
         // As GNU tar: the object itself is stored.
         Err(status) => {
-            ctx.crew.report().add(Failure::call(&entry.path, Proc::ListXattrs, status));
+            ctx.failed(Failure::call(&entry.path, Proc::ListXattrs, status));
             return true;
         }
     };
@@ -99,7 +99,7 @@ fn read_xattrs(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entry: &mut Entr
         match value {
             Ok(value) => keep(ctx, entry, name, value),
             Err(NO_XATTR | Status::NoEnt) => {}
-            Err(status) => ctx.crew.report().add(Failure::call(&entry.path, Proc::GetXattr, status)),
+            Err(status) => ctx.failed(Failure::call(&entry.path, Proc::GetXattr, status)),
         }
     }
     true

@@ -52,7 +52,7 @@ impl<G: FnMut(Piece) -> bool> Layout<G> {
         let mut head = Vec::with_capacity(512);
         if let Err(unfit) = header(&member, ctx.options.format, &mut head) {
             self.maker.forget(&entry);
-            ctx.crew.report().add(Failure::refused(&entry.path, unfit.to_string()));
+            ctx.failed(Failure::refused(&entry.path, unfit.to_string()));
             return true;
         }
         count(ctx, &member);

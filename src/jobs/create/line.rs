@@ -143,7 +143,7 @@ impl<'a> Line<'a> {
         // All pieces before it have been read.
         for (path, _) in piece.links.iter().filter(|(_, fate)| fate.is_left_out()) {
             let reason = "is another name of a file whose first name could not be stored; store it again";
-            ctx.crew.report().add(Failure::refused(path, reason));
+            ctx.failed(Failure::refused(path, reason));
         }
         if piece.of.as_ref().is_some_and(|fate| fate.is_left_out()) {
             piece.bytes.clear();

@@ -270,13 +270,20 @@ pub fn create(
         archive_bytes: line.raw() - at,
         changed: get(&counts.changed),
         warnings: ctx.take_warnings(),
-        stopped: (stopped && archive_error.is_none())
-            .then(|| format!("stopped: the archive ends after {} members and has no end", get(&counts.members))),
+        stopped: (stopped && archive_error.is_none()).then(|| cut_short(at, get(&counts.members))),
         archive_error,
         unread: line.is_unread(),
         elapsed,
         source_wait: elapsed.saturating_sub(busy),
         storage_wait: crew.budget().waited().saturating_sub(waited),
+    }
+}
+
+/// How a stopped run leaves an archive to which it wrote from byte `at` on.
+fn cut_short(at: u64, members: u64) -> String {
+    match at {
+        0 => format!("stopped: the archive ends after {members} members and has no end"),
+        _ => format!("stopped: {members} members were added, and the archive has no end; those that it had are there"),
     }
 }
 
@@ -324,7 +331,7 @@ impl<'s> Run<'_, 's, '_> {
             {
                 match list.next() {
                     Some(Ok(operand)) => ctx.front.add(Listing::Operand(operand)),
-                    Some(Err(failure)) => ctx.crew.report().add(failure),
+                    Some(Err(failure)) => ctx.failed(failure),
                     None => operands = None,
                 }
             }

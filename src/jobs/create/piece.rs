@@ -267,7 +267,7 @@ fn settle(ctx: &Ctx<'_>, parts: &mut [Part], got: &[Got], buffer: &mut Vec<u8>) 
 /// Told once for a file.
 fn fail(ctx: &Ctx<'_>, data: &Data, status: Status) {
     if !data.fate.told.swap(true, Ordering::Relaxed) {
-        ctx.crew.report().add(Failure::call(&data.path, Proc::Read, status));
+        ctx.failed(Failure::call(&data.path, Proc::Read, status));
     }
 }
 

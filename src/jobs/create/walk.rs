@@ -64,7 +64,7 @@ pub(super) fn run(ctx: &Ctx<'_>, listings: Vec<(Key, Listing)>) {
                         Status::BadCookie => Failure::refused(&dir.path, "the directory changed while it was listed"),
                         status => Failure::call(&dir.path, proc, status),
                     };
-                    ctx.crew.report().add(why);
+                    ctx.failed(why);
                     sorted(ctx, &dir, gathered)
                 }
             };
@@ -81,7 +81,7 @@ fn find(ctx: &Ctx<'_>, operand: Operand) -> Vec<Walked> {
     let (node, attr) = match go(port, route, &way) {
         Ok(found) => found,
         Err((proc, status)) => {
-            ctx.crew.report().add(Failure::call(&name, proc, status));
+            ctx.failed(Failure::call(&name, proc, status));
             return Vec::new();
         }
     };
@@ -119,7 +119,7 @@ fn follow(ctx: &Ctx<'_>, dir: &Dir, entries: &mut Vec<(Option<Name>, Entry)>) {
             return true;
         }
         let refused = |reason: String| {
-            ctx.crew.report().add(Failure::refused(&entry.path, reason));
+            ctx.failed(Failure::refused(&entry.path, reason));
             false
         };
         let (volume, way) = match follow.follow(&entry.path) {
@@ -130,7 +130,7 @@ fn follow(ctx: &Ctx<'_>, dir: &Dir, entries: &mut Vec<(Option<Name>, Entry)>) {
         let (node, attr) = match go(port, port.route(), &way) {
             Ok(found) => found,
             Err((proc, status)) => {
-                ctx.crew.report().add(Failure::call(&entry.path, proc, status));
+                ctx.failed(Failure::call(&entry.path, proc, status));
                 return false;
             }
         };
@@ -188,7 +188,7 @@ fn take_page(
             continue;
         }
         if path.len() > PATH_BYTES_MAX {
-            ctx.crew.report().add(Failure::call(&path, Proc::Lookup, Status::NameTooLong));
+            ctx.failed(Failure::call(&path, Proc::Lookup, Status::NameTooLong));
             continue;
         }
         match (entry.node, entry.attr) {
@@ -208,7 +208,7 @@ fn take_page(
     describe::run(ctx, via, &mut found);
     let stuck = next == from && !end;
     if stuck {
-        ctx.crew.report().add(Failure::refused(&dir.path, "the server's listing does not go on"));
+        ctx.failed(Failure::refused(&dir.path, "the server's listing does not go on"));
     }
     let rest = |gathered| Grown::Rest(Listing::Page { dir: dir.clone(), from: next, gathered });
     if ctx.options.sort_by_name {
@@ -249,7 +249,7 @@ fn look_up(
         match answer {
             Ok((node, attr)) => described.push((i, name, path, node, attr)),
             Err((_, Status::NoEnt)) => ctx.vanished(&path),
-            Err((proc, status)) => ctx.crew.report().add(Failure::call(&path, proc, status)),
+            Err((proc, status)) => ctx.failed(Failure::call(&path, proc, status)),
         }
     }
     described

@@ -323,9 +323,3 @@ impl Counts {
         }
     }
 }
-
-/// Linux's names for files that were removed while open (nfs_sillyrename: 24 digits; others use fewer).
-pub(super) fn is_silly(name: &Name) -> bool {
-    let digits = name.as_bytes().strip_prefix(b".nfs");
-    digits.is_some_and(|digits| digits.len() >= 8 && digits.iter().all(u8::is_ascii_hexdigit))
-}

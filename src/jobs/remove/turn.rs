@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::base::name::Shown;
+use crate::base::name::{Shown, is_silly};
 use crate::base::{Failure, Name, Proc, Status};
 use crate::crew::{Class, Due, Seat};
 use crate::storage::{Call, Cookie, Kind, Out, Page, Route};
 
-use super::engine::{Engine, Met, Step, Task, Tried, is_silly};
+use super::engine::{Engine, Met, Step, Task, Tried};
 use super::frame::{Cursor, Frame, flag};
 
 /// How often a name may turn out to be something else than what it was found to be.
@@ -307,7 +307,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
     }
 
     fn removed(&mut self, up: Arc<Frame<T>>, name: Name, tried: Tried, status: Result<(), Status>) {
-        let silly = is_silly(&name);
+        let silly = is_silly(name.as_bytes());
         if silly && status != Err(Status::NoEnt) {
             up.set(flag::SILLY);
             self.engine.counts.leftover(self.cursor.path(&up, Some(&name)));

@@ -95,10 +95,7 @@ fn credential(url: &Url) -> Credential {
 
 fn attach_target(url: &Url, host: &Host, index: usize, credential: &Credential) -> Result<NfsMount, AttachError> {
     let (ip, nfs_port) = url.address(host)?;
-    let label = match host.port {
-        Some(port) => format!("{}:{port}", host.name),
-        None => host.name.clone(),
-    };
+    let label = host.to_string();
     let asker = Asker { label: &label, credential, privileged: rustix::process::geteuid().is_root() };
     let mount_port = url.mountport.or(nfs_port.filter(|_| host.port.is_some()));
     let nfs_port = match nfs_port {
@@ -326,7 +323,12 @@ impl Asker<'_> {
         (program, version, procedure): (u32, u32, u32),
         arguments: &[u8],
     ) -> Result<(Vec<u8>, usize), AttachError> {
-        let unreachable = |error| AttachError::Connect { target: self.label.into(), what, error };
+        let unreachable = |error: std::io::Error| {
+            // A socket's time limit comes as EAGAIN.
+            let silent = error.kind() == std::io::ErrorKind::WouldBlock;
+            let late = || std::io::Error::other(format!("no answer within {} s", ASK_TIMEOUT.as_secs()));
+            AttachError::Connect { target: self.label.into(), what, error: if silent { late() } else { error } }
+        };
         let xid = mix(u64::from(to.port()) ^ u64::from(Time::now().nanos)) as u32;
         let mut request = Vec::new();
         let start = rpc::begin_call(&mut request, xid, program, version, procedure, Some(self.credential));

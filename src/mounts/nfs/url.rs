@@ -1,6 +1,7 @@
 //! `nfs://host[:port][,host2[:port2]...]/export/dir?uid=&gid=&...`: where a volume is and how to drive it.
 //! Argument names are libnfs's where it has them. Unknown arguments are errors.
 
+use std::fmt;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
@@ -15,6 +16,16 @@ pub struct Host {
     pub name: String,
     /// The port after the host; none means "as the portmapper says".
     pub port: Option<u16>,
+}
+
+impl fmt::Display for Host {
+    /// As it is written in a URL.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bracketed = self.name.contains(':');
+        let (open, close) = if bracketed { ("[", "]") } else { ("", "") };
+        write!(f, "{open}{}{close}", self.name)?;
+        self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
+    }
 }
 
 /// A parsed NFS URL. Times and sizes have their defaults filled in.
@@ -196,6 +207,13 @@ fn percent_decoded(text: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_host_reads_as_it_is_written() {
+        for text in ["nas", "10.0.0.5:2049", "[::1]", "[fe80::1]:2050"] {
+            assert_eq!(parse_host(text).unwrap().to_string(), text);
+        }
+    }
 
     #[test]
     fn hosts_ports_and_arguments() {
