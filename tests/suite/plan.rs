@@ -103,6 +103,53 @@ fn laws_2_and_3_what_is_forecast_is_what_runs_ask_and_issue() {
     }
 }
 
+/// Targets named alone at first and then together are one side: what one target was asked is not counted for two.
+#[test]
+fn operands_on_targets_apart_and_then_together_are_counted_once() {
+    let served = tempfile::tempdir().unwrap();
+    let bench = Bench::new();
+    let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--targets", "3", "--unlimited"]);
+    let hosts = sim.url.trim_start_matches("nfs://").split('/').next().unwrap();
+    let [a, b, c] = hosts.split(',').collect::<Vec<_>>()[..] else { panic!("three targets: {hosts}") };
+    for order in [[a.into(), b.into(), format!("{a},{b}")], [format!("{a},{b}"), format!("{b},{c}"), c.into()]] {
+        let top = ["a", "b", "c"].map(|top| served.path().join(top));
+        top.iter().for_each(|top| plant(top));
+        let [first, second, third] = order;
+        let line = format!("-rf nfs://{first}/a nfs://{second}/b nfs://{third}/c");
+        let document: Value =
+            serde_json::from_str(&plan(&bench, &format!("--json remove {line}")).ok().stdout).unwrap();
+        assert_eq!(document["sides"].as_array().unwrap().len(), 1, "{document}");
+        holds(&bench, served.path(), "remove", "parrm", &line);
+        assert!(!top[2].exists());
+    }
+}
+
+#[test]
+fn what_a_job_is_to_stay_below_is_forecast() {
+    let served = tempfile::tempdir().unwrap();
+    let bench = Bench::new();
+    plant(&served.path().join("tree"));
+    let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--unlimited"]);
+    let url = sim.url.trim_end_matches('/');
+    for (job, limit, seconds) in [
+        (format!("remove -rf {url}/tree"), "--max-iops 1000", 0.5),
+        // 7 MB.
+        (format!("copy -a {url}/tree {url}/copy"), "--bwlimit 1000", 5.0),
+        (format!("create -cf back.tar -C {url}/ tree"), "--bwlimit 2MB", 2.5),
+    ] {
+        let (what, line) = job.split_once(' ').unwrap();
+        let planned = |limit: &str| -> (String, f64) {
+            let ran = plan(&bench, &format!("--json --latency 1ms {what} {limit} {line}")).ok();
+            let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+            let point = &document["forecast"][0];
+            (text(&point["bound"]), point["seconds"].as_f64().unwrap())
+        };
+        let (free, held) = (planned(""), planned(limit));
+        assert!(free.0 != "limit asked for" && free.1 < seconds, "{job}: {free:?}");
+        assert!(held.0 == "limit asked for" && held.1 > seconds, "{job}: {held:?}");
+    }
+}
+
 /// 25 files of 5,000 bytes, ten in a directory: what `--files 25 --size 5000 --per-dir 10` is about.
 fn plant_uniform(top: &Path) {
     for file in 0..25 {

@@ -16,7 +16,7 @@ use crate::cli::planned::Planned;
 use crate::cli::table::Table;
 use crate::cli::{Exit, parcp, parrm, partar};
 use crate::plan::ServerProfile;
-use crate::plan::forecast::{Bound, Job, Point, Side};
+use crate::plan::forecast::{Bound, Held, Job, Point, Side};
 use crate::storage::Tally;
 
 use super::explain::{self, Fact};
@@ -149,7 +149,7 @@ fn forecast(low: &Low, console: &Console) -> Result<Exit, String> {
     if let (Some(files), Some(size)) = (low.files, low.size) {
         let imagined = Imagined::new(low.what, (files, low.per_dir, size), low.latency, &low.job)?;
         let told = (imagined.summary(), imagined.notes());
-        let forecast = Forecast::new(low, imagined.sides()?, imagined.lanes(), profile, told);
+        let forecast = Forecast::new(low, imagined.sides()?, (imagined.lanes(), Held::default()), profile, told);
         return forecast.show(low, console, fact.as_ref()).map(|()| Exit::Success);
     }
     let planned = Planned::default();
@@ -166,7 +166,7 @@ fn forecast(low: &Low, console: &Console) -> Result<Exit, String> {
         return Ok(exit);
     }
     let sides = planned.sides(low.latency, LATENCY);
-    let forecast = Forecast::new(low, sides, planned.lanes(), profile, told);
+    let forecast = Forecast::new(low, sides, (planned.lanes(), planned.held()), profile, told);
     forecast.show(low, console, fact.as_ref()).map(|()| exit)
 }
 
@@ -197,6 +197,7 @@ struct SideJson<'a> {
     round_trips: u64,
     chain: u64,
     changes_of_one_directory: u64,
+    entries_of_one_directory: u64,
     latency_us: u64,
     procedures: Vec<ProcedureJson>,
 }
@@ -233,7 +234,7 @@ impl Forecast {
     fn new(
         low: &Low,
         sides: Vec<Side>,
-        lanes: Option<usize>,
+        (lanes, held): (Option<usize>, Held),
         profile: ServerProfile,
         told: (String, Vec<String>),
     ) -> Forecast {
@@ -249,7 +250,14 @@ impl Forecast {
             notes.push("nothing of this is on NFS: there is no mount target to forecast".into());
         }
         let ceiling = profile.ceiling.scaled(low.scale);
-        let job = Job { sides, lanes, price: profile.prices.clone(), ceiling };
+        let job = Job { sides, lanes, held, price: profile.prices.clone(), ceiling };
+        if job.overlaps_in_part() {
+            notes.push(
+                "source and destination have some of their targets in common: they are forecast as if they had all, \
+                 which is too slow rather than too fast"
+                    .into(),
+            );
+        }
         let points = low.targets.iter().map(|&n| job.on(n)).collect();
         Forecast { summary, notes, job, points, profile }
     }
@@ -294,6 +302,7 @@ impl Forecast {
             round_trips: side.seen.rounds,
             chain: side.seen.chain,
             changes_of_one_directory: side.seen.busiest,
+            entries_of_one_directory: side.seen.largest,
             latency_us: u64::try_from(side.latency.as_micros()).unwrap_or(u64::MAX),
             procedures: self.procedures(&side.tally),
         });
@@ -404,14 +413,15 @@ impl Forecast {
                     "one directory's lock binds: work through more mounts of the export (--mounts), or nfs://".into(),
                 );
             }
+            Some(Bound::Limit) => advice.push("the limit asked for is what binds (--max-iops, --bwlimit)".into()),
             None => {}
         }
-        let busiest = self.nfs().map(|side| side.seen.busiest).max().unwrap_or(0);
+        let largest = self.nfs().map(|side| side.seen.largest).max().unwrap_or(0);
         let advised = self.profile.directory_entries_advised;
-        if busiest > advised {
+        if largest > advised {
             advice.push(format!(
-                "a directory takes {} changes; directories are best under {} entries",
-                grouped(busiest),
+                "a directory gets {} entries; directories are best under {}",
+                grouped(largest),
                 grouped(advised)
             ));
         }
