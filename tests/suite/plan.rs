@@ -256,6 +256,62 @@ fn what_cannot_be_forecast_is_refused_by_name() {
     assert!(!ran.stdout.contains("removed") && !bench.path("r.json").exists(), "{ran:?}");
 }
 
+#[test]
+fn a_picture_replaces_a_picture_and_nothing_else() {
+    let bench = Bench::new();
+    let archive = fs::read(bench.path("a.tar")).unwrap();
+    let tree = "--files 1 --size 1 --svg";
+    plan(&bench, "--svg a.tar extract -xf a.tar -C out").failed("a.tar: is there and no SVG, so it is not replaced");
+    assert_eq!(fs::read(bench.path("a.tar")).unwrap(), archive);
+    fs::write(bench.path("old.svg"), "<?xml version=\"1.0\"?>\n<!-- old --><svg/>").unwrap();
+    fs::write(bench.path("empty.svg"), "").unwrap();
+    for name in ["old.svg", "empty.svg", "new.svg", "new.svg"] {
+        plan(&bench, &format!("{tree} {name} remove")).ok();
+        assert!(fs::read_to_string(bench.path(name)).unwrap().starts_with("<svg "), "{name}");
+    }
+    plan(&bench, &format!("{tree} no/new.svg remove")).failed("no/new.svg: Cannot write");
+    plan(&bench, &format!("{tree} . remove")).failed(".: Cannot write");
+}
+
+#[test]
+fn a_report_of_another_job_is_not_compared() {
+    let bench = Bench::new();
+    bench.run("-cf tree.tar --report create.json a.tar").ok();
+    bench.run("-xf tree.tar --report extract.json -C out").ok();
+    bench.run_as("parcp --report copy.json a.tar b.tar").ok();
+    bench.run_as("parrm --report remove.json b.tar").ok();
+    let jobs = [("extract", "partar -x"), ("create", "partar -c"), ("copy", "parcp"), ("remove", "parrm")];
+    for (asked, program) in jobs {
+        for (of, other) in jobs {
+            let ran = plan(&bench, &format!("--explain {of}.json --files 1 --size 1 {asked}"));
+            if of == asked {
+                ran.ok();
+            } else {
+                ran.failed(&format!("{of}.json: is the report of {other}, and the forecast is of {program}"));
+            }
+        }
+    }
+    fs::File::create(bench.path("large.json")).unwrap().set_len((64 << 20) + 1).unwrap();
+    plan(&bench, "--explain large.json --files 1 --size 1 copy").failed("large.json: is too large");
+}
+
+#[test]
+fn targets_are_told_in_their_order_once_and_lanes_are_such_as_a_job_takes() {
+    let bench = Bench::new();
+    let ran = plan(&bench, "--json --files 1 --size 1 --targets 8,1,4,1 remove").ok();
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let points = document["forecast"].as_array().unwrap();
+    assert_eq!(points.iter().map(|point| &point["targets"]).collect::<Vec<_>>(), [1, 4, 8]);
+    for files in ["1k", "2M"] {
+        let line = format!("--files {files} --size 1 --latency 100ms --targets 8 extract -P 1 --window 1");
+        let ran = plan(&bench, &line).ok();
+        assert!(ran.stdout.contains("round trips are what binds: -P "), "{ran:?}");
+        let (_, lanes) = ran.stdout.split_once(" -P ").unwrap();
+        let lanes: usize = lanes.split([' ', ',']).next().unwrap().parse().unwrap();
+        assert_eq!(lanes == 1024, files == "2M", "{ran:?}");
+    }
+}
+
 /// The blank-separated words of a block, with the addresses and what depends on the lanes' luck taken out.
 fn words(block: &str) -> Vec<String> {
     let lines = block.lines().map(|line| match line.split_once(" written; ") {

@@ -11,7 +11,8 @@ use serde::Serialize;
 
 use crate::base::Proc;
 use crate::base::units::{self, bytes_shown, grouped};
-use crate::cli::console::{Console, reason};
+use crate::cli::console::Console;
+use crate::cli::flags::PARALLEL_MAX;
 use crate::cli::planned::Planned;
 use crate::cli::table::Table;
 use crate::cli::{Exit, parcp, parrm, partar};
@@ -57,6 +58,18 @@ pub enum What {
     Copy,
     /// parrm ...
     Remove,
+}
+
+impl What {
+    /// What does it.
+    pub fn of(self) -> &'static str {
+        match self {
+            What::Extract => "partar -x",
+            What::Create => "partar -c",
+            What::Copy => "parcp",
+            What::Remove => "parrm",
+        }
+    }
 }
 
 /// The command line as it was typed.
@@ -134,7 +147,12 @@ pub fn help() -> String {
 pub fn run(args: Vec<OsString>) -> Exit {
     let console = Arc::new(Console::new("parfs plan"));
     let low = match Low::try_parse_from(std::iter::once("parfs plan".into()).chain(args)) {
-        Ok(low) => low,
+        Ok(mut low) => {
+            // A line is drawn from each to the next, and advice compares the first with the best.
+            low.targets.sort_unstable();
+            low.targets.dedup();
+            low
+        }
         Err(error) => return crate::cli::parse_ended(&console, &error),
     };
     forecast(&low, &console).unwrap_or_else(|text| {
@@ -144,7 +162,8 @@ pub fn run(args: Vec<OsString>) -> Exit {
 }
 
 fn forecast(low: &Low, console: &Console) -> Result<Exit, String> {
-    let fact = low.explain.as_deref().map(explain::read).transpose()?;
+    low.svg.as_deref().map_or(Ok(()), svg::may_replace)?;
+    let fact = low.explain.as_deref().map(|path| explain::read(path, low.what)).transpose()?;
     let profile = super::profile(low.profile.as_deref(), ServerProfile::oci, ServerProfile::parse)?;
     if let (Some(files), Some(size)) = (low.files, low.size) {
         let imagined = Imagined::new(low.what, (files, low.per_dir, size), low.latency, &low.job)?;
@@ -275,7 +294,7 @@ impl Forecast {
         }
         let Some(path) = &low.svg else { return Ok(()) };
         let text = svg::draw(&self.points, self.job.ceiling);
-        std::fs::write(path, &text).map_err(|error| format!("{}: Cannot write: {}", path.display(), reason(&error)))
+        svg::write(path, &text)
     }
 
     fn nfs(&self) -> impl Iterator<Item = &Side> {
@@ -401,8 +420,10 @@ impl Forecast {
             Some(Bound::Latency) => {
                 let next = point.alone.get(1).map_or(0.0, |(_, seconds)| *seconds);
                 let lanes = (point.lanes as f64 * alone(Bound::Latency) / next.max(1e-9)).ceil();
-                if lanes.is_finite() && lanes <= 4096.0 {
+                if lanes <= PARALLEL_MAX as f64 {
                     advice.push(format!("round trips are what binds: -P {lanes:.0} reaches the next bound"));
+                } else if point.lanes < PARALLEL_MAX {
+                    advice.push(format!("round trips are what binds: -P {PARALLEL_MAX}, the most, is the fastest"));
                 }
             }
             Some(Bound::Chain) => {
