@@ -4,9 +4,10 @@
 #   benches/forecast.sh [--quick]
 #
 # Jobs: extraction, creation, copy from target to target, copy to this host, removal. Cases: bound by IOPS (targets of 0.05 of OCI's
-# ceilings, small files), by bandwidth (the same, files of 16 MiB that are read), by latency (2 lanes of 2 calls, 5 ms). Each on 1, 2,
-# 4 and 8 targets (--quick: 1 and 4). The latency is given to the forecast, not measured. Prints forecast and fact with their ratio;
-# the goal is 10 %. Trees are on /dev/shm; wants python3.
+# ceilings, small files), by bandwidth (of 0.0125, files of 4 MiB that are read: eight such targets have 100 MB/s, which is far from
+# what this host moves), by latency (2 lanes of 2 calls, 5 ms). Each on 1, 2, 4 and 8 targets (--quick: 1 and 4). The latency is given
+# to the forecast, not measured. Prints forecast and fact with their ratio; the goal is 10 % for the time, which is this host's too, so
+# a miss is printed. IOPS are a law: exit status 1 when a run's are not the forecast's. Trees are on /dev/shm; wants python3.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C
@@ -40,11 +41,11 @@ for at in range(files):
 END
 }
 
-# large DIR FILES: files of 16 MiB that are no holes.
+# large DIR FILES: files of 4 MiB that are no holes.
 large() {
     local at
     mkdir -p "$1"
-    for ((at = 0; at < $2; at++)); do tr '\0' x </dev/zero | head -c 16777216 >"$1/f$at" || true; done
+    for ((at = 0; at < $2; at++)); do tr '\0' x </dev/zero | head -c 4194304 >"$1/f$at" || true; done
 }
 
 # serve TARGETS OPTIONS...: the simulator over $work/served; its URL is $url.
@@ -66,6 +67,7 @@ unserve() {
 
 # both CASE TARGETS PLAN-OPTIONS JOB PROGRAM ARGUMENTS...: the forecast, the run, and their ratio.
 missed=0
+broken=0
 both() {
     local name=$1 targets=$2 options=$3 job=$4 program=$5 line
     shift 5
@@ -79,13 +81,15 @@ point, name, job, targets = plan["forecast"][0], *sys.argv[3:6]
 forecast = sum(p["iops"] for side in plan["sides"] for p in side["procedures"])
 fact = sum(t["iops_total"] for t in run["targets"] if t["is_nfs"])
 ratio = run["seconds"] / point["seconds"]
+law = "" if fact == forecast else "  BROKEN"
 verdict = "met" if abs(ratio - 1) <= 0.10 else "MISSED"
 print(f"{name:<10} {job:<8} {targets:>2}  {point['bound']:<15} {point['seconds']:8.3f} s  {run['seconds']:8.3f} s  {ratio:6.3f}"
-      f"  (goal 10 %: {verdict})  IOPS {fact / forecast:.4f}")
+      f"  (goal 10 %: {verdict})  IOPS {fact / forecast:.4f}{law}")
 END
 )
     printf '%s\n' "$line"
     [[ $line != *MISSED* ]] || missed=$((missed + 1))
+    [[ $line != *BROKEN* ]] || broken=$((broken + 1))
 }
 
 fresh() {
@@ -120,13 +124,14 @@ done
 for n in "${counts[@]}"; do
     fresh
     large "$work/served/tree" $((8 * n))
-    serve "$n" --scale 0.05 --latency 1ms
-    both bandwidth "$n" "--scale 0.05 --latency 1ms" create partar -cf "$work/back.tar" -C "$url/" tree
+    serve "$n" --scale 0.0125 --latency 1ms
+    both bandwidth "$n" "--scale 0.0125 --latency 1ms" create partar -cf "$work/back.tar" -C "$url/" tree
     rm -f "$work/back.tar"
-    both bandwidth "$n" "--scale 0.05 --latency 1ms" copy parcp -a "$url/tree" "$work/local/tree"
+    both bandwidth "$n" "--scale 0.0125 --latency 1ms" copy parcp -a "$url/tree" "$work/local/tree"
     unserve
 done
 for n in "${counts[@]}"; do
     small_jobs latency 1000 "$n" "--latency 5ms" "-P 2 --window 2" --latency 5ms
 done
-printf '%s missed\n' "$missed"
+printf '%s missed, %s with other IOPS than forecast\n' "$missed" "$broken"
+[[ $broken == 0 ]]

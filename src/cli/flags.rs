@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Command};
 
 /// Threads and windows at most; beyond it a typing error is likelier than a wish.
-const PARALLEL_MAX: usize = 1024;
+pub const PARALLEL_MAX: usize = 1024;
 
 /// How much at once.
 #[derive(Clone, Debug, Args)]

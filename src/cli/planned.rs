@@ -4,9 +4,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use crate::base::price::Ceiling;
 use crate::mounts::nfs;
-use crate::plan::course::Course;
-use crate::plan::forecast::Side;
+use crate::plan::course::{Course, Seen};
+use crate::plan::forecast::{Held, Side};
 use crate::storage::{Ledger, Mount, Tap};
 
 use super::meter::{Meter, Role};
@@ -23,6 +24,7 @@ pub struct Planned(Arc<Mutex<Inner>>);
 struct Inner {
     sides: Vec<Observed>,
     lanes: Option<usize>,
+    held: Held,
     summary: String,
     notes: Vec<String>,
 }
@@ -30,7 +32,8 @@ struct Inner {
 struct Observed {
     key: String,
     role: Option<Role>,
-    course: Arc<Course>,
+    /// One, and one of each side that turned out to be the same.
+    courses: Vec<Arc<Course>>,
     ledgers: Vec<Arc<Ledger>>,
     mounts: usize,
     lanes: usize,
@@ -44,6 +47,27 @@ impl Observed {
     /// True when one of its targets is one of these.
     fn is_of(&self, targets: &[&str]) -> bool {
         self.key.split(',').any(|key| targets.contains(&key))
+    }
+
+    /// `other` has some of the same targets: both are one from here on.
+    fn absorb(&mut self, other: Observed) {
+        let mut targets: Vec<&str> = self.key.split(',').chain(other.key.split(',')).collect();
+        targets.sort_unstable();
+        targets.dedup();
+        self.mounts = self.mounts.max(other.mounts).max(targets.len());
+        self.key = targets.join(",");
+        self.courses.extend(other.courses);
+        other.ledgers.iter().for_each(|ledger| self.counted_in(ledger));
+        self.lanes = self.lanes.max(other.lanes);
+        self.idle = self.idle.max(other.idle);
+        self.is_locked |= other.is_locked;
+        self.is_direct &= other.is_direct;
+    }
+
+    fn counted_in(&mut self, ledger: &Arc<Ledger>) {
+        if !self.ledgers.iter().any(|there| Arc::ptr_eq(there, ledger)) {
+            self.ledgers.push(ledger.clone());
+        }
     }
 }
 
@@ -67,32 +91,29 @@ impl Planned {
         let key = targets.join(",");
         let is_locked = mount.limits().dirs_locked;
         let mut inner = self.inner();
-        // Operands may name some of the targets of others: they are one side, whose ceiling they share.
-        let shares = |side: &Observed| side.role == first.role && side.is_of(&targets);
-        let at = inner.sides.iter().position(shares);
-        if let Some(side) = at.map(|at| &mut inner.sides[at]) {
-            let mut all: Vec<&str> = side.key.split(',').chain(targets.iter().copied()).collect();
-            all.sort_unstable();
-            all.dedup();
-            (side.key, side.mounts) = (all.join(","), side.mounts.max(mounts.len()));
+        let answers = meters.iter().flat_map(|meter| &meter.nfs).map(|mount| mount.idle_answer());
+        let mut side = Observed {
+            role: first.role,
+            courses: Vec::new(),
+            ledgers: Vec::new(),
+            mounts: mounts.len(),
+            lanes: mounts.iter().map(|mount| mount.limits().shape.lanes).max().unwrap_or(1),
+            is_nfs: first.is_nfs,
+            is_locked,
+            is_direct: !first.nfs.is_empty(),
+            idle: answers.max(),
+            key,
+        };
+        // Operands may name some of the targets of others, of several even: they all are one side, whose ceiling they share.
+        let shares = |there: &mut Observed| there.role == first.role && there.is_of(&targets);
+        let at = inner.sides.iter_mut().position(shares).unwrap_or(inner.sides.len());
+        inner.sides.extract_if(.., shares).for_each(|there| side.absorb(there));
+        // What one course follows it knows whole, so a side has no second one before two sides become one.
+        if side.courses.is_empty() {
+            side.courses.push(Arc::default());
         }
-        let at = at.unwrap_or_else(|| {
-            let answers = meters.iter().flat_map(|meter| &meter.nfs).map(|mount| mount.idle_answer());
-            inner.sides.push(Observed {
-                role: first.role,
-                course: Arc::default(),
-                ledgers: Vec::new(),
-                mounts: mounts.len(),
-                lanes: mounts.iter().map(|mount| mount.limits().shape.lanes).max().unwrap_or(1),
-                is_nfs: first.is_nfs,
-                is_locked,
-                is_direct: !first.nfs.is_empty(),
-                idle: answers.max(),
-                key,
-            });
-            inner.sides.len() - 1
-        });
-        let course = &inner.sides[at].course;
+        let course = side.courses[0].clone();
+        inner.sides.insert(at, side);
         mounts.iter().map(|mount| course.tap(mount.clone(), is_locked)).collect()
     }
 
@@ -100,10 +121,8 @@ impl Planned {
     pub fn counts(&self, target: &str, role: Option<Role>, ledger: &Arc<Ledger>) {
         let mut inner = self.inner();
         let of = |side: &&mut Observed| side.role == role && side.is_of(&[target]);
-        if let Some(side) = inner.sides.iter_mut().find(of)
-            && !side.ledgers.iter().any(|there| Arc::ptr_eq(there, ledger))
-        {
-            side.ledgers.push(ledger.clone());
+        if let Some(side) = inner.sides.iter_mut().find(of) {
+            side.counted_in(ledger);
         }
     }
 
@@ -120,6 +139,21 @@ impl Planned {
     /// The lanes that the run is to have, where that was asked for.
     pub fn lanes(&self) -> Option<usize> {
         self.inner().lanes
+    }
+
+    /// Each target is to be held under this.
+    pub fn holds(&self, ceiling: Option<Ceiling>) {
+        self.inner().held.target = ceiling;
+    }
+
+    /// So many bytes a second are to be written to the destination, at most.
+    pub fn writes_below(&self, bytes_per_s: f64) {
+        self.inner().held.written_per_s = Some(bytes_per_s);
+    }
+
+    /// What the run is to stay below.
+    pub fn held(&self) -> Held {
+        self.inner().held
     }
 
     /// What the run would do, in a line.
@@ -141,7 +175,7 @@ impl Planned {
             key: side.key.clone(),
             mounts: side.mounts,
             tally: side.ledgers.iter().map(|ledger| ledger.tally()).sum(),
-            seen: side.course.seen(),
+            seen: side.courses.iter().map(|course| course.seen()).fold(Seen::default(), Seen::and),
             is_nfs: side.is_nfs,
             is_locked: side.is_locked,
             latency: latency.or(side.idle).unwrap_or(unknown),

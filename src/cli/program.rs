@@ -72,6 +72,7 @@ impl<L, H> Program<L, H> {
                     }
                     let manner = (self.manner)(&mut high);
                     planned.has_lanes(manner.lanes);
+                    planned.holds(manner.held);
                     // What it would tell of itself is not the forecast.
                     (manner.planned, manner.verbose) = (Some(planned.clone()), 0);
                 }

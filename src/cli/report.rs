@@ -119,28 +119,36 @@ pub struct Document<'a, J: Serialize> {
     pub job: &'a J,
 }
 
-/// Writes `report` to `path` as JSON, into a file of `mode`: a temporary one beside it, which then takes its name, so that a
-/// reader never sees half of it. What is there and no regular file (`/dev/null`, a pipe) is written to, never replaced.
+/// Writes `report` to `path` as JSON, as `write_whole` does.
 pub fn write_json(path: &Path, mode: u32, report: &impl Serialize) -> io::Result<()> {
+    write_whole(path, mode, |file| {
+        serde_json::to_writer_pretty(&mut *file, report)?;
+        file.write_all(b"\n")
+    })
+}
+
+/// Writes `path`, a file of `mode`, with what `write` writes: a temporary one beside it, which then takes its name, so that a
+/// reader never sees half of it. What is there and no regular file (`/dev/null`, a pipe) is written to, never replaced.
+pub fn write_whole(path: &Path, mode: u32, write: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     // Through symbolic links, for its user named it.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
         let mut there = io::BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
-        serde_json::to_writer_pretty(&mut there, report)?;
-        there.write_all(b"\n")?;
+        write(&mut there)?;
         return there.flush();
     }
     let mut beside = PathBuf::from(path).into_os_string();
     beside.push(format!(".{}.tmp", std::process::id()));
     let beside = PathBuf::from(beside);
-    let write = || {
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&beside)?;
-        serde_json::to_writer_pretty(&mut file, report)?;
-        file.write_all(b"\n")?;
-        file.sync_all()?;
+    let replace = || {
+        let file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&beside)?;
+        let mut file = io::BufWriter::new(file);
+        write(&mut file)?;
+        file.flush()?;
+        file.get_ref().sync_all()?;
         fs::rename(&beside, path)
     };
-    write().inspect_err(|_| {
+    replace().inspect_err(|_| {
         // The error that matters is the first; what is left beside carries its reason in its name.
         let _left = fs::remove_file(&beside);
     })

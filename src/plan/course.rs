@@ -21,6 +21,8 @@ const BLOCK_MAX: u64 = 64 << 10;
 const CHANGED: u64 = 1;
 const LISTED: u64 = 2;
 const CHANGES: u64 = 3;
+const ENTRIES: u64 = 4;
+const BITS: u64 = 7;
 
 /// What was seen so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,13 +33,30 @@ pub struct Seen {
     pub chain: u64,
     /// The most changes of entries that one directory takes.
     pub busiest: u64,
+    /// The most entries that one directory has right after one was added, as far as that is seen: those listed, plus those added,
+    /// less those removed. What was there and not listed is not known; a name that replaces another one adds to them.
+    pub largest: u64,
     /// A file was met that has fewer bytes on storage than its size.
     pub has_holes: bool,
 }
 
+impl Seen {
+    /// What two courses saw that know nothing of each other.
+    pub fn and(self, other: Seen) -> Seen {
+        Seen {
+            rounds: self.rounds + other.rounds,
+            chain: self.chain.max(other.chain),
+            busiest: self.busiest.max(other.busiest),
+            largest: self.largest.max(other.largest),
+            has_holes: self.has_holes || other.has_holes,
+        }
+    }
+}
+
 struct State {
     seen: Seen,
-    /// By an object's key: after how many round trips it is known, was last changed, was listed so far; and its changes.
+    /// By an object's key: after how many round trips it is known, was last changed, was listed so far; and its changes and
+    /// entries, of which those may be below 0 where it was not listed.
     known: Memo<u64>,
     /// The keys of directories by their parent and name.
     named: Memo<u64>,
@@ -95,7 +114,7 @@ struct Window<'a> {
 
 impl Window<'_> {
     fn key(&self, node: &Node) -> u64 {
-        node.key(self.hasher) & !3
+        node.key(self.hasher) & !BITS
     }
 
     fn get(&self, key: u64) -> u64 {
@@ -120,6 +139,11 @@ impl Window<'_> {
         self.get(key).max(self.get(key | CHANGED))
     }
 
+    /// After how many the names in it are known that were listed so far.
+    fn listed(&self, dir: &Node) -> u64 {
+        self.get(self.key(dir) | LISTED)
+    }
+
     fn name_key(&self, dir: u64, name: &crate::base::Name) -> u64 {
         self.hasher.hash_one((dir, name))
     }
@@ -140,18 +164,20 @@ impl Window<'_> {
             | Op::Create { dir, .. }
             | Op::MkDir { dir, .. }
             | Op::Symlink { dir, .. }
-            | Op::MkNod { dir, .. }
-            | Op::Remove { dir, .. } => self.at(dir),
+            | Op::MkNod { dir, .. } => self.at(dir),
+            // The name is one of a page, where there are pages.
+            Op::Remove { dir, .. } => self.at(dir).max(self.listed(dir)),
             Op::RmDir { dir, name, .. } => {
                 let child = self.state.named.get(self.name_key(self.key(dir), name)).copied();
-                let emptied = child.map_or(0, |child| self.get(child).max(self.get(child | CHANGED)));
-                self.at(dir).max(emptied)
+                // It is empty when its last page was seen and the last name on it is gone.
+                let emptied = |child| self.get(child).max(self.get(child | CHANGED)).max(self.get(child | LISTED));
+                self.at(dir).max(self.listed(dir)).max(child.map_or(0, emptied))
             }
             Op::Rename { from_dir, to_dir, .. } => self.at(from_dir).max(self.at(to_dir)),
             Op::Link { node, dir, .. } => self.at(node).max(self.at(dir)),
             Op::ReadDir { dir, from, .. } => {
                 let first = self.at(dir);
-                if *from == Cookie::default() { first } else { first.max(self.get(self.key(dir) | LISTED)) }
+                if *from == Cookie::default() { first } else { first.max(self.listed(dir)) }
             }
             Op::Null { .. } | Op::Beyond(Beyond::Copy { .. } | Beyond::CopyFile { .. }) => 0,
             Op::Beyond(
@@ -182,13 +208,22 @@ impl Window<'_> {
         }
     }
 
-    /// An entry of `dir` was made, removed or moved.
-    fn changes(&mut self, dir: &Node, end: u64) {
+    /// An entry of `dir` was made, removed or moved, if the call `succeeded`: it then has `more` entries than before.
+    fn changes(&mut self, dir: &Node, end: u64, succeeded: bool, more: i64) {
         let key = self.key(dir);
         self.raise(key | CHANGED, end);
+        if !succeeded {
+            return;
+        }
         let changes = self.get(key | CHANGES) + 1;
         self.state.known.insert(key | CHANGES, changes);
         self.state.seen.busiest = self.state.seen.busiest.max(changes);
+        let entries = self.get(key | ENTRIES).wrapping_add_signed(more);
+        self.state.known.insert(key | ENTRIES, entries);
+        if more > 0 {
+            let entries = u64::try_from(entries.cast_signed()).unwrap_or(0);
+            self.state.seen.largest = self.state.seen.largest.max(entries);
+        }
     }
 
     fn follow(&mut self, call: &Call<'_>, trips: u64) {
@@ -201,20 +236,27 @@ impl Window<'_> {
             | Op::Symlink { dir, name, out, .. }
             | Op::MkNod { dir, name, out, .. } => {
                 self.found(dir, name, out, end);
-                self.changes(dir, end);
+                self.changes(dir, end, out.is_ok(), 1);
             }
-            Op::Remove { dir, .. } | Op::RmDir { dir, .. } | Op::Link { dir, .. } => self.changes(dir, end),
-            Op::Rename { from_dir, to_dir, .. } => {
-                self.changes(from_dir, end);
-                self.changes(to_dir, end);
+            Op::Link { dir, out, .. } => self.changes(dir, end, out.is_ok(), 1),
+            Op::Remove { dir, out, .. } | Op::RmDir { dir, out, .. } => self.changes(dir, end, out.is_ok(), -1),
+            Op::Rename { from_dir, to_dir, out, .. } if self.key(from_dir) == self.key(to_dir) => {
+                self.changes(to_dir, end, out.is_ok(), 0);
+            }
+            Op::Rename { from_dir, to_dir, out, .. } => {
+                self.changes(from_dir, end, out.is_ok(), -1);
+                self.changes(to_dir, end, out.is_ok(), 1);
             }
             Op::Write { node, .. } => {
                 let key = self.key(node);
                 self.raise(key | CHANGED, end);
             }
-            Op::ReadDir { dir, out: Ok(page), .. } => {
+            Op::ReadDir { dir, from, out: Ok(page), .. } => {
                 let key = self.key(dir);
                 self.raise(key | LISTED, end);
+                // A listing that begins again tells all anew.
+                let before = if *from == Cookie::default() { 0 } else { self.get(key | ENTRIES) };
+                self.state.known.insert(key | ENTRIES, before.wrapping_add(page.entries.len() as u64));
                 for entry in &page.entries {
                     self.look(entry.attr.as_ref());
                     let Some(node) = &entry.node else { continue };
@@ -255,7 +297,8 @@ mod tests {
     }
 
     fn seen(rounds: u64, chain: u64, busiest: u64) -> Seen {
-        Seen { rounds, chain, busiest, has_holes: false }
+        // Everything is made in one directory, and nothing was there before.
+        Seen { rounds, chain, busiest, largest: busiest, has_holes: false }
     }
 
     #[test]
@@ -295,7 +338,7 @@ mod tests {
         for depth in (0..5).rev() {
             mount.perform(&mut [Call::rmdir(&way[depth], &name(&depth.to_string()))]);
         }
-        assert_eq!(course.seen(), seen(10, 10, 2));
+        assert_eq!(course.seen(), Seen { largest: 1, ..seen(10, 10, 2) });
         let (course, mount) = watched();
         for i in 0..100 {
             made(&mount, Call::create(&mount.root(), &name(&i.to_string()), How::Guarded, AttrChange::default()));
@@ -314,5 +357,61 @@ mod tests {
         }
         assert!(pages > 3);
         assert_eq!(course.seen(), seen(100 + pages, pages, 100));
+    }
+
+    #[test]
+    fn names_are_removed_when_their_page_is_there_and_their_directory_when_they_are_gone() {
+        let (course, mount) = watched();
+        let dir = made(&mount, Call::mkdir(&mount.root(), &name("d"), AttrChange::default()));
+        for i in 0..100 {
+            made(&mount, Call::create(&dir, &name(&i.to_string()), How::Guarded, AttrChange::default()));
+        }
+        let (course_after, tapped) = (Arc::new(Course::default()), mount);
+        let tap = course_after.tap(Arc::new(MemoryMount::new()), false);
+        let again = Tapped::new(Arc::new(tapped), vec![tap]);
+        again.perform(&mut [Call::lookup(&again.root(), &name("d"))]);
+        let (mut from, mut pages) = (Cookie::default(), 0);
+        loop {
+            let mut calls = [Call::read_dir(&dir, from, Want::Names, 512)];
+            again.perform(&mut calls);
+            pages += 1;
+            let Op::ReadDir { out: Ok(page), .. } = &calls[0].op else { panic!("a page") };
+            if page.end {
+                break;
+            }
+            from = page.next;
+        }
+        assert!(pages > 3 && course.seen().largest == 100);
+        for i in 0..100 {
+            again.perform(&mut [Call::remove(&dir, &name(&i.to_string()))]);
+        }
+        assert_eq!(course_after.seen().chain, 1 + pages + 1);
+        again.perform(&mut [Call::rmdir(&again.root(), &name("d"))]);
+        // Nothing is left, so nothing is too large.
+        assert_eq!(course_after.seen(), Seen { largest: 0, ..seen(1 + pages + 100 + 1, 1 + pages + 2, 100) });
+        // An empty one waits for its pages too.
+        let (course, mount) = watched();
+        let dir = made(&mount, Call::mkdir(&mount.root(), &name("d"), AttrChange::default()));
+        mount.perform(&mut [Call::read_dir(&dir, Cookie::default(), Want::Names, 512)]);
+        mount.perform(&mut [Call::rmdir(&mount.root(), &name("d"))]);
+        assert_eq!(course.seen().chain, 3);
+    }
+
+    #[test]
+    fn a_move_within_a_directory_is_one_change_of_it_and_what_failed_is_none() {
+        let (course, mount) = watched();
+        let root = mount.root();
+        made(&mount, Call::create(&root, &name("a"), How::Guarded, AttrChange::default()));
+        mount.perform(&mut [Call::rename(&root, &name("a"), &root, &name("b"))]);
+        assert_eq!((course.seen().busiest, course.seen().largest), (2, 1));
+        mount.perform(&mut [Call::remove(&root, &name("a"))]);
+        mount.perform(&mut [Call::rename(&root, &name("a"), &root, &name("c"))]);
+        mount.perform(&mut [Call::create(&root, &name("b"), How::Guarded, AttrChange::default())]);
+        assert_eq!((course.seen().busiest, course.seen().largest), (2, 1));
+        let dir = made(&mount, Call::mkdir(&root, &name("d"), AttrChange::default()));
+        mount.perform(&mut [Call::rename(&root, &name("b"), &dir, &name("b"))]);
+        assert_eq!((course.seen().busiest, course.seen().largest), (4, 2));
+        made(&mount, Call::create(&root, &name("e"), How::Guarded, AttrChange::default()));
+        assert_eq!((course.seen().busiest, course.seen().largest), (5, 2));
     }
 }

@@ -1,7 +1,8 @@
 //! How long a job takes on any number of mount targets, from what a rehearsal of it asked.
 //!
-//! Five things bound a job, each with the time that it alone would make it last: a target's IOPS, its bandwidth, the round trips that
-//! lanes wait for, the longest chain of calls, and the lock that a kernel's mount holds on a directory. The slowest one binds; at the
+//! Six things bound a job, each with the time that it alone would make it last: a target's IOPS, its bandwidth, the round trips that
+//! lanes wait for, the longest chain of calls, the lock that a kernel's mount holds on a directory,
+//! and what it was asked to stay below. The slowest one binds; at the
 //! job's two ends, where lanes have not yet or no longer something to do, a chain's time is added. What this host's processors take
 //! is left out.
 
@@ -10,6 +11,7 @@ use std::time::Duration;
 use crate::base::price::Ceiling;
 use crate::base::{PriceList, Proc};
 use crate::storage::Tally;
+use crate::storage::volume::LATE_LANES_MAX;
 
 use super::course::Seen;
 
@@ -22,7 +24,7 @@ const EDGES_MAX: u64 = 8;
 pub struct Side {
     /// `source`, `destination`, or none where there is one side only.
     pub role: Option<&'static str>,
-    /// What stands for the targets: sides with the same have the same ones.
+    /// The targets, with commas between them: sides of which one names a target of the other share what it gives.
     pub key: String,
     /// Mounts or targets that the rehearsal went through.
     pub mounts: usize,
@@ -40,6 +42,12 @@ pub struct Side {
     pub lanes: usize,
 }
 
+impl Side {
+    fn targets(&self) -> Vec<&str> {
+        self.key.split(',').collect()
+    }
+}
+
 /// What bounds a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -53,6 +61,8 @@ pub enum Bound {
     Chain,
     /// One directory's lock in a kernel's mounts.
     Lock,
+    /// What the run was asked to stay below.
+    Limit,
 }
 
 impl Bound {
@@ -65,6 +75,7 @@ impl Bound {
             Bound::Latency => "latency x lanes",
             Bound::Chain => "longest chain",
             Bound::Lock => "directory lock",
+            Bound::Limit => "limit asked for",
         }
     }
 }
@@ -88,6 +99,15 @@ pub struct Point {
     pub bytes_per_s: f64,
 }
 
+/// What a run is to stay below.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Held {
+    /// Each target, in IOPS of OCI's list, whatever its own prices are, and in bytes.
+    pub target: Option<Ceiling>,
+    /// Bytes a second that are written to the destination, on all its targets together.
+    pub written_per_s: Option<f64>,
+}
+
 /// What a rehearsal found.
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -95,15 +115,20 @@ pub struct Job {
     pub sides: Vec<Side>,
     /// Lanes asked for; else they grow with the targets.
     pub lanes: Option<usize>,
+    /// What it is to stay below.
+    pub held: Held,
     /// What a target charges.
     pub price: PriceList,
     /// What a target gives.
     pub ceiling: Ceiling,
 }
 
-/// What the targets of one side, or of two on the same ones, do.
+/// What the targets of one side, or of two that have some in common, do.
 #[derive(Clone, Copy, Default)]
 struct Load {
+    /// By OCI's list, which limits are about.
+    price_oci: u64,
+    is_nfs: bool,
     price: u64,
     read: u64,
     written: u64,
@@ -114,26 +139,69 @@ impl Job {
         self.sides.iter().filter(|side| side.is_nfs)
     }
 
+    /// By groups of sides that have targets in common, all of them or some. Where it is some, the group's load is spread over
+    /// as many targets as each side has, as if all were the same: those that are not in common have less to do.
     fn loads(&self) -> Vec<Load> {
-        let mut loads: Vec<(&str, Load)> = Vec::new();
-        for side in self.nfs() {
-            let at = loads.iter().position(|(key, _)| *key == side.key).unwrap_or_else(|| {
-                loads.push((&side.key, Load::default()));
-                loads.len() - 1
-            });
-            let load = &mut loads[at].1;
-            load.price += side.tally.price(&self.price);
-            load.read += side.tally.get(Proc::Read).bytes;
-            load.written += side.tally.get(Proc::Write).bytes;
+        let mut groups: Vec<(Vec<&str>, Load)> = Vec::new();
+        for side in &self.sides {
+            let mut load = Load {
+                price_oci: side.tally.price(&PriceList::oci()),
+                is_nfs: side.is_nfs,
+                price: side.tally.price(&self.price),
+                read: side.tally.get(Proc::Read).bytes,
+                written: side.tally.get(Proc::Write).bytes,
+            };
+            let mut targets = side.targets();
+            let shared = |(there, other): &mut (Vec<&str>, Load)| {
+                other.is_nfs == side.is_nfs && there.iter().any(|target| targets.contains(target))
+            };
+            let others: Vec<_> = groups.extract_if(.., shared).collect();
+            for (more, other) in others {
+                load.price_oci += other.price_oci;
+                load.price += other.price;
+                load.read += other.read;
+                load.written += other.written;
+                targets.extend(more);
+            }
+            groups.push((targets, load));
         }
-        loads.into_iter().map(|(_, load)| load).collect()
+        groups.into_iter().map(|(_, load)| load).collect()
     }
 
-    /// Lanes on so many targets: two exports wait for each other's answers, a local side does not add to that.
+    /// True when sides have some targets in common and others not: which the loads of each target do not show.
+    pub fn overlaps_in_part(&self) -> bool {
+        let sides: Vec<Vec<&str>> = self.nfs().map(Side::targets).collect();
+        let in_part = |a: &[&str], b: &[&str]| {
+            let common = a.iter().filter(|target| b.contains(target)).count();
+            common > 0 && (common < a.len() || common < b.len())
+        };
+        sides.iter().enumerate().any(|(i, a)| sides[..i].iter().any(|b| in_part(a, b)))
+    }
+
+    /// The time that what it is to stay below makes it last; a local side is one target, however many the others are.
+    fn limit_s(&self, targets: f64) -> f64 {
+        let each = self.held.target.map_or(0.0, |ceiling| {
+            let load = |load: Load| {
+                let bytes = (load.read + load.written) as f64;
+                let s = (load.price_oci as f64 / ceiling.iops).max(bytes / ceiling.bytes_per_s);
+                if load.is_nfs { s / targets } else { s }
+            };
+            self.loads().into_iter().map(load).fold(0.0, f64::max)
+        });
+        let written = self.sides.iter().filter(|side| side.role != Some("source"));
+        let written: u64 = written.map(|side| side.tally.get(Proc::Write).bytes).sum();
+        each.max(self.held.written_per_s.map_or(0.0, |rate| written as f64 / rate))
+    }
+
+    /// Lanes on so many targets: two exports wait for each other's answers, a local side does not add to that. Of several mounts
+    /// of a kernel a run takes no more than its client carries.
     fn lanes_on(&self, targets: usize) -> usize {
-        let each: usize = self.nfs().map(|side| side.lanes).sum();
-        let all = || each.max(1) * targets;
-        self.lanes.unwrap_or_else(all).max(1)
+        let of = |side: &Side| {
+            let all = side.lanes * targets;
+            if side.is_locked && targets > 1 { all.min(LATE_LANES_MAX) } else { all }
+        };
+        let all = self.nfs().map(of).reduce(|a, b| a + b);
+        self.lanes.or(all).unwrap_or(targets).max(1)
     }
 
     /// The time of one call after the other with nothing else in flight, as tar, cp and rm make them, in seconds: each waits for a
@@ -150,7 +218,8 @@ impl Job {
     /// The job on `targets` mount targets.
     pub fn on(&self, targets: usize) -> Point {
         let (n, lanes) = (targets.max(1) as f64, self.lanes_on(targets.max(1)));
-        let loads = self.loads();
+        let (loads, limit) = (self.loads(), self.limit_s(n));
+        let loads: Vec<Load> = loads.into_iter().filter(|load| load.is_nfs).collect();
         let most = |figure: fn(&Load) -> u64| loads.iter().map(figure).max().unwrap_or(0) as f64;
         let price = most(|load| load.price);
         let bytes = most(|load| load.read + load.written);
@@ -166,6 +235,7 @@ impl Job {
             (Bound::Latency, over(&|side| side.seen.rounds) / lanes as f64),
             (Bound::Chain, chain),
             (Bound::Lock, lock / n),
+            (Bound::Limit, limit),
         ];
         alone.sort_by(|a, b| b.1.total_cmp(&a.1));
         let (bound, longest) = alone[0];
@@ -198,13 +268,13 @@ mod tests {
             key: "a".into(),
             mounts: 1,
             tally,
-            seen: Seen { rounds, chain, busiest: 1000, has_holes: false },
+            seen: Seen { rounds, chain, busiest: 1000, largest: 0, has_holes: false },
             is_nfs: true,
             is_locked: false,
             latency: Duration::from_millis(1),
             lanes: 16,
         };
-        Job { sides: vec![side], lanes: None, price: PriceList::oci(), ceiling: Ceiling::oci() }
+        Job { sides: vec![side], lanes: None, held: Held::default(), price: PriceList::oci(), ceiling: Ceiling::oci() }
     }
 
     #[test]
@@ -241,9 +311,48 @@ mod tests {
         copy.sides[1] = target.clone();
         assert!((iops(&copy) - 4_000.0 / 50_000.0).abs() < 1e-9);
         assert_eq!(copy.on(2).lanes, 64);
+        assert!(!copy.overlaps_in_part());
+        target.key = "a,b".into();
+        copy.sides[1] = target.clone();
+        assert!((iops(&copy) - 6_000.0 / 50_000.0).abs() < 1e-9 && copy.overlaps_in_part());
+        // A third one that is on targets of both makes one of them.
+        let third = |key: &str| Side { key: key.into(), ..target.clone() };
+        let apart = Job { sides: vec![third("a"), third("b"), third("b,a")], ..copy.clone() };
+        assert!((iops(&apart) - 12_000.0 / 50_000.0).abs() < 1e-9);
+        assert!(!Job { sides: vec![third("a,b"), third("a,b"), third("c")], ..copy.clone() }.overlaps_in_part());
         target.is_nfs = false;
         copy.sides[1] = target;
         assert!((iops(&copy) - 2_000.0 / 50_000.0).abs() < 1e-9);
         assert_eq!(copy.on(2).lanes, 32);
+    }
+
+    #[test]
+    fn what_a_run_is_to_stay_below_binds_it() {
+        // 8,000 IOPS and 4 MB at 1,000 IOPS, or 1 MB/s, of each target.
+        let mut held = job(&[(Proc::Create, 1_000, 0), (Proc::Write, 1_000, 4_000)], 500, 3);
+        let is = |job: &Job, n: usize| (job.on(n).bound, job.on(n).alone[0].1);
+        let price = held.sides[0].tally.price(&PriceList::oci()) as f64;
+        let ceiling = |iops, bytes_per_s| Some(Ceiling { iops, bytes_per_s, latency: Duration::ZERO });
+        held.held.target = ceiling(1_000.0, f64::INFINITY);
+        assert_eq!(is(&held, 1), (Some(Bound::Limit), price / 1_000.0));
+        assert_eq!(is(&held, 4), (Some(Bound::Limit), price / 4_000.0));
+        // A profile's prices are not those that the limit is about.
+        let dear = Job { price: PriceList::new([9; Proc::COUNT], 0, 0), ..held.clone() };
+        assert_eq!(is(&dear, 1), (Some(Bound::Limit), price / 1_000.0));
+        held.held.target = ceiling(f64::INFINITY, 1e6);
+        assert_eq!(is(&held, 2), (Some(Bound::Limit), 2.0));
+        held.held = Held { target: None, written_per_s: Some(1e6) };
+        assert_eq!(is(&held, 2), (Some(Bound::Limit), 4.0));
+        held.sides[0].role = Some("source");
+        assert_ne!(is(&held, 2).0, Some(Bound::Limit));
+    }
+
+    #[test]
+    fn lanes_over_a_kernels_mounts_are_what_a_volume_takes() {
+        let mut kernel = job(&[(Proc::Remove, 1000, 0)], 250, 2);
+        kernel.sides[0].lanes = 64;
+        assert_eq!(kernel.on(8).lanes, 512);
+        kernel.sides[0].is_locked = true;
+        assert_eq!([1, 2, 8].map(|n| kernel.on(n).lanes), [64, 128, 256]);
     }
 }

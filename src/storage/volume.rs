@@ -21,7 +21,7 @@ pub enum Spread {
 }
 
 /// Lanes over several kernel mounts: at a round trip of 1 ms 256,000 calls a second, more than one host's kernel client makes.
-const LATE_LANES_MAX: usize = 256;
+pub const LATE_LANES_MAX: usize = 256;
 
 /// Depths of a tree whose directories take turns of their own; deeper ones begin again.
 pub(super) const DEPTHS_LISTED: usize = 16;

@@ -103,6 +103,53 @@ fn laws_2_and_3_what_is_forecast_is_what_runs_ask_and_issue() {
     }
 }
 
+/// Targets named alone at first and then together are one side: what one target was asked is not counted for two.
+#[test]
+fn operands_on_targets_apart_and_then_together_are_counted_once() {
+    let served = tempfile::tempdir().unwrap();
+    let bench = Bench::new();
+    let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--targets", "3", "--unlimited"]);
+    let hosts = sim.url.trim_start_matches("nfs://").split('/').next().unwrap();
+    let [a, b, c] = hosts.split(',').collect::<Vec<_>>()[..] else { panic!("three targets: {hosts}") };
+    for order in [[a.into(), b.into(), format!("{a},{b}")], [format!("{a},{b}"), format!("{b},{c}"), c.into()]] {
+        let top = ["a", "b", "c"].map(|top| served.path().join(top));
+        top.iter().for_each(|top| plant(top));
+        let [first, second, third] = order;
+        let line = format!("-rf nfs://{first}/a nfs://{second}/b nfs://{third}/c");
+        let document: Value =
+            serde_json::from_str(&plan(&bench, &format!("--json remove {line}")).ok().stdout).unwrap();
+        assert_eq!(document["sides"].as_array().unwrap().len(), 1, "{document}");
+        holds(&bench, served.path(), "remove", "parrm", &line);
+        assert!(!top[2].exists());
+    }
+}
+
+#[test]
+fn what_a_job_is_to_stay_below_is_forecast() {
+    let served = tempfile::tempdir().unwrap();
+    let bench = Bench::new();
+    plant(&served.path().join("tree"));
+    let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--unlimited"]);
+    let url = sim.url.trim_end_matches('/');
+    for (job, limit, seconds) in [
+        (format!("remove -rf {url}/tree"), "--max-iops 1000", 0.5),
+        // 7 MB.
+        (format!("copy -a {url}/tree {url}/copy"), "--bwlimit 1000", 5.0),
+        (format!("create -cf back.tar -C {url}/ tree"), "--bwlimit 2MB", 2.5),
+    ] {
+        let (what, line) = job.split_once(' ').unwrap();
+        let planned = |limit: &str| -> (String, f64) {
+            let ran = plan(&bench, &format!("--json --latency 1ms {what} {limit} {line}")).ok();
+            let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+            let point = &document["forecast"][0];
+            (text(&point["bound"]), point["seconds"].as_f64().unwrap())
+        };
+        let (free, held) = (planned(""), planned(limit));
+        assert!(free.0 != "limit asked for" && free.1 < seconds, "{job}: {free:?}");
+        assert!(held.0 == "limit asked for" && held.1 > seconds, "{job}: {held:?}");
+    }
+}
+
 /// 25 files of 5,000 bytes, ten in a directory: what `--files 25 --size 5000 --per-dir 10` is about.
 fn plant_uniform(top: &Path) {
     for file in 0..25 {
@@ -207,6 +254,62 @@ fn what_cannot_be_forecast_is_refused_by_name() {
     // A question is not asked, nothing is listed by name, no report is written.
     let ran = plan(&bench, "remove -rvI --report r.json out a.tar").ok();
     assert!(!ran.stdout.contains("removed") && !bench.path("r.json").exists(), "{ran:?}");
+}
+
+#[test]
+fn a_picture_replaces_a_picture_and_nothing_else() {
+    let bench = Bench::new();
+    let archive = fs::read(bench.path("a.tar")).unwrap();
+    let tree = "--files 1 --size 1 --svg";
+    plan(&bench, "--svg a.tar extract -xf a.tar -C out").failed("a.tar: is there and no SVG, so it is not replaced");
+    assert_eq!(fs::read(bench.path("a.tar")).unwrap(), archive);
+    fs::write(bench.path("old.svg"), "<?xml version=\"1.0\"?>\n<!-- old --><svg/>").unwrap();
+    fs::write(bench.path("empty.svg"), "").unwrap();
+    for name in ["old.svg", "empty.svg", "new.svg", "new.svg"] {
+        plan(&bench, &format!("{tree} {name} remove")).ok();
+        assert!(fs::read_to_string(bench.path(name)).unwrap().starts_with("<svg "), "{name}");
+    }
+    plan(&bench, &format!("{tree} no/new.svg remove")).failed("no/new.svg: Cannot write");
+    plan(&bench, &format!("{tree} . remove")).failed(".: Cannot write");
+}
+
+#[test]
+fn a_report_of_another_job_is_not_compared() {
+    let bench = Bench::new();
+    bench.run("-cf tree.tar --report create.json a.tar").ok();
+    bench.run("-xf tree.tar --report extract.json -C out").ok();
+    bench.run_as("parcp --report copy.json a.tar b.tar").ok();
+    bench.run_as("parrm --report remove.json b.tar").ok();
+    let jobs = [("extract", "partar -x"), ("create", "partar -c"), ("copy", "parcp"), ("remove", "parrm")];
+    for (asked, program) in jobs {
+        for (of, other) in jobs {
+            let ran = plan(&bench, &format!("--explain {of}.json --files 1 --size 1 {asked}"));
+            if of == asked {
+                ran.ok();
+            } else {
+                ran.failed(&format!("{of}.json: is the report of {other}, and the forecast is of {program}"));
+            }
+        }
+    }
+    fs::File::create(bench.path("large.json")).unwrap().set_len((64 << 20) + 1).unwrap();
+    plan(&bench, "--explain large.json --files 1 --size 1 copy").failed("large.json: is too large");
+}
+
+#[test]
+fn targets_are_told_in_their_order_once_and_lanes_are_such_as_a_job_takes() {
+    let bench = Bench::new();
+    let ran = plan(&bench, "--json --files 1 --size 1 --targets 8,1,4,1 remove").ok();
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let points = document["forecast"].as_array().unwrap();
+    assert_eq!(points.iter().map(|point| &point["targets"]).collect::<Vec<_>>(), [1, 4, 8]);
+    for files in ["1k", "2M"] {
+        let line = format!("--files {files} --size 1 --latency 100ms --targets 8 extract -P 1 --window 1");
+        let ran = plan(&bench, &line).ok();
+        assert!(ran.stdout.contains("round trips are what binds: -P "), "{ran:?}");
+        let (_, lanes) = ran.stdout.split_once(" -P ").unwrap();
+        let lanes: usize = lanes.split([' ', ',']).next().unwrap().parse().unwrap();
+        assert_eq!(lanes == 1024, files == "2M", "{ran:?}");
+    }
 }
 
 /// The blank-separated words of a block, with the addresses and what depends on the lanes' luck taken out.

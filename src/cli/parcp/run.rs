@@ -125,6 +125,9 @@ impl Sides {
         let rehearses = high.dry_run || planned.is_some();
         let rehearsal = if reads { Rehearsal::Reading } else { Rehearsal::Unread };
         let opener = Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread);
+        if let (Some(planned), Some(rate)) = (planned, high.bwlimit) {
+            planned.writes_below(rate as f64);
+        }
         let limit = high.bwlimit.map(|rate| -> Arc<dyn Tap> {
             let ceiling = Ceiling { iops: f64::INFINITY, bytes_per_s: rate as f64, latency: Duration::ZERO };
             Arc::new(WriteLimit(Clock::new(ceiling, PriceList::oci())))

@@ -6,15 +6,16 @@ use std::io::Read;
 use std::path::Path;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::base::Proc;
 use crate::base::name::Shown;
-use crate::base::units::grouped;
+use crate::base::units::{bytes_shown, grouped};
 use crate::cli::console::reason;
 use crate::cli::table::Table;
 use crate::plan::forecast::Job;
 
-use super::forecast::seconds_shown;
+use super::forecast::{What, seconds_shown};
 
 /// Bytes read of a report; one of 64 targets has some 100 KB.
 const REPORT_BYTES_MAX: u64 = 64 << 20;
@@ -24,8 +25,23 @@ const REPORT_BYTES_MAX: u64 = 64 << 20;
 #[allow(missing_docs)]
 pub struct Fact {
     pub schema: u32,
+    pub program: String,
+    /// What partar -x did, and what partar -c did: the report of one of them has one of both.
+    extracted: Option<IgnoredAny>,
+    stored: Option<IgnoredAny>,
     pub seconds: f64,
     pub targets: Vec<Target>,
+}
+
+impl Fact {
+    /// The job that it is about.
+    fn job(&self) -> &str {
+        match self.program.as_str() {
+            "partar" if self.extracted.is_some() => What::Extract.of(),
+            "partar" if self.stored.is_some() => What::Create.of(),
+            other => other,
+        }
+    }
 }
 
 /// One target of a report.
@@ -46,12 +62,16 @@ pub struct Procedure {
     pub calls: u64,
 }
 
-/// Reads what `--report` of a run wrote. An error is `NAME: reason`.
-pub fn read(path: &Path) -> Result<Fact, String> {
+/// Reads what `--report` of a run of the job `what` wrote. An error is `NAME: reason`.
+pub fn read(path: &Path, what: What) -> Result<Fact, String> {
     let mut text = Vec::new();
     File::open(path)
-        .and_then(|file| file.take(REPORT_BYTES_MAX).read_to_end(&mut text))
+        .and_then(|file| file.take(REPORT_BYTES_MAX + 1).read_to_end(&mut text))
         .map_err(|error| format!("{}: Cannot read: {}", path.display(), reason(&error)))?;
+    if text.len() as u64 > REPORT_BYTES_MAX {
+        let most = bytes_shown(REPORT_BYTES_MAX);
+        return Err(format!("{}: is too large for a report of a run, which has {most} at most", path.display()));
+    }
     let fact: Fact = serde_json::from_slice(&text).map_err(|error| {
         format!("{}: is no report of a run (--report of partar, parcp or parrm): {error}", path.display())
     })?;
@@ -60,6 +80,15 @@ pub fn read(path: &Path) -> Result<Fact, String> {
     }
     if fact.schema != 1 {
         return Err(format!("{}: is a report of schema {}; this version reads 1", path.display(), fact.schema));
+    }
+    let is = fact.job();
+    if is != what.of() {
+        return Err(format!(
+            "{}: is the report of {}, and the forecast is of {}",
+            path.display(),
+            Shown(is.as_bytes()),
+            what.of()
+        ));
     }
     Ok(fact)
 }

@@ -11,12 +11,13 @@ use serde::Serialize;
 
 use crate::base::Proc;
 use crate::base::units::{self, bytes_shown, grouped};
-use crate::cli::console::{Console, reason};
+use crate::cli::console::Console;
+use crate::cli::flags::PARALLEL_MAX;
 use crate::cli::planned::Planned;
 use crate::cli::table::Table;
 use crate::cli::{Exit, parcp, parrm, partar};
 use crate::plan::ServerProfile;
-use crate::plan::forecast::{Bound, Job, Point, Side};
+use crate::plan::forecast::{Bound, Held, Job, Point, Side};
 use crate::storage::Tally;
 
 use super::explain::{self, Fact};
@@ -57,6 +58,18 @@ pub enum What {
     Copy,
     /// parrm ...
     Remove,
+}
+
+impl What {
+    /// What does it.
+    pub fn of(self) -> &'static str {
+        match self {
+            What::Extract => "partar -x",
+            What::Create => "partar -c",
+            What::Copy => "parcp",
+            What::Remove => "parrm",
+        }
+    }
 }
 
 /// The command line as it was typed.
@@ -134,7 +147,12 @@ pub fn help() -> String {
 pub fn run(args: Vec<OsString>) -> Exit {
     let console = Arc::new(Console::new("parfs plan"));
     let low = match Low::try_parse_from(std::iter::once("parfs plan".into()).chain(args)) {
-        Ok(low) => low,
+        Ok(mut low) => {
+            // A line is drawn from each to the next, and advice compares the first with the best.
+            low.targets.sort_unstable();
+            low.targets.dedup();
+            low
+        }
         Err(error) => return crate::cli::parse_ended(&console, &error),
     };
     forecast(&low, &console).unwrap_or_else(|text| {
@@ -144,12 +162,13 @@ pub fn run(args: Vec<OsString>) -> Exit {
 }
 
 fn forecast(low: &Low, console: &Console) -> Result<Exit, String> {
-    let fact = low.explain.as_deref().map(explain::read).transpose()?;
+    low.svg.as_deref().map_or(Ok(()), svg::may_replace)?;
+    let fact = low.explain.as_deref().map(|path| explain::read(path, low.what)).transpose()?;
     let profile = super::profile(low.profile.as_deref(), ServerProfile::oci, ServerProfile::parse)?;
     if let (Some(files), Some(size)) = (low.files, low.size) {
         let imagined = Imagined::new(low.what, (files, low.per_dir, size), low.latency, &low.job)?;
         let told = (imagined.summary(), imagined.notes());
-        let forecast = Forecast::new(low, imagined.sides()?, imagined.lanes(), profile, told);
+        let forecast = Forecast::new(low, imagined.sides()?, (imagined.lanes(), Held::default()), profile, told);
         return forecast.show(low, console, fact.as_ref()).map(|()| Exit::Success);
     }
     let planned = Planned::default();
@@ -166,7 +185,7 @@ fn forecast(low: &Low, console: &Console) -> Result<Exit, String> {
         return Ok(exit);
     }
     let sides = planned.sides(low.latency, LATENCY);
-    let forecast = Forecast::new(low, sides, planned.lanes(), profile, told);
+    let forecast = Forecast::new(low, sides, (planned.lanes(), planned.held()), profile, told);
     forecast.show(low, console, fact.as_ref()).map(|()| exit)
 }
 
@@ -197,6 +216,7 @@ struct SideJson<'a> {
     round_trips: u64,
     chain: u64,
     changes_of_one_directory: u64,
+    entries_of_one_directory: u64,
     latency_us: u64,
     procedures: Vec<ProcedureJson>,
 }
@@ -233,7 +253,7 @@ impl Forecast {
     fn new(
         low: &Low,
         sides: Vec<Side>,
-        lanes: Option<usize>,
+        (lanes, held): (Option<usize>, Held),
         profile: ServerProfile,
         told: (String, Vec<String>),
     ) -> Forecast {
@@ -249,7 +269,14 @@ impl Forecast {
             notes.push("nothing of this is on NFS: there is no mount target to forecast".into());
         }
         let ceiling = profile.ceiling.scaled(low.scale);
-        let job = Job { sides, lanes, price: profile.prices.clone(), ceiling };
+        let job = Job { sides, lanes, held, price: profile.prices.clone(), ceiling };
+        if job.overlaps_in_part() {
+            notes.push(
+                "source and destination have some of their targets in common: they are forecast as if they had all, \
+                 which is too slow rather than too fast"
+                    .into(),
+            );
+        }
         let points = low.targets.iter().map(|&n| job.on(n)).collect();
         Forecast { summary, notes, job, points, profile }
     }
@@ -267,7 +294,7 @@ impl Forecast {
         }
         let Some(path) = &low.svg else { return Ok(()) };
         let text = svg::draw(&self.points, self.job.ceiling);
-        std::fs::write(path, &text).map_err(|error| format!("{}: Cannot write: {}", path.display(), reason(&error)))
+        svg::write(path, &text)
     }
 
     fn nfs(&self) -> impl Iterator<Item = &Side> {
@@ -294,6 +321,7 @@ impl Forecast {
             round_trips: side.seen.rounds,
             chain: side.seen.chain,
             changes_of_one_directory: side.seen.busiest,
+            entries_of_one_directory: side.seen.largest,
             latency_us: u64::try_from(side.latency.as_micros()).unwrap_or(u64::MAX),
             procedures: self.procedures(&side.tally),
         });
@@ -392,8 +420,10 @@ impl Forecast {
             Some(Bound::Latency) => {
                 let next = point.alone.get(1).map_or(0.0, |(_, seconds)| *seconds);
                 let lanes = (point.lanes as f64 * alone(Bound::Latency) / next.max(1e-9)).ceil();
-                if lanes.is_finite() && lanes <= 4096.0 {
+                if lanes <= PARALLEL_MAX as f64 {
                     advice.push(format!("round trips are what binds: -P {lanes:.0} reaches the next bound"));
+                } else if point.lanes < PARALLEL_MAX {
+                    advice.push(format!("round trips are what binds: -P {PARALLEL_MAX}, the most, is the fastest"));
                 }
             }
             Some(Bound::Chain) => {
@@ -404,14 +434,15 @@ impl Forecast {
                     "one directory's lock binds: work through more mounts of the export (--mounts), or nfs://".into(),
                 );
             }
+            Some(Bound::Limit) => advice.push("the limit asked for is what binds (--max-iops, --bwlimit)".into()),
             None => {}
         }
-        let busiest = self.nfs().map(|side| side.seen.busiest).max().unwrap_or(0);
+        let largest = self.nfs().map(|side| side.seen.largest).max().unwrap_or(0);
         let advised = self.profile.directory_entries_advised;
-        if busiest > advised {
+        if largest > advised {
             advice.push(format!(
-                "a directory takes {} changes; directories are best under {} entries",
-                grouped(busiest),
+                "a directory gets {} entries; directories are best under {}",
+                grouped(largest),
                 grouped(advised)
             ));
         }

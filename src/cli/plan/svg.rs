@@ -1,9 +1,14 @@
 //! A forecast as a picture: time and priced IOPS against mount targets, in one file that needs nothing else.
 
 use std::fmt::Write;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
 
 use crate::base::price::Ceiling;
 use crate::base::units::grouped;
+use crate::cli::console::reason;
+use crate::cli::report;
 use crate::plan::forecast::Point;
 
 use super::forecast::seconds_shown;
@@ -12,6 +17,32 @@ use super::forecast::seconds_shown;
 const WIDE: f64 = 320.0;
 const HIGH: f64 = 200.0;
 const MARGIN: f64 = 60.0;
+
+/// Bytes of a file in which an SVG has to begin: before that stand a declaration and comments.
+const BEGINS_BYTES_MAX: u64 = 4096;
+
+/// Refuses a file that is there and no picture: a word misplaced on the command line must not cost an archive.
+pub fn may_replace(path: &Path) -> Result<(), String> {
+    if !fs::metadata(path).is_ok_and(|there| there.is_file() && there.len() > 0) {
+        return Ok(());
+    }
+    let mut begins = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(BEGINS_BYTES_MAX).read_to_end(&mut begins))
+        .map_err(|error| format!("{}: Cannot read: {}", path.display(), reason(&error)))?;
+    let text = begins.trim_ascii_start();
+    let is_svg = text.starts_with(b"<") && begins.windows(4).any(|bytes| bytes == b"<svg");
+    is_svg
+        .then_some(())
+        .ok_or_else(|| format!("{}: is there and no SVG, so it is not replaced (--svg)", path.display()))
+}
+
+/// Writes a picture to `path`, whole or not at all.
+pub fn write(path: &Path, text: &str) -> Result<(), String> {
+    may_replace(path)?;
+    report::write_whole(path, 0o666, |file| file.write_all(text.as_bytes()))
+        .map_err(|error| format!("{}: Cannot write: {}", path.display(), reason(&error)))
+}
 
 /// The picture of these points.
 pub fn draw(points: &[Point], ceiling: Ceiling) -> String {

@@ -162,6 +162,8 @@ impl Line<'_> {
                     chain: b.seen.chain + pages.saturating_sub(top_b.pages),
                     // Where directories are made or removed, each is a change of the top.
                     busiest: if b.seen.busiest > 0 { b.seen.busiest.max(tree.dirs) } else { 0 },
+                    // Of those made: a removal leaves none.
+                    largest: if b.seen.largest > 0 { b.seen.largest.max(tree.dirs) } else { 0 },
                     has_holes: false,
                 };
                 (Side { tally, seen, ..b.clone() }, Listed { pages, ..*top_b })
@@ -433,6 +435,7 @@ mod tests {
             assert_eq!(calls(told), calls(whole), "{what:?} of {tree:?}, {:?}", told.role);
             assert!(whole.tally.calls() >= tree.files_all(), "{what:?} of {tree:?}, {:?}", told.role);
             assert_eq!(told.seen.chain, whole.seen.chain, "{what:?} of {tree:?}, {:?}", told.role);
+            assert_eq!(told.seen.largest, whole.seen.largest, "{what:?} of {tree:?}, {:?}", told.role);
             assert_eq!(told.seen.busiest, whole.seen.busiest, "{what:?} of {tree:?}, {:?}", told.role);
             // How full windows are depends on the moment; they hold one call to four.
             let calls = told.tally.calls();
