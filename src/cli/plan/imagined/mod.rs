@@ -49,6 +49,8 @@ const SAMPLE_BYTES: u64 = 4 << 30;
 const DIR_BYTES_MAX: u64 = 256 << 30;
 /// Files in a directory at most: of its names a shadow remembers some, so that memory is bounded, but all are run.
 const DIR_FILES_MAX: u64 = 10_000_000;
+/// Bytes of all files together at most, and so of one: offsets are signed 64-bit numbers.
+const BYTES_MAX: u64 = i64::MAX as u64;
 /// Files larger than twice this are run at two sizes. A multiple of what any job asks for at once: a range of 4 MiB.
 const FILE_STEP_BYTES: u64 = 8 << 20;
 
@@ -186,6 +188,15 @@ impl Imagined {
             format!("{}; with --files a job takes -P and --window alone", first.trim_start_matches("error: "))
         })?;
         let tree = Tree::new(files, per_dir, size);
+        // Beyond this neither offsets of a file nor sums of bytes can be told.
+        if tree.bytes_all() > BYTES_MAX || size > BYTES_MAX {
+            return Err(format!(
+                "{} of {}: a tree may have {}, and so may a file",
+                counted(tree.files_all(), "file"),
+                bytes_shown(size),
+                bytes_shown(BYTES_MAX)
+            ));
+        }
         if tree.files > DIR_FILES_MAX || tree.dirs > ENTRIES_MAX {
             return Err(format!(
                 "{} of {}: a directory may have {} files and a tree {} directories; --per-dir says how many files each has",
@@ -203,6 +214,10 @@ impl Imagined {
                 bytes_shown(run),
                 bytes_shown(DIR_BYTES_MAX)
             ));
+        }
+        // The samples' archives are small: whether the whole one could be is asked here.
+        if matches!(what, What::Extract | What::Create) {
+            ImaginedArchive::new(tree).map_err(archive_error)?;
         }
         Ok(Imagined { what, tree, latency: latency.unwrap_or(LATENCY), typed })
     }
@@ -330,7 +345,7 @@ impl Run<'_> {
         let Mode::Extract { options, .. } = &high.mode else { return Err("partar -x does not extract".into()) };
         let volume = self.volume(self.mount(Tree::NONE, 1, "imagined"), None);
         let crew = self.crew(volume.limits().shape)?;
-        let source = ImaginedArchive::new(tree).map_err(|error| format!("the archive of this tree: {error}"))?;
+        let source = ImaginedArchive::new(tree).map_err(archive_error)?;
         let mut archive = Archive::new(Input::Seekable(Arc::new(source)), tar::Options::default());
         let live = Live::default();
         let done = extract::extract(&volume, &mut archive, options, &HostOwners::default(), &crew, &live, &|_| ());
@@ -397,6 +412,10 @@ impl Run<'_> {
         let done = remove::remove(&volume, &mut operands, &high.options, &crew, &Live::default(), &|_, _| ());
         ended(&crew, done.stopped).map(|()| done.files)
     }
+}
+
+fn archive_error(error: std::io::Error) -> String {
+    format!("the archive of this tree: {error}")
 }
 
 fn dirs_shown(dirs: u64) -> String {
@@ -502,6 +521,10 @@ mod tests {
         }
         assert_eq!(plan.summary(), "a tree of 10 files of 0 B, 10 in a directory: 1 directory, 0 B");
         let refused = |shape| Imagined::new(What::Copy, shape, None, &[]).unwrap_err();
+        assert!(refused((1_000_000_000_000, 1000, 1 << 40)).contains("a tree may have 9223372 TB"));
+        assert!(refused((2, 1, 1 << 62)).contains("a tree may have"));
+        assert!(refused((1, 1, 1 << 63)).contains("1 file of 9223372 TB: a tree may have"));
+        assert!(Imagined::new(What::Remove, (1, 1, i64::MAX as u64), None, &[]).is_ok());
         assert!(refused((1 << 40, 1 << 40, 1)).contains("--per-dir"));
         assert!(refused((1 << 40, 1, 1)).contains("--per-dir"));
         assert!(refused((1_000_000, 1_000_000, 1 << 40)).contains("--per-dir"));
