@@ -47,7 +47,8 @@ fn a_goal_is_answered_in_words_and_in_json() {
 
 #[test]
 fn targets_alone_say_what_they_give() {
-    let rows = json("capacity --targets 1,8 --io-size 1M")["rows"].as_array().unwrap().clone();
+    // Each number once, ascending.
+    let rows = json("capacity --targets 8,1,8,1 --io-size 1M")["rows"].as_array().unwrap().clone();
     let shown: Vec<_> = rows.iter().map(|r| (r["ios_per_s"].as_f64().unwrap() as u64, r["bound"].clone())).collect();
     let (iops, bandwidth) = (Value::from("iops"), Value::from("bandwidth"));
     assert_eq!(shown, [(953, bandwidth.clone()), (7_629, bandwidth), (757, iops.clone()), (6_060, iops)]);
@@ -97,6 +98,7 @@ fn a_goal_has_the_mixes_that_reach_it() {
     }
     let priced = plan("volume --iops 400000 --price-per-gb 0.02 --price-per-vpu-gb 0.001").ok().stdout;
     assert!(priced.contains("cost\n") && priced.contains("Least cost: "), "{priced}");
+    plan("volume --iops 400000 --price-per-gb 0.02").failed("--price-per-vpu-gb is needed as well");
     let (_dir, file) = changed(
         "oci-block.toml",
         "# [price]\n# per_gb = 0.0255\n# per_vpu_gb = 0.0017",
@@ -104,6 +106,9 @@ fn a_goal_has_the_mixes_that_reach_it() {
     );
     let cost = json(&format!("volume --size 100G --vpu 10 --profile {file}"))["cost"].clone();
     assert_eq!(cost, 2_100.0);
+    // One price of the command line, the other of the profile.
+    let cost = json(&format!("volume --size 100G --vpu 10 --price-per-gb 3 --profile {file}"))["cost"].clone();
+    assert_eq!(cost, 2_300.0);
     plan("volume --iops 90000 --vpu 120 --volumes 1 --single-path").ended(1, "no mix of up to 1024 volumes");
 }
 
