@@ -62,6 +62,11 @@ fn another_server_is_another_profile() {
     let (_dir, file) = changed("oci-fss.toml", "alarm_share = 0.8", "alarm = 0.8");
     let failed = plan(&format!("{line} {file}"));
     failed.failed(&format!("parfs plan capacity: {file}: line 11 ('alarm = 0.8')"));
+    let (_dir, file) = changed("oci-fss.toml", "iops = 50_000", "iops = 1e-320");
+    plan(&format!("{line} {file}")).failed("target.iops: 1e-320 is given; from 1 to 1000000000000 is expected");
+    let (_dir, file) = changed("oci-fss.toml", "iops = 50_000", "iops = 1");
+    let most = "capacity --iops 1000000000000 --io-size 1T --read-pct 0 --profile";
+    plan(&format!("{most} {file}")).failed("more mount targets than can be told");
     let (_dir, file) = changed("oci-block.toml", "gb_min = 50", "gb_min = 50");
     plan(&format!("{line} {file}")).failed("kind: 'server' is expected, not 'volume', which parfs plan volume reads");
     let large = tempfile::NamedTempFile::new().unwrap();
@@ -109,6 +114,9 @@ fn a_goal_has_the_mixes_that_reach_it() {
     // One price of the command line, the other of the profile.
     let cost = json(&format!("volume --size 100G --vpu 10 --price-per-gb 3 --profile {file}"))["cost"].clone();
     assert_eq!(cost, 2_300.0);
+    let (_dir, file) = changed("oci-block.toml", "hosts_per_volume_max = 32", "hosts_per_volume_max = 4_000_000_000");
+    let endless = format!("volume --iops 20000000 --host-iops 1 --sharing --profile {file}");
+    plan(&endless).ended(1, "no mix of up to 1024 volumes");
     plan("volume --iops 90000 --vpu 120 --volumes 1 --single-path").ended(1, "no mix of up to 1024 volumes");
 }
 

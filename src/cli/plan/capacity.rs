@@ -24,6 +24,9 @@ const PROGRAM: &str = "parfs plan capacity";
 /// Targets of one question at most; beyond it a typing error is likelier than a wish.
 const TARGETS_MAX: u64 = 10_000;
 
+/// Targets of an answer at most: as many as a float tells one by one.
+const ANSWER_MAX: u64 = 1 << 53;
+
 /// Sizes that are shown where none is asked for: the source's smallest and largest, and one between.
 const IO_BYTES: [u64; 3] = [32 << 10, 256 << 10, 1 << 20];
 
@@ -164,6 +167,10 @@ fn answer(low: &Low, console: &Console) -> Result<(), String> {
     match question {
         Question::Goal { load, goal } => {
             let plan = goal_plan(low, &server, load, goal);
+            // Rows of a float's last digits, or of the most that a u64 holds, would be no answer.
+            if plan.targets_below_alarm > ANSWER_MAX {
+                return Err("it takes more mount targets than can be told: is the goal or the profile mistyped?".into());
+            }
             let lines = goal_lines(&server, &plan);
             Told { program: PROGRAM, profile, source, json, plan: &plan, lines }.print(console)
         }

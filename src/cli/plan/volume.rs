@@ -13,7 +13,7 @@ use crate::cli::exit::Fatal;
 use crate::cli::flags::bytes;
 use crate::cli::table::Table;
 use crate::plan::mix::{Mix, VOLUMES_MAX, Wish, mixes};
-use crate::plan::volume::{Given, Layout, Price, Rate};
+use crate::plan::volume::{Given, Layout, PRICE_MAX, Price, Rate};
 use crate::plan::{BadProfile, VolumeProfile};
 
 use super::{Told, counted, io_bytes, mb, rate, whole};
@@ -114,7 +114,7 @@ fn volumes(text: &str) -> Result<u64, String> {
 }
 
 fn price(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0).ok_or_else(|| "a price, 0 or more".into())
+    text.parse().ok().filter(|n| (0.0..=PRICE_MAX).contains(n)).ok_or_else(|| "a price, 0 or more".into())
 }
 
 /// The plan of volumes that are given.
