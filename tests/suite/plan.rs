@@ -149,6 +149,7 @@ fn an_imagined_tree_is_refused_by_name_where_it_is_unclear() {
         // Headers and padding are more than the files.
         ("--files 9000000000000000 --per-dir 1M --size 513 extract", "more bytes than an archive can have"),
         ("--files 9000000000000000 --per-dir 1M --size 513 create", "more bytes than an archive can have"),
+        ("--files 30000 --per-dir 10900 --size 24M create", "which takes too long: say fewer in a directory"),
         ("--files 100M --per-dir 100M --size 1 remove", "--per-dir says how many"),
     ] {
         plan(&bench, line).failed(named);
