@@ -63,14 +63,16 @@ impl PriceList {
         self.total(proc, 1, blocks_extra(bytes))
     }
 
-    /// The price of `count` procedures that together began `blocks_extra` blocks beyond their first.
+    /// The price of `count` procedures that together began `blocks_extra` blocks beyond their first; saturates, for a plan
+    /// may ask about more than there could ever be.
     pub fn total(&self, proc: Proc, count: u64, blocks_extra: u64) -> u64 {
         let step = match proc {
             Proc::Read => self.read_step,
             Proc::Write => self.write_step,
             _ => 0,
         };
-        count * u64::from(self.base[proc as usize]) + blocks_extra * u64::from(step)
+        let of = |n: u64, price: u32| n.saturating_mul(u64::from(price));
+        of(count, self.base[proc as usize]).saturating_add(of(blocks_extra, step))
     }
 }
 
@@ -118,5 +120,15 @@ mod tests {
         assert_eq!(list.price(Proc::Write, (32 << 10) + 1), 6);
         let small_file = list.price(Proc::Create, 0) + list.price(Proc::Write, 16 << 10) + list.price(Proc::SetAttr, 0);
         assert_eq!(small_file, 10);
+    }
+
+    #[test]
+    fn more_than_can_be_counted_is_the_most_that_can() {
+        let mut base = [0; Proc::COUNT];
+        base[Proc::Remove as usize] = u32::MAX;
+        let list = PriceList::new(base, 1, u32::MAX);
+        assert_eq!(list.total(Proc::Remove, 5_000_000_000, 0), u64::MAX);
+        assert_eq!(list.total(Proc::Write, 1, u64::MAX), u64::MAX);
+        assert_eq!(list.total(Proc::Remove, 4_000_000_000, 0), 4_000_000_000 * u64::from(u32::MAX));
     }
 }

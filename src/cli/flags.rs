@@ -1,9 +1,12 @@
 //! Options that the commands share, and clap's errors in the words of the tools they stand in for.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Command};
+
+use crate::base::units::{parse_bytes, parse_duration};
 
 /// Threads and windows at most; beyond it a typing error is likelier than a wish.
 pub const PARALLEL_MAX: usize = 1024;
@@ -65,6 +68,25 @@ pub fn window(text: &str) -> Result<usize, String> {
     between(text, PARALLEL_MAX, "operations in flight of each thread")
 }
 
+/// For options: bytes, or bytes a second, of which there has to be one.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let bytes = parse_bytes(text).map_err(|error| error.to_string())?;
+    if bytes == 0 { Err("a size above 0".into()) } else { Ok(bytes) }
+}
+
+/// For options: what ceilings are multiplied by. Far beyond any server it would make figures that are no numbers.
+pub fn scale(text: &str) -> Result<f64, String> {
+    let n = text.parse().ok().filter(|n: &f64| (1e-6..=1e6).contains(n));
+    n.ok_or_else(|| "a factor such as 0.1, from 0.000001 to 1000000".into())
+}
+
+/// For options: the answer time of a server.
+pub fn latency(text: &str) -> Result<Duration, String> {
+    let time = parse_duration(text).map_err(|error| error.to_string())?;
+    let is_well = (Duration::from_micros(1)..=Duration::from_secs(60)).contains(&time);
+    if is_well { Ok(time) } else { Err("from 1us to a minute".into()) }
+}
+
 fn iops(text: &str) -> Result<u64, String> {
     text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "a whole number of IOPS above 0".into())
 }
@@ -88,4 +110,22 @@ pub fn complaint(command: &Command, error: &clap::Error) -> String {
     }
     let text = error.to_string();
     text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_that_nobody_means_are_refused() {
+        assert_eq!((bytes("1k"), bytes("0").is_err()), (Ok(1024), true));
+        assert_eq!([scale("0.25"), scale("1e6")], [Ok(0.25), Ok(1e6)]);
+        for bad in ["0", "-1", "nan", "inf", "1e7", "1e-7", ""] {
+            assert!(scale(bad).unwrap_err().contains("from 0.000001 to 1000000"), "{bad}");
+        }
+        assert_eq!([latency("1us"), latency("1m")], [Ok(Duration::from_micros(1)), Ok(Duration::from_secs(60))]);
+        for bad in ["0", "0.5us", "61s", "99999999999999s"] {
+            assert_eq!(latency(bad).unwrap_err(), "from 1us to a minute", "{bad}");
+        }
+    }
 }

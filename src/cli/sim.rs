@@ -19,7 +19,7 @@ use crate::storage::{Mount, Tally};
 
 use super::Exit;
 use super::console::{Console, reason};
-use super::{report, signals};
+use super::{flags, report, signals};
 
 /// Targets at most: each has its own listener and threads.
 const TARGETS_MAX: usize = 64;
@@ -69,10 +69,10 @@ struct Low {
     #[arg(long, value_name = "N", value_parser = iops, conflicts_with = "unlimited")]
     iops: Option<f64>,
     /// Bytes a second of each target [default: 1GB]
-    #[arg(long, value_name = "SIZE", value_parser = bandwidth, conflicts_with = "unlimited")]
+    #[arg(long, value_name = "SIZE", value_parser = flags::bytes, conflicts_with = "unlimited")]
     bandwidth: Option<u64>,
     /// Ceilings times this
-    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = scale, conflicts_with = "unlimited")]
+    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = flags::scale, conflicts_with = "unlimited")]
     scale: f64,
     /// No latency and no ceilings
     #[arg(long)]
@@ -107,21 +107,9 @@ fn listen(text: &str) -> Result<SocketAddr, String> {
     text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 0)).or_else(|_| text.parse()).map_err(|_| bad())
 }
 
-fn positive(text: &str) -> Option<f64> {
-    text.parse().ok().filter(|n: &f64| n.is_finite() && *n > 0.0)
-}
-
 fn iops(text: &str) -> Result<f64, String> {
-    positive(text).ok_or_else(|| "a number of IOPS above 0".into())
-}
-
-fn scale(text: &str) -> Result<f64, String> {
-    positive(text).ok_or_else(|| "a factor above 0, such as 0.1".into())
-}
-
-fn bandwidth(text: &str) -> Result<u64, String> {
-    let bytes = units::parse_bytes(text).map_err(|error| error.to_string())?;
-    if bytes == 0 { Err("a size above 0".into()) } else { Ok(bytes) }
+    let n = text.parse().ok().filter(|n: &f64| n.is_finite() && *n > 0.0);
+    n.ok_or_else(|| "a number of IOPS above 0".into())
 }
 
 fn fault(text: &str) -> Result<Fault, String> {

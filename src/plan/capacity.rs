@@ -90,7 +90,8 @@ impl Load {
             let (whole, rest) =
                 (self.io_bytes / profile.transfer_bytes_max, self.io_bytes % profile.transfer_bytes_max);
             let rest = if rest > 0 || whole == 0 { profile.prices.price(proc, rest) } else { 0 };
-            (whole * profile.prices.price(proc, profile.transfer_bytes_max) + rest) as f64
+            // As a float, for a profile may price each of many small transfers high.
+            whole as f64 * profile.prices.price(proc, profile.transfer_bytes_max) as f64 + rest as f64
         };
         self.read_share * of(Proc::Read) + (1.0 - self.read_share) * of(Proc::Write)
     }
@@ -172,6 +173,7 @@ impl Demand {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::PriceList;
 
     const MIXED: Load = Load { io_bytes: 32 << 10, read_share: 0.7 };
 
@@ -217,5 +219,10 @@ mod tests {
         assert_eq!(writes((1 << 20) + 1).price(&oci), 66.0 + 4.0);
         assert_eq!((writes(4 << 20).calls(&oci), writes(1).calls(&oci)), (4, 1));
         assert_eq!(writes(1).price(&oci), 4.0);
+        // More than a u64 holds.
+        let mut base = [0; Proc::COUNT];
+        base[Proc::Write as usize] = u32::MAX;
+        let dear = ServerProfile { prices: PriceList::new(base, 1, 1), transfer_bytes_max: 1, ..oci };
+        assert!((writes(1 << 60).price(&dear) / ((1_u64 << 60) as f64 * f64::from(u32::MAX)) - 1.0).abs() < 1e-9);
     }
 }

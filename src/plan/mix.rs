@@ -60,15 +60,28 @@ fn mix(profile: &VolumeProfile, wish: &Wish, grade: &Grade, volumes: u64) -> Opt
     if !possible || gb_each > profile.size.gb_max.into() || gb_each.saturating_mul(volumes) < wish.gb {
         return None;
     }
-    let hosts_max = if wish.sharing { u64::from(profile.attachment.hosts_per_volume_max) } else { volumes };
+    // So many hosts as volumes at most; those of a profile may be without a limit.
+    let hosts_max =
+        if wish.sharing { u64::from(profile.attachment.hosts_per_volume_max).min(VOLUMES_MAX) } else { volumes };
     let (first, last) = wish.hosts.map_or((if wish.sharing { 2 } else { 1 }, hosts_max), |n| (n, n));
-    (first..=last).find_map(|hosts| {
+    let reached = |hosts| {
         let Wish { sharing, single_path, .. } = *wish;
         let layout = Layout { vpu: grade.vpu, gb_each, volumes, hosts, sharing, single_path };
         let given = profile.given(&layout).ok()?;
         let enough = reaches(given.total.iops, wish.iops) && reaches(given.total.bytes_per_s, wish.bytes_per_s);
         enough.then_some(Mix { layout, given })
-    })
+    };
+    // More hosts never give less, so the fewest are found by halving, if the most are enough.
+    let (mut low, mut high) = (first, last);
+    let mut fewest = (low <= high).then(|| reached(high)).flatten()?;
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match reached(middle) {
+            Some(mix) => (fewest, high) = (mix, middle),
+            None => low = middle + 1,
+        }
+    }
+    Some(fewest)
 }
 
 #[cfg(test)]
@@ -108,5 +121,39 @@ mod tests {
     fn hosts_are_counted_by_what_they_let_through() {
         assert_eq!(found(Wish { bytes_per_s: 20e9, vpu: Some(120), ..Wish::default() })[0].3, 4);
         assert_eq!(found(Wish { iops: 1e12, ..Wish::default() }), []);
+    }
+
+    /// One host less does not reach the goal.
+    #[test]
+    fn the_fewest_hosts_are_found() {
+        let oci = VolumeProfile::oci();
+        let mut several = 0;
+        for (sharing, single_path) in [(false, false), (false, true), (true, false)] {
+            for iops in [1e5, 7e5, 1.4e6, 2.7e6, 9e6, 2.3e7] {
+                let wish = Wish { iops, bytes_per_s: iops * 4096.0, sharing, single_path, ..Wish::default() };
+                for Mix { layout, .. } in mixes(&oci, &wish) {
+                    let Layout { vpu, gb_each, volumes, hosts, .. } = layout;
+                    let held = Wish { vpu: Some(vpu), gb_each: Some(gb_each), volumes: Some(volumes), ..wish };
+                    let on = |hosts| mixes(&oci, &Wish { hosts: Some(hosts), ..held }).len();
+                    assert_eq!(on(hosts), 1, "{layout:?}");
+                    assert!((1..hosts).all(|fewer| on(fewer) == 0 || (sharing && fewer == 1)), "{layout:?}");
+                    several += usize::from(hosts > 2);
+                }
+            }
+        }
+        assert!(several > 20, "{several}");
+    }
+
+    /// A profile without a limit of hosts does not make the search endless.
+    #[test]
+    fn a_goal_out_of_reach_is_soon_known() {
+        let mut profile = VolumeProfile::oci();
+        profile.attachment.hosts_per_volume_max = 4_000_000_000;
+        profile.host.iops_max = Some(1.0);
+        let wish = Wish { iops: 20_000_000.0, sharing: true, ..Wish::default() };
+        assert_eq!(mixes(&profile, &wish), []);
+        profile.host.iops_max = Some(100.0);
+        let found = mixes(&profile, &Wish { iops: 100_000.0, vpu: Some(120), ..wish });
+        assert_eq!((found.len(), found[0].layout.hosts), (1, 1_000));
     }
 }

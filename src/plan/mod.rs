@@ -3,6 +3,7 @@
 pub mod capacity;
 pub mod course;
 pub mod forecast;
+pub mod level;
 pub mod mix;
 pub mod profile;
 pub mod server;

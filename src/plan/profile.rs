@@ -62,6 +62,22 @@ impl BadProfile {
     }
 }
 
+/// Operations a second of anything.
+pub(super) const IOPS: [f64; 2] = [1.0, 1e12];
+/// Bytes a second of anything.
+pub(super) const BYTES_PER_S: [f64; 2] = [1.0, 1e15];
+
+/// An error unless `figure` is from `min` to `max`: beyond, it is mistyped, and sums and quotients would be no numbers.
+pub(super) fn within(file: &str, key: &str, figure: f64, [min, max]: [f64; 2]) -> Result<(), BadProfile> {
+    // As it would be typed: neither hundreds of digits nor a fraction of a whole number.
+    let shown = |n: f64| format!("{n:?}").trim_end_matches(".0").to_string();
+    if (min..=max).contains(&figure) {
+        return Ok(());
+    }
+    let what = format!("{} is given; from {} to {} is expected", shown(figure), shown(min), shown(max));
+    Err(BadProfile::key(file, key, what))
+}
+
 /// The head of every profile.
 #[derive(Deserialize)]
 struct Head {

@@ -14,6 +14,9 @@ use super::profile::{self, BadProfile, Kind};
 /// The built-in profile.
 const OCI: &str = include_str!("../../packaging/profiles/oci-fss.toml");
 
+/// IOPS of one procedure, or of a block of it, at most.
+const PRICE_MAX: f64 = 1e6;
+
 /// What a mount target gives and costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerProfile {
@@ -78,15 +81,17 @@ impl ServerProfile {
     pub fn parse(file: &str, text: &str) -> Result<ServerProfile, BadProfile> {
         let typed: Typed = profile::parse(Kind::Server, file, text)?;
         let target = &typed.target;
-        let above_zero = [
-            ("target.transfer_bytes_max", target.transfer_bytes_max),
-            ("target.directory_entries_advised", target.directory_entries_advised),
-        ];
-        if let Some((key, _)) = above_zero.iter().find(|(_, n)| *n == 0) {
-            return Err(BadProfile::key(file, key, "a whole number above 0 is expected"));
-        }
-        if target.alarm_share > 1.0 {
-            return Err(BadProfile::key(file, "target.alarm_share", "a share of the IOPS, at most 1, is expected"));
+        for (key, figure, range) in [
+            ("target.iops", target.iops, profile::IOPS),
+            ("target.bytes_per_s", target.bytes_per_s, profile::BYTES_PER_S),
+            ("target.latency_us", target.latency_us.into(), [0.0, 60e6]),
+            ("target.alarm_share", target.alarm_share, [0.01, 1.0]),
+            ("target.transfer_bytes_max", target.transfer_bytes_max.into(), [512.0, f64::from(1 << 30)]),
+            ("target.directory_entries_advised", target.directory_entries_advised.into(), [1.0, 1e9]),
+            ("iops_per_block.READ", typed.iops_per_block.read.into(), [0.0, PRICE_MAX]),
+            ("iops_per_block.WRITE", typed.iops_per_block.write.into(), [0.0, PRICE_MAX]),
+        ] {
+            profile::within(file, key, figure, range)?;
         }
         let prices = prices(file, &typed)?;
         Ok(ServerProfile {
@@ -117,12 +122,10 @@ fn prices(file: &str, typed: &Typed) -> Result<PriceList, BadProfile> {
         let Some(price) = typed.iops.get(proc.name()) else {
             return Err(BadProfile::key(file, "iops", format!("{proc} is missing; each procedure needs its IOPS")));
         };
+        // What a load is made of costs something.
+        let least = if matches!(proc, Proc::Read | Proc::Write) { 1.0 } else { 0.0 };
+        profile::within(file, &format!("iops.{proc}"), (*price).into(), [least, PRICE_MAX])?;
         base[proc as usize] = *price;
-    }
-    for proc in [Proc::Read, Proc::Write] {
-        if base[proc as usize] == 0 {
-            return Err(BadProfile::key(file, &format!("iops.{proc}"), "a whole number above 0 is expected"));
-        }
     }
     Ok(PriceList::new(base, typed.iops_per_block.read, typed.iops_per_block.write))
 }
@@ -147,6 +150,19 @@ mod tests {
     }
 
     #[test]
+    fn figures_out_of_range_are_told_with_key_and_range() {
+        let tiny = "my.toml: target.iops: 1e-320 is given; from 1 to 1000000000000 is expected";
+        assert_eq!(told("iops = 50_000", "iops = 1e-320"), tiny);
+        assert!(told("iops = 50_000", "iops = 1e308").contains("target.iops: 1e308 is given"));
+        assert!(told("bytes_per_s = 1_000_000_000", "bytes_per_s = 1e16").contains("target.bytes_per_s: 1e16"));
+        assert!(told("latency_us = 1_000", "latency_us = 60_000_001").contains("target.latency_us: 60000001"));
+        assert!(told("alarm_share = 0.8", "alarm_share = 1e-9").contains("target.alarm_share: 1e-9"));
+        assert!(told("REMOVE = 8", "REMOVE = 4294967295").contains("iops.REMOVE: 4294967295 is given; from 0 to"));
+        assert!(told("\nWRITE = 2", "\nWRITE = 4294967295").contains("iops_per_block.WRITE: 4294967295"));
+        assert!(told("advised = 10_000", "advised = 0").contains("directory_entries_advised: 0 is given"));
+    }
+
+    #[test]
     fn what_is_wrong_is_told_with_file_line_and_what_is_expected() {
         assert_eq!(
             told("iops = 50_000", "iops = \"many\""),
@@ -156,15 +172,17 @@ mod tests {
         assert!(told("iops = 50_000", "iops = 0").contains("expected a number above 0"));
         assert!(told("latency_us", "latency").contains("unknown field `latency`, expected one of `iops`"));
         assert!(told("alarm_share = 0.8", "").contains("missing field `alarm_share`"));
-        assert!(told("alarm_share = 0.8", "alarm_share = 80").contains("target.alarm_share: a share"));
-        assert!(told("transfer_bytes_max = 1_048_576", "transfer_bytes_max = 0").contains("above 0 is expected"));
+        assert!(
+            told("alarm_share = 0.8", "alarm_share = 80").contains("target.alarm_share: 80 is given; from 0.01 to 1")
+        );
+        assert!(told("transfer_bytes_max = 1_048_576", "transfer_bytes_max = 0").contains("0 is given; from 512 to"));
         assert_eq!(
             told("GETATTR = 1", "GETATTRS = 1"),
             "my.toml: iops: 'GETATTRS' is no procedure of NFSv3; names such as GETATTR and READDIRPLUS are expected"
         );
         assert_eq!(told("COMMIT = 1", ""), "my.toml: iops: COMMIT is missing; each procedure needs its IOPS");
         assert!(told("REMOVE = 8", "REMOVE = -8").contains("('REMOVE = -8')"));
-        assert!(told("READ = 2", "READ = 0").contains("iops.READ: a whole number above 0"));
+        assert!(told("READ = 2", "READ = 0").contains("iops.READ: 0 is given; from 1 to 1000000"));
         assert_eq!(
             told("kind = \"server\"", "kind = \"volume\""),
             "my.toml: kind: 'server' is expected, not 'volume', which parfs plan volume reads"

@@ -5,13 +5,17 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::level::{Level, Linear};
 use super::profile::{self, BadProfile, Kind};
 
 /// The built-in profile.
 const OCI: &str = include_str!("../../packaging/profiles/oci-block.toml");
 
-/// The most VPU/GB of a level: it bounds how many there are.
-const VPU_MAX: u32 = 10_000;
+/// Levels at most, by their VPU/GB: each is searched for mixes.
+const LEVELS_MAX: usize = 1_000;
+
+/// The most that a GB or a VPU-GB may cost, in any currency and period.
+pub const PRICE_MAX: f64 = 1e9;
 
 /// What block volumes of a provider give and cost.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -80,46 +84,6 @@ pub struct Price {
     pub per_gb: f64,
     #[serde(deserialize_with = "profile::from_zero")]
     pub per_vpu_gb: f64,
-}
-
-/// What volumes of some VPU/GB give.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[allow(missing_docs)]
-pub struct Level {
-    pub name: String,
-    pub vpu: Vpus,
-    pub iops_per_gb: Linear,
-    pub iops_max: Linear,
-    pub kb_per_s_per_gb: Linear,
-    pub mb_per_s_max: Linear,
-}
-
-/// The VPU/GB of a level: from `min` to `max` in steps.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[allow(missing_docs)]
-pub struct Vpus {
-    pub min: u32,
-    pub max: u32,
-    pub step: u32,
-}
-
-/// A figure that grows with the VPU/GB.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[allow(missing_docs)]
-pub struct Linear {
-    #[serde(deserialize_with = "profile::from_zero")]
-    pub base: f64,
-    #[serde(deserialize_with = "profile::from_zero")]
-    pub per_vpu: f64,
-}
-
-impl Linear {
-    fn at(self, vpu: u32) -> f64 {
-        self.base + self.per_vpu * f64::from(vpu)
-    }
 }
 
 /// What something gives in a second.
@@ -244,16 +208,12 @@ impl VolumeProfile {
         if read.levels.is_empty() {
             return bad("level", "at least one [[level]] is expected".into());
         }
+        read.check_limits(file)?;
         for level in &read.levels {
-            let Vpus { min, max, step } = level.vpu;
-            if min > max || max > VPU_MAX || step == 0 {
-                let what = format!("'{}': min to max, up to {VPU_MAX}, in steps above 0 are expected", level.name);
-                return bad("level.vpu", what);
-            }
-            let figures = [level.iops_per_gb, level.iops_max, level.kb_per_s_per_gb, level.mb_per_s_max];
-            if figures.iter().any(|figure| figure.at(min) == 0.0) {
-                return bad("level", format!("'{}': figures above 0 at {min} VPU/GB are expected", level.name));
-            }
+            level.check(file)?;
+        }
+        if read.levels.iter().map(|level| level.vpus().count()).sum::<usize>() > LEVELS_MAX {
+            return bad("level.vpu", format!("{LEVELS_MAX} different VPU/GB are expected at most"));
         }
         if let Some(pair) = read.vpus().windows(2).find(|pair| pair[0] == pair[1]) {
             return bad("level.vpu", format!("{} VPU/GB are in two levels; one is expected", pair[0]));
@@ -261,18 +221,36 @@ impl VolumeProfile {
         Ok(read)
     }
 
+    fn check_limits(&self, file: &str) -> Result<(), BadProfile> {
+        let (attachment, host) = (&self.attachment, &self.host);
+        for (key, figure, range) in [
+            ("size.gb_max", Some(self.size.gb_max.into()), [1.0, 1e9]),
+            ("attachment.single_path_iops_max", attachment.single_path_iops_max, profile::IOPS),
+            ("attachment.single_path_bytes_per_s_max", attachment.single_path_bytes_per_s_max, profile::BYTES_PER_S),
+            ("host.iops_max", host.iops_max, profile::IOPS),
+            ("host.bytes_per_s_max", host.bytes_per_s_max, profile::BYTES_PER_S),
+            ("price.per_gb", self.price.map(|price| price.per_gb), [0.0, PRICE_MAX]),
+            ("price.per_vpu_gb", self.price.map(|price| price.per_vpu_gb), [0.0, PRICE_MAX]),
+        ] {
+            figure.map_or(Ok(()), |figure| profile::within(file, key, figure, range))?;
+        }
+        Ok(())
+    }
+
     /// Every VPU/GB that can be had, ascending.
     pub fn vpus(&self) -> Vec<u32> {
-        let of = |level: &Level| (level.vpu.min..=level.vpu.max).step_by(level.vpu.step as usize);
-        let mut all: Vec<u32> = self.levels.iter().flat_map(of).collect();
+        let mut all: Vec<u32> = self.levels.iter().flat_map(Level::vpus).collect();
         all.sort_unstable();
         all
     }
 
     /// The level of volumes with `vpu`, if there is one.
     pub fn level(&self, vpu: u32) -> Option<&Level> {
-        let has = |v: Vpus| (v.min..=v.max).contains(&vpu) && (vpu - v.min).is_multiple_of(v.step);
-        self.levels.iter().find(|level| has(level.vpu))
+        let has = |level: &&Level| {
+            let v = level.vpu;
+            (v.min..=v.max).contains(&vpu) && (vpu - v.min).is_multiple_of(v.step)
+        };
+        self.levels.iter().find(has)
     }
 
     /// What volumes with `vpu` give, if there are any.
@@ -455,7 +433,17 @@ mod tests {
         assert!(told("step = 10", "step = 0").contains("level.vpu: 'lower cost'"));
         assert!(told("max = 0", "max = 4_000_000_000").contains("up to 10000"));
         assert!(told("max = 0", "max = 10").contains("10 VPU/GB are in two levels"));
-        assert!(told("base = 3_000", "base = 0").contains("'lower cost': figures above 0"));
+        assert!(told("base = 3_000", "base = 0").contains("level.iops_max: 'lower cost' at 0 VPU/GB: 0 is given"));
+        let endless = told("iops_max = { base = 0, per_vpu = 2_500", "iops_max = { base = 1e308, per_vpu = 1e308");
+        assert!(endless.contains("level.iops_max: 'balanced' at 10 VPU/GB: inf is given; from 1 to 1000000000000"));
+        assert!(
+            told("{ base = 240,", "{ base = 1e-320,").contains("kb_per_s_per_gb: 'lower cost' at 0 VPU/GB: 1e-320")
+        );
+        assert!(told("iops_max = 1_300_000", "iops_max = 1e-9").contains("host.iops_max: 1e-9 is given"));
+        assert!(told("path_iops_max = 50_000", "path_iops_max = 1e13").contains("single_path_iops_max: 1000"));
+        assert!(told("gb_max = 32_768", "gb_max = 4_000_000_000").contains("size.gb_max: 4000000000 is given"));
+        assert!(told("# [price]\n# per_gb = 0.0255\n#", "[price]\nper_gb = 1e300\n").contains("price.per_gb: 1e300"));
+        assert!(told("max = 120, step = 10", "max = 1_030, step = 1").contains("1000 different VPU/GB"));
         assert!(told("kind = \"volume\"", "kind = \"server\"").contains("parfs plan capacity"));
         assert!(told("volumes_per_host_max = 32", "volumes_per_host_max = 0").contains("attachment: numbers"));
     }

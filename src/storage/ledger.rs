@@ -66,14 +66,14 @@ impl Tally {
         Proc::ALL.into_iter().map(|p| (p, self.get(p))).filter(|(_, c)| c.calls > 0)
     }
 
-    /// All procedures together.
+    /// All procedures together; saturates, as all sums of tallies do: a forecast's may be of any size.
     pub fn calls(&self) -> u64 {
-        self.0.iter().map(|c| c.calls).sum()
+        self.0.iter().fold(0, |sum, c| sum.saturating_add(c.calls))
     }
 
     /// Payload bytes of READ and WRITE together.
     pub fn bytes(&self) -> u64 {
-        self.0.iter().map(|c| c.bytes).sum()
+        self.0.iter().fold(0, |sum, c| sum.saturating_add(c.bytes))
     }
 
     /// `times` of `over` equal parts that this is: exact where the parts are equal, else rounded down; saturates.
@@ -85,14 +85,15 @@ impl Tally {
 
     /// The price of all of it, in IOPS.
     pub fn price(&self, list: &PriceList) -> u64 {
-        self.iter().map(|(p, c)| list.total(p, c.calls, c.blocks_extra)).sum()
+        let price = |(p, c): (Proc, Count)| list.total(p, c.calls, c.blocks_extra);
+        self.iter().map(price).fold(0, u64::saturating_add)
     }
 }
 
 impl Add for Tally {
     type Output = Tally;
     fn add(self, other: Tally) -> Tally {
-        Tally(std::array::from_fn(|i| self.0[i].zip(other.0[i], |a, b| a + b)))
+        Tally(std::array::from_fn(|i| self.0[i].zip(other.0[i], u64::saturating_add)))
     }
 }
 
@@ -245,6 +246,20 @@ mod tests {
         let many = three.scaled(1 << 40, 3);
         assert_eq!((many.get(Proc::Write).bytes, many.get(Proc::Create).failed), (100 << 50, 1 << 40));
         assert_eq!(three.scaled(u64::MAX, 1).get(Proc::Write).calls, u64::MAX);
+    }
+
+    #[test]
+    fn what_is_too_much_to_count_is_the_most_that_can_be_counted() {
+        let mut one = Tally::default();
+        one.count(Proc::Write, 64 << 10, false);
+        one.count(Proc::Remove, 0, false);
+        let most = one.scaled(u64::MAX, 1);
+        let twice = most + most;
+        assert_eq!((twice, twice.calls()), (most, u64::MAX));
+        assert_eq!((twice.bytes(), twice.price(&PriceList::oci())), (u64::MAX, u64::MAX));
+        let half = one.scaled(1 << 63, 1);
+        assert_eq!((half + half).get(Proc::Remove).calls, u64::MAX);
+        assert_eq!(half.price(&PriceList::oci()), u64::MAX);
     }
 
     #[test]

@@ -47,7 +47,8 @@ fn a_goal_is_answered_in_words_and_in_json() {
 
 #[test]
 fn targets_alone_say_what_they_give() {
-    let rows = json("capacity --targets 1,8 --io-size 1M")["rows"].as_array().unwrap().clone();
+    // Each number once, ascending.
+    let rows = json("capacity --targets 8,1,8,1 --io-size 1M")["rows"].as_array().unwrap().clone();
     let shown: Vec<_> = rows.iter().map(|r| (r["ios_per_s"].as_f64().unwrap() as u64, r["bound"].clone())).collect();
     let (iops, bandwidth) = (Value::from("iops"), Value::from("bandwidth"));
     assert_eq!(shown, [(953, bandwidth.clone()), (7_629, bandwidth), (757, iops.clone()), (6_060, iops)]);
@@ -61,6 +62,11 @@ fn another_server_is_another_profile() {
     let (_dir, file) = changed("oci-fss.toml", "alarm_share = 0.8", "alarm = 0.8");
     let failed = plan(&format!("{line} {file}"));
     failed.failed(&format!("parfs plan capacity: {file}: line 11 ('alarm = 0.8')"));
+    let (_dir, file) = changed("oci-fss.toml", "iops = 50_000", "iops = 1e-320");
+    plan(&format!("{line} {file}")).failed("target.iops: 1e-320 is given; from 1 to 1000000000000 is expected");
+    let (_dir, file) = changed("oci-fss.toml", "iops = 50_000", "iops = 1");
+    let most = "capacity --iops 1000000000000 --io-size 1T --read-pct 0 --profile";
+    plan(&format!("{most} {file}")).failed("more mount targets than can be told");
     let (_dir, file) = changed("oci-block.toml", "gb_min = 50", "gb_min = 50");
     plan(&format!("{line} {file}")).failed("kind: 'server' is expected, not 'volume', which parfs plan volume reads");
     let large = tempfile::NamedTempFile::new().unwrap();
@@ -97,6 +103,7 @@ fn a_goal_has_the_mixes_that_reach_it() {
     }
     let priced = plan("volume --iops 400000 --price-per-gb 0.02 --price-per-vpu-gb 0.001").ok().stdout;
     assert!(priced.contains("cost\n") && priced.contains("Least cost: "), "{priced}");
+    plan("volume --iops 400000 --price-per-gb 0.02").failed("--price-per-vpu-gb is needed as well");
     let (_dir, file) = changed(
         "oci-block.toml",
         "# [price]\n# per_gb = 0.0255\n# per_vpu_gb = 0.0017",
@@ -104,6 +111,12 @@ fn a_goal_has_the_mixes_that_reach_it() {
     );
     let cost = json(&format!("volume --size 100G --vpu 10 --profile {file}"))["cost"].clone();
     assert_eq!(cost, 2_100.0);
+    // One price of the command line, the other of the profile.
+    let cost = json(&format!("volume --size 100G --vpu 10 --price-per-gb 3 --profile {file}"))["cost"].clone();
+    assert_eq!(cost, 2_300.0);
+    let (_dir, file) = changed("oci-block.toml", "hosts_per_volume_max = 32", "hosts_per_volume_max = 4_000_000_000");
+    let endless = format!("volume --iops 20000000 --host-iops 1 --sharing --profile {file}");
+    plan(&endless).ended(1, "no mix of up to 1024 volumes");
     plan("volume --iops 90000 --vpu 120 --volumes 1 --single-path").ended(1, "no mix of up to 1024 volumes");
 }
 

@@ -191,6 +191,12 @@ fn an_imagined_tree_is_refused_by_name_where_it_is_unclear() {
         ("--files many --size 1 copy", "'many' is not a number such as 1000, 190k or 10M"),
         ("--files 10 --size 1 extract -xf a.tar", "unexpected argument '-x'"),
         ("--files 10 --size 1 remove out", "unexpected argument 'out'"),
+        ("--files 1000000000000 --size 1T copy", "a tree may have 9223372 TB"),
+        ("--files 1000 --size 16777216T extract", "a tree may have 9223372 TB"),
+        // Headers and padding are more than the files.
+        ("--files 9000000000000000 --per-dir 1M --size 513 extract", "more bytes than an archive can have"),
+        ("--files 9000000000000000 --per-dir 1M --size 513 create", "more bytes than an archive can have"),
+        ("--files 30000 --per-dir 10900 --size 24M create", "which takes too long: say fewer in a directory"),
         ("--files 100M --per-dir 100M --size 1 remove", "--per-dir says how many"),
     ] {
         plan(&bench, line).failed(named);

@@ -33,7 +33,7 @@ use crate::mounts::local::peers::mountinfo::Table;
 
 use super::Exit;
 use super::console::{Console, Quoted, reason};
-use super::signals;
+use super::{flags, signals};
 
 use finding::{Diagnosis, Subject};
 use machine::Lanes;
@@ -90,7 +90,7 @@ struct Low {
     #[arg(short = 'P', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     parallel: Option<u64>,
     /// How far targets are whose answers nobody has counted
-    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = latency)]
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = flags::latency)]
     latency: Duration,
     /// Print the findings as JSON
     #[arg(long)]
@@ -104,12 +104,6 @@ fn watched(text: &str) -> Result<Duration, String> {
     let time = parse_duration(text).map_err(|error| error.to_string())?;
     let is_well = (1.0..=WATCH_S_MAX).contains(&time.as_secs_f64());
     if is_well { Ok(time) } else { Err("from 1 second to a day".into()) }
-}
-
-fn latency(text: &str) -> Result<Duration, String> {
-    let time = parse_duration(text).map_err(|error| error.to_string())?;
-    let is_well = (Duration::from_micros(1)..=Duration::from_secs(60)).contains(&time);
-    if is_well { Ok(time) } else { Err("from 1us to a minute".into()) }
 }
 
 /// Runs the doctor with what follows `parfs doctor`.

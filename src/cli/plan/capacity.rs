@@ -9,19 +9,23 @@ use clap::Parser;
 use serde::Serialize;
 
 use crate::base::Proc;
-use crate::base::units::{bytes_shown, grouped, io_shown, parse_duration};
+use crate::base::units::{bytes_shown, grouped, io_shown};
 use crate::cli::Exit;
 use crate::cli::console::Console;
+use crate::cli::flags::{bytes, latency};
 use crate::cli::table::Table;
 use crate::plan::capacity::{Bound, Demand, Goal, Load, Spread, Yield};
 use crate::plan::{ServerProfile, profile::BadProfile};
 
-use super::{Told, bytes, counted, mb, percent, rate, whole};
+use super::{Told, counted, io_bytes, mb, percent, rate, whole};
 
 const PROGRAM: &str = "parfs plan capacity";
 
 /// Targets of one question at most; beyond it a typing error is likelier than a wish.
 const TARGETS_MAX: u64 = 10_000;
+
+/// Targets of an answer at most: as many as a float tells one by one.
+const ANSWER_MAX: u64 = 1 << 53;
 
 /// Sizes that are shown where none is asked for: the source's smallest and largest, and one between.
 const IO_BYTES: [u64; 3] = [32 << 10, 256 << 10, 1 << 20];
@@ -52,7 +56,7 @@ struct Low {
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     throughput: Option<u64>,
     /// Bytes of one I/O, such as 32k
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = io_bytes)]
     io_size: Option<u64>,
     /// How many I/Os of a hundred are reads
     #[arg(long, value_name = "PERCENT", value_parser = read_pct)]
@@ -61,7 +65,7 @@ struct Low {
     #[arg(long, value_name = "N,N...", value_delimiter = ',', value_parser = targets)]
     targets: Vec<u64>,
     /// Answer time of a target [default: the profile's]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = latency)]
     latency: Option<Duration>,
     /// Prices and ceilings of another server, as TOML [default: an OCI mount target's]
     #[arg(long, value_name = "FILE")]
@@ -163,12 +167,17 @@ fn answer(low: &Low, console: &Console) -> Result<(), String> {
     match question {
         Question::Goal { load, goal } => {
             let plan = goal_plan(low, &server, load, goal);
+            // Rows of a float's last digits, or of the most that a u64 holds, would be no answer.
+            if plan.targets_below_alarm > ANSWER_MAX {
+                return Err("it takes more mount targets than can be told: is the goal or the profile mistyped?".into());
+            }
             let lines = goal_lines(&server, &plan);
             Told { program: PROGRAM, profile, source, json, plan: &plan, lines }.print(console)
         }
         Question::Targets(loads) => {
+            let targets = once_each(low.targets.clone());
             let row = |load: Load, n: &u64| YieldRow { load, given: load.given(&server, *n) };
-            let rows = loads.iter().flat_map(|load| low.targets.iter().map(|n| row(*load, n))).collect();
+            let rows = loads.iter().flat_map(|load| targets.iter().map(|n| row(*load, n))).collect();
             let plan = YieldPlan { rows };
             let lines = yield_lines(&server, &plan);
             Told { program: PROGRAM, profile, source, json, plan: &plan, lines }.print(console)
@@ -176,15 +185,18 @@ fn answer(low: &Low, console: &Console) -> Result<(), String> {
     }
 }
 
+/// Numbers of targets, ascending, each once.
+fn once_each(mut targets: Vec<u64>) -> Vec<u64> {
+    targets.sort_unstable();
+    targets.dedup();
+    targets
+}
+
 fn goal_plan(low: &Low, server: &ServerProfile, load: Load, goal: Goal) -> GoalPlan {
     let demand = load.demand(server, goal);
     let (targets_min, targets_below_alarm) = (demand.targets_min(server), demand.targets_below_alarm(server));
-    let mut shown = low.targets.clone();
-    if shown.is_empty() {
-        shown = vec![targets_min, targets_below_alarm];
-    }
-    shown.sort_unstable();
-    shown.dedup();
+    let asked = low.targets.clone();
+    let shown = once_each(if asked.is_empty() { vec![targets_min, targets_below_alarm] } else { asked });
     let latency = low.latency.unwrap_or(server.ceiling.latency);
     GoalPlan {
         load,
@@ -195,7 +207,7 @@ fn goal_plan(low: &Low, server: &ServerProfile, load: Load, goal: Goal) -> GoalP
         targets_min,
         targets_below_alarm,
         alarm_share: server.alarm_share,
-        latency_us: latency.as_micros() as u64,
+        latency_us: u64::try_from(latency.as_micros()).unwrap_or(u64::MAX),
         calls_in_flight: demand.ios_per_s * load.calls(server) as f64 * latency.as_secs_f64(),
         rows: shown.into_iter().map(|n| demand.spread(server, &load, n)).collect(),
     }
@@ -319,9 +331,14 @@ mod tests {
         assert!(refused("--iops 1000").contains("--io-size"));
         assert!(refused("--throughput 1GB/s --io-size 1M").contains("--read-pct"));
         assert!(refused("--targets 4 --latency 1ms").contains("--latency"));
-        for line in ["--iops 0", "--iops nan", "--targets 0", "--targets 1,", "--read-pct 101", "--io-size 0"] {
+        for line in
+            ["--iops 0", "--iops nan", "--targets 0", "--targets 1,", "--read-pct 101", "--io-size 0", "--io-size 2T"]
+        {
             assert!(question(line).is_err(), "{line}");
         }
+        let late = |time| question(&format!("--iops 1 --io-size 4k --read-pct 1 --latency {time}"));
+        assert!(late("1ms").is_ok());
+        assert!(late("18446744073709551s").unwrap_err().contains("from 1us to a minute"));
     }
 
     #[test]

@@ -14,17 +14,21 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::base::units::{grouped, parse_bytes};
+use crate::base::units::grouped;
 use crate::plan::BadProfile;
 
 use super::Exit;
 use super::console::{Console, reason};
+use super::flags::bytes;
 
 /// Bytes read of a profile.
 const PROFILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Operations a second that may be asked for: beyond it sums lose their last digits.
 const RATE_MAX: f64 = 1e12;
+
+/// Bytes of one I/O that may be asked for; beyond it a typing error is likelier than a wish.
+const IO_BYTES_MAX: u64 = 1 << 40;
 
 /// What `parfs plan --help` prints.
 const HELP: &str = "\
@@ -155,8 +159,8 @@ fn whole(text: &str, max: u64) -> Result<u64, String> {
     n.ok_or_else(|| format!("a whole number, 1 to {max}"))
 }
 
-/// For options: bytes a second, or bytes of an I/O.
-fn bytes(text: &str) -> Result<u64, String> {
-    let bytes = parse_bytes(text).map_err(|error| error.to_string())?;
-    if bytes == 0 { Err("a size above 0".into()) } else { Ok(bytes) }
+/// For options: bytes of an I/O.
+fn io_bytes(text: &str) -> Result<u64, String> {
+    let io_bytes = bytes(text)?;
+    if io_bytes > IO_BYTES_MAX { Err("a size of up to 1T".into()) } else { Ok(io_bytes) }
 }

@@ -10,12 +10,13 @@ use crate::base::units::{grouped, io_shown};
 use crate::cli::Exit;
 use crate::cli::console::Console;
 use crate::cli::exit::Fatal;
+use crate::cli::flags::bytes;
 use crate::cli::table::Table;
 use crate::plan::mix::{Mix, VOLUMES_MAX, Wish, mixes};
-use crate::plan::volume::{Given, Layout, Price, Rate};
+use crate::plan::volume::{Given, Layout, PRICE_MAX, Price, Rate};
 use crate::plan::{BadProfile, VolumeProfile};
 
-use super::{Told, bytes, counted, mb, rate, whole};
+use super::{Told, counted, io_bytes, mb, rate, whole};
 
 const PROGRAM: &str = "parfs plan volume";
 
@@ -72,7 +73,7 @@ struct Low {
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     throughput: Option<u64>,
     /// Also say what is left for I/Os of this size, such as 64k
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = io_bytes)]
     io_size: Option<u64>,
     /// IOPS that one host lets through [default: the profile's]
     #[arg(long, value_name = "N", value_parser = rate)]
@@ -83,7 +84,7 @@ struct Low {
     /// Price of one GB, in any currency and period [default: the profile's, if it has one]
     #[arg(long, value_name = "PRICE", value_parser = price)]
     price_per_gb: Option<f64>,
-    /// Price of one VPU-GB
+    /// Price of one VPU-GB [default: the profile's, if it has one]
     #[arg(long, value_name = "PRICE", value_parser = price)]
     price_per_vpu_gb: Option<f64>,
     /// Levels, limits and prices of another provider, as TOML [default: OCI Block Volume's]
@@ -113,7 +114,7 @@ fn volumes(text: &str) -> Result<u64, String> {
 }
 
 fn price(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0).ok_or_else(|| "a price, 0 or more".into())
+    text.parse().ok().filter(|n| (0.0..=PRICE_MAX).contains(n)).ok_or_else(|| "a price, 0 or more".into())
 }
 
 /// The plan of volumes that are given.
@@ -204,10 +205,14 @@ impl Low {
             (None, Some(_)) => profile.host.name += ", with throughput as given",
         }
         if self.price_per_gb.is_some() || self.price_per_vpu_gb.is_some() {
-            let old = profile.price.unwrap_or(Price { per_gb: 0.0, per_vpu_gb: 0.0 });
+            let old = profile.price;
+            // A price taken for 0 would make another mix the least.
+            let missing = |option| format!("{option} is needed as well: the profile has no prices");
+            let per_gb = self.price_per_gb.or(old.map(|old| old.per_gb));
+            let per_vpu_gb = self.price_per_vpu_gb.or(old.map(|old| old.per_vpu_gb));
             profile.price = Some(Price {
-                per_gb: self.price_per_gb.unwrap_or(old.per_gb),
-                per_vpu_gb: self.price_per_vpu_gb.unwrap_or(old.per_vpu_gb),
+                per_gb: per_gb.ok_or_else(|| missing("--price-per-gb"))?,
+                per_vpu_gb: per_vpu_gb.ok_or_else(|| missing("--price-per-vpu-gb"))?,
             });
         }
         Ok(profile)
@@ -425,9 +430,13 @@ mod tests {
 
     #[test]
     fn hosts_and_prices_are_taken_from_the_command_line_first() {
-        let profile = low("--host-iops 5000 --price-per-vpu-gb 0.5").volume_profile().unwrap();
+        let profile = low("--host-iops 5000 --price-per-gb 0 --price-per-vpu-gb 0.5").volume_profile().unwrap();
         assert_eq!((profile.host.iops_max, profile.host.bytes_per_s_max), (Some(5_000.0), Some(6e9)));
         assert_eq!(cost(&profile, 100, 1_000), Some(500.0));
         assert_eq!(cost(&VolumeProfile::oci(), 100, 1_000), None);
+        // Neither is taken for 0.
+        let missing = |line| low(line).volume_profile().unwrap_err();
+        assert!(missing("--price-per-gb 0.02").starts_with("--price-per-vpu-gb is needed"));
+        assert!(missing("--price-per-vpu-gb 0.02").starts_with("--price-per-gb is needed"));
     }
 }

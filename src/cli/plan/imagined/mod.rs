@@ -6,55 +6,39 @@
 //! nearly, for how full windows are depends on the moment. Where the tree is small it is run whole.
 
 mod archive;
+mod line;
+mod run;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use clap::Parser;
 
-use crate::archive::{self as tar, Archive, Input};
-use crate::base::Name;
 use crate::base::units::{bytes_shown, grouped};
 use crate::cli::flags::{threads, window};
-use crate::cli::host::Host;
-use crate::cli::location::Location;
-use crate::cli::meter::{Meters, Role};
-use crate::cli::open::Opener;
-use crate::cli::owners::HostOwners;
-use crate::cli::parrm::operands::{Parent, Rule};
-use crate::cli::parrm::plan::{Group, Wanted, checked};
-use crate::cli::partar::high::Mode;
 use crate::cli::planned::Planned;
-use crate::cli::session::BUDGET_BYTES;
-use crate::cli::{parcp, parrm, partar};
-use crate::crew::Crew;
-use crate::jobs::copy::{self, What as Copied};
-use crate::jobs::{Live, create, extract, remove};
-use crate::mounts::ImaginedMount;
-use crate::mounts::imagined::{ENTRIES_MAX, Tree, top_name};
-use crate::plan::course::Seen;
+use crate::mounts::imagined::{ENTRIES_MAX, Tree};
 use crate::plan::forecast::Side;
-use crate::storage::{Call, Cookie, Mount, Node, Op, Shape, Tally, Tap, Tapped, Volume, Want};
 
 use super::counted;
 use super::forecast::{LATENCY, What};
 use archive::ImaginedArchive;
+use line::{Line, Rehearsed};
+use run::Run;
 
 /// Files of the larger sample: enough that the windows at a job's two ends do not count.
 const SAMPLE_FILES: u64 = 8_000;
 /// Bytes of the larger sample, while it has more than two directories: some seconds of one processor.
 const SAMPLE_BYTES: u64 = 4 << 30;
-/// Bytes of a directory in a sample at most: two of them are run, in about a minute.
-const DIR_BYTES_MAX: u64 = 256 << 30;
+/// Bytes of all sample runs together at most: a minute or two of one processor.
+const RUNS_BYTES_MAX: u64 = 256 << 30;
+/// What a file counts for there besides its bytes: in the time of its calls so many could be rehearsed.
+const FILE_COST_BYTES: u64 = 26_000;
 /// Files in a directory at most: of its names a shadow remembers some, so that memory is bounded, but all are run.
 const DIR_FILES_MAX: u64 = 10_000_000;
+/// Bytes of all files together at most, and so of one: offsets are signed 64-bit numbers.
+const BYTES_MAX: u64 = i64::MAX as u64;
 /// Files larger than twice this are run at two sizes. A multiple of what any job asks for at once: a range of 4 MiB.
 const FILE_STEP_BYTES: u64 = 8 << 20;
-
-/// Who runs the job: root, who may give files to others, as tar and cp do.
-const HOST: Host =
-    Host { uid: 0, umask: 0o022, stdin_is_terminal: false, stdout_is_terminal: false, stderr_is_terminal: false };
 
 /// What may stand behind the job's name.
 #[derive(Clone, Copy, Debug, Default, Parser)]
@@ -75,104 +59,6 @@ pub struct Imagined {
     typed: Typed,
 }
 
-/// What one run of the job on a small tree found.
-struct Rehearsed {
-    sides: Vec<Side>,
-    /// Of each side the listings of the tree's top, whose pages do not grow as evenly as the rest.
-    tops: Vec<Listed>,
-}
-
-/// Pages in which the directory `tree` was listed.
-#[derive(Clone, Copy, Debug)]
-struct Listed {
-    pages: u64,
-    want: Want,
-    bytes_max: u32,
-}
-
-/// Counts them; a tap.
-struct TopWatch {
-    top: Node,
-    pages: AtomicU64,
-    /// The page's size, and a bit for READDIR.
-    asked: AtomicU64,
-}
-
-impl TopWatch {
-    fn new(top: Node) -> TopWatch {
-        TopWatch { top, pages: AtomicU64::new(0), asked: AtomicU64::new(0) }
-    }
-
-    fn listed(&self) -> Listed {
-        let asked = self.asked.load(Ordering::Relaxed);
-        let want = if asked & 1 == 1 { Want::Names } else { Want::Attributes };
-        Listed { pages: self.pages.load(Ordering::Relaxed), want, bytes_max: (asked >> 1) as u32 }
-    }
-}
-
-impl Tap for TopWatch {
-    fn before(&self, calls: &[Call<'_>]) {
-        for call in calls {
-            if let Op::ReadDir { dir, want, bytes_max, .. } = &call.op
-                && *dir == self.top
-            {
-                self.pages.fetch_add(1, Ordering::Relaxed);
-                self.asked.store(u64::from(*bytes_max) << 1 | u64::from(*want == Want::Names), Ordering::Relaxed);
-            }
-        }
-    }
-}
-
-impl Listed {
-    fn tally(&self, pages: u64) -> Tally {
-        let call = Call::read_dir(&Node::root_chain(0), Cookie::default(), self.want, self.bytes_max);
-        Tally::of(&call).scaled(pages, 1)
-    }
-
-    /// Its pages where `tree` is listed as often.
-    fn pages_of(&self, ran: &Tree, tree: &Tree) -> u64 {
-        let pages = |tree: &Tree| tree.top_pages(self.want, self.bytes_max);
-        if self.pages == 0 { 0 } else { self.pages / pages(ran) * pages(tree) }
-    }
-}
-
-/// Two runs of which the second does `step` more, and how much more than the first the whole does.
-struct Line<'a> {
-    runs: [&'a Rehearsed; 2],
-    step: u64,
-    more: u64,
-}
-
-impl Line<'_> {
-    /// The sides of the whole. `ran` are the trees that were run, `tree` is the whole.
-    fn sides(&self, ran: [&Tree; 2], tree: &Tree) -> Rehearsed {
-        let [first, second] = self.runs;
-        let pairs = first.sides.iter().zip(&second.sides).zip(first.tops.iter().zip(&second.tops));
-        let (sides, tops) = pairs
-            .map(|((a, b), (top_a, top_b))| {
-                let pages = top_b.pages_of(ran[1], tree);
-                let even = |side: &Side, top: &Listed| side.tally - top.tally(top.pages);
-                let (less, most) = (even(a, top_a), even(b, top_b));
-                let tally = less + (most - less).scaled(self.more, self.step) + top_b.tally(pages);
-                // Windows are as full as in the larger run: the difference of two runs would be that of two moments.
-                let rounds = u128::from(b.seen.rounds) * u128::from(tally.calls()) / u128::from(b.tally.calls().max(1));
-                let seen = Seen {
-                    rounds: u64::try_from(rounds).unwrap_or(u64::MAX),
-                    // A page is asked for when the one before it is there.
-                    chain: b.seen.chain + pages.saturating_sub(top_b.pages),
-                    // Where directories are made or removed, each is a change of the top.
-                    busiest: if b.seen.busiest > 0 { b.seen.busiest.max(tree.dirs) } else { 0 },
-                    // Of those made: a removal leaves none.
-                    largest: if b.seen.largest > 0 { b.seen.largest.max(tree.dirs) } else { 0 },
-                    has_holes: false,
-                };
-                (Side { tally, seen, ..b.clone() }, Listed { pages, ..*top_b })
-            })
-            .unzip();
-        Rehearsed { sides, tops }
-    }
-}
-
 impl Imagined {
     /// The job `what` on so many files of `size` bytes, so many in a directory; `typed` is what stands behind the job's name.
     pub fn new(
@@ -188,6 +74,15 @@ impl Imagined {
             format!("{}; with --files a job takes -P and --window alone", first.trim_start_matches("error: "))
         })?;
         let tree = Tree::new(files, per_dir, size);
+        // Beyond this neither offsets of a file nor sums of bytes can be told.
+        if tree.bytes_all() > BYTES_MAX || size > BYTES_MAX {
+            return Err(format!(
+                "{} of {}: a tree may have {}, and so may a file",
+                counted(tree.files_all(), "file"),
+                bytes_shown(size),
+                bytes_shown(BYTES_MAX)
+            ));
+        }
         if tree.files > DIR_FILES_MAX || tree.dirs > ENTRIES_MAX {
             return Err(format!(
                 "{} of {}: a directory may have {} files and a tree {} directories; --per-dir says how many files each has",
@@ -197,14 +92,19 @@ impl Imagined {
                 grouped(ENTRIES_MAX)
             ));
         }
-        let run = tree.files.saturating_mul(size.min(3 * FILE_STEP_BYTES));
-        if run > DIR_BYTES_MAX {
+        let runs = runs(what, &tree);
+        let cost = runs.1.saturating_add(runs.0.saturating_mul(FILE_COST_BYTES));
+        if cost > RUNS_BYTES_MAX {
             return Err(format!(
-                "a directory of {} files has {} to be rehearsed, more than {}: say fewer with --per-dir, which costs little more",
-                grouped(tree.files),
-                bytes_shown(run),
-                bytes_shown(DIR_BYTES_MAX)
+                "to be rehearsed are {} with {} in all, which takes too long: say fewer in a directory with --per-dir, \
+                 which costs little more",
+                counted(runs.0, "file"),
+                bytes_shown(runs.1)
             ));
+        }
+        // The samples' archives are small: whether the whole one could be is asked here.
+        if matches!(what, What::Extract | What::Create) {
+            ImaginedArchive::new(tree).map_err(archive_error)?;
         }
         Ok(Imagined { what, tree, latency: latency.unwrap_or(LATENCY), typed })
     }
@@ -243,26 +143,15 @@ impl Imagined {
 
     /// Large files: they are run at two smaller sizes.
     fn sized(&self, tree: Tree) -> Result<Rehearsed, String> {
-        let steps = (tree.size / FILE_STEP_BYTES).saturating_sub(1);
-        if steps < 2 {
-            return self.counted(tree);
-        }
-        let small = Tree { size: tree.size - steps * FILE_STEP_BYTES, ..tree };
-        let large = Tree { size: small.size + FILE_STEP_BYTES, ..tree };
+        let Some([small, large]) = sizes(&tree) else { return self.counted(tree) };
         let runs = [self.counted(small)?, self.counted(large)?];
-        let line = Line { runs: [&runs[0], &runs[1]], step: 1, more: steps };
-        Ok(line.sides([&small, &large], &tree))
+        let more = (tree.size - small.size) / FILE_STEP_BYTES;
+        Ok(Line { runs: [&runs[0], &runs[1]], step: 1, more }.sides([&small, &large], &tree))
     }
 
     /// Many directories: two smaller numbers of them are run.
     fn counted(&self, tree: Tree) -> Result<Rehearsed, String> {
-        let by_files = SAMPLE_FILES / tree.files.max(1);
-        let by_bytes = SAMPLE_BYTES / tree.files.saturating_mul(tree.size).max(1);
-        let most = by_files.min(by_bytes).max(2);
-        if tree.dirs <= most {
-            return self.rehearse(tree);
-        }
-        self.extrapolated(tree, [(most / 2).max(1), most])
+        numbers(&tree).map_or_else(|| self.rehearse(tree), |dirs| self.extrapolated(tree, dirs))
     }
 
     /// From two numbers of directories, of which the second is larger.
@@ -276,17 +165,8 @@ impl Imagined {
     /// Runs the job on all of `tree`.
     fn rehearse(&self, tree: Tree) -> Result<Rehearsed, String> {
         let planned = Planned::default();
-        let mut run = Run {
-            imagined: self,
-            opener: Opener::new(None, Meters::default()).planned(Some(&planned)),
-            tops: Vec::new(),
-        };
-        let files = match self.what {
-            What::Extract => run.extract(tree),
-            What::Create => run.create(tree),
-            What::Copy => run.copy(tree),
-            What::Remove => run.remove(tree),
-        }?;
+        let mut run = Run::new(self, &planned);
+        let files = run.job(tree)?;
         // What is forecast has to be the whole of it.
         if files != tree.files_all() {
             return Err(format!(
@@ -300,118 +180,38 @@ impl Imagined {
     }
 }
 
-/// One run of a job.
-struct Run<'a> {
-    imagined: &'a Imagined,
-    opener: Opener,
-    tops: Vec<Arc<TopWatch>>,
+/// The trees of two smaller sizes that tell of one with large files; none where the files are not large.
+fn sizes(tree: &Tree) -> Option<[Tree; 2]> {
+    let steps = (tree.size / FILE_STEP_BYTES).saturating_sub(1);
+    let small = Tree { size: tree.size - steps * FILE_STEP_BYTES, ..*tree };
+    (steps >= 2).then_some([small, Tree { size: small.size + FILE_STEP_BYTES, ..small }])
 }
 
-impl Run<'_> {
-    /// A volume of one imagined mount target.
-    fn volume(&mut self, mount: ImaginedMount, role: Option<Role>) -> Volume {
-        let top = mount.clone().at_top().root();
-        let watch = Arc::new(TopWatch::new(top));
-        self.tops.push(watch.clone());
-        self.opener.imagined(Arc::new(Tapped::new(Arc::new(mount), vec![watch])), role)
-    }
+/// The numbers of directories that tell of a tree with many; none where it is run whole.
+fn numbers(tree: &Tree) -> Option<[u64; 2]> {
+    let by_files = SAMPLE_FILES / tree.files.max(1);
+    let by_bytes = SAMPLE_BYTES / tree.files.saturating_mul(tree.size).max(1);
+    let most = by_files.min(by_bytes).max(2);
+    (tree.dirs > most).then_some([(most / 2).max(1), most])
+}
 
-    fn mount(&self, tree: Tree, fsid: u64, label: &str) -> ImaginedMount {
-        ImaginedMount::new(tree, self.imagined.latency, fsid, label)
-    }
+/// Files, and bytes that are read or written, of all runs that tell of `tree`.
+fn runs(what: What, tree: &Tree) -> (u64, u64) {
+    let sized = sizes(tree).map_or_else(|| vec![*tree], Vec::from);
+    let run = |tree: Tree| numbers(&tree).map_or_else(|| vec![tree], |dirs| dirs.map(|n| tree.with_dirs(n)).into());
+    sized.into_iter().flat_map(run).fold((0_u64, 0_u64), |(files, bytes), run| {
+        // What is removed is not read.
+        let more = if what == What::Remove { 0 } else { run.bytes_all() };
+        (files.saturating_add(run.files_all()), bytes.saturating_add(more))
+    })
+}
 
-    fn crew(&self, suggested: Shape) -> Result<Crew, String> {
-        let Typed { parallel, window } = self.imagined.typed;
-        let shape = Shape { lanes: parallel.unwrap_or(suggested.lanes), window: window.unwrap_or(suggested.window) };
-        Crew::new(shape, BUDGET_BYTES).map_err(|error| error.to_string())
-    }
-
-    /// As `partar -xf tree.tar -C nfs://...`.
-    fn extract(&mut self, tree: Tree) -> Result<u64, String> {
-        let high = partar::program().means(&["-xf", "tree.tar", "-C", "nfs://imagined/"], &HOST)?;
-        let Mode::Extract { options, .. } = &high.mode else { return Err("partar -x does not extract".into()) };
-        let volume = self.volume(self.mount(Tree::NONE, 1, "imagined"), None);
-        let crew = self.crew(volume.limits().shape)?;
-        let source = ImaginedArchive::new(tree).map_err(|error| format!("the archive of this tree: {error}"))?;
-        let mut archive = Archive::new(Input::Seekable(Arc::new(source)), tar::Options::default());
-        let live = Live::default();
-        let done = extract::extract(&volume, &mut archive, options, &HostOwners::default(), &crew, &live, &|_| ());
-        ended(&crew, done.archive_error.or(done.stopped)).map(|()| done.files)
-    }
-
-    /// As `partar -cf tree.tar -C nfs://... tree`; the archive goes nowhere.
-    fn create(&mut self, tree: Tree) -> Result<u64, String> {
-        let high = partar::program().means(&["-cf", "tree.tar", "-C", "nfs://imagined/", "tree"], &HOST)?;
-        let Mode::Create(creation) = &high.mode else { return Err("partar -c does not create".into()) };
-        let volume = Arc::new(self.volume(self.mount(tree, 1, "imagined"), Some(Role::Source)));
-        let crew = self.crew(volume.limits().shape)?;
-        let operand = create::Operand {
-            volume,
-            way: vec![top_name()],
-            name: top_name().as_bytes().to_vec(),
-            fs_root: false,
-            recursive: true,
-            follow: None,
-        };
-        let (mut sink, live) = (std::io::sink(), Live::default());
-        let done = create::create(
-            &mut std::iter::once(Ok(operand)),
-            create::Output::Stream(&mut sink),
-            None,
-            &creation.options,
-            &HostOwners::default(),
-            &crew,
-            &live,
-            &|_| (),
-        );
-        ended(&crew, done.archive_error.or(done.stopped)).map(|()| done.files)
-    }
-
-    /// As `parcp -a nfs://.../tree nfs://.../tree`.
-    fn copy(&mut self, tree: Tree) -> Result<u64, String> {
-        let high = parcp::program().means(&["-a", "nfs://imagined/tree", "nfs://imagined-too/tree"], &HOST)?;
-        let source = self.volume(self.mount(tree, 1, "imagined").at_top(), Some(Role::Source));
-        let target = self.volume(self.mount(Tree::NONE, 2, "imagined-too"), Some(Role::Destination));
-        let shapes = [&source, &target].map(|volume| volume.limits().shape);
-        // Two exports wait for each other's answers.
-        let crew = self.crew(Shape { lanes: shapes[0].lanes + shapes[1].lanes, window: shapes[0].window })?;
-        let side = |volume, way: Vec<Name>| copy::Side { volume, way, fs_root: false, shown: b"tree".to_vec() };
-        let (from, to) = (side(&source, Vec::new()), side(&target, vec![top_name()]));
-        let done = copy::copy(&from, &to, Copied::Tree, &high.options, &crew, &Live::default(), &|_, _| ());
-        ended(&crew, done.stopped).map(|()| done.files)
-    }
-
-    /// As `parrm -rf nfs://.../tree`.
-    fn remove(&mut self, tree: Tree) -> Result<u64, String> {
-        let high = parrm::program().means(&["-rf", "nfs://imagined/tree"], &HOST)?;
-        let volume = self.volume(self.mount(tree, 1, "imagined"), None);
-        let crew = self.crew(volume.limits().shape)?;
-        // As the program does, it looks at the operand before it removes.
-        let Location::Nfs(url, _) = Location::parse("nfs://imagined/".as_ref()).map_err(|error| error.to_string())?
-        else {
-            return Err("nfs://imagined/ is no URL".into());
-        };
-        let wanted = Wanted { name: Some(top_name()), shown: b"tree".to_vec(), fs_root: false, slash: false };
-        let group = Group { parent: Parent::Nfs(url), mounts: Some(Vec::new()), operands: vec![wanted] };
-        let rule = Rule { contents: high.contents, same_device: high.same_device };
-        let (wanted, _) = checked(&volume, group, rule);
-        let mut operands = wanted.into_iter().map(|wanted| Ok(wanted.operand(&volume, rule.contents)));
-        let done = remove::remove(&volume, &mut operands, &high.options, &crew, &Live::default(), &|_, _| ());
-        ended(&crew, done.stopped).map(|()| done.files)
-    }
+fn archive_error(error: std::io::Error) -> String {
+    format!("the archive of this tree: {error}")
 }
 
 fn dirs_shown(dirs: u64) -> String {
     if dirs == 1 { "1 directory".into() } else { format!("{} directories", grouped(dirs)) }
-}
-
-/// An error where the rehearsal was not clean: its figures would be those of something else.
-fn ended(crew: &Crew, stopped: Option<String>) -> Result<(), String> {
-    let failed = crew.report().failures().first().map(ToString::to_string);
-    match failed.or(stopped) {
-        Some(why) => Err(format!("the rehearsal on an imagined tree failed: {why}")),
-        None => Ok(()),
-    }
 }
 
 #[cfg(test)]
@@ -505,8 +305,29 @@ mod tests {
         }
         assert_eq!(plan.summary(), "a tree of 10 files of 0 B, 10 in a directory: 1 directory, 0 B");
         let refused = |shape| Imagined::new(What::Copy, shape, None, &[]).unwrap_err();
+        assert!(refused((1_000_000_000_000, 1000, 1 << 40)).contains("a tree may have 9223372 TB"));
+        assert!(refused((2, 1, 1 << 62)).contains("a tree may have"));
+        assert!(refused((1, 1, 1 << 63)).contains("1 file of 9223372 TB: a tree may have"));
+        assert!(Imagined::new(What::Remove, (1, 1, i64::MAX as u64), None, &[]).is_ok());
         assert!(refused((1 << 40, 1 << 40, 1)).contains("--per-dir"));
         assert!(refused((1 << 40, 1, 1)).contains("--per-dir"));
         assert!(refused((1_000_000, 1_000_000, 1 << 40)).contains("--per-dir"));
+    }
+
+    /// What is rehearsed ends in a minute or two: all sample runs count, not the largest directory alone.
+    #[test]
+    fn samples_are_bounded_all_together() {
+        let new = |what, shape| Imagined::new(what, shape, None, &[]);
+        let refused = new(What::Create, (30_000, 10_900, 24 << 20)).unwrap_err();
+        assert!(refused.contains("54,600 files with 687 GB in all") && refused.contains("--per-dir"), "{refused}");
+        assert!(new(What::Create, (10_900, 10_900, 24 << 20)).is_ok());
+        assert!(new(What::Create, (30_000, 1_000, 24 << 20)).is_ok());
+        assert!(new(What::Remove, (30_000, 10_900, 24 << 20)).is_ok());
+        assert!(new(What::Extract, (10_000_000, 10_000_000, 0)).is_ok());
+        assert!(new(What::Extract, (30_000_000, 10_000_000, 0)).unwrap_err().contains("--per-dir"));
+        // The runs are those that are counted.
+        let tree = Tree::new(40, 4, 40 << 20);
+        assert_eq!(sizes(&tree).map(|pair| pair.map(|tree| tree.size >> 20)), Some([8, 16]));
+        assert_eq!(runs(What::Copy, &Tree::new(8, 8, 40 << 20)), (16, 8 * (24 << 20)));
     }
 }
