@@ -181,9 +181,8 @@ impl<'a> Line<'a> {
     }
 
     fn put(&self, ctx: &Ctx<'_>, port: Port<'_>, node: &Node, at: u64, piece: &Filled) {
-        if self.has_failed() {
-            // Not written: what is behind it is of no use.
-            self.broken_at.fetch_min(at, Ordering::Relaxed);
+        // Behind what is missing nothing is of use. What comes before it is written also after the run has failed.
+        if at >= self.broken_at.load(Ordering::Relaxed) {
             return;
         }
         let write_max = usize::try_from(port.volume.limits().write_max).unwrap_or(usize::MAX).max(1);
