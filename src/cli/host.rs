@@ -48,6 +48,13 @@ impl Host {
     }
 }
 
+/// The mode of a new file that anybody may read and write whom this process's umask lets; before `Host::here`, which takes that away.
+pub fn file_mode() -> u32 {
+    let umask = rustix::process::umask(Mode::empty());
+    rustix::process::umask(umask);
+    0o666 & !umask.as_raw_mode()
+}
+
 /// Why a command line has no meaning: a usage error, or something on the host.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Unclear {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::Value;
@@ -276,6 +277,10 @@ fn a_picture_replaces_a_picture_and_nothing_else() {
         assert!(fs::read_to_string(bench.path(name)).unwrap().starts_with("<svg "), "{name}");
     }
     plan(&bench, &format!("{tree} no/new.svg remove")).failed("no/new.svg: Cannot write");
+    let masked = format!("umask 027; exec {} plan --svg masked.svg remove a.tar", env!("CARGO_BIN_EXE_parfs"));
+    let ran = std::process::Command::new("sh").args(["-c", &masked]).current_dir(bench.path(".")).output().unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+    assert_eq!(fs::metadata(bench.path("masked.svg")).unwrap().permissions().mode() & 0o777, 0o640);
     plan(&bench, &format!("{tree} . remove")).failed(".: Cannot write");
 }
 

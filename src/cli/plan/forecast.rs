@@ -22,7 +22,7 @@ use crate::storage::Tally;
 
 use super::explain::{self, Fact};
 use super::imagined::Imagined;
-use super::svg;
+use super::svg::{self, Canvas};
 
 /// Mount targets of a forecast at most.
 const TARGETS_MAX: u64 = 1024;
@@ -162,14 +162,14 @@ pub fn run(args: Vec<OsString>) -> Exit {
 }
 
 fn forecast(low: &Low, console: &Console) -> Result<Exit, String> {
-    low.svg.as_deref().map_or(Ok(()), svg::may_replace)?;
+    let canvas = low.svg.as_deref().map(Canvas::at).transpose()?;
     let fact = low.explain.as_deref().map(|path| explain::read(path, low.what)).transpose()?;
     let profile = super::profile(low.profile.as_deref(), ServerProfile::oci, ServerProfile::parse)?;
     if let (Some(files), Some(size)) = (low.files, low.size) {
         let imagined = Imagined::new(low.what, (files, low.per_dir, size), low.latency, &low.job)?;
         let told = (imagined.summary(), imagined.notes());
         let forecast = Forecast::new(low, imagined.sides()?, (imagined.lanes(), Held::default()), profile, told);
-        return forecast.show(low, console, fact.as_ref()).map(|()| Exit::Success);
+        return forecast.show(low, console, fact.as_ref(), canvas.as_ref()).map(|()| Exit::Success);
     }
     let planned = Planned::default();
     let job = low.job.clone();
@@ -186,7 +186,7 @@ fn forecast(low: &Low, console: &Console) -> Result<Exit, String> {
     }
     let sides = planned.sides(low.latency, LATENCY);
     let forecast = Forecast::new(low, sides, (planned.lanes(), planned.held()), profile, told);
-    forecast.show(low, console, fact.as_ref()).map(|()| exit)
+    forecast.show(low, console, fact.as_ref(), canvas.as_ref()).map(|()| exit)
 }
 
 /// What is told.
@@ -282,7 +282,13 @@ impl Forecast {
     }
 
     /// Prints it, and draws it where that is asked for.
-    fn show(&self, low: &Low, console: &Console, fact: Option<&Fact>) -> Result<(), String> {
+    fn show(
+        &self,
+        low: &Low,
+        console: &Console,
+        fact: Option<&Fact>,
+        canvas: Option<&Canvas<'_>>,
+    ) -> Result<(), String> {
         if low.json {
             self.json(console)?;
         } else {
@@ -292,9 +298,7 @@ impl Forecast {
         if console.has_failed() {
             return Err("the forecast could not be printed".into());
         }
-        let Some(path) = &low.svg else { return Ok(()) };
-        let text = svg::draw(&self.points, self.job.ceiling);
-        svg::write(path, &text)
+        canvas.map_or(Ok(()), |canvas| canvas.write(&svg::draw(&self.points, self.job.ceiling)))
     }
 
     fn nfs(&self) -> impl Iterator<Item = &Side> {

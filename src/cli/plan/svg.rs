@@ -8,6 +8,7 @@ use std::path::Path;
 use crate::base::price::Ceiling;
 use crate::base::units::grouped;
 use crate::cli::console::reason;
+use crate::cli::host::file_mode;
 use crate::cli::report;
 use crate::plan::forecast::Point;
 
@@ -21,8 +22,30 @@ const MARGIN: f64 = 60.0;
 /// Bytes of a file in which an SVG has to begin: before that stand a declaration and comments.
 const BEGINS_BYTES_MAX: u64 = 4096;
 
+/// Where a picture goes.
+#[derive(Debug)]
+pub struct Canvas<'a> {
+    path: &'a Path,
+    mode: u32,
+}
+
+impl Canvas<'_> {
+    /// Refuses what it may not replace. Comes before the job, which takes this process's umask away.
+    pub fn at(path: &Path) -> Result<Canvas<'_>, String> {
+        may_replace(path)?;
+        Ok(Canvas { path, mode: file_mode() })
+    }
+
+    /// Writes the picture, whole or not at all.
+    pub fn write(&self, text: &str) -> Result<(), String> {
+        may_replace(self.path)?;
+        report::write_whole(self.path, self.mode, |file| file.write_all(text.as_bytes()))
+            .map_err(|error| format!("{}: Cannot write: {}", self.path.display(), reason(&error)))
+    }
+}
+
 /// Refuses a file that is there and no picture: a word misplaced on the command line must not cost an archive.
-pub fn may_replace(path: &Path) -> Result<(), String> {
+fn may_replace(path: &Path) -> Result<(), String> {
     if !fs::metadata(path).is_ok_and(|there| there.is_file() && there.len() > 0) {
         return Ok(());
     }
@@ -35,13 +58,6 @@ pub fn may_replace(path: &Path) -> Result<(), String> {
     is_svg
         .then_some(())
         .ok_or_else(|| format!("{}: is there and no SVG, so it is not replaced (--svg)", path.display()))
-}
-
-/// Writes a picture to `path`, whole or not at all.
-pub fn write(path: &Path, text: &str) -> Result<(), String> {
-    may_replace(path)?;
-    report::write_whole(path, 0o666, |file| file.write_all(text.as_bytes()))
-        .map_err(|error| format!("{}: Cannot write: {}", path.display(), reason(&error)))
 }
 
 /// The picture of these points.
