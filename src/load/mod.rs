@@ -5,6 +5,12 @@
 //! Leaves out: carrying out I/O, which the engines do through `storage`, and the process (argv, streams, exit status), which is the
 //! command line's.
 
+pub mod arithmetic;
+pub mod commandline;
+pub mod general;
+pub mod job;
+pub mod jobfile;
+pub mod options;
 pub mod value;
 
 /// What an I/O does: fio's data directions, in the order in which it lists and numbers them.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::Each;
+use super::{Each, arithmetic};
 
 /// Why a text is not a value of its kind.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -133,8 +133,12 @@ impl Number<'_> {
     }
 }
 
-/// Bytes, or any count: `4096`, `4k`, `0x1000`, `1m`, `8kib`. Negative numbers and units that mean nothing are errors.
+/// Bytes, or any count: `4096`, `4k`, `0x1000`, `1m`, `8kib`, `(1024*1k)`. Negative numbers and units that mean nothing are errors.
 pub fn bytes(text: &str, base: KbBase) -> Result<Read<u64>, BadValue> {
+    if text.trim_start().starts_with('(') {
+        let value = arithmetic::evaluate(text, |leaf| bytes(leaf, base).map(|read| read.value))?;
+        return Ok(Read { value, differs: false });
+    }
     let number = number(text)?;
     if number.negative {
         return bad(format!("'{text}' is negative"));

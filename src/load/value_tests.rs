@@ -11,6 +11,7 @@ fn sizes_as_fio_reads_them() {
     for text in ["4k", "4K", "4kb", "4KB", "4ki", "0x1000", "4096", " 4k ", "+4k", "4096b"] {
         assert_eq!(size(text), Ok(4096), "{text}");
     }
+    assert_eq!(size("(1024*1k)"), Ok(1 << 20));
     assert_eq!(size("8kib"), Ok(8000), "three-letter forms are inverted");
     assert_eq!(size("1mib"), Ok(1_000_000));
     assert_eq!([size("1m"), size("1g"), size("1T"), size("1p")], [20, 30, 40, 50].map(|power| Ok(1 << power)));
