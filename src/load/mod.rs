@@ -7,10 +7,13 @@
 
 pub mod arithmetic;
 pub mod commandline;
+pub mod distribution;
 pub mod general;
 pub mod job;
 pub mod jobfile;
+pub mod offsets;
 pub mod options;
+pub mod random;
 pub mod value;
 
 /// What an I/O does: fio's data directions, in the order in which it lists and numbers them.
