@@ -9,10 +9,12 @@ pub mod arithmetic;
 pub mod commandline;
 pub mod distribution;
 pub mod general;
+pub mod histogram;
 pub mod job;
 pub mod jobfile;
 pub mod offsets;
 pub mod options;
+pub mod pace;
 pub mod random;
 pub mod value;
 
