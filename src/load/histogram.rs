@@ -76,9 +76,9 @@ impl Histogram {
         let mut buckets = self.counts.iter().enumerate();
         let mut last = 0;
         let value = |percentile: &f64| {
-            while self.total > 0 && (sum as f64) < (percentile / 100.0 * self.total as f64)
-                || (sum == 0 && self.total > 0)
-            {
+            let wanted = percentile / 100.0 * self.total as f64;
+            // Something must have been counted, also for the 0th.
+            while self.total > 0 && (sum == 0 || (sum as f64) < wanted) {
                 let Some((bucket, count)) = buckets.next() else { break };
                 sum += count;
                 last = bucket;

@@ -14,9 +14,13 @@ pub mod job;
 pub mod jobfile;
 pub mod offsets;
 pub mod options;
+pub mod output;
 pub mod pace;
+pub mod pattern;
 pub mod random;
+pub mod results;
 pub mod value;
+pub mod verify;
 
 /// What an I/O does: fio's data directions, in the order in which it lists and numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
