@@ -5,7 +5,9 @@
 
 pub mod json;
 
+pub mod normal;
 pub mod number;
+pub mod terse;
 
 #[cfg(test)]
 mod sample;

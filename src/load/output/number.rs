@@ -55,7 +55,7 @@ mod tests {
         assert_eq!(shown(155_344_592, 4, false, Of::BytesPerSecond), "155MB/s");
         assert_eq!(shown(8_344_962, 4, false, Of::BytesPerSecond), "8345kB/s");
         assert_eq!(shown(8_344_962, 4, true, Of::BytesPerSecond), "8149KiB/s");
-        assert_eq!(shown(32_768_000, 4, true, Of::BytesPerSecond), "31.3MiB/s");
+        assert_eq!(shown(10_911_744, 4, true, Of::BytesPerSecond), "10.4MiB/s");
         assert_eq!(shown(u64::MAX, 4, true, Of::Bytes), "16.0EiB");
     }
 }
