@@ -34,9 +34,8 @@ pub fn shown(n: u64, digits: usize, binary: bool, of: Of) -> String {
         return format!("{whole}{prefix}{unit}");
     }
     let decimals = room - 1;
-    let fraction = format!("{:.decimals$}", rest as f64 / thousand as f64);
-    // fio prints what stands behind the dot, also where the fraction was rounded up to 1.
-    format!("{whole}.{}{prefix}{unit}", &fraction[2..])
+    // What is rounded up to one more digit keeps its decimals: 102399 bytes are 100.0KiB.
+    format!("{:.decimals$}{prefix}{unit}", whole as f64 + rest as f64 / thousand as f64)
 }
 
 #[cfg(test)]
@@ -51,6 +50,7 @@ mod tests {
         assert_eq!([75_320, 37_925, 256_000].map(count), ["75.3k", "37.9k", "256k"]);
         let bytes = |n| shown(n, 4, true, Of::Bytes);
         assert_eq!([4096, 16_384, 4 << 20, 11_059_200_000].map(bytes), ["4096B", "16.0KiB", "4096KiB", "10.3GiB"]);
+        assert_eq!([102_399, 16_383, 1_048_524, 10_485_759].map(bytes), ["100.0KiB", "16.0KiB", "1024KiB", "10.00MiB"]);
         assert_eq!(shown(155_344_592, 4, true, Of::BytesPerSecond), "148MiB/s");
         assert_eq!(shown(155_344_592, 4, false, Of::BytesPerSecond), "155MB/s");
         assert_eq!(shown(8_344_962, 4, false, Of::BytesPerSecond), "8345kB/s");

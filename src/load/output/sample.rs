@@ -56,8 +56,8 @@ pub fn job() -> JobResult {
     let write = direction(
         4_366_336,
         1066,
-        latency(moments(2163, 69_874, 5807.960_600, 5594.016_141, 1066), Some(WRITE)),
-        latency(moments(2193, 71_176, 5908.294_559, 5697.531_136, 1066), None),
+        latency(moments(2163, 69_874, 5_807.960_600, 5_594.016_141, 1066), Some(WRITE)),
+        latency(moments(2193, 71_176, 5_908.294_559, 5_697.531_136, 1066), None),
     );
     let mut job = JobResult {
         name: "one".into(),
