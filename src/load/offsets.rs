@@ -7,6 +7,7 @@
 use super::distribution::{Distribution, Sampler};
 use super::random::{Permutation, Random, Seeds, Stream};
 use super::value::Weighted;
+use crate::base::hash::mix;
 
 /// A part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +22,8 @@ pub struct Extent {
 pub enum Sizes {
     /// All the same.
     Fixed(u64),
-    /// From and to. As in fio, even over all bytes up to the largest, what is below the smallest counted as it.
+    /// From and to, in multiples of the smallest. With the map all are equally frequent; without it, as in fio, they are drawn from all
+    /// bytes up to the largest, and what is below the smallest counts as it.
     Range(u64, u64),
     /// By weight.
     Split(Vec<Weighted>),
@@ -97,8 +99,9 @@ pub struct Plan {
     pub percentage_random: u64,
 }
 
-/// Slots are this many of the largest I/O long: the longer, the fewer I/Os are cut to fit, and the longer an I/O is looked for.
-const SLOT_IOS: u64 = 4;
+/// Pieces of a slot at least and at most: enough that their order is none, few enough to be laid out for each I/O.
+const PIECES_MIN: u64 = 16;
+const PIECES_MAX: u64 = 128;
 
 /// The I/Os of one direction in one file.
 #[derive(Clone, Debug)]
@@ -125,9 +128,8 @@ pub struct Offsets {
 enum Picks {
     /// Each block once; all I/Os are of one size.
     Once(Permutation),
-    /// Sizes differ: the region is cut into slots, each slot into pieces by numbers of its own, and the pieces are visited in the order of a
-    /// permutation of (slot, index). Indices that a slot has no piece for are passed over, which costs as much as there are small blocks in
-    /// an average piece.
+    /// Sizes differ: the region is cut into slots of one length, each slot into the same number of pieces in an order of its own, and the
+    /// pieces are visited in the order of a permutation of (slot, index).
     Pieces(Pieces),
     Any(Sampler),
 }
@@ -135,10 +137,88 @@ enum Picks {
 #[derive(Clone, Debug)]
 struct Pieces {
     order: Permutation,
+    mixture: Mixture,
     slot: u64,
-    /// Pieces of a slot at most.
-    each_max: u64,
     seed: u64,
+}
+
+/// The pieces of a slot: whatever their order, their lengths have one sum.
+#[derive(Clone, Debug)]
+enum Mixture {
+    /// Sizes by their weights.
+    Counted(Vec<u64>),
+    /// Pairs of a size drawn from the range and what is left of smallest and largest together; in units.
+    #[allow(missing_docs)] // as above
+    Pairs { low: u64, high: u64, unit: u64 },
+}
+
+impl Mixture {
+    fn new(sizes: &Sizes, unit: u64) -> Mixture {
+        match sizes {
+            Sizes::Fixed(size) => Mixture::Counted(vec![*size; PIECES_MIN as usize]),
+            Sizes::Range(..) => Mixture::Pairs { low: sizes.min() / unit, high: sizes.max() / unit, unit },
+            Sizes::Split(split) => {
+                let sum: u64 = split.iter().map(|weighted| u64::from(weighted.percent)).sum();
+                let divisor =
+                    split.iter().fold(0, |divisor, weighted| gcd(u64::from(weighted.percent), divisor)).max(1);
+                let times = PIECES_MIN.div_ceil(sum / divisor);
+                let exact = sum / divisor * times <= PIECES_MAX;
+                let counted = split.iter().filter(|weighted| weighted.percent > 0).flat_map(|weighted| {
+                    let percent = u64::from(weighted.percent);
+                    let count = if exact { percent / divisor * times } else { (percent * PIECES_MIN * 4 / sum).max(1) };
+                    std::iter::repeat_n((weighted.size / unit * unit).max(unit), count as usize)
+                });
+                Mixture::Counted(counted.collect())
+            }
+        }
+    }
+
+    fn len(&self) -> u64 {
+        match self {
+            Mixture::Counted(sizes) => sizes.len() as u64,
+            Mixture::Pairs { .. } => PIECES_MIN,
+        }
+    }
+
+    /// Bytes of all pieces together.
+    fn sum(&self) -> u64 {
+        match self {
+            Mixture::Counted(sizes) => sizes.iter().sum(),
+            Mixture::Pairs { low, high, unit } => (low + high) * unit * (PIECES_MIN / 2),
+        }
+    }
+
+    /// Where the piece `index` of a slot begins, and its bytes; `random` is the slot's.
+    fn piece(&self, index: u64, random: &mut Random) -> (u64, u64) {
+        let mut pairs = [0; PIECES_MIN as usize];
+        let mut counted = [0; PIECES_MAX as usize];
+        let sizes = match self {
+            Mixture::Counted(sizes) => {
+                counted[..sizes.len()].copy_from_slice(sizes);
+                &mut counted[..sizes.len()]
+            }
+            Mixture::Pairs { low, high, unit } => {
+                pairs.chunks_exact_mut(2).for_each(|pair| {
+                    let drawn = low + random.below(high - low + 1);
+                    (pair[0], pair[1]) = (drawn * unit, (low + high - drawn) * unit);
+                });
+                &mut pairs[..]
+            }
+        };
+        // As much of a shuffle as is needed.
+        let mut offset = 0;
+        for at in 0..=index as usize {
+            sizes.swap(at, at + random.below((sizes.len() - at) as u64) as usize);
+            if at < index as usize {
+                offset += sizes[at];
+            }
+        }
+        (offset, sizes[index as usize])
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 impl Offsets {
@@ -164,7 +244,7 @@ impl Offsets {
 
     fn picks(plan: &Plan, len: u64, seeds: Seeds, part: u64, pass: u64) -> Picks {
         let seed = seeds.seed(Stream::Blocks, part ^ pass << 32);
-        let (min, max) = (plan.sizes.min(), plan.sizes.max());
+        let min = plan.sizes.min();
         // Blocks at which the smallest I/O still fits.
         let blocks = if len < min { 0 } else { (len - min) / plan.align + 1 };
         let once = plan.map && plan.distribution == Distribution::Uniform && plan.percentage_random >= 100;
@@ -172,13 +252,14 @@ impl Offsets {
         match plan.sizes {
             Sizes::Fixed(size) if once && plan.align >= size => Picks::Once(Permutation::new(blocks, seed)),
             Sizes::Range(..) | Sizes::Split(..) if once && plan.align == min => {
-                let slot = (SLOT_IOS * max).next_multiple_of(min);
-                let each_max = slot / min + u64::from(plan.unaligned);
-                let slots = (if plan.unaligned { len } else { len / min * min }).div_ceil(slot);
+                let unit = if plan.unaligned { 1 } else { min };
+                let mixture = Mixture::new(&plan.sizes, unit);
+                let slot = mixture.sum();
+                let slots = (len / unit * unit).div_ceil(slot);
                 Picks::Pieces(Pieces {
-                    order: Permutation::new(slots.saturating_mul(each_max), seed),
+                    order: Permutation::new(slots.saturating_mul(mixture.len()), seed),
+                    mixture,
                     slot,
-                    each_max,
                     seed,
                 })
             }
@@ -279,21 +360,13 @@ impl Offsets {
         while self.picked < pieces.order.len() {
             let at = pieces.order.at(self.picked);
             self.picked += 1;
-            let (slot, index) = (at / pieces.each_max, at % pieces.each_max);
-            let start = slot * pieces.slot;
-            let len = pieces.slot.min(whole - start);
-            let mut random = Random::new(pieces.seed ^ slot.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            let (mut offset, mut size) = (0, 0);
-            for _ in 0..=index {
-                offset += size;
-                if offset == len {
-                    size = 0;
-                    break;
-                }
-                size = self.plan.sizes.draw(&mut random, unit).min(len - offset);
-            }
-            if size > 0 {
-                return Some((start + offset, size));
+            let (slot, index) = (at / pieces.mixture.len(), at % pieces.mixture.len());
+            let mut random = Random::new(mix(pieces.seed ^ slot));
+            let (offset, size) = pieces.mixture.piece(index, &mut random);
+            let start = slot * pieces.slot + offset;
+            // The last slot is cut off where the region ends.
+            if start < whole {
+                return Some((start, size.min(whole - start)));
             }
         }
         None

@@ -88,7 +88,20 @@ fn the_map_visits_each_byte_once_where_sizes_differ() {
     let mut offsets = offsets(unaligned, 0, 100_000);
     let mut ios: Vec<Extent> = std::iter::from_fn(|| offsets.next_io()).collect();
     ios.sort_unstable_by_key(|io| io.offset);
-    assert_eq!(ios.iter().fold(0, |at, io| if io.offset == at { at + io.len } else { 0 }), 100_000);
+    assert_eq!(ios.iter().fold(0, |at, io| if io.offset == at { at + io.len } else { 0 }), 100_000, "{ios:?}");
+}
+
+#[test]
+fn the_map_keeps_the_weights_of_sizes() {
+    let splits = Sizes::Split(split("4k/10:64k/50:32k/40", KbBase::Binary).unwrap());
+    let ios = pass(&mut offsets(plan(RANDOM, splits), 0, 1 << 30));
+    let share = |size| (ios.iter().filter(|(_, len)| *len == size).count() as f64 / ios.len() as f64 * 100.0).round();
+    assert_eq!([4, 64, 32].map(share), [10.0, 50.0, 40.0]);
+    let rare = Sizes::Split(split("4k/1:8k/98:16k/1", KbBase::Binary).unwrap());
+    covers(pass(&mut offsets(plan(RANDOM, rare), 0, 5000 * K)), 5000);
+    let ranges = pass(&mut offsets(plan(RANDOM, Sizes::Range(4 * K, 64 * K)), 0, 1 << 30));
+    let mean = ranges.iter().map(|(_, len)| len).sum::<u64>() / ranges.len() as u64;
+    assert!((33..=35).contains(&mean), "{mean} KiB on average");
 }
 
 #[test]
