@@ -3,8 +3,8 @@
 //! Promises: results of clones merge as fio merges them (bytes and counts are summed, times are the slowest member's).
 //! Leaves out: how it is printed.
 
-use super::Each;
 use super::histogram::{Histogram, Moments, Shares};
+use super::{Direction, Each};
 
 /// Latencies of one kind, in ns.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -189,6 +189,8 @@ pub struct JobResult {
     pub description: Option<String>,
     /// Results by direction.
     pub directions: Each<DirectionResult>,
+    /// Bytes a second of the whole group, by which shares of samples are told; 0 for its own.
+    pub group_rate: Each<u64>,
     /// fsync, fdatasync and sync_file_range: how many, and their latencies.
     pub sync: (u64, Latency),
     /// Milliseconds, summed over the members.
@@ -235,6 +237,16 @@ impl JobResult {
     /// Reads, writes and trims.
     pub fn ios(&self) -> u64 {
         self.directions.iter().map(|(_, direction)| direction.ios).sum()
+    }
+
+    /// What the samples of bandwidth are of the group's, in percent, 100 at most: fio's bw_agg and per.
+    pub fn share(&self, direction: Direction) -> f64 {
+        let result = &self.directions[direction];
+        let rate = match self.group_rate[direction] {
+            0 => result.bytes_per_second(),
+            rate => rate,
+        };
+        if rate == 0 { 0.0 } else { (100.0 * result.bw.mean / (rate as f64 / 1024.0)).min(100.0) }
     }
 
     /// Adds a member of its group; the name, options and times of start stay the first's.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::super::Direction;
 use super::super::histogram::{Shares, percent_of};
 use super::super::results::{Depths, DirectionResult, JobResult, Latency, RunResult, depth_percent};
 
@@ -118,8 +119,7 @@ pub fn run(result: &RunResult, bins: bool) -> Json {
 /// One job.
 fn job(job: &JobResult, bins: bool) -> Json {
     let (usr, sys) = job.cpu();
-    let direction = |result: &DirectionResult, group: u64| direction(result, group, &job.percentiles, bins);
-    let aggregate = |result: &DirectionResult| result.bytes_per_second() / 1024;
+    let direction = |which: Direction| direction(&job.directions[which], job.share(which), &job.percentiles, bins);
     let mut members = vec![
         ("jobname", Json::Text(job.name.clone())),
         ("groupid", Json::Int(u64::from(job.group))),
@@ -128,9 +128,9 @@ fn job(job: &JobResult, bins: bool) -> Json {
         ("eta", Json::Int(ETA_ENDED)),
         ("elapsed", Json::Int(job.elapsed_s)),
         ("job options", texts(&job.options)),
-        ("read", direction(&job.directions.read, aggregate(&job.directions.read))),
-        ("write", direction(&job.directions.write, aggregate(&job.directions.write))),
-        ("trim", direction(&job.directions.trim, aggregate(&job.directions.trim))),
+        ("read", direction(Direction::Read)),
+        ("write", direction(Direction::Write)),
+        ("trim", direction(Direction::Trim)),
         (
             "sync",
             object(vec![
@@ -180,11 +180,10 @@ fn shares(counts: &[u64], all: u64) -> Json {
     Json::Object(Shares::LABELS.iter().zip(counts).map(float).collect())
 }
 
-/// One direction; `group` is the KiB a second that its samples are compared with.
-fn direction(result: &DirectionResult, group: u64, percentiles: &[f64], bins: bool) -> Json {
+/// One direction; `share` is bw_agg.
+fn direction(result: &DirectionResult, share: f64, percentiles: &[f64], bins: bool) -> Json {
     let bytes_per_second = result.bytes_per_second();
     let (bw, iops) = (&result.bw, &result.iops);
-    let share = if group == 0 { 0.0 } else { (100.0 * bw.mean / group as f64).min(100.0) };
     object(vec![
         ("io_bytes", Json::Int(result.bytes)),
         ("io_kbytes", Json::Int(result.bytes >> 10)),

@@ -91,7 +91,7 @@ impl Report<'_> {
         for (kind, latency) in KINDS.iter().zip(latencies) {
             self.percentiles(kind, latency, &job.percentiles);
         }
-        self.samples(result);
+        self.samples(result, job.share(direction));
     }
 
     fn moments(&mut self, name: &str, moments: &Moments) {
@@ -131,10 +131,8 @@ impl Report<'_> {
         }
     }
 
-    fn samples(&mut self, result: &DirectionResult) {
+    fn samples(&mut self, result: &DirectionResult, share: f64) {
         if result.bw.n > 0 {
-            let aggregate = result.bytes_per_second() as f64 / 1024.0;
-            let share = if aggregate == 0.0 { 0.0 } else { (100.0 * result.bw.mean / aggregate).min(100.0) };
             let base = if self.manner.binary { 1024 } else { 1000 };
             let mebi = result.bw.mean > (base * base) as f64;
             let divisor = if mebi { base } else { 1 };

@@ -1,5 +1,6 @@
 //! fio's terse lines, versions 2 to 5: one line for each report block, fields separated by `;`, latencies in µs.
 
+use super::super::Direction;
 use super::super::histogram::{Moments, percent_of};
 use super::super::results::{DirectionResult, JobResult, Latency, depth_percent};
 
@@ -14,12 +15,12 @@ pub fn line(job: &JobResult, version: u8, program: &str) -> String {
     }
     fields.extend([job.name.clone(), job.group.to_string(), job.errors.error.to_string()]);
     let directions = &job.directions;
-    let mut told = vec![&directions.read, &directions.write];
+    let mut told = vec![(Direction::Read, &directions.read), (Direction::Write, &directions.write)];
     if version != 3 {
-        told.push(&directions.trim);
+        told.push((Direction::Trim, &directions.trim));
     }
-    for result in told {
-        direction(&mut fields, result, &job.percentiles, version);
+    for (which, result) in told {
+        direction(&mut fields, result, job.share(which), &job.percentiles, version);
     }
     let (usr, sys) = job.cpu();
     fields.extend([
@@ -42,7 +43,7 @@ pub fn line(job: &JobResult, version: u8, program: &str) -> String {
     fields.join(";") + "\n"
 }
 
-fn direction(fields: &mut Vec<String>, result: &DirectionResult, percentiles: &[f64], version: u8) {
+fn direction(fields: &mut Vec<String>, result: &DirectionResult, share: f64, percentiles: &[f64], version: u8) {
     let bytes_per_second = result.bytes_per_second();
     let numbers = [result.bytes >> 10, bytes_per_second >> 10, result.ios_per_second() as u64, result.runtime_ms];
     fields.extend(numbers.map(|number| number.to_string()));
@@ -51,8 +52,6 @@ fn direction(fields: &mut Vec<String>, result: &DirectionResult, percentiles: &[
     values(fields, &result.clat, percentiles);
     latency(fields, &result.lat.moments);
     let bw = &result.bw;
-    let aggregate = (bytes_per_second >> 10) as f64;
-    let share = if aggregate == 0.0 { 0.0 } else { (100.0 * bw.mean / aggregate).min(100.0) };
     fields.extend([bw.least().to_string(), bw.max.to_string(), format!("{share:.6}%")]);
     fields.extend([bw.mean, bw.deviation()].map(|number| format!("{number:.6}")));
     if version == 5 {
