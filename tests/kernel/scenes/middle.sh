@@ -52,9 +52,9 @@ wait_for() {
     while n=$(files_in "$2") && ! (($1)) && kill -0 "$pid" 2>/dev/null; do sleep 0.01; done
 }
 
-# midway JOB COMMAND...: starts the job, and in the middle of it runs the command, once. The middle is at $part of $parts (a third
-# if those are not set, of an archive the half), and when the job itself has done something: one that was begun before may have
-# left more than that, and the first thing that each does is to prove its mounts. OPTIONS are more of the program's.
+# midway JOB COMMAND...: starts the job, and in the middle of it runs the command, once. The middle is at $part of $parts of the
+# archive (half of it, if those are not set), and where one of $parts (of 3) is done of what was left to copy or to remove; and the job
+# itself has done something, as the first thing that each does is to prove its mounts. OPTIONS are more of the program's.
 midway() {
     local job=$1 part=${part:-1} of=${parts:-3} half before
     shift
@@ -75,13 +75,13 @@ midway() {
         ;;
     copy)
         begin parcp "$a/want" "$a/got"
-        wait_for 'n > before && n > total * part / of' got
+        wait_for 'n > before + (total - before) / of' got
         "$@"
         ;;
     remove)
         before=$(files_in want)
         begin parrm "$a/want"
-        wait_for 'n < before && n < total - total * part / of' want
+        wait_for 'n < before - before / of' want
         "$@"
         ;;
     esac

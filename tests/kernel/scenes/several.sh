@@ -180,14 +180,14 @@ large() {
     rtt start
 }
 
-# Killed at each quarter, and begun again each time.
+# Killed when a quarter of what was left is done, and begun again, three times.
 killed_again() {
     local part parts=4
     prepare
     for part in 1 2 3; do
         ((part == 1)) || OPTIONS=(--resume)
         midway extract kill_it
-        in_the_middle "extraction killed at $part of 4" got
+        in_the_middle "extraction killed for the $part. time" got
     done
     OPTIONS=()
     again partar --resume -xf "$archive" -C "$a/got"
@@ -197,7 +197,7 @@ killed_again() {
     prepare
     for part in 1 2 3; do
         midway copy kill_it
-        in_the_middle "copy killed at $part of 4" got
+        in_the_middle "copy killed for the $part. time" got
     done
     again parcp "$a/want" "$a/got"
     succeeded "copy killed three times"
@@ -206,7 +206,7 @@ killed_again() {
     prepare
     for part in 1 2 3; do
         midway remove kill_it
-        in_the_middle "removal killed at $part of 4" want
+        in_the_middle "removal killed for the $part. time" want
     done
     again parrm "$a/want"
     succeeded "removal killed three times"
