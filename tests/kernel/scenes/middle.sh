@@ -8,6 +8,8 @@ k=${#points[@]}
 over "$k" partar || k=1
 archive=$INPUT/work.tar
 OPTIONS=()
+# Lanes of jobs that must be met in the middle: hundreds begin with all that is left at once, and its names are all there.
+FEW=(-P 16)
 a=${dirs[0]}
 
 # The measure: the tree as GNU tar extracts it where it is served.
@@ -74,13 +76,13 @@ midway() {
         exec 7>&-
         ;;
     copy)
-        begin parcp "$a/want" "$a/got"
+        begin parcp "${FEW[@]}" "$a/want" "$a/got"
         wait_for 'n > before + (total - before) / of' got
         "$@"
         ;;
     remove)
         before=$(files_in want)
-        begin parrm "$a/want"
+        begin parrm "${FEW[@]}" "$a/want"
         wait_for 'n < before - before / of' want
         "$@"
         ;;
