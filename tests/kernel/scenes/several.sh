@@ -49,13 +49,15 @@ by_files() {
 least() { by_files "$1" | head -n 1 | cut -d ' ' -f 2; }
 most() { by_files "$1" | tail -n 1 | cut -d ' ' -f 2; }
 
-# swap_midway TREE WHICH OTHER: what is done in the middle of a run. Sets d.
+# swap_midway TREE WHICH OTHER: what is done in the middle of a run, which waits meanwhile: without delays it would be over first. Sets d.
 swap_midway() {
+    kill -STOP "$pid"
     rtt off
     d=$("$2" "$1")
     swap "$1" "$d" "$3"
     sums "$1/$d" >"$work/sums.new"
     rtt start
+    kill -CONT "$pid"
 }
 
 # Before the run: each mount knows the old directory by the name that the new one has now.
