@@ -133,6 +133,9 @@ fn run_all(
     let shapes = operands.look().into_iter().chain(sink.shape());
     let shape =
         shapes.fold(Shape::SERIAL, |a, b| Shape { lanes: a.lanes.max(b.lanes), window: a.window.max(b.window) });
+    let is_plain = matches!(packed(creation, &high.archive, &Stop::default())?.0, Packing::Plain);
+    let is_local = session.meters.list().iter().all(|meter| !meter.is_nfs);
+    let shape = if is_plain && is_local { copying(shape) } else { shape };
     session.tell_mounts(places.opener().spreader());
     let (crew, caught) = session.crew(shape)?;
     let (mut packing, codec) = packed(creation, &high.archive, crew.stop())?;
@@ -174,6 +177,14 @@ fn run_all(
     gone.sort();
     let exit = tell_all(high, session, job, &crew, done, gone)?;
     Ok(caught.signal().map_or(exit, Exit::Signal))
+}
+
+/// Lanes that only copy bytes from files of this host into a file of this host, which one at a time writes: more than there are
+/// processors gain nothing and take the writer's. The Linux source on tmpfs and two processors, medians of 7 in turn with GNU tar's
+/// 1.52 s: two lanes 0.85 s, three 0.92 s, four 1.09 s.
+fn copying(shape: Shape) -> Shape {
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    Shape { lanes: shape.lanes.min(processors.max(2)), ..shape }
 }
 
 /// Says what came of it.

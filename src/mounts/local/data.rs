@@ -200,9 +200,10 @@ impl LocalMount {
     /// Closes a file that was written, or, when it is in use elsewhere or must stay open, a duplicate: the kernel's
     /// part of closing (on NFS: sending the data, waiting, telling the error) is the same. `for_good`: no more is to be written.
     pub(super) fn send(&self, chain: &Arc<Chain>, held: Arc<Held>, for_good: bool) -> Result<(), Status> {
+        let is_unwritten = matches!(&*held, Held::Write(_, _, written) if !written.load(Ordering::Relaxed));
         let stays = matches!(&*held, Held::Write(_, true, _)) && !for_good;
         let shared = if stays { Err(held) } else { self.descriptors.take_alone(chain, Use::Write, held) };
-        match shared {
+        let closed = match shared {
             Ok(Held::Write(fd, ..)) => close(fd),
             Ok(_) => Ok(()),
             Err(held) => match self.twin(&held) {
@@ -211,6 +212,12 @@ impl LocalMount {
                 Err(Errno::MFILE | Errno::NFILE) => fsync(held.fd()).map_err(status),
                 Err(errno) => Err(status(errno)),
             },
+        };
+        match closed {
+            // What `write` tries again for: closing tells as well what became of another process's data, and nothing was written
+            // through this descriptor. Those that were written through tell of themselves.
+            Err(Status::NoSpc | Status::DQuot) if self.nfs && is_unwritten => Ok(()),
+            closed => closed,
         }
     }
 

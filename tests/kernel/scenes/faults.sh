@@ -115,6 +115,31 @@ full() {
     done
 }
 
+# A killed program's data that found no room: Linux tells it to the next who closes the file, whatever that one did.
+told_late() {
+    local late=$a/got/late writer
+    prepare
+    : >"$served/want/late"
+    head -c 1000 /dev/zero >"$served/got/late"
+    cold
+    rm -f "$work/pipe" && mkfifo "$work/pipe"
+    mount -o "remount,size=$(($(kib /mnt/export) + 64))k" /mnt/export
+    dd of="$late" bs=64k conv=notrunc <"$work/pipe" 2>/dev/null &
+    writer=$!
+    exec 7>"$work/pipe"
+    head -c 1048576 /dev/zero >&7
+    kill -9 "$writer"
+    wait "$writer" 2>/dev/null || true
+    exec 7>&-
+    mount -o remount,size=3G /mnt/export
+    again parcp "$a/want/late" "$late"
+    if ((status == 0)) && [[ ! -s $served/got/late ]]; then
+        ok "a killed program's lost data is not taken for this run's"
+    else
+        bad "a killed program's lost data" "status $status, $(stat -c %s "$served/got/late") bytes: $(tail -n 2 "$work/out")"
+    fi
+}
+
 read_only() {
     prepare
     server ro
@@ -136,4 +161,5 @@ fi
 killed
 restarted
 full
+told_late
 read_only

@@ -8,6 +8,8 @@ k=${#points[@]}
 over "$k" partar || k=1
 archive=$INPUT/work.tar
 OPTIONS=()
+# Lanes of jobs that must be met in the middle: hundreds begin with all that is left at once, and its names are all there.
+FEW=(-P 16)
 a=${dirs[0]}
 
 # The measure: the tree as GNU tar extracts it where it is served.
@@ -52,9 +54,9 @@ wait_for() {
     while n=$(files_in "$2") && ! (($1)) && kill -0 "$pid" 2>/dev/null; do sleep 0.01; done
 }
 
-# midway JOB COMMAND...: starts the job, and in the middle of it runs the command, once. The middle is at $part of $parts (a third
-# if those are not set, of an archive the half), and when the job itself has done something: one that was begun before may have
-# left more than that, and the first thing that each does is to prove its mounts. OPTIONS are more of the program's.
+# midway JOB COMMAND...: starts the job, and in the middle of it runs the command, once. The middle is at $part of $parts of the
+# archive (half of it, if those are not set), and where one of $parts (of 3) is done of what was left to copy or to remove; and the job
+# itself has done something, as the first thing that each does is to prove its mounts. OPTIONS are more of the program's.
 midway() {
     local job=$1 part=${part:-1} of=${parts:-3} half before
     shift
@@ -74,14 +76,14 @@ midway() {
         exec 7>&-
         ;;
     copy)
-        begin parcp "$a/want" "$a/got"
-        wait_for 'n > before && n > total * part / of' got
+        begin parcp "${FEW[@]}" "$a/want" "$a/got"
+        wait_for 'n > before + (total - before) / of' got
         "$@"
         ;;
     remove)
         before=$(files_in want)
-        begin parrm "$a/want"
-        wait_for 'n < before && n < total - total * part / of' want
+        begin parrm "${FEW[@]}" "$a/want"
+        wait_for 'n < before - before / of' want
         "$@"
         ;;
     esac

@@ -49,13 +49,15 @@ by_files() {
 least() { by_files "$1" | head -n 1 | cut -d ' ' -f 2; }
 most() { by_files "$1" | tail -n 1 | cut -d ' ' -f 2; }
 
-# swap_midway TREE WHICH OTHER: what is done in the middle of a run. Sets d.
+# swap_midway TREE WHICH OTHER: what is done in the middle of a run, which waits meanwhile: without delays it would be over first. Sets d.
 swap_midway() {
+    kill -STOP "$pid"
     rtt off
     d=$("$2" "$1")
     swap "$1" "$d" "$3"
     sums "$1/$d" >"$work/sums.new"
     rtt start
+    kill -CONT "$pid"
 }
 
 # Before the run: each mount knows the old directory by the name that the new one has now.
@@ -180,14 +182,14 @@ large() {
     rtt start
 }
 
-# Killed at each quarter, and begun again each time.
+# Killed when a quarter of what was left is done, and begun again, three times.
 killed_again() {
     local part parts=4
     prepare
     for part in 1 2 3; do
         ((part == 1)) || OPTIONS=(--resume)
         midway extract kill_it
-        in_the_middle "extraction killed at $part of 4" got
+        in_the_middle "extraction killed for the $part. time" got
     done
     OPTIONS=()
     again partar --resume -xf "$archive" -C "$a/got"
@@ -197,7 +199,7 @@ killed_again() {
     prepare
     for part in 1 2 3; do
         midway copy kill_it
-        in_the_middle "copy killed at $part of 4" got
+        in_the_middle "copy killed for the $part. time" got
     done
     again parcp "$a/want" "$a/got"
     succeeded "copy killed three times"
@@ -206,7 +208,7 @@ killed_again() {
     prepare
     for part in 1 2 3; do
         midway remove kill_it
-        in_the_middle "removal killed at $part of 4" want
+        in_the_middle "removal killed for the $part. time" want
     done
     again parrm "$a/want"
     succeeded "removal killed three times"
