@@ -1,13 +1,13 @@
 //! `parfs load`'s inside: fio's language, its numbers and its output, for loads on one or many mount targets.
 //!
-//! Promises: what is here opens no file and no socket; a job file's text, the environment and the clock come from the caller. The same
-//! seeds give the same offsets and the same data on every machine.
-//! Leaves out: carrying out I/O, which the engines do through `storage`, and the process (argv, streams, exit status), which is the
-//! command line's.
+//! Promises: the same seeds give the same offsets and the same data on every machine. Only `engine` makes calls: what is measured is the
+//! system call itself, so the kernel's engines make it themselves, and the NFS engine through `storage`.
+//! Leaves out: the process (argv, streams, exit status), which is the command line's.
 
 pub mod arithmetic;
 pub mod commandline;
 pub mod distribution;
+pub mod engine;
 pub mod general;
 pub mod histogram;
 pub mod job;
@@ -19,6 +19,7 @@ pub mod pace;
 pub mod pattern;
 pub mod random;
 pub mod results;
+pub mod settings;
 pub mod value;
 pub mod verify;
 
