@@ -13,6 +13,8 @@ pub const ALIGN: usize = 4096;
 pub struct Buf {
     bytes: NonNull<u8>,
     layout: Layout,
+    /// Where the part in use begins.
+    start: usize,
     len: usize,
 }
 
@@ -26,7 +28,7 @@ impl Buf {
         // SAFETY: the layout is not of size 0.
         let bytes = unsafe { alloc_zeroed(layout) };
         let bytes = NonNull::new(bytes).unwrap_or_else(|| handle_alloc_error(layout));
-        Some(Buf { bytes, layout, len: capacity })
+        Some(Buf { bytes, layout, start: 0, len: capacity })
     }
 
     /// Bytes that it can hold.
@@ -36,12 +38,19 @@ impl Buf {
 
     /// Uses the first `len` bytes; the capacity at most.
     pub fn set_len(&mut self, len: usize) {
-        self.len = len.min(self.layout.size());
+        (self.start, self.len) = (0, len.min(self.layout.size()));
     }
 
-    /// Its address, for a kernel that writes into it while this value is kept.
+    /// Uses no longer the first `n` bytes of what is in use: what is left of an I/O.
+    pub fn advance(&mut self, n: usize) {
+        let n = n.min(self.len);
+        (self.start, self.len) = (self.start + n, self.len - n);
+    }
+
+    /// Where the part in use lies, for a kernel that writes into it while this value is kept.
     pub fn address(&self) -> *mut u8 {
-        self.bytes.as_ptr()
+        // SAFETY: `start` is within the allocation.
+        unsafe { self.bytes.as_ptr().add(self.start) }
     }
 }
 
@@ -56,15 +65,15 @@ impl Deref for Buf {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: `len` bytes are within the allocation, which was zeroed and belongs to this value.
-        unsafe { std::slice::from_raw_parts(self.bytes.as_ptr(), self.len) }
+        // SAFETY: `len` bytes from `start` on are within the allocation, which was zeroed and belongs to this value.
+        unsafe { std::slice::from_raw_parts(self.address(), self.len) }
     }
 }
 
 impl DerefMut for Buf {
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: as above, and the value is borrowed mutably.
-        unsafe { std::slice::from_raw_parts_mut(self.bytes.as_ptr(), self.len) }
+        unsafe { std::slice::from_raw_parts_mut(self.address(), self.len) }
     }
 }
 
@@ -81,6 +90,11 @@ mod tests {
         buf.copy_from_slice(b"abc");
         let moved = std::thread::spawn(move || buf).join().unwrap();
         assert_eq!((moved.address() == address, &moved[..]), (true, &b"abc"[..]));
+        let mut left = moved;
+        left.advance(1);
+        assert_eq!(&left[..], b"bc");
+        left.set_len(3);
+        assert_eq!(&left[..], b"abc");
         assert!(Buf::zeroed(1, 3).is_none());
     }
 }

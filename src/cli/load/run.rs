@@ -1,0 +1,205 @@
+//! A run: what is said before, files set up, clones run, the report, the exit status.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::cli::Exit;
+use crate::cli::console::Console;
+use crate::crew::Stop;
+use crate::load::pace::start_delay;
+use crate::load::random::{Seeds, Stream};
+use crate::load::results::JobResult;
+use crate::load::run::prepare::{Asked, Found, prepare};
+use crate::load::run::{Clock, Entry, Host, Live, Schedule, Work};
+use crate::load::settings::{Settings, Start, file_names, starts};
+
+use super::inputs::Gathered;
+use super::out::Out;
+use super::places::Places;
+use super::report::{self, Line};
+
+/// Signals end a run; fio's status is 128 whatever the signal.
+const SIGNALLED: Exit = Exit::Code(128);
+
+/// How often jobs are looked at while nothing is shown.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// Checks, shows or runs what was gathered.
+pub fn run(console: &Arc<Console>, gathered: Gathered) -> Exit {
+    let general = &gathered.general;
+    let out = match Out::open(general) {
+        Ok(out) => out,
+        Err(text) => return super::refused(console, &text),
+    };
+    if general.show_command {
+        gathered.shown.iter().for_each(|job| out.write(&format!("fio {}\n", job.command_line())));
+        return ended(console, &out, Exit::Success);
+    }
+    let starts = match starts(&gathered.jobs) {
+        Ok(starts) => starts,
+        Err(text) => return super::refused(console, &text),
+    };
+    if general.parse_only {
+        return ended(console, &out, Exit::Success);
+    }
+    gathered.jobs.iter().for_each(|job| out.banner(&job.banner()));
+    gathered.notices.iter().for_each(|notice| out.notice(notice));
+    match Run::new(console, &gathered, &starts, &out) {
+        Ok(run) => run.all(),
+        Err(text) => super::refused(console, &text),
+    }
+}
+
+/// What could not be written is an error, whatever came of the jobs.
+fn ended(console: &Console, out: &Out, exit: Exit) -> Exit {
+    match out.failure() {
+        Some(reason) => super::refused(console, &format!("fio: results could not be written: {reason}")),
+        None => exit,
+    }
+}
+
+struct Run<'a> {
+    console: &'a Arc<Console>,
+    gathered: &'a Gathered,
+    starts: &'a [Start],
+    out: &'a Out,
+    places: Places,
+    clock: Clock,
+}
+
+impl Host for Run<'_> {
+    fn tell(&self, line: &str) {
+        self.console.line(line);
+    }
+
+    fn save(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
+        std::fs::write(name, bytes).map_err(|error| crate::cli::console::reason(&error))
+    }
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        console: &'a Arc<Console>,
+        gathered: &'a Gathered,
+        starts: &'a [Start],
+        out: &'a Out,
+    ) -> Result<Run<'a>, String> {
+        let places = Places::open(&gathered.jobs)?;
+        Ok(Run { console, gathered, starts, out, places, clock: Clock::start() })
+    }
+
+    fn settings(&self, start: &Start) -> &'a Settings {
+        &self.gathered.jobs[start.job]
+    }
+
+    fn all(self) -> Exit {
+        let stop = Stop::default();
+        let caught = crate::cli::signals::watch(stop.clone(), |signal| {
+            let _ = signal;
+        });
+        let caught = match caught {
+            Ok(caught) => caught,
+            Err(error) => return super::refused(self.console, &format!("fio: signals: {error}")),
+        };
+        self.out.banner(&super::version());
+        self.tell_starting();
+        let flag = stop.flag();
+        let (exit, _) = self.run(&flag);
+        let exit = match caught.signal() {
+            Some(signal) => {
+                self.out.banner(&format!("fio: terminating on signal {signal}"));
+                SIGNALLED
+            }
+            None => exit,
+        };
+        ended(self.console, self.out, exit)
+    }
+
+    /// `Starting 3 threads and 1 process`.
+    fn tell_starting(&self) {
+        let threads = self.starts.iter().filter(|start| self.settings(start).threads).count();
+        let processes = self.starts.len() - threads;
+        let of = |n: usize, one: &str, more: &str| format!("{n} {}", if n == 1 { one } else { more });
+        let parts = [(threads, of(threads, "thread", "threads")), (processes, of(processes, "process", "processes"))];
+        let said: Vec<String> = parts.into_iter().filter(|(n, _)| *n > 0).map(|(_, text)| text).collect();
+        self.out.banner(&format!("Starting {}", said.join(" and ")));
+    }
+
+    fn seeds(&self, index: usize) -> Seeds {
+        let load = &self.settings(&self.starts[index]).load;
+        let entropy = crate::base::hash::mix(self.clock.start_ms ^ u64::from(std::process::id()) << 32);
+        Seeds::new(load.seed, load.repeat, entropy, index as u64 + 1)
+    }
+
+    fn run(&self, stop: &AtomicBool) -> (Exit, ()) {
+        let asked: Vec<Asked<'_>> = self.starts.iter().enumerate().map(|(index, start)| self.asked(index, start)).collect();
+        let found = match prepare(&asked, self.gathered.general.readonly, stop, &mut |line| self.out.notice(&line)) {
+            Ok(found) => found,
+            Err(error) => {
+                self.console.line(&error.text);
+                self.console.line("fio: files could not be set up; nothing was run");
+                return (Exit::Partly, ());
+            }
+        };
+        if self.gathered.jobs.iter().all(|job| job.files.create_only) {
+            return (Exit::Success, ());
+        }
+        let entries: Vec<Entry> = self.starts.iter().enumerate().map(|(index, start)| self.entry(index, start)).collect();
+        let lives: Vec<Live> = self.starts.iter().map(|_| Live::default()).collect();
+        let schedule = Schedule { entries: &entries, lives: &lives, clock: self.clock, stop };
+        let clone = |index: usize, go: &dyn Fn()| self.clone(index, &found[index], &lives[index], go);
+        let results = schedule.run(&clone, &mut || LOOK_EVERY);
+        let failed = lives.iter().filter(|live| live.failed.load(Ordering::Relaxed)).count();
+        self.report(results);
+        (Exit::Code(u8::try_from(failed).unwrap_or(u8::MAX)), ())
+    }
+
+    fn asked(&self, index: usize, start: &Start) -> Asked<'_> {
+        let settings = self.settings(start);
+        let (place, place_index) = self.places.place(start.job, start.clone);
+        let paths: Vec<PathBuf> = file_names(settings, start.clone);
+        Asked { settings, clone: start.clone, place, place_index, paths, seeds: self.seeds(index) }
+    }
+
+    fn entry(&self, index: usize, start: &Start) -> Entry {
+        let settings = self.settings(start);
+        let order = &settings.order;
+        let (low, high) = settings.delay;
+        Entry {
+            job: start.job,
+            group: start.group,
+            stonewall: start.stonewall,
+            wait_for: start.wait_for,
+            delay: start_delay(low, high, &mut self.seeds(index).random(Stream::Delay, 0)),
+            exitall: order.exitall.then_some(order.exit_what),
+            exitall_on_error: order.exitall_on_error.then_some(order.exit_what),
+        }
+    }
+
+    fn clone(&self, index: usize, found: &Found, live: &Live, go: &dyn Fn()) -> JobResult {
+        let start = &self.starts[index];
+        let work = Work {
+            settings: self.settings(start),
+            group: start.group,
+            files: found.files.clone(),
+            pass_bytes: found.pass_bytes,
+            seeds: self.seeds(index),
+            live,
+            clock: self.clock,
+            host: self,
+        };
+        live.expected.store(found.pass_bytes, Ordering::Relaxed);
+        self.places.run(start.job, start.clone, &work, go)
+    }
+
+    fn report(&self, results: Vec<Option<JobResult>>) {
+        let lines = self.starts.iter().zip(results).filter_map(|(start, result)| {
+            Some(Line { settings: self.settings(start), result: result? })
+        });
+        let lines = report::merged(lines.collect());
+        let globals = self.gathered.jobs.first().map_or(&[][..], |job| &job.globals);
+        self.out.write(&report::text(&self.gathered.general, &lines, globals, &self.out.notices()));
+    }
+}

@@ -1,0 +1,733 @@
+//! One clone of a job: chooses I/Os, gives them to its engine, measures them, until its load or its time is over.
+//!
+//! Promises: the depth is exact: an I/O that ended is replaced before anything else is waited for; all that is under way has come back
+//! before data is made safe or files are closed; an error that ends the job is in its result.
+//! Leaves out: setting files up, and when clones start.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::io::Errno;
+
+use super::super::engine::{Buf, Done, Engine, Io, Queued};
+use super::super::offsets::Extent;
+use super::super::pace::{AfterPass, Pacer, Pause};
+use super::super::random::{Seeds, Stream};
+use super::super::results::JobResult;
+use super::super::settings::Settings;
+use super::super::verify::{Verifier, Written};
+use super::super::{Direction, Each};
+use super::choice::{Choice, Next};
+use super::clock::{Clock, ns};
+use super::content::Contents;
+use super::live::{Live, State};
+use super::open::OpenFiles;
+use super::recorder::{Recorder, Times};
+
+/// Where a clone says what went wrong.
+pub trait Host: Sync {
+    /// A line for stderr.
+    fn tell(&self, line: &str);
+
+    /// Writes a file (verify_dump). An error is the reason.
+    fn save(&self, name: &str, bytes: &[u8]) -> Result<(), String>;
+}
+
+/// What a clone is to do.
+pub struct Work<'a> {
+    /// Its job.
+    pub settings: &'a Settings,
+    /// Its group in reports.
+    pub group: u32,
+    /// Its files, and the part of each that it works on.
+    pub files: Vec<(PathBuf, Extent)>,
+    /// Bytes of a pass.
+    pub pass_bytes: u64,
+    /// Where its random numbers come from.
+    pub seeds: Seeds,
+    /// What it shows.
+    pub live: &'a Live,
+    /// The run's clock.
+    pub clock: Clock,
+    /// What it says and saves.
+    pub host: &'a dyn Host,
+}
+
+/// An I/O under way.
+#[derive(Debug)]
+pub(super) struct Slot {
+    /// None while the engine has it.
+    buf: Option<Buf>,
+    next: Next,
+    times: Times,
+    /// What of it has been moved: more than 0 where an I/O was short.
+    moved: usize,
+    /// It reads back what was written.
+    checks: Option<Written>,
+}
+
+/// Why a clone goes no further.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Failed {
+    pub(super) errno: i32,
+    pub(super) detail: String,
+}
+
+impl Failed {
+    pub(super) fn new(errno: Errno, detail: impl Into<String>) -> Failed {
+        Failed { errno: errno.raw_os_error(), detail: detail.into() }
+    }
+}
+
+/// A clone while it runs.
+pub(super) struct Runner<'a, E> {
+    pub(super) work: &'a Work<'a>,
+    pub(super) engine: E,
+    pub(super) choice: Choice,
+    /// The pass from its start, for what is read back.
+    pub(super) replay: Option<Choice>,
+    contents: Contents,
+    pub(super) verifier: Option<Verifier>,
+    pub(super) recorder: Recorder,
+    pub(super) open: OpenFiles,
+    pub(super) slots: Vec<Slot>,
+    pub(super) free: Vec<u32>,
+    done: Vec<Done>,
+    /// Queued and not sent.
+    queued: usize,
+    pub(super) in_flight: usize,
+    /// The depth was reached; none is sent until iodepth_low.
+    is_full: bool,
+    pacers: Each<Option<Pacer>>,
+    is_paced: bool,
+    /// When the clock was read last; ns since the run's start.
+    pub(super) now: u64,
+    began: u64,
+    /// I/O counts.
+    pub(super) counts: bool,
+    /// When the time is over.
+    ends: u64,
+    /// When ramp_time is over.
+    ramped: u64,
+    /// I/Os that ended, and that were issued, of the job; syncs excepted.
+    pub(super) ended: u64,
+    pub(super) issued: u64,
+    /// Writes that were issued in this pass.
+    pub(super) pass_issued: u64,
+    /// Writes that were issued, of the job, and the bytes of the last file that they touched since the last sync.
+    pub(super) writes: u64,
+    pub(super) touched: Option<(u32, Extent)>,
+    thought: u64,
+    paused: u64,
+    /// What the last cycle of rate_min began with.
+    pub(super) cycle: (u64, Each<(u64, u64)>),
+    pub(super) failed: Option<Failed>,
+    /// The first block that was not what was written, where the job goes on to the end.
+    pub(super) mismatch: Option<String>,
+    /// A mismatch that continue_on_error lets pass: the exit status tells it all the same.
+    pub(super) has_mismatch: bool,
+    /// I/Os of this pass that were visited again, and writes at the last read-back of a backlog.
+    pub(super) checked: u64,
+    pub(super) backlogged: u64,
+    has_times: bool,
+}
+
+/// Runs a clone: opens its files, waits for `go`, and does its I/O.
+pub fn run<E: Engine>(engine: E, work: &Work<'_>, go: &dyn Fn()) -> JobResult {
+    let mut runner = Runner::new(engine, work);
+    if runner.failed.is_none() {
+        runner.prepare();
+    }
+    work.live.set_state(State::Initialized);
+    go();
+    runner.begin();
+    if runner.failed.is_none() {
+        runner.all_passes();
+    }
+    runner.finish()
+}
+
+/// The result of a clone that could not begin.
+pub fn failed(work: &Work<'_>, errno: Errno, detail: &str) -> JobResult {
+    let now = work.clock.now();
+    let mut recorder = Recorder::new(work.settings, work.group, false);
+    recorder.begin(now);
+    let mut result = recorder.snapshot(now);
+    (result.errors.error, result.errors.detail) = (errno.raw_os_error(), detail.to_owned());
+    work.live.failed.store(true, std::sync::atomic::Ordering::Relaxed);
+    result
+}
+
+impl<'a, E: Engine> Runner<'a, E> {
+    fn new(engine: E, work: &'a Work<'a>) -> Runner<'a, E> {
+        let settings = work.settings;
+        let regions: Vec<Extent> = work.files.iter().map(|(_, region)| *region).collect();
+        let choice = Choice::new(settings, work.seeds, &regions, work.pass_bytes);
+        let depth = if engine.waits() { 1 } else { settings.engine.in_flight.max(1) };
+        let largest = settings.load.blocks.iter().map(|(_, (_, most))| *most).max().unwrap_or(1);
+        let recorder = Recorder::new(settings, work.group, !engine.waits());
+        let rates = &settings.pacing.rate;
+        let pacer = |direction: Direction| {
+            let random = work.seeds.random(Stream::Poisson, direction as u64);
+            rates[direction].map(|rate| Pacer::new(rate, settings.pacing.process, random, Duration::ZERO))
+        };
+        let pacers = Each::of(pacer);
+        let measures = &settings.measures;
+        let mut runner = Runner {
+            work,
+            choice,
+            replay: None,
+            contents: Contents::new(&settings.buffers, work.seeds),
+            verifier: None,
+            open: OpenFiles::new(work.files.len(), settings.files.open_max as usize),
+            slots: Vec::new(),
+            free: (0..depth).rev().collect(),
+            done: Vec::with_capacity(depth as usize),
+            queued: 0,
+            in_flight: 0,
+            is_full: false,
+            is_paced: pacers.iter().any(|(_, pacer)| pacer.is_some()),
+            pacers,
+            now: work.clock.now(),
+            began: 0,
+            counts: true,
+            ends: u64::MAX,
+            ramped: 0,
+            ended: 0,
+            issued: 0,
+            pass_issued: 0,
+            writes: 0,
+            touched: None,
+            thought: 0,
+            paused: 0,
+            cycle: (0, Each::default()),
+            failed: None,
+            mismatch: None,
+            has_mismatch: false,
+            checked: 0,
+            backlogged: 0,
+            has_times: measures.slat || measures.clat || measures.lat || measures.bw,
+            recorder,
+            engine,
+        };
+        runner.set_up_slots(depth, largest as usize);
+        runner
+    }
+
+    fn set_up_slots(&mut self, depth: u32, largest: usize) {
+        let settings = self.work.settings;
+        let align = usize::try_from(settings.buffers.align).unwrap_or(0).next_power_of_two();
+        let nothing = Next { file: 0, direction: Direction::Read, extent: Extent { offset: 0, len: 0 }, number: 0 };
+        for _ in 0..depth {
+            let Some(mut buf) = Buf::zeroed(largest, align) else {
+                self.failed = Some(Failed::new(Errno::NOMEM, "func=buffers"));
+                return;
+            };
+            if settings.load.writes() {
+                self.contents.prefill(&mut buf);
+            }
+            self.slots.push(Slot { buf: Some(buf), next: nothing, times: Times::default(), moved: 0, checks: None });
+        }
+        if let Some(verify) = &settings.verify {
+            let smallest = settings.load.blocks.iter().map(|(_, (least, _))| *least).min().unwrap_or(1) as usize;
+            let interval = verify.interval.map(|interval| interval as usize);
+            match Verifier::new(verify.check, interval, smallest, verify.mark_at as usize, verify.pattern.clone()) {
+                Ok(verifier) => self.verifier = Some(verifier),
+                Err(text) => self.failed = Some(Failed::new(Errno::INVAL, text)),
+            }
+        }
+    }
+
+    /// Opens what is to be open from the start.
+    fn prepare(&mut self) {
+        let first = self.work.files.len().min(self.open.most());
+        for file in 0..first as u32 {
+            if let Err(failed) = self.open_file(file) {
+                self.failed = Some(failed);
+                return;
+            }
+        }
+    }
+
+    fn begin(&mut self) {
+        let span = &self.work.settings.span;
+        self.now = self.work.clock.now();
+        self.began = self.now;
+        self.work.live.began.store(self.now.max(1), std::sync::atomic::Ordering::Relaxed);
+        self.ends = span.ends().map_or(u64::MAX, |ends| self.began.saturating_add(ns(ends)));
+        self.ramped = self.began.saturating_add(ns(span.ramp));
+        self.counts = span.ramp.is_zero();
+        self.paused = self.began;
+        self.cycle.0 = self.began;
+        self.recorder.result.start_ms = self.work.clock.wall_ms(self.began);
+        self.recorder.begin(self.began);
+        self.work.live.set_state(if self.counts { State::Running } else { State::Ramping });
+    }
+
+    fn all_passes(&mut self) {
+        let settings = self.work.settings;
+        let verify = settings.verify.as_ref();
+        let only = verify.is_some_and(|verify| verify.only) && settings.load.writes();
+        let read_back = verify.is_some_and(|verify| verify.read_back) && settings.load.writes();
+        let mut passes = 0;
+        loop {
+            self.replay = (only || read_back).then(|| self.choice.clone());
+            (self.pass_issued, self.checked) = (0, 0);
+            if only {
+                self.check_written(u64::MAX);
+            } else {
+                self.pass();
+            }
+            if read_back && !only && self.failed.is_none() {
+                self.work.live.set_state(State::Verifying);
+                self.check_written(u64::MAX);
+                self.work.live.set_state(State::Running);
+            }
+            passes += 1;
+            let is_over = self.is_over() || self.has_all_ios();
+            if is_over || self.failed.is_some() || settings.span.after_pass(passes) == AfterPass::End {
+                return;
+            }
+            self.choice.restart();
+        }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.now >= self.ends || self.work.live.is_ending()
+    }
+
+    fn has_all_ios(&self) -> bool {
+        let most = self.work.settings.load.number_ios;
+        most > 0 && self.issued >= most
+    }
+
+    /// One pass over the load.
+    fn pass(&mut self) {
+        let (mut is_last, mut waiting) = (false, None);
+        loop {
+            while !is_last && self.may_start() {
+                if self.is_over() || self.has_all_ios() || self.failed.is_some() {
+                    is_last = true;
+                    break;
+                }
+                let Some(next) = waiting.take().or_else(|| self.choose()) else {
+                    is_last = true;
+                    break;
+                };
+                match self.must_wait(&next) {
+                    None => {
+                        self.sync_if_due();
+                        self.start(next);
+                    }
+                    Some(wait) => {
+                        waiting = Some(next);
+                        self.idle(wait);
+                    }
+                }
+                self.after_start();
+            }
+            if self.in_flight == 0 {
+                return;
+            }
+            self.collect(is_last);
+        }
+    }
+
+    /// True when there is room for an I/O.
+    fn may_start(&mut self) -> bool {
+        if self.free.is_empty() {
+            self.is_full = true;
+            return false;
+        }
+        let low = self.work.settings.engine.low as usize;
+        if self.is_full && low > 0 && self.in_flight > low && low < self.slots.len() {
+            return false;
+        }
+        self.is_full = false;
+        true
+    }
+
+    fn choose(&mut self) -> Option<Next> {
+        // What is read back is chosen again without a clock.
+        let late = match self.is_paced && self.replay.is_none() {
+            true => {
+                let now = Duration::from_nanos(self.now - self.began);
+                let late = |direction: Direction| {
+                    self.pacers[direction].as_ref().map_or(Duration::ZERO, |pacer| pacer.next_start().saturating_sub(now))
+                };
+                Each::of(late)
+            }
+            false => Each::default(),
+        };
+        self.choice.next_io(&late)
+    }
+
+    /// For how long `next` may not start yet: its rate, or an I/O under way on the same bytes.
+    fn must_wait(&mut self, next: &Next) -> Option<Duration> {
+        if self.is_paced
+            && let Some(pacer) = &self.pacers[next.direction]
+        {
+            self.now = self.work.clock.now();
+            let wait = pacer.next_start().saturating_sub(Duration::from_nanos(self.now - self.began));
+            if !wait.is_zero() {
+                return Some(wait);
+            }
+        }
+        if self.work.settings.engine.serialize_overlap && self.in_flight > 0 {
+            let (file, Extent { offset, len }) = (next.file, next.extent);
+            let overlaps = |slot: &Slot| {
+                let other = slot.next.extent;
+                let apart = other.offset + other.len <= offset || offset + len <= other.offset;
+                slot.buf.is_none() && slot.next.file == file && !apart
+            };
+            if self.slots.iter().any(overlaps) {
+                return Some(Duration::MAX);
+            }
+        }
+        None
+    }
+
+    /// Waits, and takes what ends meanwhile.
+    fn idle(&mut self, wait: Duration) {
+        // Whoever ends the run is not kept waiting.
+        const LOOK: Duration = Duration::from_millis(100);
+        let left = Duration::from_nanos(self.ends.saturating_sub(self.now));
+        let wait = wait.min(left).min(LOOK);
+        if self.in_flight > 0 {
+            self.send();
+            self.reap(1, self.slots.len(), Some(wait));
+        } else {
+            std::thread::sleep(wait);
+            self.now = self.work.clock.now();
+        }
+        if self.work.live.is_wanted() {
+            self.give_snapshot();
+        }
+    }
+
+    /// Gives an I/O to the engine.
+    #[inline]
+    pub(super) fn start(&mut self, next: Next) {
+        let writes = next.direction != Direction::Read;
+        let checks = (!writes && self.verifier.is_some()).then(|| self.written(&next, true));
+        self.start_io(next, checks);
+        self.issued += 1;
+        self.pass_issued += 1;
+        if writes {
+            self.writes += 1;
+            self.touch(next.file, next.extent);
+        }
+        if self.is_paced
+            && let Some(pacer) = &mut self.pacers[next.direction]
+        {
+            pacer.started(next.extent.len);
+        }
+    }
+
+    /// What the mark of a block says. Of a file that another job wrote the numbers of writes are not known.
+    pub(super) fn written(&self, next: &Next, elsewhere: bool) -> Written {
+        let seed = self.work.seeds.seed(Stream::Verify, 0);
+        let plan = &self.work.settings.load.plans[Direction::Write];
+        let once = plan.map || !self.work.settings.load.is_random();
+        Written { offset: next.extent.offset, seed, sequence: (once && !elsewhere).then_some(next.number) }
+    }
+
+    pub(super) fn start_io(&mut self, next: Next, checks: Option<Written>) {
+        if let Err(failed) = self.open_for(next.file) {
+            self.failed = Some(failed);
+            return;
+        }
+        let Some(slot) = self.free.pop() else { return };
+        let index = slot as usize;
+        let Some(mut buf) = self.slots[index].buf.take() else { return };
+        buf.set_len(next.extent.len as usize);
+        let ready = self.now;
+        if next.direction != Direction::Read {
+            self.contents.fill(&mut buf, next.extent.offset);
+            if let Some(verifier) = &self.verifier {
+                verifier.mark(&mut buf, &self.written(&next, false));
+            }
+        }
+        let issued = if self.has_times { self.work.clock.now() } else { ready };
+        let at = &mut self.slots[index];
+        (at.next, at.moved, at.checks) = (next, 0, checks);
+        at.times = Times { ready, issued, ended: 0 };
+        self.open.begins(next.file);
+        self.in_flight += 1;
+        if self.counts {
+            self.recorder.result.depths.at(self.in_flight as u64);
+        }
+        let io = Io { slot, file: next.file, direction: next.direction, offset: next.extent.offset, buf };
+        self.queue(io);
+    }
+
+    fn queue(&mut self, io: Io) {
+        match self.engine.queue(io) {
+            Queued::Done(done) => {
+                self.read_clock();
+                if self.counts {
+                    let depths = &mut self.recorder.result.depths;
+                    depths.submitted(1);
+                    depths.completed(1);
+                }
+                self.end_io(done);
+            }
+            Queued::Pending => {
+                self.queued += 1;
+                if self.queued >= self.work.settings.engine.batch.max(1) as usize {
+                    self.send();
+                }
+            }
+        }
+    }
+
+    /// Without latencies the time is only looked at now and then.
+    #[inline]
+    fn read_clock(&mut self) {
+        if self.has_times || self.is_paced || self.ended.is_multiple_of(32) {
+            self.now = self.work.clock.now();
+        }
+    }
+
+    pub(super) fn send(&mut self) {
+        if self.queued == 0 {
+            return;
+        }
+        match self.engine.commit() {
+            Ok(sent) => {
+                self.queued = self.queued.saturating_sub(sent);
+                if self.counts && sent > 0 {
+                    self.recorder.result.depths.submitted(sent as u64);
+                }
+            }
+            Err(errno) => {
+                self.failed = Some(Failed::new(errno, format!("func=commit, error={errno}")));
+                self.queued = 0;
+            }
+        }
+    }
+
+    /// Takes what has ended; `all` when nothing more is started.
+    fn collect(&mut self, all: bool) {
+        self.send();
+        let (least, most) = self.work.settings.engine.complete;
+        let least = if all || self.free.is_empty() { least.max(1) } else { least } as usize;
+        let most = if all { self.slots.len() } else { most.max(1) as usize };
+        self.reap(least.min(self.in_flight), most, None);
+        if self.work.live.is_wanted() {
+            self.give_snapshot();
+        }
+    }
+
+    pub(super) fn reap(&mut self, least: usize, most: usize, wait: Option<Duration>) {
+        let mut done = std::mem::take(&mut self.done);
+        let result = self.engine.reap(least, most.max(least), wait, &mut done);
+        self.read_clock();
+        if self.counts && !done.is_empty() {
+            self.recorder.result.depths.completed(done.len() as u64);
+        }
+        done.drain(..).for_each(|done| self.end_io(done));
+        self.done = done;
+        if let Err(errno) = result {
+            self.failed = Some(Failed::new(errno, format!("func=getevents, error={errno}")));
+            // What the engine does not give back is lost with it.
+            self.in_flight = 0;
+        }
+    }
+
+    #[inline]
+    fn end_io(&mut self, done: Done) {
+        let Done { slot, mut buf, result } = done;
+        let at = &mut self.slots[slot as usize];
+        at.times.ended = self.now;
+        match result {
+            Ok(moved) if moved < buf.len() => return self.go_on(slot, buf, moved),
+            Ok(_) => {}
+            Err(errno) => {
+                self.release(slot, buf);
+                return self.io_failed(slot, errno);
+            }
+        }
+        let (next, times, checks) = (at.next, at.times, at.checks.take());
+        if let Some(written) = checks {
+            buf.set_len(next.extent.len as usize);
+            self.check(&buf, &written, &next);
+        }
+        self.release(slot, buf);
+        self.ended += 1;
+        self.work.live.count(next.direction, next.extent.len);
+        self.account(&next, &times);
+    }
+
+    #[inline]
+    fn account(&mut self, next: &Next, times: &Times) {
+        if !self.counts && times.ended >= self.ramped {
+            self.counts = true;
+            self.recorder.begin(times.ended);
+            self.work.live.set_state(State::Running);
+        } else if self.counts {
+            self.recorder.io(next.direction, next.extent.len, times);
+        }
+        if let Some(most) = self.work.settings.pacing.latency_max
+            && times.ended - times.ready > ns(most)
+        {
+            let text = format!("latency of {} nsec exceeds specified max ({} nsec)", times.ended - times.ready, ns(most));
+            self.failed = Some(Failed::new(Errno::TIMEDOUT, text));
+        }
+    }
+
+    /// What is left of a short I/O; one that moved nothing has failed.
+    #[cold]
+    fn go_on(&mut self, slot: u32, mut buf: Buf, moved: usize) {
+        let at = &mut self.slots[slot as usize];
+        if at.moved == 0 && self.counts {
+            self.recorder.result.directions[at.next.direction].short += 1;
+        }
+        if moved == 0 {
+            self.release(slot, buf);
+            return self.io_failed(slot, Errno::IO);
+        }
+        at.moved += moved;
+        buf.advance(moved);
+        let (next, offset) = (at.next, at.next.extent.offset + at.moved as u64);
+        self.queue(Io { slot, file: next.file, direction: next.direction, offset, buf });
+        self.send();
+    }
+
+    fn release(&mut self, slot: u32, buf: Buf) {
+        self.slots[slot as usize].buf = Some(buf);
+        self.open.ends(self.slots[slot as usize].next.file);
+        self.free.push(slot);
+        self.in_flight -= 1;
+    }
+
+    pub(super) fn path(&self, file: u32) -> &'a Path {
+        &self.work.files[file as usize].0
+    }
+
+    #[cold]
+    fn io_failed(&mut self, slot: u32, errno: Errno) {
+        let next = self.slots[slot as usize].next;
+        let (errors, raw) = (&self.work.settings.errors, errno.raw_os_error());
+        let is_read = next.direction == Direction::Read;
+        let full = self.work.settings.load.fill && errno == Errno::NOSPC && !is_read;
+        if full {
+            // fill_device: that was its end.
+            self.ends = self.ends.min(self.now);
+            return;
+        }
+        let ignored = errors.ignored[usize::from(!is_read)].contains(&raw);
+        if !ignored || errors.dump {
+            self.work.host.tell(&format!(
+                "fio: io_u error on file {}: {}: {} offset={}, buflen={}",
+                self.path(next.file).display(),
+                said(errno),
+                next.direction.name(),
+                next.extent.offset,
+                next.extent.len
+            ));
+        }
+        if ignored {
+            self.ended += 1;
+            return;
+        }
+        let goes_on = if is_read { errors.read } else { errors.write };
+        self.went_wrong(goes_on, raw, &format!("func=io_u error, error={}", said(errno)));
+    }
+
+    /// An error that ends the job, or is counted.
+    pub(super) fn went_wrong(&mut self, goes_on: bool, errno: i32, detail: &str) {
+        if goes_on {
+            let (total, first) = self.recorder.result.errors.continued.unwrap_or((0, errno));
+            self.recorder.result.errors.continued = Some((total + 1, if first == 0 { errno } else { first }));
+        } else if self.failed.is_none() {
+            self.failed = Some(Failed { errno, detail: detail.to_owned() });
+        }
+    }
+
+    /// What is due after an I/O was started: syncs, pauses, read-backs, a rate that must be kept.
+    fn after_start(&mut self) {
+        let settings = self.work.settings;
+        if self.work.live.is_wanted() {
+            self.give_snapshot();
+        }
+        if self.replay.is_some() {
+            self.check_backlog();
+        }
+        if !settings.pacing.think.pause.is_zero() {
+            self.think();
+        }
+        if settings.pacing.least.iter().any(|(_, least)| least.is_some()) {
+            self.check_rate();
+        }
+    }
+
+    fn think(&mut self) {
+        let pacing = &self.work.settings.pacing;
+        let count = if pacing.think_issued { self.issued } else { self.ended };
+        if std::mem::replace(&mut self.thought, count) == count {
+            return;
+        }
+        let since = Duration::from_nanos(self.now.saturating_sub(self.paused));
+        let Some(Pause { spin, sleep }) = pacing.think.after(count, since) else { return };
+        let start = self.work.clock.now();
+        while self.work.clock.now() < start + ns(spin) {
+            std::hint::spin_loop();
+        }
+        let until = start + ns(spin + sleep);
+        while self.now < until && !self.is_over() {
+            self.idle(Duration::from_nanos(until - self.now));
+            self.now = self.work.clock.now();
+        }
+        self.paused = self.now;
+        if !pacing.ignore_thinktime {
+            let by = Duration::from_nanos(self.now - start);
+            let shift = |pacer: &mut Option<Pacer>| pacer.iter_mut().for_each(|pacer| pacer.shift(by));
+            [&mut self.pacers.read, &mut self.pacers.write, &mut self.pacers.trim].into_iter().for_each(shift);
+        }
+    }
+
+    fn give_snapshot(&mut self) {
+        self.work.live.give(self.snapshot());
+    }
+
+    fn snapshot(&self) -> JobResult {
+        let mut result = self.recorder.snapshot(self.now);
+        if self.work.settings.errors.continues() && result.errors.continued.is_none() {
+            result.errors.continued = Some((0, 0));
+        }
+        if let Some(failed) = &self.failed {
+            (result.errors.error, result.errors.detail) = (failed.errno, failed.detail.clone());
+        }
+        result
+    }
+
+    /// Ends what is under way, makes data safe where that is asked for, closes.
+    fn finish(mut self) -> JobResult {
+        self.drain();
+        self.now = self.work.clock.now();
+        if let (None, Some(detail)) = (&self.failed, self.mismatch.take()) {
+            self.failed = Some(Failed { errno: Errno::ILSEQ.raw_os_error(), detail });
+        }
+        // Times end with the last I/O; what follows is told by its errors only.
+        let mut result = self.snapshot();
+        self.work.live.set_state(State::Finishing);
+        self.close_all();
+        if let Some(failed) = &self.failed {
+            (result.errors.error, result.errors.detail) = (failed.errno, failed.detail.clone());
+        }
+        if result.errors.error != 0 || self.has_mismatch {
+            self.work.live.failed.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+        self.work.live.give(result.clone());
+        self.work.live.set_state(State::Exited);
+        result
+    }
+}
+
+/// What the system says of an errno, without its number.
+pub fn said(errno: Errno) -> String {
+    let text = std::io::Error::from(errno).to_string();
+    let number = format!(" (os error {})", errno.raw_os_error());
+    text.strip_suffix(&number).unwrap_or(&text).to_owned()
+}
