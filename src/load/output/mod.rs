@@ -4,9 +4,9 @@
 //! Leaves out: streams, and when what is printed.
 
 pub mod json;
-
 pub mod normal;
 pub mod number;
+pub mod status;
 pub mod terse;
 
 #[cfg(test)]
