@@ -4,6 +4,7 @@
 //! well; the exit status is the number of failed jobs, 1 for a command line that is none, 128 after a signal.
 //! Leaves out: the language, the numbers and the measuring, which are `load`'s.
 
+mod eta;
 mod inputs;
 mod out;
 mod places;

@@ -1,6 +1,6 @@
 //! A run: what is said before, files set up, clones run, the report, the exit status.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -8,13 +8,15 @@ use std::time::Duration;
 use crate::cli::Exit;
 use crate::cli::console::Console;
 use crate::crew::Stop;
+use crate::load::engine::There;
 use crate::load::pace::start_delay;
 use crate::load::random::{Seeds, Stream};
 use crate::load::results::JobResult;
 use crate::load::run::prepare::{Asked, Found, prepare};
 use crate::load::run::{Clock, Entry, Host, Live, Schedule, Work};
-use crate::load::settings::{Settings, Start, file_names, starts};
+use crate::load::settings::{Settings, Started, file_names, order};
 
+use super::eta::StatusLine;
 use super::inputs::Gathered;
 use super::out::Out;
 use super::places::Places;
@@ -25,6 +27,9 @@ const SIGNALLED: Exit = Exit::Code(128);
 
 /// How often jobs are looked at while nothing is shown.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// How long a job that waits for an I/O is waited for when results are wanted.
+const ANSWER_WAIT: Duration = Duration::from_millis(200);
 
 /// Checks, shows or runs what was gathered.
 pub fn run(console: &Arc<Console>, gathered: Gathered) -> Exit {
@@ -37,14 +42,17 @@ pub fn run(console: &Arc<Console>, gathered: Gathered) -> Exit {
         gathered.shown.iter().for_each(|job| out.write(&format!("fio {}\n", job.command_line())));
         return ended(console, &out, Exit::Success);
     }
-    let starts = match starts(&gathered.jobs) {
+    let starts = match order(&gathered.jobs, general.jobs_max) {
         Ok(starts) => starts,
         Err(text) => return super::refused(console, &text),
     };
     if general.parse_only {
         return ended(console, &out, Exit::Success);
     }
-    gathered.jobs.iter().for_each(|job| out.banner(&job.banner()));
+    for (index, job) in gathered.jobs.iter().enumerate() {
+        let group = starts.iter().find(|start| start.job == index).map_or(0, |start| start.group);
+        out.banner(&job.banner(group));
+    }
     gathered.notices.iter().for_each(|notice| out.notice(notice));
     match Run::new(console, &gathered, &starts, &out) {
         Ok(run) => run.all(),
@@ -63,7 +71,7 @@ fn ended(console: &Console, out: &Out, exit: Exit) -> Exit {
 struct Run<'a> {
     console: &'a Arc<Console>,
     gathered: &'a Gathered,
-    starts: &'a [Start],
+    starts: &'a [Started],
     out: &'a Out,
     places: Places,
     clock: Clock,
@@ -83,21 +91,22 @@ impl<'a> Run<'a> {
     fn new(
         console: &'a Arc<Console>,
         gathered: &'a Gathered,
-        starts: &'a [Start],
+        starts: &'a [Started],
         out: &'a Out,
     ) -> Result<Run<'a>, String> {
         let places = Places::open(&gathered.jobs)?;
         Ok(Run { console, gathered, starts, out, places, clock: Clock::start() })
     }
 
-    fn settings(&self, start: &Start) -> &'a Settings {
+    fn settings(&self, start: &Started) -> &'a Settings {
         &self.gathered.jobs[start.job]
     }
 
     fn all(self) -> Exit {
         let stop = Stop::default();
-        let caught = crate::cli::signals::watch(stop.clone(), |signal| {
-            let _ = signal;
+        let console = self.console.clone();
+        let caught = crate::cli::signals::watch(stop.clone(), move |signal| {
+            console.line(format_args!("\nfio: terminating on signal {signal}"));
         });
         let caught = match caught {
             Ok(caught) => caught,
@@ -106,13 +115,10 @@ impl<'a> Run<'a> {
         self.out.banner(&super::version());
         self.tell_starting();
         let flag = stop.flag();
-        let (exit, _) = self.run(&flag);
-        let exit = match caught.signal() {
-            Some(signal) => {
-                self.out.banner(&format!("fio: terminating on signal {signal}"));
-                SIGNALLED
-            }
-            None => exit,
+        let exit = match (self.run(&flag), caught.signal()) {
+            (_, Some(_)) => SIGNALLED,
+            (Ok(exit), None) => exit,
+            (Err(text), None) => super::refused(self.console, &text),
         };
         ended(self.console, self.out, exit)
     }
@@ -130,48 +136,56 @@ impl<'a> Run<'a> {
     fn seeds(&self, index: usize) -> Seeds {
         let load = &self.settings(&self.starts[index]).load;
         let entropy = crate::base::hash::mix(self.clock.start_ms ^ u64::from(std::process::id()) << 32);
-        Seeds::new(load.seed, load.repeat, entropy, index as u64 + 1)
+        Seeds::new(load.seed, load.repeat, entropy, u64::from(self.starts[index].number))
     }
 
-    fn run(&self, stop: &AtomicBool) -> (Exit, ()) {
+    fn run(&self, stop: &AtomicBool) -> Result<Exit, String> {
         let asked: Vec<Asked<'_>> = self.starts.iter().enumerate().map(|(index, start)| self.asked(index, start)).collect();
         let found = match prepare(&asked, self.gathered.general.readonly, stop, &mut |line| self.out.notice(&line)) {
             Ok(found) => found,
             Err(error) => {
-                self.console.line(&error.text);
-                self.console.line("fio: files could not be set up; nothing was run");
-                return (Exit::Partly, ());
+                return Err(format!("{}\nfio: files could not be set up; nothing was run", error.text));
             }
         };
         if self.gathered.jobs.iter().all(|job| job.files.create_only) {
-            return (Exit::Success, ());
+            return Ok(Exit::Success);
         }
         let entries: Vec<Entry> = self.starts.iter().enumerate().map(|(index, start)| self.entry(index, start)).collect();
         let lives: Vec<Live> = self.starts.iter().map(|_| Live::default()).collect();
         let schedule = Schedule { entries: &entries, lives: &lives, clock: self.clock, stop };
         let clone = |index: usize, go: &dyn Fn()| self.clone(index, &found[index], &lives[index], go);
-        let results = schedule.run(&clone, &mut || LOOK_EVERY);
+        let of_clones = self.starts.iter().map(|start| self.settings(start)).collect();
+        let mut line = StatusLine::new(&self.gathered.general, of_clones, self.clock);
+        let mut partial = Partial::new(self)?;
+        let results = schedule.run(&clone, &mut || {
+            let next = line.as_mut().map_or(LOOK_EVERY, |line| line.refresh(&lives));
+            next.min(partial.tell(&lives)).min(LOOK_EVERY)
+        });
+        line.iter().for_each(StatusLine::end);
         let failed = lives.iter().filter(|live| live.failed.load(Ordering::Relaxed)).count();
         self.report(results);
-        (Exit::Code(u8::try_from(failed).unwrap_or(u8::MAX)), ())
+        Ok(Exit::Code(u8::try_from(failed).unwrap_or(u8::MAX)))
     }
 
-    fn asked(&self, index: usize, start: &Start) -> Asked<'_> {
+    fn asked(&self, index: usize, start: &Started) -> Asked<'_> {
         let settings = self.settings(start);
         let (place, place_index) = self.places.place(start.job, start.clone);
-        let paths: Vec<PathBuf> = file_names(settings, start.clone);
+        // As in fio, a job whose name is a device's works on it.
+        let named = |there| matches!(there, Ok(There::Device(_) | There::Stream));
+        let is_device = named(place.look(Path::new(&settings.section)));
+        let paths: Vec<PathBuf> = file_names(settings, start.clone, is_device);
         Asked { settings, clone: start.clone, place, place_index, paths, seeds: self.seeds(index) }
     }
 
-    fn entry(&self, index: usize, start: &Start) -> Entry {
+    fn entry(&self, index: usize, start: &Started) -> Entry {
         let settings = self.settings(start);
         let order = &settings.order;
         let (low, high) = settings.delay;
         Entry {
             job: start.job,
             group: start.group,
-            stonewall: start.stonewall,
-            wait_for: start.wait_for,
+            stonewall: start.waits_for_all,
+            wait_for: start.waits_for,
             delay: start_delay(low, high, &mut self.seeds(index).random(Stream::Delay, 0)),
             exitall: order.exitall.then_some(order.exit_what),
             exitall_on_error: order.exitall_on_error.then_some(order.exit_what),
@@ -198,8 +212,50 @@ impl<'a> Run<'a> {
         let lines = self.starts.iter().zip(results).filter_map(|(start, result)| {
             Some(Line { settings: self.settings(start), result: result? })
         });
-        let lines = report::merged(lines.collect());
+        self.tell_all(lines.collect());
+    }
+
+    fn tell_all(&self, lines: Vec<Line<'_>>) {
+        let lines = report::merged(lines);
         let globals = self.gathered.jobs.first().map_or(&[][..], |job| &job.globals);
         self.out.write(&report::text(&self.gathered.general, &lines, globals, &self.out.notices()));
+    }
+}
+
+/// Whole results while jobs run: every `--status-interval`, and on SIGUSR1.
+struct Partial<'a> {
+    run: &'a Run<'a>,
+    every_ns: Option<u64>,
+    next_ns: u64,
+    asked: Arc<AtomicBool>,
+}
+
+impl<'a> Partial<'a> {
+    fn new(run: &'a Run<'a>) -> Result<Partial<'a>, String> {
+        let asked = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(signal_hook::consts::SIGUSR1, asked.clone())
+            .map_err(|error| format!("fio: SIGUSR1: {error}"))?;
+        let every = run.gathered.general.status_interval;
+        let every_ns = every.map(|every| u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
+        Ok(Partial { run, every_ns, next_ns: run.clock.now().saturating_add(every_ns.unwrap_or(u64::MAX)), asked })
+    }
+
+    /// Tells what is due; when it wants to be called again.
+    fn tell(&mut self, lives: &[Live]) -> Duration {
+        let now = self.run.clock.now();
+        let is_asked = self.asked.swap(false, Ordering::Relaxed);
+        let is_due = self.every_ns.is_some() && now >= self.next_ns;
+        if is_asked || is_due {
+            let lines = self.run.starts.iter().zip(lives).filter_map(|(start, live)| {
+                Some(Line { settings: self.run.settings(start), result: live.look(ANSWER_WAIT)? })
+            });
+            self.run.tell_all(lines.collect());
+        }
+        while let Some(every) = self.every_ns
+            && self.next_ns <= now
+        {
+            self.next_ns = self.next_ns.saturating_add(every.max(1));
+        }
+        Duration::from_nanos(self.next_ns.saturating_sub(now))
     }
 }

@@ -20,9 +20,8 @@ impl<E: Engine> Runner<'_, E> {
             self.dump(block, written, next);
         }
         let errors = &self.work.settings.errors;
-        let ignored = errors.ignored[2].contains(&Errno::ILSEQ.raw_os_error());
         // verify_fatal=1 ends the job at once; without it the rest is checked, and the job has failed all the same.
-        let goes_on = errors.verify || ignored;
+        let goes_on = errors.verify && errors.ignored[2].contains(&Errno::ILSEQ.raw_os_error());
         let fatal = verify.is_some_and(|verify| verify.fatal);
         if !goes_on && !fatal {
             self.mismatch.get_or_insert_with(|| mismatch_detail(&path.display().to_string()));

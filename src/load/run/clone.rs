@@ -230,7 +230,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         }
         if let Some(verify) = &settings.verify {
             let smallest = settings.load.blocks.iter().map(|(_, (least, _))| *least).min().unwrap_or(1) as usize;
-            let interval = verify.interval.map(|interval| interval as usize);
+            let interval = Some(verify.interval as usize);
             match Verifier::new(verify.check, interval, smallest, verify.mark_at as usize, verify.pattern.clone()) {
                 Ok(verifier) => self.verifier = Some(verifier),
                 Err(text) => self.failed = Some(Failed::new(Errno::INVAL, text)),
@@ -616,8 +616,9 @@ impl<'a, E: Engine> Runner<'a, E> {
             self.ends = self.ends.min(self.now);
             return;
         }
-        let ignored = errors.ignored[usize::from(!is_read)].contains(&raw);
-        if !ignored || errors.dump {
+        let goes_on = if is_read { errors.read } else { errors.write };
+        let goes_on = goes_on && errors.ignored[usize::from(!is_read)].contains(&raw);
+        if !goes_on || errors.dump {
             self.work.host.tell(&format!(
                 "fio: io_u error on file {}: {}: {} offset={}, buflen={}",
                 self.path(next.file).display(),
@@ -627,11 +628,6 @@ impl<'a, E: Engine> Runner<'a, E> {
                 next.extent.len
             ));
         }
-        if ignored {
-            self.ended += 1;
-            return;
-        }
-        let goes_on = if is_read { errors.read } else { errors.write };
         self.went_wrong(goes_on, raw, &format!("func=io_u error, error={}", said(errno)));
     }
 

@@ -91,14 +91,13 @@ pub fn prepare(
         for (path, there) in clone.paths.iter().zip(&there) {
             sizes.push(match there {
                 Err(errno) => return Err(failed(*errno, format!("{}: {}", path.display(), said(*errno)))),
-                Ok(There::Dir) if clone.settings.engine.name.starts_with("dir") => None,
+                Ok(There::Dir) if clone.settings.engine.name.starts_with("dir") => There::Nothing,
                 Ok(There::Dir) => return Err(failed(Errno::ISDIR, format!("{}: it is a directory", path.display()))),
-                Ok(There::Nothing | There::Stream) => None,
-                Ok(There::File(size) | There::Device(size)) => Some(*size),
+                Ok(there) => *there,
             });
         }
         let extents =
-            files(clone.settings, clone.clone, &sizes).map_err(|text| failed(Errno::INVAL, text))?;
+            files(clone.settings, clone.clone, &sizes, clone.seeds).map_err(|text| failed(Errno::INVAL, text))?;
         if lays_out(clone.settings) {
             for ((path, extent), there) in clone.paths.iter().zip(&extents).zip(&there) {
                 let Some(new) = needed(clone, path, extent, there) else { continue };
