@@ -13,6 +13,7 @@ mod run;
 mod words;
 
 use std::ffi::OsString;
+use std::sync::Arc;
 
 use crate::load::commandline::{self, Asked};
 
@@ -26,7 +27,7 @@ pub fn version() -> String {
 
 /// Runs the command line `args`, without the program's name.
 pub fn run(args: Vec<OsString>) -> Exit {
-    let console = Console::new("fio");
+    let console = Arc::new(Console::new("fio"));
     let mut typed = Vec::with_capacity(args.len());
     for arg in args {
         match arg.into_string() {

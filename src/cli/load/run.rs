@@ -51,7 +51,7 @@ pub fn run(console: &Arc<Console>, gathered: Gathered) -> Exit {
     }
     for (index, job) in gathered.jobs.iter().enumerate() {
         let group = starts.iter().find(|start| start.job == index).map_or(0, |start| start.group);
-        out.banner(&job.banner(group));
+        out.banner(job.banner(group).trim_end());
     }
     gathered.notices.iter().for_each(|notice| out.notice(notice));
     match Run::new(console, &gathered, &starts, &out) {
@@ -141,7 +141,7 @@ impl<'a> Run<'a> {
 
     fn run(&self, stop: &AtomicBool) -> Result<Exit, String> {
         let asked: Vec<Asked<'_>> = self.starts.iter().enumerate().map(|(index, start)| self.asked(index, start)).collect();
-        let found = match prepare(&asked, self.gathered.general.readonly, stop, &mut |line| self.out.notice(&line)) {
+        let found = match prepare(&asked, self.gathered.general.readonly, stop, &mut |line| self.out.banner(&line)) {
             Ok(found) => found,
             Err(error) => {
                 return Err(format!("{}\nfio: files could not be set up; nothing was run", error.text));

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
+use super::super::content::Contents;
 use super::super::engine::{Buf, Done, Engine, Io, Queued};
 use super::super::offsets::Extent;
 use super::super::pace::{AfterPass, Pacer, Pause};
@@ -19,7 +20,6 @@ use super::super::verify::{Verifier, Written};
 use super::super::{Direction, Each};
 use super::choice::{Choice, Next};
 use super::clock::{Clock, ns};
-use super::content::Contents;
 use super::live::{Live, State};
 use super::open::OpenFiles;
 use super::recorder::{Recorder, Times};
@@ -62,6 +62,8 @@ pub(super) struct Slot {
     times: Times,
     /// What of it has been moved: more than 0 where an I/O was short.
     moved: usize,
+    /// Something was read into its buffer since it was filled.
+    is_stale: bool,
     /// It reads back what was written.
     checks: Option<Written>,
 }
@@ -177,7 +179,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             work,
             choice,
             replay: None,
-            contents: Contents::new(&settings.buffers, work.seeds),
+            contents: Contents::new(&settings.buffers, work.seeds, settings.load.block_min() as usize),
             verifier: None,
             open: OpenFiles::new(work.files.len(), settings.files.open_max as usize),
             slots: Vec::new(),
@@ -186,7 +188,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             queued: 0,
             in_flight: 0,
             is_full: false,
-            is_paced: pacers.iter().any(|(_, pacer)| pacer.is_some()),
+            is_paced: rates.iter().any(|(_, rate)| rate.is_some()),
             pacers,
             now: work.clock.now(),
             began: 0,
@@ -226,7 +228,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             if settings.load.writes() {
                 self.contents.prefill(&mut buf);
             }
-            self.slots.push(Slot { buf: Some(buf), next: nothing, times: Times::default(), moved: 0, checks: None });
+            self.slots.push(Slot { buf: Some(buf), next: nothing, times: Times::default(), moved: 0, is_stale: false, checks: None });
         }
         if let Some(verify) = &settings.verify {
             let smallest = settings.load.blocks.iter().map(|(_, (least, _))| *least).min().unwrap_or(1) as usize;
@@ -443,10 +445,15 @@ impl<'a, E: Engine> Runner<'a, E> {
         buf.set_len(next.extent.len as usize);
         let ready = self.now;
         if next.direction != Direction::Read {
-            self.contents.fill(&mut buf, next.extent.offset);
+            match std::mem::take(&mut self.slots[index].is_stale) {
+                true => self.contents.fill_anew(&mut buf, next.extent.offset),
+                false => self.contents.fill(&mut buf, next.extent.offset),
+            }
             if let Some(verifier) = &self.verifier {
                 verifier.mark(&mut buf, &self.written(&next, false));
             }
+        } else {
+            self.slots[index].is_stale = true;
         }
         let issued = if self.has_times { self.work.clock.now() } else { ready };
         let at = &mut self.slots[index];

@@ -7,7 +7,6 @@ pub mod choice;
 mod checking;
 pub mod clock;
 pub mod clone;
-mod content;
 pub mod live;
 mod open;
 pub mod prepare;

@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rustix::io::Errno;
 
+use super::super::content::Contents;
 use super::super::engine::{Layout, Place, There};
 use super::super::offsets::Extent;
-use super::super::random::{Seeds, Stream};
+use super::super::random::Seeds;
 use super::super::settings::{FileExtent, Settings, files, total_io};
 use super::clone::said;
-use super::content::random_fill;
 
 /// Threads that look and lay out: enough to keep a mount target busy with small files; on a disk a few suffice.
 const THREADS: usize = 16;
@@ -53,7 +53,8 @@ struct Missing<'a> {
     layout: Layout,
     /// Of an earlier file that is too small.
     is_there: bool,
-    seed: u64,
+    /// What its bytes are.
+    contents: Contents,
     job: usize,
 }
 
@@ -162,8 +163,8 @@ fn needed<'a>(
     if settings.files.append && is_there {
         return None;
     }
-    let seed = clone.seeds.seed(Stream::Buffers, 1);
-    Some(Missing { place: clone.place, path: path.to_path_buf(), layout, is_there, seed, job: 0 })
+    let contents = Contents::new(&settings.buffers, clone.seeds, settings.load.block_min() as usize);
+    Some(Missing { place: clone.place, path: path.to_path_buf(), layout, is_there, contents, job: 0 })
 }
 
 fn tell_layouts(asked: &[Asked<'_>], missing: &[Missing<'_>], tell: &mut dyn FnMut(String)) {
@@ -185,7 +186,8 @@ fn lay_out_all(missing: &[Missing<'_>], stop: &AtomicBool) -> Result<(), NotRead
         if missing.is_there {
             missing.place.remove(&missing.path)?;
         }
-        let mut fill = |offset: u64, block: &mut [u8]| random_fill(missing.seed ^ offset, block);
+        let mut contents = missing.contents.clone();
+        let mut fill = |offset: u64, block: &mut [u8]| contents.fill_anew(block, offset);
         missing.place.lay_out(&missing.path, &missing.layout, &mut fill, &|| stop.load(Ordering::Relaxed))
     });
     for (missing, result) in missing.iter().zip(results) {
