@@ -6,6 +6,7 @@
 
 pub mod arithmetic;
 pub mod commandline;
+pub mod content;
 pub mod distribution;
 pub mod engine;
 pub mod general;

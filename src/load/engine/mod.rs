@@ -3,7 +3,20 @@
 //! Promises: an I/O that was queued comes back once, with its buffer; an engine is driven by one thread, its job's.
 //! Leaves out: which I/O is next, what is in the buffers, and the clock.
 
+pub mod aio;
 pub mod buffer;
+pub mod choose;
+mod descriptors;
+pub mod kernel;
+pub mod metadata;
+pub mod mmap;
+pub mod null;
+pub mod posixaio;
+pub mod psync;
+pub mod uring;
+
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 use std::time::Duration;
@@ -81,6 +94,11 @@ pub struct Open {
 pub trait Engine {
     /// True when an I/O is over when it was queued: depth 1, and no slat.
     fn waits(&self) -> bool;
+
+    /// Makes ready for the job's buffers, the one of slot i at i, before the first I/O; they are kept until the engine goes.
+    fn prepare(&mut self, _bufs: &[Buf]) -> Result<(), Errno> {
+        Ok(())
+    }
 
     /// Opens `path` as the file `file`.
     fn open(&mut self, file: u32, path: &Path, how: Open) -> Result<(), Errno>;
