@@ -49,10 +49,12 @@ pub fn allow_open_files(wanted: u64) -> u64 {
     let wanted = limit.maximum.map_or(wanted, |most| most.min(wanted));
     match limit.current {
         // Without it fewer stay open.
-        Some(current) if current < wanted => match setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limit }) {
-            Ok(()) => wanted,
-            Err(_) => current,
-        },
+        Some(current) if current < wanted => {
+            match setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limit }) {
+                Ok(()) => wanted,
+                Err(_) => current,
+            }
+        }
         Some(current) => current,
         None => u64::MAX,
     }

@@ -20,6 +20,7 @@ pub mod pace;
 pub mod pattern;
 pub mod random;
 pub mod results;
+pub mod run;
 pub mod settings;
 pub mod value;
 pub mod verify;

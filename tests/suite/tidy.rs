@@ -30,11 +30,20 @@ const OUTSIDE: [(&str, &str, &[&str]); 6] = [
     ("rustix", "fs", &["src/mounts/local", "src/cli", "src/load/engine"]),
     ("std", "net", &["src/mounts/nfs", "src/sim"]),
     ("socket2", "", &["src/mounts/nfs", "src/sim"]),
-    // An I/O that waits has a thread of its own in load's posixaio.
+    // Load's clones are threads, and so is each I/O that waits, in posixaio and in the NFS engine.
     (
         "std",
         "thread",
-        &["src/crew", "src/mounts", "src/sim", "src/cli", "src/storage/throttle.rs", "src/jobs", "src/load/engine"],
+        &[
+            "src/crew",
+            "src/mounts",
+            "src/sim",
+            "src/cli",
+            "src/storage/throttle.rs",
+            "src/jobs",
+            "src/load/engine",
+            "src/load/run",
+        ],
     ),
     ("nfs3_types", "", &["src/wire"]),
 ];

@@ -90,7 +90,8 @@ impl<'a> StatusLine<'a> {
 
     fn status(&mut self, lives: &[Live], now: u64, spent: u64) -> Status {
         let mut done = Each::<(u64, u64)>::default();
-        let (mut status, mut left) = (Status { binary: true, elapsed_s: now / 1_000_000_000, ..Status::default() }, Some(0));
+        let (mut status, mut left) =
+            (Status { binary: true, elapsed_s: now / 1_000_000_000, ..Status::default() }, Some(0));
         for (live, settings) in lives.iter().zip(&self.jobs) {
             let state = live.state();
             status.letters.push(letter(state, settings, live));
@@ -175,7 +176,8 @@ fn limits(limits: &mut Option<(Rate, Rate)>, settings: &Settings) {
 fn seconds_left(live: &Live, settings: &Settings, now: u64) -> Option<u64> {
     let began = live.began.load(Ordering::Relaxed);
     let spent = if began == 0 { 0 } else { now.saturating_sub(began) };
-    let by_time = settings.span.ends().map(|ends| (ends.as_nanos() as u64).saturating_sub(spent).div_ceil(1_000_000_000));
+    let by_time =
+        settings.span.ends().map(|ends| (ends.as_nanos() as u64).saturating_sub(spent).div_ceil(1_000_000_000));
     if settings.span.time_based && by_time.is_some() {
         return by_time;
     }

@@ -23,7 +23,8 @@ impl Out {
         let sink: Box<dyn Write + Send> = match &general.output {
             None => Box::new(io::stdout()),
             Some(path) => {
-                let file = File::create(path).map_err(|error| format!("fio: output file open error: {path}: {}", reason(&error)))?;
+                let file = File::create(path)
+                    .map_err(|error| format!("fio: output file open error: {path}: {}", reason(&error)))?;
                 Box::new(file)
             }
         };

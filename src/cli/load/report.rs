@@ -78,10 +78,15 @@ pub fn text(general: &General, lines: &[Line<'_>], globals: &[(String, String)],
 
 fn human(lines: &[Line<'_>], time: &str) -> String {
     let mut out = String::from("\n");
-    let manner = |settings: &Settings| normal::Manner { digits: settings.measures.digits, binary: settings.measures.binary };
+    let manner =
+        |settings: &Settings| normal::Manner { digits: settings.measures.digits, binary: settings.measures.binary };
     for line in lines {
         let errno = line.result.errors.error;
-        let error = if errno == 0 { String::new() } else { crate::load::run::said(rustix::io::Errno::from_raw_os_error(errno)) };
+        let error = if errno == 0 {
+            String::new()
+        } else {
+            crate::load::run::said(rustix::io::Errno::from_raw_os_error(errno))
+        };
         out.push_str(&normal::job(&line.result, time, &error, &manner(line.settings)));
     }
     let mut groups: Vec<u32> = lines.iter().map(|line| line.result.group).collect();

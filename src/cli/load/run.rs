@@ -42,7 +42,7 @@ pub fn run(console: &Arc<Console>, gathered: Gathered) -> Exit {
         gathered.shown.iter().for_each(|job| out.write(&format!("fio {}\n", job.command_line())));
         return ended(console, &out, Exit::Success);
     }
-    let starts = match order(&gathered.jobs, general.jobs_max) {
+    let starts = match order(&gathered.jobs) {
         Ok(starts) => starts,
         Err(text) => return super::refused(console, &text),
     };
@@ -140,7 +140,8 @@ impl<'a> Run<'a> {
     }
 
     fn run(&self, stop: &AtomicBool) -> Result<Exit, String> {
-        let asked: Vec<Asked<'_>> = self.starts.iter().enumerate().map(|(index, start)| self.asked(index, start)).collect();
+        let asked: Vec<Asked<'_>> =
+            self.starts.iter().enumerate().map(|(index, start)| self.asked(index, start)).collect();
         let found = match prepare(&asked, self.gathered.general.readonly, stop, &mut |line| self.out.banner(&line)) {
             Ok(found) => found,
             Err(error) => {
@@ -150,7 +151,8 @@ impl<'a> Run<'a> {
         if self.gathered.jobs.iter().all(|job| job.files.create_only) {
             return Ok(Exit::Success);
         }
-        let entries: Vec<Entry> = self.starts.iter().enumerate().map(|(index, start)| self.entry(index, start)).collect();
+        let entries: Vec<Entry> =
+            self.starts.iter().enumerate().map(|(index, start)| self.entry(index, start)).collect();
         let lives: Vec<Live> = self.starts.iter().map(|_| Live::default()).collect();
         let schedule = Schedule { entries: &entries, lives: &lives, clock: self.clock, stop };
         let clone = |index: usize, go: &dyn Fn()| self.clone(index, &found[index], &lives[index], go);
@@ -209,9 +211,11 @@ impl<'a> Run<'a> {
     }
 
     fn report(&self, results: Vec<Option<JobResult>>) {
-        let lines = self.starts.iter().zip(results).filter_map(|(start, result)| {
-            Some(Line { settings: self.settings(start), result: result? })
-        });
+        let lines = self
+            .starts
+            .iter()
+            .zip(results)
+            .filter_map(|(start, result)| Some(Line { settings: self.settings(start), result: result? }));
         self.tell_all(lines.collect());
     }
 

@@ -87,7 +87,8 @@ pub fn engine_help(asked: Option<&str>) -> Result<String, String> {
     };
     let (name, option) = asked.split_once(',').map_or((asked, None), |(name, option)| (name, Some(option)));
     let name = engine(name).map_err(|reason| format!("fio: {reason}"))?;
-    let mut own = TABLE.iter().filter(|spec| spec.engines.contains(&name)).filter(|spec| option.is_none_or(|o| spec.name == o));
+    let mut own =
+        TABLE.iter().filter(|spec| spec.engines.contains(&name)).filter(|spec| option.is_none_or(|o| spec.name == o));
     let text: String = own.by_ref().map(line).collect();
     match (text.is_empty(), option) {
         (true, Some(option)) => Err(format!("fio: engine {name} has no option {option}")),

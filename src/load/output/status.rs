@@ -74,7 +74,8 @@ impl Status {
             _ => "-.-%".into(),
         };
         let _ = write!(out, ": [{}][{percent}]", run_lengths(&self.letters));
-        let shown_of = [Direction::Read, Direction::Write].into_iter().zip(self.rates).zip(self.has).filter(|(_, has)| *has);
+        let shown_of =
+            [Direction::Read, Direction::Write].into_iter().zip(self.rates).zip(self.has).filter(|(_, has)| *has);
         let (mut bytes, mut ios) = (Vec::new(), Vec::new());
         for ((direction, (rate, iops)), _) in shown_of {
             let letter = &direction.name()[..1];

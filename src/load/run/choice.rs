@@ -62,7 +62,11 @@ enum Pick {
     /// After so many I/Os on one.
     RoundRobin(u64),
     Sequential,
-    Drawn { sampler: Option<Sampler>, random: Random, each: u64 },
+    Drawn {
+        sampler: Option<Sampler>,
+        random: Random,
+        each: u64,
+    },
 }
 
 /// The order of one clone's I/Os.
@@ -92,7 +96,10 @@ impl Choice {
     /// Over the parts `regions` of a clone's files; `pass_bytes` is what one pass moves at most.
     pub fn new(settings: &Settings, seeds: Seeds, regions: &[Extent], pass_bytes: u64) -> Choice {
         let load = &settings.load;
-        let file = |(index, region): (usize, &Extent)| File { visits: visits(load, seeds, *region, index as u64), is_done: false };
+        let file = |(index, region): (usize, &Extent)| File {
+            visits: visits(load, seeds, *region, index as u64),
+            is_done: false,
+        };
         let files: Vec<File> = regions.iter().enumerate().map(file).collect();
         let (service, each) = &settings.files.service;
         let random = seeds.random(Stream::File, 0);
@@ -202,7 +209,8 @@ impl Choice {
 }
 
 fn visits(load: &Load, seeds: Seeds, region: Extent, file: u64) -> Visits {
-    let offsets = |direction: Direction| Offsets::new(load.plans[direction].clone(), region, seeds, file * 4 + direction as u64);
+    let offsets =
+        |direction: Direction| Offsets::new(load.plans[direction].clone(), region, seeds, file * 4 + direction as u64);
     let (read, write) = (&load.plans.read, &load.plans.write);
     let is_mixed = load.reads() && load.writes();
     if !is_mixed || (is_mapped(read) && read == write) {

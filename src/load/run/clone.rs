@@ -228,7 +228,14 @@ impl<'a, E: Engine> Runner<'a, E> {
             if settings.load.writes() {
                 self.contents.prefill(&mut buf);
             }
-            self.slots.push(Slot { buf: Some(buf), next: nothing, times: Times::default(), moved: 0, is_stale: false, checks: None });
+            self.slots.push(Slot {
+                buf: Some(buf),
+                next: nothing,
+                times: Times::default(),
+                moved: 0,
+                is_stale: false,
+                checks: None,
+            });
         }
         if let Some(verify) = &settings.verify {
             let smallest = settings.load.blocks.iter().map(|(_, (least, _))| *least).min().unwrap_or(1) as usize;
@@ -355,7 +362,9 @@ impl<'a, E: Engine> Runner<'a, E> {
             true => {
                 let now = Duration::from_nanos(self.now - self.began);
                 let late = |direction: Direction| {
-                    self.pacers[direction].as_ref().map_or(Duration::ZERO, |pacer| pacer.next_start().saturating_sub(now))
+                    self.pacers[direction]
+                        .as_ref()
+                        .map_or(Duration::ZERO, |pacer| pacer.next_start().saturating_sub(now))
                 };
                 Each::of(late)
             }
@@ -578,7 +587,8 @@ impl<'a, E: Engine> Runner<'a, E> {
         if let Some(most) = self.work.settings.pacing.latency_max
             && times.ended - times.ready > ns(most)
         {
-            let text = format!("latency of {} nsec exceeds specified max ({} nsec)", times.ended - times.ready, ns(most));
+            let text =
+                format!("latency of {} nsec exceeds specified max ({} nsec)", times.ended - times.ready, ns(most));
             self.failed = Some(Failed::new(Errno::TIMEDOUT, text));
         }
     }

@@ -3,8 +3,8 @@
 //! Promises: every I/O is measured once; what a clone found is its own until it ends, so that measuring takes no lock.
 //! Leaves out: how I/O is carried out (`engine`), and how results are shown (`output`).
 
-pub mod choice;
 mod checking;
+pub mod choice;
 pub mod clock;
 pub mod clone;
 pub mod live;

@@ -159,7 +159,8 @@ fn needed<'a>(
     };
     let only_writes = settings.load.writes() && !settings.load.reads();
     let filled = !only_writes || (settings.files.overwrite && !settings.files.append);
-    let layout = Layout { size: extent.size, filled, allocate: settings.files.allocate, fsync: settings.files.create_fsync };
+    let layout =
+        Layout { size: extent.size, filled, allocate: settings.files.allocate, fsync: settings.files.create_fsync };
     if settings.files.append && is_there {
         return None;
     }

@@ -78,7 +78,18 @@ impl Recorder {
         let (bw_every, iops_every) = (ns(measures.bw_every).max(1), ns(measures.iops_every).max(1));
         let has_slat = has_slat && measures.slat;
         let (bw, iops) = (Each::default(), Each::default());
-        Recorder { result, measures, has_slat, bw, iops, bw_every, iops_every, due: 0, since: 0, usage: Usage::default() }
+        Recorder {
+            result,
+            measures,
+            has_slat,
+            bw,
+            iops,
+            bw_every,
+            iops_every,
+            due: 0,
+            since: 0,
+            usage: Usage::default(),
+        }
     }
 
     /// I/O counts from `now` on; what was counted before is forgotten (ramp_time is over).
@@ -134,9 +145,8 @@ impl Recorder {
             sample(&mut self.bw[direction], &mut result.bw, result.bytes, 1024, self.bw_every, now);
             sample(&mut self.iops[direction], &mut result.iops, result.ios, 1, self.iops_every, now);
         }
-        let nexts = Direction::ALL.map(|direction| {
-            (self.bw[direction].at + self.bw_every).min(self.iops[direction].at + self.iops_every)
-        });
+        let nexts = Direction::ALL
+            .map(|direction| (self.bw[direction].at + self.bw_every).min(self.iops[direction].at + self.iops_every));
         self.due = nexts.into_iter().min().unwrap_or(u64::MAX);
     }
 

@@ -148,7 +148,8 @@ impl Schedule<'_> {
 
     fn until_delay(&self, waiting: &[usize]) -> Duration {
         let now = self.clock.now();
-        let left = waiting.iter().map(|entry| ns(self.entries[*entry].delay).saturating_sub(now)).filter(|left| *left > 0);
+        let left =
+            waiting.iter().map(|entry| ns(self.entries[*entry].delay).saturating_sub(now)).filter(|left| *left > 0);
         Duration::from_nanos(left.min().unwrap_or(u64::MAX))
     }
 

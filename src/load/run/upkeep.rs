@@ -97,7 +97,8 @@ impl<E: Engine> Runner<'_, E> {
     pub(super) fn touch(&mut self, file: u32, extent: Extent) {
         let all = match self.touched {
             Some((same, all)) if same == file => {
-                let (from, to) = (all.offset.min(extent.offset), (all.offset + all.len).max(extent.offset + extent.len));
+                let (from, to) =
+                    (all.offset.min(extent.offset), (all.offset + all.len).max(extent.offset + extent.len));
                 Extent { offset: from, len: to - from }
             }
             _ => extent,
@@ -113,7 +114,9 @@ impl<E: Engine> Runner<'_, E> {
         let kind = match syncs.range {
             _ if due(syncs.fsync) => Some(SyncKind::Full),
             _ if due(syncs.fdatasync) => Some(SyncKind::Data),
-            Some((flags, every)) if due(every) => Some(SyncKind::Range { flags, offset: extent.offset, len: extent.len }),
+            Some((flags, every)) if due(every) => {
+                Some(SyncKind::Range { flags, offset: extent.offset, len: extent.len })
+            }
             _ => None,
         };
         let Some(kind) = kind else { return };
@@ -157,7 +160,8 @@ impl<E: Engine> Runner<'_, E> {
         }
         let done: Each<(u64, u64)> = self.work.live.done();
         for direction in [Direction::Read, Direction::Write] {
-            let (ios, bytes) = (done[direction].0 - self.cycle.1[direction].0, done[direction].1 - self.cycle.1[direction].1);
+            let (ios, bytes) =
+                (done[direction].0 - self.cycle.1[direction].0, done[direction].1 - self.cycle.1[direction].1);
             let (got, least, unit) = match pacing.least[direction] {
                 Some(Rate::Bytes(least)) => (per_second(bytes, spent / 1_000_000), least, "B/s"),
                 Some(Rate::Ios(least)) => (per_second(ios, spent / 1_000_000), least, " IOPS"),
