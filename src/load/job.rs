@@ -23,13 +23,20 @@ pub struct Job {
     pub input: usize,
 }
 
-/// An option that a job's section cannot have, and the section.
+/// An option that a job's section cannot have, and the section. As in fio, the section is not named for options that only do not go together.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{error}\nfio: job {section} dropped")]
+#[error("{error}{}", dropped(section, error))]
 #[allow(missing_docs)] // the message says it
 pub struct BadJob {
     pub section: String,
     pub error: OptionError,
+}
+
+fn dropped(section: &str, error: &OptionError) -> String {
+    match error {
+        OptionError::Together(_) => String::new(),
+        _ => format!("\nfio: job {section} dropped"),
+    }
 }
 
 impl Job {

@@ -127,6 +127,9 @@ pub enum OptionError {
     #[error("{reason}\nfio: failed parsing {given}")]
     #[allow(missing_docs)] // the message says it
     Bad { given: String, reason: String },
+    /// It does not go with what else the job has.
+    #[error("{0}")]
+    Together(String),
 }
 
 fn did_you_mean(nearest: &Option<&'static str>) -> String {

@@ -71,7 +71,8 @@ const PERCENTILES: &str = "1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:
 
 const URING: &[&str] = &["io_uring"];
 const SYNC_LIKE: &[&str] = &["pvsync2", "io_uring"];
-const NFS: &[&str] = &["nfs"];
+/// Engines that reach a server themselves, of those of metadata where they are given a URL.
+const OVER_NFS: &[&str] = &["nfs", "filecreate", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete"];
 
 /// Every option that is known and not refused. Within a tier in fio's order, which groups what belongs together.
 #[rustfmt::skip] // a table is read by columns
@@ -252,5 +253,8 @@ pub static TABLE: &[Spec] = &[
     of(URING, "sqthread_poll", Flag, "0"),
     of(URING, "nonvectored", Int(0, 1), "1"),
     of(SYNC_LIKE, "uncached", Int(0, 1), "0"),
-    of(NFS, "nfs_url", Text, ""),
+    of(OVER_NFS, "nfs_url", Text, ""),
+    of(OVER_NFS, "x_nconnect", Int(1, 16), ""),
+    second("x_targets", &[], Text, ""),
+    second("x_per_target", &[], Flag, "0"),
 ];

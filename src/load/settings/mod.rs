@@ -60,6 +60,8 @@ pub struct Settings {
     pub errors: OnErrors,
     /// What of the process is asked for.
     pub host: HostChoice,
+    /// x_per_target: a line of the report for each mount or server.
+    pub per_target: bool,
 }
 
 /// The engine and its options.
@@ -83,8 +85,11 @@ pub struct EngineChoice {
     pub serialize_overlap: bool,
     /// Of io_uring and pvsync2.
     pub uring: UringChoice,
-    /// nfs_url= and x_targets=: clone i uses entry i mod n.
+    /// nfs_url= and x_targets=: clone i uses entry i mod n. Of the engine nfs one at least; of the metadata engines none where they work
+    /// on the kernel's files.
     pub nfs_urls: Vec<String>,
+    /// x_nconnect: connections to each server for each clone; none for as many as the URL says.
+    pub nconnect: Option<u32>,
 }
 
 /// Options of io_uring, and hipri and uncached of pvsync2.
@@ -118,7 +123,7 @@ pub struct Load {
     pub offset: Amount,
     /// offset_increment=, times the clone's number.
     pub offset_increment: Amount,
-    /// offset_align=: computed offsets are rounded down to a multiple; 0 for the smallest block.
+    /// offset_align=: offsets that come from percentages are rounded up to a multiple; 0 for the smallest block.
     pub offset_align: u64,
     /// number_ios=: I/Os of the whole job; 0 for no limit.
     pub number_ios: u64,
@@ -131,14 +136,19 @@ pub struct Load {
 }
 
 impl Load {
-    /// True when it reads.
+    /// True when the word of rw= has reads, though rwmixread=0 may leave none.
     pub fn reads(&self) -> bool {
-        self.read_percent > 0
+        !self.rw.ends_with("write")
     }
 
-    /// True when it writes.
+    /// True when the word has writes, though rwmixwrite=0 may leave none.
     pub fn writes(&self) -> bool {
-        self.read_percent < 100
+        !self.rw.ends_with("read")
+    }
+
+    /// The smallest block of any direction: what sizes and offsets are measured by, also those of directions without I/O, as in fio.
+    pub fn block_min(&self) -> u64 {
+        self.blocks.iter().map(|(_, (min, _))| *min).min().unwrap_or(1)
     }
 
     /// True of random I/O, which the word says.
@@ -198,8 +208,6 @@ pub struct Files {
     pub size: Option<(u64, u64)>,
     /// Which is next, and after how many I/Os.
     pub service: (Service, u64),
-    /// Every file below this directory is used (opendir=).
-    pub opendir: Option<String>,
     /// Options of these names.
     #[allow(missing_docs)] // fio's names
     pub create_serialize: bool,
@@ -326,8 +334,8 @@ pub enum Content {
 pub struct Verify {
     /// How.
     pub check: Check,
-    /// verify_interval=, if given.
-    pub interval: Option<u64>,
+    /// verify_interval= as it fits the blocks: a divisor of the smallest and the largest of them, in bytes.
+    pub interval: u64,
     /// verify_offset=: where the mark stands within an interval.
     pub mark_at: u64,
     /// verify_pattern=.
@@ -405,6 +413,11 @@ pub struct Logs {
     pub hist: Option<String>,
     /// log_avg_msec: one line for each; zero for a line for each I/O.
     pub every: Duration,
+    /// The same of the bandwidth log, which bwavgtime= may shorten, and of the IOPS log.
+    #[allow(missing_docs)] // as above
+    pub bw_every: Duration,
+    #[allow(missing_docs)] // as above
+    pub iops_every: Duration,
     /// log_hist_msec and log_hist_coarseness.
     pub hist_every: (Duration, u32),
     /// per_job_logs.
@@ -459,14 +472,14 @@ pub struct Order {
 /// What happens on errors.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OnErrors {
-    /// continue_on_error=: errors of reads, writes and verification do not end the job.
+    /// continue_on_error= or ignore_error=: those errors of reads, writes and verification that `ignored` lists do not end the job.
     #[allow(missing_docs)] // fio's names
     pub read: bool,
     #[allow(missing_docs)] // as above
     pub write: bool,
     #[allow(missing_docs)] // as above
     pub verify: bool,
-    /// ignore_error=: errnos that are no errors, for reads, writes and verification.
+    /// Errnos of reads, writes and verification: those of ignore_error=, else EIO and EILSEQ, which fio goes on after.
     pub ignored: [Vec<i32>; 3],
     /// error_dump=: also those are told.
     pub dump: bool,
