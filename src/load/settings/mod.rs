@@ -4,6 +4,16 @@
 //! notice.
 //! Leaves out: sizes that depend on files (percentages, `size=` of what exists), which whoever sets files up works out.
 
+mod asked;
+mod content;
+mod errors;
+mod files;
+mod how;
+mod measures;
+mod pacing;
+mod settle;
+mod what;
+
 use std::time::Duration;
 
 use super::Each;
@@ -12,6 +22,8 @@ use super::pace::{Process, Rate, Span, Think};
 use super::pattern::Pattern;
 use super::value::Amount;
 use super::verify::Check;
+
+pub use settle::{CARRIED, NOT_YET, Settled, WITHOUT_EFFECT, settle};
 
 /// A section's job.
 #[derive(Clone, Debug, PartialEq)]
