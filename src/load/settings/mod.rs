@@ -5,6 +5,7 @@
 //! Leaves out: sizes that depend on files (percentages, `size=` of what exists), which whoever sets files up works out.
 
 mod asked;
+mod clones;
 mod content;
 mod errors;
 mod files;
@@ -23,6 +24,7 @@ use super::pattern::Pattern;
 use super::value::Amount;
 use super::verify::Check;
 
+pub use clones::file_names;
 pub use settle::{CARRIED, NOT_YET, Settled, WITHOUT_EFFECT, settle};
 
 /// A section's job.
