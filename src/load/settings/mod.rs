@@ -2,12 +2,13 @@
 //!
 //! Promises: an option that is known and not carried out is refused by name; what is capped, switched or not as fio does it is told in a
 //! notice.
-//! Leaves out: sizes that depend on files (percentages, `size=` of what exists), which whoever sets files up works out.
+//! Leaves out: looking at a host. Who looks says what is there, and [`files`] what of it is worked on.
 
 mod asked;
 mod clones;
 mod content;
 mod errors;
+mod extents;
 mod files;
 mod how;
 mod measures;
@@ -25,6 +26,7 @@ use super::value::Amount;
 use super::verify::Check;
 
 pub use clones::file_names;
+pub use extents::{FileExtent, files, total_io};
 pub use settle::{CARRIED, NOT_YET, Settled, WITHOUT_EFFECT, settle};
 
 /// A section's job.
