@@ -12,6 +12,7 @@ mod extents;
 mod files;
 mod how;
 mod measures;
+mod order;
 mod pacing;
 mod settle;
 mod what;
@@ -27,6 +28,7 @@ use super::verify::Check;
 
 pub use clones::file_names;
 pub use extents::{FileExtent, files, total_io};
+pub use order::{Started, order};
 pub use settle::{CARRIED, NOT_YET, Settled, WITHOUT_EFFECT, settle};
 
 /// A section's job.
