@@ -5,6 +5,7 @@
 //! Leaves out: looking at a host. Who looks says what is there, and [`files`] what of it is worked on.
 
 mod asked;
+mod banner;
 mod clones;
 mod content;
 mod errors;
