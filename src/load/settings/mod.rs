@@ -2,7 +2,21 @@
 //!
 //! Promises: an option that is known and not carried out is refused by name; what is capped, switched or not as fio does it is told in a
 //! notice.
-//! Leaves out: sizes that depend on files (percentages, `size=` of what exists), which whoever sets files up works out.
+//! Leaves out: looking at a host. Who looks says what is there, and [`files`] what of it is worked on.
+
+mod asked;
+mod banner;
+mod clones;
+mod content;
+mod errors;
+mod extents;
+mod files;
+mod how;
+mod measures;
+mod order;
+mod pacing;
+mod settle;
+mod what;
 
 mod asked;
 mod banner;
