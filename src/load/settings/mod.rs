@@ -18,20 +18,6 @@ mod pacing;
 mod settle;
 mod what;
 
-mod asked;
-mod banner;
-mod clones;
-mod content;
-mod errors;
-mod extents;
-mod files;
-mod how;
-mod measures;
-mod order;
-mod pacing;
-mod settle;
-mod what;
-
 use std::time::Duration;
 
 use super::Each;
