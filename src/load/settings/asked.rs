@@ -67,6 +67,11 @@ impl<'a> Asked<'a> {
         self.job.given(name).is_some()
     }
 
+    /// Where it was given last, if it was: later options are greater.
+    pub(super) fn place(&self, name: &str) -> Option<usize> {
+        self.job.all().enumerate().filter(|(_, given)| given.spec.name == name).map(|(at, _)| at).last()
+    }
+
     /// What was given last, or the default; None for an option without one.
     pub(super) fn value(&self, name: &str) -> Option<Value> {
         if let Some(given) = self.job.given(name) {

@@ -24,19 +24,27 @@ pub(super) fn buffers(asked: &Asked<'_>, load: &Load, verify: Option<&Verify>) -
         None => Content::Random,
     };
     let is_pattern = matches!(content, Content::Pattern(_));
+    // Of options that switch each other, the last holds, as in fio (measured with 3.33).
+    let is_last = |option: &str, other: &str| asked.place(option) > asked.place(other);
     let refill = match asked.value("refill_buffers") {
-        Some(Value::Bool(refill)) if asked.has("refill_buffers") => refill,
+        Some(Value::Bool(refill))
+            if asked.has("refill_buffers") && (dedupe == 0 || is_last("refill_buffers", "dedupe_percentage")) =>
+        {
+            refill
+        }
+        _ if dedupe > 0 => true,
         // Reads would leave something else in a buffer with a pattern.
         _ => (1..100).contains(&compress) || verify.is_some() || is_pattern && load.reads(),
-    } || dedupe > 0;
-    // Zeros are changed only when that is asked for, as in fio.
-    let scramble = asked.is("scramble_buffers") && (!zeros || asked.has("scramble_buffers"));
-    let plain = !refill && compress == 0 && verify.is_none() && !is_pattern;
+    };
+    // Zeros and patterns are changed only when that is asked for.
+    let is_plain = !zeros && !is_pattern || is_last("scramble_buffers", "buffer_pattern");
+    let is_changed = !refill && compress == 0 && dedupe == 0 && verify.is_none();
+    let scramble = asked.is("scramble_buffers") && is_plain && is_changed;
     let align = asked.number("iomem_align").unwrap_or(0);
     if align > 0 && !align.is_power_of_two() {
         return Err(asked.bad("iomem_align", format!("{align} is not a power of 2")));
     }
-    Ok(Buffers { content, refill, scramble: scramble && plain, dedupe, align, memory: memory(asked)? })
+    Ok(Buffers { content, refill, scramble, dedupe, align, memory: memory(asked)? })
 }
 
 /// mem=: mmap and mmapshared may have a file behind a colon.

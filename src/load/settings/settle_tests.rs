@@ -16,7 +16,7 @@ pub(in super::super) fn settled(line: &str) -> Result<Settled, String> {
 }
 
 fn settled_with(line: &str, change: impl FnOnce(&mut General)) -> Result<Settled, String> {
-    let words = line.trim_start_matches("--").split(" --").map(|word| format!("--{word}"));
+    let words = line.trim_start_matches("--").split(" --").map(|word| format!("--{}", word.trim()));
     let Line::Run(mut line) = commandline::parse(&words.collect::<Vec<_>>()).map_err(|error| error.to_string())? else {
         panic!("{line} runs nothing");
     };
@@ -104,7 +104,7 @@ fn each_option_that_is_carried_changes_the_settings() {
     let line = |context: &str| if context.is_empty() { String::new() } else { format!("--{context}") };
     for (context, sample) in SAMPLES.iter().filter(|(_, sample)| !sample.starts_with("name=")) {
         let before = without_texts(&line(context));
-        let after = without_texts(&format!("{} --{sample}", line(context)).trim_start().to_owned());
+        let after = without_texts(format!("{} --{sample}", line(context)).trim_start());
         assert_ne!(before, after, "{sample}");
     }
     let tested: BTreeSet<&str> = SAMPLES.iter().map(|(_, sample)| sample.split('=').next().unwrap()).collect();
@@ -369,6 +369,12 @@ fn buffers() {
     assert_eq!(shape("--buffer_compress_percentage=50"), (false, true, false));
     assert_eq!(shape("--buffer_compress_percentage=50 --refill_buffers=0"), (false, false, false));
     assert_eq!(shape("--dedupe_percentage=50"), (false, true, false));
+    assert_eq!(shape("--dedupe_percentage=50 --refill_buffers=0"), (false, false, false));
+    assert_eq!(shape("--refill_buffers=0 --dedupe_percentage=50"), (false, true, false));
+    assert_eq!(shape("--refill_buffers --dedupe_percentage=0"), (false, true, false));
+    assert_eq!(shape("--rw=write --buffer_pattern=0xff --scramble_buffers=1"), (false, false, true), "as fio does");
+    assert_eq!(shape("--rw=write --scramble_buffers=1 --buffer_pattern=0xff"), (false, false, false));
+    assert!(matches!(buffers("--buffer_pattern=0xff --zero_buffers").content, Content::Pattern(_)));
     assert_eq!(shape("--rw=write --verify=md5"), (false, true, false));
     assert_eq!(shape("--rw=write --buffer_pattern=0xff"), (false, false, false));
     assert_eq!(shape("--rw=rw --buffer_pattern=0xff"), (false, true, false), "reads leave something else behind");
