@@ -5,7 +5,7 @@
 
 pub mod buffer;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -103,6 +103,11 @@ pub trait Engine {
 
     /// Makes written data of an open file safe, after all that is under way (the job has waited for it).
     fn sync(&mut self, file: u32, how: SyncKind) -> Result<(), Errno>;
+
+    /// What there is to say of the newest failure beyond its errno; asked once.
+    fn explain(&mut self) -> Option<String> {
+        None
+    }
 }
 
 /// What is there under a name.
@@ -148,6 +153,24 @@ pub trait Place: Send + Sync {
         fill: &mut dyn FnMut(u64, &mut [u8]),
         stop: &dyn Fn() -> bool,
     ) -> Result<(), Errno>;
+
+    /// Lays out several files, whose parents are there. `fill` is told which file by its place in `files`; so is who reads an error. Ends
+    /// early when `stop` says so.
+    fn lay_out_many(
+        &self,
+        files: &[(PathBuf, Layout)],
+        fill: &mut dyn FnMut(usize, u64, &mut [u8]),
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(), (usize, Errno)> {
+        for (index, (path, layout)) in files.iter().enumerate() {
+            if stop() {
+                break;
+            }
+            let mut fill = |offset: u64, bytes: &mut [u8]| fill(index, offset, bytes);
+            self.lay_out(path, layout, &mut fill, stop).map_err(|errno| (index, errno))?;
+        }
+        Ok(())
+    }
 
     /// Removes a file; one that is not there is no error.
     fn remove(&self, path: &Path) -> Result<(), Errno>;
