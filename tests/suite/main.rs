@@ -32,6 +32,7 @@ mod faults;
 mod golden;
 mod hostile;
 mod imagined;
+mod load_nfs;
 mod memory;
 mod model;
 mod nasty;

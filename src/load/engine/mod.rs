@@ -4,6 +4,7 @@
 //! Leaves out: which I/O is next, what is in the buffers, and the clock.
 
 pub mod buffer;
+pub mod nfs;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
