@@ -71,7 +71,7 @@ pub(super) fn lay_out(
     let at_once = (export.volume.mounts().len() * WAVES_PER_MOUNT).min(smalls.div_ceil(WAVE_FILES_MAX));
     let mut pool = Pool::new(at_once, worker).map_err(|error| (0, status_of(&error)))?;
     let mut spare: Vec<Vec<u8>> = Vec::new();
-    let mut take = |pool: &mut Pool<Wave, _>, min: usize, spare: &mut Vec<Vec<u8>>| -> Result<(), Failed> {
+    let take = |pool: &mut Pool<Wave, _>, min: usize, spare: &mut Vec<Vec<u8>>| -> Result<(), Failed> {
         let mut failed = None;
         let taken = pool.take(min, usize::MAX, None, |(data, result): (Vec<u8>, Result<(), Failed>)| {
             spare.push(data);
