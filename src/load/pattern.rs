@@ -64,6 +64,11 @@ impl Pattern {
         }
     }
 
+    /// True when the bytes differ from block to block.
+    pub fn has_offset(&self) -> bool {
+        !self.offsets.is_empty()
+    }
+
     /// The byte `at` of a block at `offset`.
     #[inline]
     pub fn byte(&self, at: usize, offset: u64) -> u8 {

@@ -220,6 +220,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         let settings = self.work.settings;
         let align = usize::try_from(settings.buffers.align).unwrap_or(0).next_power_of_two();
         let nothing = Next { file: 0, direction: Direction::Read, extent: Extent { offset: 0, len: 0 }, number: 0 };
+        let mut bufs = Vec::with_capacity(depth as usize);
         for _ in 0..depth {
             let Some(mut buf) = Buf::zeroed(largest, align) else {
                 self.failed = Some(Failed::new(Errno::NOMEM, "func=buffers"));
@@ -228,6 +229,14 @@ impl<'a, E: Engine> Runner<'a, E> {
             if settings.load.writes() {
                 self.contents.prefill(&mut buf);
             }
+            bufs.push(buf);
+        }
+        if let Err(errno) = self.engine.prepare(&bufs) {
+            let text = self.said(errno);
+            self.work.host.tell(&format!("fio: buffers: {text}"));
+            self.failed = Some(Failed::new(errno, format!("func=buffers, error={text}")));
+        }
+        for buf in bufs {
             self.slots.push(Slot {
                 buf: Some(buf),
                 next: nothing,
@@ -622,8 +631,17 @@ impl<'a, E: Engine> Runner<'a, E> {
         &self.work.files[file as usize].0
     }
 
+    /// What there is to say of an errno that the engine gave.
+    pub(super) fn said(&mut self, errno: Errno) -> String {
+        match self.engine.explain() {
+            Some(text) => format!("{} ({text})", said(errno)),
+            None => said(errno),
+        }
+    }
+
     #[cold]
     fn io_failed(&mut self, slot: u32, errno: Errno) {
+        let text = self.said(errno);
         let next = self.slots[slot as usize].next;
         let (errors, raw) = (&self.work.settings.errors, errno.raw_os_error());
         let is_read = next.direction == Direction::Read;
@@ -639,13 +657,13 @@ impl<'a, E: Engine> Runner<'a, E> {
             self.work.host.tell(&format!(
                 "fio: io_u error on file {}: {}: {} offset={}, buflen={}",
                 self.path(next.file).display(),
-                said(errno),
+                text,
                 next.direction.name(),
                 next.extent.offset,
                 next.extent.len
             ));
         }
-        self.went_wrong(goes_on, raw, &format!("func=io_u error, error={}", said(errno)));
+        self.went_wrong(goes_on, raw, &format!("func=io_u error, error={text}"));
     }
 
     /// An error that ends the job, or is counted.

@@ -4,7 +4,7 @@
 //! as it is; one that is too small is made anew, as in fio.
 //! Leaves out: names and regions (`settings`), and how a file is made (`engine`'s places).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -49,6 +49,7 @@ pub struct Found {
 /// A file that has to be made.
 struct Missing<'a> {
     place: &'a dyn Place,
+    place_index: usize,
     path: PathBuf,
     layout: Layout,
     /// Of an earlier file that is too small.
@@ -165,7 +166,8 @@ fn needed<'a>(
         return None;
     }
     let contents = Contents::new(&settings.buffers, clone.seeds, settings.load.block_min() as usize);
-    Some(Missing { place: clone.place, path: path.to_path_buf(), layout, is_there, contents, job: 0 })
+    let path = path.to_path_buf();
+    Some(Missing { place: clone.place, place_index: clone.place_index, path, layout, is_there, contents, job: 0 })
 }
 
 fn tell_layouts(asked: &[Asked<'_>], missing: &[Missing<'_>], tell: &mut dyn FnMut(String)) {
@@ -181,23 +183,46 @@ fn tell_layouts(asked: &[Asked<'_>], missing: &[Missing<'_>], tell: &mut dyn FnM
     }
 }
 
+/// Small files of one place go together: a target takes many at once, and threads are not handed over for each.
+const TOGETHER_FILES_MAX: usize = 512;
+const TOGETHER_BYTES_MAX: u64 = 1 << 20;
+
 fn lay_out_all(missing: &[Missing<'_>], stop: &AtomicBool) -> Result<(), NotReady> {
-    let results = in_parallel(missing, stop, |missing| {
-        missing.place.make_parents(&missing.path)?;
-        if missing.is_there {
+    let mut made: HashSet<(usize, &Path)> = HashSet::new();
+    for one in missing {
+        let parent = one.path.parent().unwrap_or(Path::new(""));
+        if made.insert((one.place_index, parent)) {
+            one.place.make_parents(&one.path).map_err(|errno| not_ready(one, errno))?;
+        }
+    }
+    let batch = |batch: &[Missing<'_>]| {
+        let mut contents: Vec<Contents> = batch.iter().map(|missing| missing.contents.clone()).collect();
+        for missing in batch.iter().filter(|missing| missing.is_there) {
             missing.place.remove(&missing.path)?;
         }
-        let mut contents = missing.contents.clone();
-        let mut fill = |offset: u64, block: &mut [u8]| contents.fill_anew(block, offset);
-        missing.place.lay_out(&missing.path, &missing.layout, &mut fill, &|| stop.load(Ordering::Relaxed))
-    });
-    for (missing, result) in missing.iter().zip(results) {
-        if let Some(Err(errno)) = result {
-            let text = format!("{}: {}", missing.path.display(), said(errno));
-            return Err(NotReady { asked: missing.job, errno: errno.raw_os_error(), text });
+        let files: Vec<(PathBuf, Layout)> = batch.iter().map(|one| (one.path.clone(), one.layout.clone())).collect();
+        let mut fill = |file: usize, offset: u64, block: &mut [u8]| contents[file].fill_anew(block, offset);
+        let Some(first) = batch.first() else { return Ok(Ok(())) };
+        Ok(first.place.lay_out_many(&files, &mut fill, &|| stop.load(Ordering::Relaxed)))
+    };
+    let is_small = |one: &Missing<'_>| one.layout.size <= TOGETHER_BYTES_MAX;
+    let together = |a: &Missing<'_>, b: &Missing<'_>| a.place_index == b.place_index && is_small(a) && is_small(b);
+    let batches: Vec<&[Missing<'_>]> =
+        missing.chunk_by(together).flat_map(|batch| batch.chunks(TOGETHER_FILES_MAX)).collect();
+    let results = in_parallel(&batches, stop, |one| batch(one));
+    for (batch, result) in batches.iter().zip(results) {
+        match result {
+            Some(Err(errno)) => return Err(not_ready(&batch[0], errno)),
+            Some(Ok(Err((file, errno)))) => return Err(not_ready(&batch[file], errno)),
+            Some(Ok(Ok(()))) | None => {}
         }
     }
     Ok(())
+}
+
+fn not_ready(missing: &Missing<'_>, errno: Errno) -> NotReady {
+    let text = format!("fio: {}: {}", missing.path.display(), said(errno));
+    NotReady { asked: missing.job, errno: errno.raw_os_error(), text }
 }
 
 /// `work` of each, by several threads; None for what was not begun before `stop`, or after an error.

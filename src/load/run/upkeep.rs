@@ -12,7 +12,7 @@ use super::super::results::per_second;
 use super::super::settings::Advice;
 use super::super::{Direction, Each};
 use super::clock::ns;
-use super::clone::{Failed, Runner, said};
+use super::clone::{Failed, Runner};
 use super::live::State;
 
 impl<E: Engine> Runner<'_, E> {
@@ -47,11 +47,7 @@ impl<E: Engine> Runner<'_, E> {
             sync: settings.syncs.open,
         };
         let path = self.path(file);
-        let failed = |errno: Errno, call: &str| {
-            self.work.host.tell(&format!("fio: {call}({}): {}", path.display(), said(errno)));
-            Failed::new(errno, format!("func={call}({}), error={}", path.display(), said(errno)))
-        };
-        self.engine.open(file, path, how).map_err(|errno| failed(errno, "open"))?;
+        self.engine.open(file, path, how).map_err(|errno| self.call_failed(file, "open", errno))?;
         self.open.opened(file);
         self.work.live.open.store(self.open.count() as u32, Ordering::Relaxed);
         let advice = match settings.files.advice {
@@ -61,35 +57,34 @@ impl<E: Engine> Runner<'_, E> {
             other => Some(other),
         };
         let drops = settings.files.invalidate && !settings.files.pre_read;
-        self.engine.advise(file, drops, advice).map_err(|errno| failed(errno, "fadvise"))
+        self.engine.advise(file, drops, advice).map_err(|errno| self.call_failed(file, "fadvise", errno))
+    }
+
+    /// A call on a file failed: told, and why the job ends.
+    fn call_failed(&mut self, file: u32, call: &str, errno: Errno) -> Failed {
+        let (path, text) = (self.path(file).display(), self.said(errno));
+        self.work.host.tell(&format!("fio: {call}({path}): {text}"));
+        Failed::new(errno, format!("func={call}({path}), error={text}"))
     }
 
     fn close_file(&mut self, file: u32) -> Result<(), Failed> {
-        let path = self.path(file);
         if self.work.settings.syncs.fsync_on_close && self.work.settings.load.writes() {
             self.sync_now(file, SyncKind::Full)?;
         }
         self.open.closed(file);
         self.work.live.open.store(self.open.count() as u32, Ordering::Relaxed);
-        self.engine.close(file).map_err(|errno| {
-            self.work.host.tell(&format!("fio: close({}): {}", path.display(), said(errno)));
-            Failed::new(errno, format!("func=close({}), error={}", path.display(), said(errno)))
-        })
+        self.engine.close(file).map_err(|errno| self.call_failed(file, "close", errno))
     }
 
     /// fsync and its like, measured.
     fn sync_now(&mut self, file: u32, how: SyncKind) -> Result<(), Failed> {
-        let path = self.path(file);
         let start = self.work.clock.now();
         let result = self.engine.sync(file, how);
         self.now = self.work.clock.now();
         if self.counts {
             self.recorder.sync(start, self.now);
         }
-        result.map_err(|errno| {
-            self.work.host.tell(&format!("fio: sync of {}: {}", path.display(), said(errno)));
-            Failed::new(errno, format!("func=fsync({}), error={}", path.display(), said(errno)))
-        })
+        result.map_err(|errno| self.call_failed(file, "fsync", errno))
     }
 
     /// A write on `file` was issued.
