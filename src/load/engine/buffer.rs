@@ -81,6 +81,6 @@ mod tests {
         buf.copy_from_slice(b"abc");
         let moved = std::thread::spawn(move || buf).join().unwrap();
         assert_eq!((moved.address() == address, &moved[..]), (true, &b"abc"[..]));
-        assert!(Buf::zeroed(1, 3).is_none());
+        assert!(Buf::zeroed(1, 3 * ALIGN).is_none());
     }
 }
