@@ -232,9 +232,9 @@ mod tests {
         file.chunks(block).collect::<HashSet<_>>().len()
     }
 
-    /// Percent that gzip -1 leaves.
+    /// Percent that is left, nearly as by gzip -1. Level 1 of the crate has fixed codes only, and makes 105 % of random bytes.
     fn compressed(file: &[u8]) -> usize {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(2));
         encoder.write_all(file).unwrap();
         encoder.finish().unwrap().len() * 100 / file.len()
     }
