@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     fn buffers(content: Content) -> Buffers {
-        Buffers { content, refill: false, scramble: true, dedupe: 0, align: 0, memory: ("malloc", None) }
+        Buffers { content, refill: false, scramble: true, dedupe: 0, align: 0 }
     }
 
     fn contents(buffers: &Buffers, block: usize) -> Contents {

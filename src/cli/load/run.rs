@@ -171,6 +171,7 @@ impl<'a> Run<'a> {
     }
 
     fn run(&self, stop: &AtomicBool) -> Result<Exit, String> {
+        self.check_directories()?;
         let asked: Vec<Asked<'_>> =
             self.starts.iter().enumerate().map(|(index, start)| self.asked(index, start)).collect();
         let found = match prepare(&asked, self.gathered.general.readonly, stop, &mut |line| self.out.banner(&line)) {
@@ -208,6 +209,19 @@ impl<'a> Run<'a> {
         let is_device = named(place.look(Path::new(&settings.section)));
         let paths: Vec<PathBuf> = file_names(settings, start.clone, is_device);
         Asked { settings, clone: start.clone, place, place_index, paths, seeds: self.seeds(index) }
+    }
+
+    /// As fio: a directory that is named must be there.
+    fn check_directories(&self) -> Result<(), String> {
+        for start in self.starts {
+            let (place, _) = self.places.place(start.job, start.clone);
+            for dir in &self.settings(start).files.directories {
+                if self.settings(start).engine.name != "null" && !matches!(place.look(Path::new(dir)), Ok(There::Dir)) {
+                    return Err(format!("fio: {dir} is not a directory\nfio: failed parsing directory={dir}"));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn entry(&self, index: usize, start: &Started) -> Entry {

@@ -40,10 +40,10 @@ impl<E: Engine> Runner<'_, E> {
 
     pub(super) fn open_file(&mut self, file: u32) -> Result<(), Failed> {
         let settings = self.work.settings;
-        let verifies = settings.verify.as_ref().is_some_and(|verify| verify.read_back || verify.only);
         let only = settings.verify.as_ref().is_some_and(|verify| verify.only);
         let how = Open {
-            read: settings.load.reads() || settings.files.pre_read || (verifies && settings.load.writes()),
+            // As fio, which opens for both what it writes.
+            read: true,
             write: settings.load.writes() && !only,
             create: settings.load.writes() && !only && settings.files.allow_create,
             direct: settings.engine.direct,
