@@ -123,7 +123,7 @@ fn a_job_may_be_renamed() {
 fn what_is_not_carried_out_is_refused_by_name() {
     for (name, reason) in NOT_YET {
         let text = match find(name).unwrap().kind {
-            Kind::Time(_) | Kind::Bool | Kind::Int(..) | Kind::Cpus => "1",
+            Kind::Time(_) | Kind::Bool | Kind::Int(..) | Kind::Cpus | Kind::Floats(..) => "1",
             Kind::ChoiceMore(_) => "iops:5",
             _ => "x",
         };
