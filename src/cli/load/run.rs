@@ -143,6 +143,9 @@ impl<'a> Run<'a> {
             Ok(caught) => caught,
             Err(error) => return super::refused(self.console, &format!("fio: signals: {error}")),
         };
+        if let Err(text) = self.check_directories() {
+            return super::refused(self.console, &text);
+        }
         self.out.banner(&super::version());
         self.tell_starting();
         let flag = stop.flag();
@@ -171,7 +174,6 @@ impl<'a> Run<'a> {
     }
 
     fn run(&self, stop: &AtomicBool) -> Result<Exit, String> {
-        self.check_directories()?;
         let asked: Vec<Asked<'_>> =
             self.starts.iter().enumerate().map(|(index, start)| self.asked(index, start)).collect();
         let found = match prepare(&asked, self.gathered.general.readonly, stop, &mut |line| self.out.banner(&line)) {
