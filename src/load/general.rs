@@ -37,7 +37,6 @@ const fn spec(name: &'static str, letter: char, argument: Argument) -> Spec {
 /// All that are taken; the letters are those that fio 3.33 takes.
 pub static TABLE: &[Spec] = &[
     spec("output", 'o', Argument::Required),
-    spec("bandwidth-log", 'b', Argument::Optional),
     spec("minimal", 'm', Argument::None),
     spec("output-format", 'F', Argument::Required),
     spec("append-terse", 'f', Argument::Optional),
@@ -58,7 +57,6 @@ pub static TABLE: &[Spec] = &[
     spec("max-jobs", 'j', Argument::Required),
     spec("status-interval", 'L', Argument::Required),
     spec("aux-path", 'K', Argument::Required),
-    spec("idle-prof", 'I', Argument::Required),
 ];
 
 const NO_CLIENTS: &str =
@@ -80,6 +78,11 @@ const REFUSED: &[(&str, &str)] = &[
     ("merge-blktrace-only", "blktrace files cannot be replayed"),
     ("latency-log", "it is deprecated in fio; use write_lat_log="),
     ("debug", "there is no debug output"),
+    ("bandwidth-log", "each job has its own; use write_bw_log= with log_avg_msec=, and per_job_logs=0 for one file"),
+    (
+        "idle-prof",
+        "idle processors are told by mpstat and vmstat beside the run; usr_cpu and sys_cpu are the jobs' own",
+    ),
 ];
 
 /// Why the general option `name` is refused, if it is known and refused.
@@ -125,8 +128,6 @@ pub struct General {
     pub formats: Vec<Format>,
     /// 2 to 5.
     pub terse_version: u8,
-    /// Bandwidth of all jobs together goes to files with this prefix.
-    pub bandwidth_log: Option<String>,
     /// The status line.
     pub eta: Eta,
     /// How often the status line is refreshed.
@@ -147,8 +148,6 @@ pub struct General {
     pub jobs_max: Option<u32>,
     /// Where state files go.
     pub aux_path: Option<String>,
-    /// `system`, `percpu` or `calibrate`: what is told of idle processors.
-    pub idle_prof: Option<String>,
     /// A warning ends the run before any I/O.
     pub warnings_fatal: bool,
 }
@@ -159,7 +158,6 @@ impl Default for General {
             output: None,
             formats: vec![Format::Normal],
             terse_version: 3,
-            bandwidth_log: None,
             eta: Eta::Auto,
             eta_interval: Duration::from_secs(1),
             eta_newline: None,
@@ -170,7 +168,6 @@ impl Default for General {
             show_command: false,
             jobs_max: None,
             aux_path: None,
-            idle_prof: None,
             warnings_fatal: false,
         }
     }
@@ -216,7 +213,6 @@ impl General {
         }
         match name {
             "output" => self.output = Some(value.to_owned()),
-            "bandwidth-log" => self.bandwidth_log = Some(if value.is_empty() { "agg" } else { value }.to_owned()),
             "minimal" => self.formats = vec![Format::Terse],
             "output-format" => self.formats = formats(value)?,
             "append-terse" => self.add(Format::Terse),
@@ -256,9 +252,6 @@ impl General {
                 self.status_interval = Some(interval);
             }
             "aux-path" => self.aux_path = Some(value.to_owned()),
-            "idle-prof" if ["system", "percpu", "calibrate"].contains(&value) => {
-                self.idle_prof = Some(value.to_owned())
-            }
             _ => return Err(bad()),
         }
         Ok(())

@@ -11,7 +11,7 @@ use parfs::base::hash::mix;
 use parfs::base::{Proc, Status};
 use parfs::load::Direction;
 use parfs::load::engine::nfs::{Export, Metadata, Modes, NfsEngine, NfsMetadata, NfsPlace};
-use parfs::load::engine::{Buf, Done, Engine, Io, Layout, Open, Place, Queued, SyncKind, There};
+use parfs::load::engine::{Buf, Done, Engine, Io, Layout, Open, Place, Queued, SyncKind};
 use parfs::load::settings::{Allocate, OpenSync};
 use parfs::mounts::MemoryMount;
 use parfs::mounts::nfs::{Url, attach};
@@ -24,15 +24,15 @@ use crate::network::{LONG, QUICK, SHORT, free, watchdog};
 use crate::tree::{content, dump};
 
 const DEPTHS: [u32; 3] = [1, 2, 13];
-const MODES: Modes = Modes { file: 0o640, dir: 0o750 };
-const WRITES: Open = Open { read: true, write: true, create: true, direct: false, sync: OpenSync::None };
+pub const MODES: Modes = Modes { file: 0o640, dir: 0o750 };
+pub const WRITES: Open = Open { read: true, write: true, create: true, direct: false, sync: OpenSync::None };
 const READS: Open = Open { read: true, write: false, create: false, direct: true, sync: OpenSync::None };
 
-fn over(mount: Arc<dyn Mount>) -> Arc<Export> {
+pub fn over(mount: Arc<dyn Mount>) -> Arc<Export> {
     Arc::new(Export::new(Arc::new(Volume::new(vec![mount], Spread::LeastLoaded)), MODES))
 }
 
-fn tapped(memory: &Arc<MemoryMount>, tap: &Arc<impl Tap + 'static>) -> Arc<Export> {
+pub fn tapped(memory: &Arc<MemoryMount>, tap: &Arc<impl Tap + 'static>) -> Arc<Export> {
     over(Arc::new(Tapped::new(memory.clone(), vec![tap.clone() as Arc<dyn Tap>])))
 }
 
@@ -41,11 +41,11 @@ fn engine(export: &Arc<Export>, depth: u32) -> NfsEngine {
 }
 
 /// Bytes that tell their place in the file.
-fn bytes(offset: u64, len: usize) -> Vec<u8> {
+pub fn bytes(offset: u64, len: usize) -> Vec<u8> {
     (offset..offset + len as u64).map(|at| mix(at / 8).to_le_bytes()[at as usize % 8]).collect()
 }
 
-fn io(slot: u32, file: u32, direction: Direction, offset: u64, len: usize) -> Io {
+pub fn io(slot: u32, file: u32, direction: Direction, offset: u64, len: usize) -> Io {
     let mut buf = Buf::zeroed(len, 1).unwrap();
     if direction == Direction::Write {
         buf.copy_from_slice(&bytes(offset, len));
@@ -54,7 +54,7 @@ fn io(slot: u32, file: u32, direction: Direction, offset: u64, len: usize) -> Io
 }
 
 /// Carries out I/Os with up to `depth` in flight; what came of each, by its slot. Each comes back once, with its buffer.
-fn drive(engine: &mut dyn Engine, depth: u32, ios: Vec<Io>) -> Vec<Done> {
+pub fn drive(engine: &mut dyn Engine, depth: u32, ios: Vec<Io>) -> Vec<Done> {
     let expected: Vec<(usize, usize)> = ios.iter().map(|io| (io.buf.address() as usize, io.buf.len())).collect();
     let mut back: Vec<Option<Done>> = ios.iter().map(|_| None).collect();
     let (mut in_flight, mut done) = (0, Vec::new());
@@ -83,7 +83,7 @@ fn drive(engine: &mut dyn Engine, depth: u32, ios: Vec<Io>) -> Vec<Done> {
     back.into_iter().map(Option::unwrap).collect()
 }
 
-fn results(done: &[Done]) -> Vec<Result<usize, Errno>> {
+pub fn results(done: &[Done]) -> Vec<Result<usize, Errno>> {
     done.iter().map(|over| over.result).collect()
 }
 
@@ -137,10 +137,10 @@ fn what_nobody_looks_at_is_not_copied() {
 }
 
 /// Moves at most so many bytes a call, whatever it says it takes; counts calls.
-struct Stingy {
-    memory: Arc<MemoryMount>,
-    says: u32,
-    moves: usize,
+pub struct Stingy {
+    pub memory: Arc<MemoryMount>,
+    pub says: u32,
+    pub moves: usize,
 }
 
 impl Mount for Stingy {
@@ -218,7 +218,9 @@ impl Tap for Hold {
     fn before(&self, calls: &[Call<'_>]) {
         if calls.iter().any(|call| call.proc() == self.proc) {
             self.begun.fetch_add(1, Ordering::SeqCst);
-            self.together.iter().for_each(|barrier| drop(barrier.wait()));
+            if let Some(barrier) = &self.together {
+                barrier.wait();
+            }
             drop(self.opened.wait_while(self.open.lock().unwrap(), |open| !*open).unwrap());
         }
     }
@@ -435,141 +437,16 @@ fn an_io_of_several_calls_fails_with_any_of_them() {
     }
 }
 
-fn filled(size: u64) -> Layout {
+pub fn filled(size: u64) -> Layout {
     Layout { size, filled: true, allocate: Allocate::Native, fsync: true }
 }
 
-fn fill(offset: u64, into: &mut [u8]) {
+pub fn fill(offset: u64, into: &mut [u8]) {
     into.copy_from_slice(&bytes(offset, into.len()));
 }
 
-fn never() -> bool {
+pub fn never() -> bool {
     false
-}
-
-#[test]
-fn files_are_laid_out_to_the_byte() {
-    let memory = Arc::new(MemoryMount::new());
-    let export = over(Arc::new(Stingy { memory: memory.clone(), says: 4096, moves: 4096 }));
-    let place = NfsPlace::new(export);
-    let path = Path::new("dir/with/file");
-    assert_eq!(place.look(path), Ok(There::Nothing));
-    assert_eq!(place.lay_out(path, &filled(1), &mut fill, &never), Err(Errno::NOENT));
-    place.make_parents(path).unwrap();
-    place.make_parents(path).unwrap();
-    assert_eq!((place.look(Path::new("dir/with")), place.look(Path::new("."))), (Ok(There::Dir), Ok(There::Dir)));
-    for size in [0, 1, 4095, 4096, 4097, 1_000_003, 5] {
-        place.lay_out(path, &filled(size), &mut fill, &never).unwrap();
-        assert_eq!(place.look(path), Ok(There::File(size)));
-        assert!(content(&*memory, "dir/with/file") == bytes(0, size as usize), "{size}");
-        memory.restart();
-        assert_eq!(place.look(path), Ok(There::File(size)), "after a restart");
-    }
-    place.lay_out(path, &Layout { filled: false, ..filled(1 << 40) }, &mut fill, &never).unwrap();
-    assert_eq!((place.look(path), place.is_on_disk(path)), (Ok(There::File(1 << 40)), false));
-    for _ in 0..2 {
-        place.remove(path).unwrap();
-        assert_eq!(place.look(path), Ok(There::Nothing));
-    }
-    assert_eq!(place.remove(Path::new("no/such/dir")), Ok(()));
-    assert_eq!(place.remove(Path::new("dir/with")), Err(Errno::ISDIR));
-}
-
-/// What was found of a directory is no longer so when it was made anew by somebody else.
-#[test]
-fn directories_that_were_made_anew_are_found_anew() {
-    let memory = Arc::new(MemoryMount::new());
-    let place = NfsPlace::new(over(memory.clone()));
-    let path = Path::new("d/f");
-    place.make_parents(path).unwrap();
-    place.lay_out(path, &filled(10), &mut fill, &never).unwrap();
-    place.remove(path).unwrap();
-    let other = over(memory);
-    for what in [Metadata::DirDelete, Metadata::DirCreate] {
-        let mut engine = NfsMetadata::new(other.clone(), what, 1).unwrap();
-        engine.open(0, Path::new("d"), WRITES).unwrap();
-        assert_eq!(results(&drive(&mut engine, 1, vec![io(0, 0, Direction::Read, 0, 1)])), [Ok(1)]);
-    }
-    place.lay_out(path, &filled(10), &mut fill, &never).unwrap();
-    assert_eq!(place.look(path), Ok(There::File(10)));
-}
-
-/// Restarts the server before its nth WRITE.
-struct Restarts(Arc<MemoryMount>, AtomicUsize, usize);
-
-impl Tap for Restarts {
-    fn before(&self, calls: &[Call<'_>]) {
-        if calls.iter().any(|call| call.proc() == Proc::Write) && self.1.fetch_add(1, Ordering::SeqCst) == self.2 {
-            self.0.restart();
-        }
-    }
-}
-
-#[test]
-fn a_restart_during_the_layout_loses_nothing() {
-    for nth in [0, 5, 19] {
-        let memory = Arc::new(MemoryMount::new());
-        let restarts = Arc::new(Restarts(memory.clone(), AtomicUsize::new(0), nth));
-        let place = NfsPlace::new(tapped(&memory, &restarts));
-        place.lay_out(Path::new("f"), &filled((20 << 20) - 1), &mut fill, &never).unwrap();
-        assert!(restarts.1.load(Ordering::SeqCst) > nth);
-        memory.restart();
-        assert!(content(&*memory, "f") == bytes(0, (20 << 20) - 1), "{nth}");
-    }
-}
-
-#[test]
-fn many_files_are_laid_out_in_few_calls() {
-    let memory = Arc::new(MemoryMount::new());
-    let place = NfsPlace::new(over(Arc::new(Stingy { memory: memory.clone(), says: 64 << 10, moves: 64 << 10 })));
-    let mut files: Vec<(PathBuf, Layout)> = (0..1000u64)
-        .map(|i| (format!("d{}/f{i}", i % 7).into(), Layout { filled: i % 5 > 0, ..filled(i * 13 % 2000) }))
-        .collect();
-    files.push(("large".into(), filled(200_000)));
-    files.push(("last".into(), filled(64 << 10)));
-    files.iter().for_each(|(path, _)| place.make_parents(path).unwrap());
-    let mut fill = |index: usize, offset: u64, into: &mut [u8]| {
-        into.copy_from_slice(&bytes(offset + index as u64, into.len()));
-    };
-    for round in 0..2 {
-        let before = memory.issued().unwrap();
-        place.lay_out_many(&files, &mut fill, &never).unwrap();
-        let calls = memory.issued().unwrap() - before;
-        let counts = [Proc::Write, Proc::Commit, Proc::Remove, Proc::Lookup].map(|proc| calls.get(proc).calls);
-        let taken = if round == 0 { 0 } else { 1002 };
-        // One of 1000 sizes is 0 and filled; "large" is four WRITEs and the COMMIT.
-        let written = files.iter().filter(|(_, layout)| layout.filled && layout.size > 0).count() as u64 + 3;
-        assert_eq!(counts, [written, 1, taken, 0], "round {round}");
-        assert_eq!(calls.get(Proc::Create).calls, 1002 + taken);
-        memory.restart();
-        for (index, (path, layout)) in files.iter().enumerate() {
-            let (path, size) = (path.to_str().unwrap(), layout.size as usize);
-            let expected = if layout.filled { bytes(index as u64, size) } else { vec![0; size] };
-            assert!(content(&*memory, path) == expected, "{path}");
-        }
-    }
-    files[500].0 = "no/such/dir".into();
-    assert_eq!(place.lay_out_many(&files, &mut fill, &never), Err((500, Errno::NOENT)));
-    let asked = memory.issued().unwrap().calls();
-    assert_eq!(place.lay_out_many(&files, &mut fill, &|| true), Ok(()));
-    assert_eq!(place.lay_out_many(&[], &mut fill, &never), Ok(()));
-    assert_eq!(memory.issued().unwrap().calls(), asked);
-}
-
-#[test]
-fn layouts_tell_which_file_failed() {
-    let failing = |proc, status| {
-        let memory = Arc::new(MemoryMount::new());
-        let faults = Arc::new(Faults::new(Which::Nth(3, Some(proc)), status));
-        let place = NfsPlace::new(tapped(&memory, &faults));
-        let files: Vec<_> = (0..9).map(|i| (PathBuf::from(format!("f{i}")), filled(10))).collect();
-        place.lay_out_many(&files, &mut |_, _, _| {}, &never)
-    };
-    assert_eq!(failing(Proc::Create, Status::NoSpc), Err((3, Errno::NOSPC)));
-    assert_eq!(failing(Proc::Write, Status::DQuot), Err((3, Errno::DQUOT)));
-    let memory = Arc::new(MemoryMount::with_capacity(8 << 20, 10));
-    let place = NfsPlace::new(over(memory));
-    assert_eq!(place.lay_out(Path::new("f"), &filled(20 << 20), &mut fill, &never), Err(Errno::NOSPC));
 }
 
 #[test]

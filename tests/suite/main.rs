@@ -35,6 +35,7 @@ mod imagined;
 mod load;
 mod load_jobs;
 mod load_nfs;
+mod load_nfs_place;
 mod load_verify;
 mod memory;
 mod model;

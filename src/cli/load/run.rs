@@ -1,19 +1,23 @@
 //! A run: what is said before, files set up, clones run, the report, the exit status.
 
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::cli::Exit;
-use crate::cli::console::Console;
+use crate::cli::console::{Console, reason};
 use crate::crew::Stop;
 use crate::load::engine::There;
 use crate::load::pace::start_delay;
 use crate::load::random::{Seeds, Stream};
 use crate::load::results::JobResult;
 use crate::load::run::prepare::{Asked, Found, prepare};
-use crate::load::run::{Clock, Entry, Host, Live, Schedule, Work};
+use crate::load::run::{Clock, Entry, Host, Live, LogFiles, Schedule, Work};
 use crate::load::settings::{Settings, Started, file_names, order};
 
 use super::eta::StatusLine;
@@ -75,6 +79,8 @@ struct Run<'a> {
     out: &'a Out,
     places: Places,
     clock: Clock,
+    /// Log files that a job has begun.
+    logs: Mutex<HashSet<String>>,
 }
 
 impl Host for Run<'_> {
@@ -83,7 +89,32 @@ impl Host for Run<'_> {
     }
 
     fn save(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
-        std::fs::write(name, bytes).map_err(|error| crate::cli::console::reason(&error))
+        std::fs::write(name, bytes).map_err(|error| reason(&error))
+    }
+
+    fn shell(&self, command: &str, output: &str) -> Result<(), String> {
+        let ran = File::create(output).and_then(|out| {
+            let errors = out.try_clone()?;
+            Command::new("sh").args(["-c", command]).stdin(Stdio::null()).stdout(out).stderr(errors).status()
+        });
+        match ran {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(format!("{status}; what it said is in {output}")),
+            Err(error) => Err(reason(&error)),
+        }
+    }
+}
+
+impl LogFiles for Run<'_> {
+    fn log(&self, name: &str) -> Result<Box<dyn Write + Send>, String> {
+        let mut used = self.logs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let is_first = used.insert(name.to_owned());
+        // Whoever shares the file appends whole lines to it.
+        let file = if is_first { File::create(name).map(drop) } else { Ok(()) };
+        let opened = file.and_then(|()| File::options().append(true).open(name));
+        opened
+            .map(|file| Box::new(file) as Box<dyn Write + Send>)
+            .map_err(|error| format!("{name}: {}", reason(&error)))
     }
 }
 
@@ -95,7 +126,7 @@ impl<'a> Run<'a> {
         out: &'a Out,
     ) -> Result<Run<'a>, String> {
         let places = Places::open(&gathered.jobs)?;
-        Ok(Run { console, gathered, starts, out, places, clock: Clock::start() })
+        Ok(Run { console, gathered, starts, out, places, clock: Clock::start(), logs: Mutex::default() })
     }
 
     fn settings(&self, start: &Started) -> &'a Settings {
@@ -140,6 +171,7 @@ impl<'a> Run<'a> {
     }
 
     fn run(&self, stop: &AtomicBool) -> Result<Exit, String> {
+        self.check_directories()?;
         let asked: Vec<Asked<'_>> =
             self.starts.iter().enumerate().map(|(index, start)| self.asked(index, start)).collect();
         let found = match prepare(&asked, self.gathered.general.readonly, stop, &mut |line| self.out.banner(&line)) {
@@ -179,6 +211,19 @@ impl<'a> Run<'a> {
         Asked { settings, clone: start.clone, place, place_index, paths, seeds: self.seeds(index) }
     }
 
+    /// As fio: a directory that is named must be there.
+    fn check_directories(&self) -> Result<(), String> {
+        for start in self.starts {
+            let (place, _) = self.places.place(start.job, start.clone);
+            for dir in &self.settings(start).files.directories {
+                if self.settings(start).engine.name != "null" && !matches!(place.look(Path::new(dir)), Ok(There::Dir)) {
+                    return Err(format!("fio: {dir} is not a directory\nfio: failed parsing directory={dir}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn entry(&self, index: usize, start: &Started) -> Entry {
         let settings = self.settings(start);
         let order = &settings.order;
@@ -199,6 +244,9 @@ impl<'a> Run<'a> {
         let work = Work {
             settings: self.settings(start),
             group: start.group,
+            clone: start.clone,
+            number: start.number,
+            place: self.places.place(start.job, start.clone).0,
             files: found.files.clone(),
             pass_bytes: found.pass_bytes,
             seeds: self.seeds(index),

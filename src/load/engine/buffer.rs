@@ -95,6 +95,6 @@ mod tests {
         assert_eq!(&left[..], b"bc");
         left.set_len(3);
         assert_eq!(&left[..], b"abc");
-        assert!(Buf::zeroed(1, 3).is_none());
+        assert!(Buf::zeroed(1, 3 * ALIGN).is_none());
     }
 }

@@ -13,7 +13,7 @@ use rustix::io::{Errno, retry_on_intr};
 use super::super::settings::{Advice, OpenSync};
 use super::{Open, SyncKind};
 
-/// Permissions of files that are made, before the process's umask; as fio's.
+/// Permissions of files that are made, before the process's umask; as of those that fio lays out.
 pub(super) const MODE: Mode = Mode::from_raw_mode(0o644);
 
 /// Files of one clone.
@@ -32,7 +32,7 @@ pub(super) fn close(fd: OwnedFd) -> Result<(), Errno> {
     }
 }
 
-/// Opens `path` as `how` says. Times of access are not kept where that is allowed, as in fio.
+/// Opens `path` as `how` says; it is never cut.
 pub(super) fn open(path: &Path, how: Open) -> Result<OwnedFd, Errno> {
     let mut flags = OFlags::CLOEXEC;
     flags |= match (how.read, how.write) {
@@ -47,9 +47,7 @@ pub(super) fn open(path: &Path, how: Open) -> Result<OwnedFd, Errno> {
         OpenSync::Sync => OFlags::SYNC,
         OpenSync::DSync => OFlags::DSYNC,
     };
-    let open = |flags| retry_on_intr(|| fs::open(path, flags, MODE));
-    // Only a file's owner may leave times of access alone.
-    open(flags | OFlags::NOATIME).or_else(|errno| if errno == Errno::PERM { open(flags) } else { Err(errno) })
+    retry_on_intr(|| fs::open(path, flags, MODE))
 }
 
 impl Descriptors {

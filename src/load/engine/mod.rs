@@ -162,6 +162,11 @@ pub trait Place: Send + Sync {
     /// What is there under `path`.
     fn look(&self, path: &Path) -> Result<There, Errno>;
 
+    /// What is there under each of `paths`.
+    fn look_many(&self, paths: &[PathBuf]) -> Vec<Result<There, Errno>> {
+        paths.iter().map(|path| self.look(path)).collect()
+    }
+
     /// Makes the directories that `path`'s parent needs.
     fn make_parents(&self, path: &Path) -> Result<(), Errno>;
 
@@ -194,6 +199,11 @@ pub trait Place: Send + Sync {
 
     /// Removes a file; one that is not there is no error.
     fn remove(&self, path: &Path) -> Result<(), Errno>;
+
+    /// Removes files; what became of each.
+    fn remove_many(&self, paths: &[PathBuf]) -> Vec<Result<(), Errno>> {
+        paths.iter().map(|path| self.remove(path)).collect()
+    }
 
     /// True when files are behind a block device of this host, which has a utilization (`disk_util`).
     fn is_on_disk(&self, path: &Path) -> bool;

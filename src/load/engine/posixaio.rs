@@ -136,7 +136,7 @@ impl Engine for PosixAio {
 
     fn reap(&mut self, min: usize, max: usize, wait: Option<Duration>, done: &mut Vec<Done>) -> Result<(), Errno> {
         let min = min.min(max).min(self.in_flight);
-        let until = wait.map(|wait| Instant::now() + wait);
+        let until = wait.and_then(|wait| Instant::now().checked_add(wait));
         let mut ended = lock(&self.shared.ended);
         while ended.len() < min {
             let Some(until) = until else {

@@ -319,7 +319,7 @@ impl Engine for Uring {
     fn reap(&mut self, min: usize, max: usize, wait: Option<Duration>, done: &mut Vec<Done>) -> Result<(), Errno> {
         let kept = self.ended.len().min(max);
         done.extend(self.ended.drain(..kept));
-        let (min, max) = (min.min(max) - kept.min(min.min(max)), max - kept);
+        let (min, max) = (min.min(max).saturating_sub(kept), max - kept);
         // The kernel's thread may sleep while something is queued that nobody sent.
         let sent = if self.choice.sqthread_poll { self.in_flight.saturating_sub(self.queued) } else { self.in_flight };
         let min = min.min(sent);

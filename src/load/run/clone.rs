@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 
 use super::super::content::Contents;
-use super::super::engine::{Buf, Done, Engine, Io, Queued};
+use super::super::engine::{Buf, Done, Engine, Io, Place, Queued};
 use super::super::offsets::Extent;
 use super::super::pace::{AfterPass, Pacer, Pause};
 use super::super::random::{Seeds, Stream};
@@ -21,16 +21,20 @@ use super::super::{Direction, Each};
 use super::choice::{Choice, Next};
 use super::clock::{Clock, ns};
 use super::live::{Live, State};
+use super::log::{LogFiles, Logged, Logs};
 use super::open::OpenFiles;
 use super::recorder::{Recorder, Times};
 
-/// Where a clone says what went wrong.
-pub trait Host: Sync {
+/// What a clone asks of the host.
+pub trait Host: Sync + LogFiles {
     /// A line for stderr.
     fn tell(&self, line: &str);
 
     /// Writes a file (verify_dump). An error is the reason.
     fn save(&self, name: &str, bytes: &[u8]) -> Result<(), String>;
+
+    /// Runs a shell's command (exec_prerun, exec_postrun); what it prints goes to the file `output`. An error is the reason.
+    fn shell(&self, command: &str, output: &str) -> Result<(), String>;
 }
 
 /// What a clone is to do.
@@ -39,6 +43,12 @@ pub struct Work<'a> {
     pub settings: &'a Settings,
     /// Its group in reports.
     pub group: u32,
+    /// Its number within the job, from 0, and in the run, from 1.
+    pub clone: u32,
+    #[allow(missing_docs)] // as above
+    pub number: u32,
+    /// Where its files are.
+    pub place: &'a dyn Place,
     /// Its files, and the part of each that it works on.
     pub files: Vec<(PathBuf, Extent)>,
     /// Bytes of a pass.
@@ -91,6 +101,8 @@ pub(super) struct Runner<'a, E> {
     contents: Contents,
     pub(super) verifier: Option<Verifier>,
     pub(super) recorder: Recorder,
+    logs: Logs,
+    has_logs: bool,
     pub(super) open: OpenFiles,
     pub(super) slots: Vec<Slot>,
     pub(super) free: Vec<u32>,
@@ -132,11 +144,17 @@ pub(super) struct Runner<'a, E> {
     pub(super) checked: u64,
     pub(super) backlogged: u64,
     has_times: bool,
+    /// Files are read ahead of the load.
+    pub(super) is_preparing: bool,
 }
 
 /// Runs a clone: opens its files, waits for `go`, and does its I/O.
 pub fn run<E: Engine>(engine: E, work: &Work<'_>, go: &dyn Fn()) -> JobResult {
     let mut runner = Runner::new(engine, work);
+    runner.adopt_host();
+    if runner.failed.is_none() {
+        runner.command(work.settings.host.before.as_deref(), "prerun");
+    }
     if runner.failed.is_none() {
         runner.prepare();
     }
@@ -181,6 +199,8 @@ impl<'a, E: Engine> Runner<'a, E> {
             replay: None,
             contents: Contents::new(&settings.buffers, work.seeds, settings.load.block_min() as usize),
             verifier: None,
+            logs: Logs::default(),
+            has_logs: false,
             open: OpenFiles::new(work.files.len(), settings.files.open_max as usize),
             slots: Vec::new(),
             free: (0..depth).rev().collect(),
@@ -209,10 +229,19 @@ impl<'a, E: Engine> Runner<'a, E> {
             checked: 0,
             backlogged: 0,
             has_times: measures.slat || measures.clat || measures.lat || measures.bw,
+            is_preparing: false,
             recorder,
             engine,
         };
         runner.set_up_slots(depth, largest as usize);
+        let waits = runner.engine.waits();
+        match Logs::open(&settings.logs, work.number, !waits, work.host, work.clock.wall_ms(runner.now)) {
+            Ok(logs) => (runner.has_logs, runner.logs) = (!logs.is_empty(), logs),
+            Err(text) => {
+                work.host.tell(&format!("fio: {text}"));
+                runner.failed = Some(Failed::new(Errno::IO, format!("func=log, error={text}")));
+            }
+        }
         runner
     }
 
@@ -265,6 +294,9 @@ impl<'a, E: Engine> Runner<'a, E> {
                 return;
             }
         }
+        if self.work.settings.files.pre_read {
+            self.pre_read();
+        }
     }
 
     fn begin(&mut self) {
@@ -279,6 +311,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         self.cycle.0 = self.began;
         self.recorder.result.start_ms = self.work.clock.wall_ms(self.began);
         self.recorder.begin(self.began);
+        self.logs.begin(self.began);
         self.work.live.set_state(if self.counts { State::Running } else { State::Ramping });
     }
 
@@ -305,6 +338,10 @@ impl<'a, E: Engine> Runner<'a, E> {
             let is_over = self.is_over() || self.has_all_ios();
             if is_over || self.failed.is_some() || settings.span.after_pass(passes) == AfterPass::End {
                 return;
+            }
+            if settings.files.unlink_each_loop {
+                self.close_all();
+                self.unlink_all();
             }
             self.choice.restart();
         }
@@ -580,6 +617,9 @@ impl<'a, E: Engine> Runner<'a, E> {
         }
         self.release(slot, buf);
         self.ended += 1;
+        if self.is_preparing {
+            return;
+        }
         self.work.live.count(next.direction, next.extent.len);
         self.account(&next, &times);
     }
@@ -589,9 +629,15 @@ impl<'a, E: Engine> Runner<'a, E> {
         if !self.counts && times.ended >= self.ramped {
             self.counts = true;
             self.recorder.begin(times.ended);
+            self.logs.begin(times.ended);
             self.work.live.set_state(State::Running);
         } else if self.counts {
             self.recorder.io(next.direction, next.extent.len, times);
+            if self.has_logs {
+                let done = &self.recorder.result.directions[next.direction];
+                let (len, offset) = (next.extent.len, next.extent.offset);
+                self.logs.io(&Logged { direction: next.direction, len, offset, times: *times }, (done.bytes, done.ios));
+            }
         }
         if let Some(most) = self.work.settings.pacing.latency_max
             && times.ended - times.ready > ns(most)
@@ -744,6 +790,14 @@ impl<'a, E: Engine> Runner<'a, E> {
         let mut result = self.snapshot();
         self.work.live.set_state(State::Finishing);
         self.close_all();
+        if let Some(text) = self.logs.close(self.now) {
+            self.work.host.tell(&format!("fio: {text}"));
+            self.failed.get_or_insert_with(|| Failed::new(Errno::IO, format!("func=log, error={text}")));
+        }
+        if self.work.settings.files.unlink {
+            self.unlink_all();
+        }
+        self.command(self.work.settings.host.after.as_deref(), "postrun");
         if let Some(failed) = &self.failed {
             (result.errors.error, result.errors.detail) = (failed.errno, failed.detail.clone());
         }

@@ -131,15 +131,18 @@ pub fn prepare(
 }
 
 fn look_at_all(asked: &[Asked<'_>], stop: &AtomicBool) -> Vec<Vec<Result<There, Errno>>> {
-    let all: Vec<(usize, &Asked<'_>, &Path)> = asked
-        .iter()
-        .enumerate()
-        .flat_map(|(index, clone)| clone.paths.iter().map(move |path| (index, clone, path.as_path())))
-        .collect();
-    let looked = in_parallel(&all, stop, |(_, clone, path)| clone.place.look(path));
+    let parts = |(index, clone): (usize, &'_ Asked<'_>)| {
+        let chunks = clone.paths.chunks(TOGETHER_FILES_MAX);
+        chunks.map(|paths| (index, paths.to_vec())).collect::<Vec<_>>()
+    };
+    let all: Vec<(usize, Vec<PathBuf>)> = asked.iter().enumerate().flat_map(parts).collect();
+    let looked = in_parallel(&all, stop, |(index, paths)| Ok(asked[*index].place.look_many(paths)));
     let mut there: Vec<Vec<Result<There, Errno>>> = asked.iter().map(|_| Vec::new()).collect();
-    for ((index, ..), result) in all.iter().zip(looked) {
-        there[*index].push(result.unwrap_or(Err(Errno::INTR)));
+    for ((index, paths), result) in all.iter().zip(looked) {
+        match result {
+            Some(Ok(found)) => there[*index].extend(found),
+            _ => there[*index].extend(paths.iter().map(|_| Err(Errno::INTR))),
+        }
     }
     there
 }
@@ -159,7 +162,8 @@ fn needed<'a>(
         _ => return None,
     };
     let only_writes = settings.load.writes() && !settings.load.reads();
-    let filled = !only_writes || (settings.files.overwrite && !settings.files.append);
+    // Memory is mapped of what is there.
+    let filled = !only_writes || (settings.files.overwrite && !settings.files.append) || settings.engine.name == "mmap";
     let layout =
         Layout { size: extent.size, filled, allocate: settings.files.allocate, fsync: settings.files.create_fsync };
     if settings.files.append && is_there {
@@ -197,12 +201,11 @@ fn lay_out_all(missing: &[Missing<'_>], stop: &AtomicBool) -> Result<(), NotRead
     }
     let batch = |batch: &[Missing<'_>]| {
         let mut contents: Vec<Contents> = batch.iter().map(|missing| missing.contents.clone()).collect();
-        for missing in batch.iter().filter(|missing| missing.is_there) {
-            missing.place.remove(&missing.path)?;
-        }
         let files: Vec<(PathBuf, Layout)> = batch.iter().map(|one| (one.path.clone(), one.layout.clone())).collect();
         let mut fill = |file: usize, offset: u64, block: &mut [u8]| contents[file].fill_anew(block, offset);
         let Some(first) = batch.first() else { return Ok(Ok(())) };
+        let small: Vec<PathBuf> = batch.iter().filter(|one| one.is_there).map(|one| one.path.clone()).collect();
+        first.place.remove_many(&small).into_iter().collect::<Result<Vec<()>, Errno>>()?;
         Ok(first.place.lay_out_many(&files, &mut fill, &|| stop.load(Ordering::Relaxed)))
     };
     let is_small = |one: &Missing<'_>| one.layout.size <= TOGETHER_BYTES_MAX;

@@ -56,12 +56,6 @@ impl Recorder {
             lat: latency(measures.lat, measures.lat_percentiles),
             ..DirectionResult::default()
         };
-        let target = settings.pacing.target.map_or(Target::default(), |target| Target {
-            latency_ns: ns(target.latency),
-            window_ns: ns(target.window),
-            percentile: target.percentile,
-            depth: u64::from(settings.engine.depth),
-        });
         let result = JobResult {
             name: settings.name.clone(),
             group,
@@ -71,7 +65,7 @@ impl Recorder {
             description: settings.description.clone(),
             directions: Each::of(direction),
             sync: (0, Latency::new(true)),
-            target: Target { depth: u64::from(settings.engine.depth), ..target },
+            target: Target { depth: u64::from(settings.engine.depth), ..Target::default() },
             percentiles: measures.percentiles.clone(),
             ..JobResult::default()
         };

@@ -4,6 +4,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rustix::io::Errno;
+use rustix::process::setpriority_process;
+use rustix::thread::{CpuSet, gettid, sched_setaffinity};
 
 use super::super::engine::{Engine, Open, SyncKind};
 use super::super::offsets::Extent;
@@ -11,8 +13,9 @@ use super::super::pace::Rate;
 use super::super::results::per_second;
 use super::super::settings::Advice;
 use super::super::{Direction, Each};
+use super::choice::Next;
 use super::clock::ns;
-use super::clone::{Failed, Runner};
+use super::clone::{Failed, Runner, said};
 use super::live::State;
 
 impl<E: Engine> Runner<'_, E> {
@@ -37,10 +40,10 @@ impl<E: Engine> Runner<'_, E> {
 
     pub(super) fn open_file(&mut self, file: u32) -> Result<(), Failed> {
         let settings = self.work.settings;
-        let verifies = settings.verify.as_ref().is_some_and(|verify| verify.read_back || verify.only);
         let only = settings.verify.as_ref().is_some_and(|verify| verify.only);
         let how = Open {
-            read: settings.load.reads() || (verifies && settings.load.writes()),
+            // As fio, which opens for both what it writes.
+            read: true,
             write: settings.load.writes() && !only,
             create: settings.load.writes() && !only && settings.files.allow_create,
             direct: settings.engine.direct,
@@ -65,6 +68,71 @@ impl<E: Engine> Runner<'_, E> {
         let (path, text) = (self.path(file).display(), self.said(errno));
         self.work.host.tell(&format!("fio: {call}({path}): {text}"));
         Failed::new(errno, format!("func={call}({path}), error={text}"))
+    }
+
+    /// Reads all files once, so that they are cached.
+    pub(super) fn pre_read(&mut self) {
+        self.work.live.set_state(State::PreReading);
+        (self.is_preparing, self.counts) = (true, false);
+        let blocks = self.work.settings.load.blocks;
+        let most = blocks.iter().map(|(_, (_, most))| *most).max().unwrap_or(1);
+        for (file, (_, region)) in self.work.files.iter().enumerate() {
+            let mut offset = region.offset;
+            let end = region.offset + region.len;
+            while offset < end && self.failed.is_none() && !self.work.live.is_ending() {
+                while self.free.is_empty() && self.failed.is_none() {
+                    self.send();
+                    self.reap(1, self.slots.len(), None);
+                }
+                let extent = Extent { offset, len: most.min(end - offset) };
+                self.start_io(Next { file: file as u32, direction: Direction::Read, extent, number: 0 }, None);
+                offset += extent.len;
+            }
+        }
+        self.drain();
+        self.is_preparing = false;
+        self.ended = 0;
+    }
+
+    /// Removes the clone's files.
+    pub(super) fn unlink_all(&mut self) {
+        for (path, _) in &self.work.files {
+            if let Err(errno) = self.work.place.remove(path) {
+                let text = format!("unlink({}): {}", path.display(), said(errno));
+                self.work.host.tell(&format!("fio: {text}"));
+                self.failed.get_or_insert_with(|| Failed::new(errno, format!("func={text}")));
+            }
+        }
+    }
+
+    /// exec_prerun and exec_postrun; what they print goes to a file, as in fio.
+    pub(super) fn command(&mut self, command: Option<&str>, when: &str) {
+        let Some(command) = command else { return };
+        if let Err(reason) = self.work.host.shell(command, &format!("{}.{when}.txt", self.work.settings.name)) {
+            self.work.host.tell(&format!("fio: exec_{when}={command}: {reason}"));
+            self.failed.get_or_insert_with(|| Failed::new(Errno::IO, format!("func=exec_{when}, error={reason}")));
+        }
+    }
+
+    /// cpus_allowed and nice, of this thread.
+    pub(super) fn adopt_host(&mut self) {
+        let host = &self.work.settings.host;
+        let mut failed = None;
+        if let Some((cpus, split)) = &host.cpus {
+            let own = self.work.clone as usize % cpus.len().max(1);
+            let mut set = CpuSet::new();
+            let chosen = cpus.iter().enumerate().filter(|(at, cpu)| (!split || *at == own) && **cpu < CpuSet::MAX_CPU);
+            chosen.for_each(|(_, cpu)| set.set(*cpu));
+            failed = sched_setaffinity(None, &set).err().map(|errno| (errno, "sched_setaffinity"));
+        }
+        if let Some(nice) = host.nice {
+            let set = setpriority_process(Some(gettid()), nice);
+            failed = failed.or(set.err().map(|errno| (errno, "setpriority")));
+        }
+        if let Some((errno, call)) = failed {
+            self.work.host.tell(&format!("fio: {call}: {}", said(errno)));
+            self.failed = Some(Failed::new(errno, format!("func={call}, error={}", said(errno))));
+        }
     }
 
     fn close_file(&mut self, file: u32) -> Result<(), Failed> {

@@ -44,17 +44,7 @@ pub(super) fn buffers(asked: &Asked<'_>, load: &Load, verify: Option<&Verify>) -
     if align > 0 && !align.is_power_of_two() {
         return Err(asked.bad("iomem_align", format!("{align} is not a power of 2")));
     }
-    Ok(Buffers { content, refill, scramble, dedupe, align, memory: memory(asked)? })
-}
-
-/// mem=: mmap and mmapshared may have a file behind a colon.
-fn memory(asked: &Asked<'_>) -> Result<(&'static str, Option<String>), BadJob> {
-    let (word, file) = asked.choice("mem");
-    match (word, file) {
-        ("malloc" | "shm", Some(_)) => Err(asked.bad("mem", "only mmap and mmapshared have a file")),
-        ("malloc" | "shm" | "mmap" | "mmapshared", file) => Ok((word, file)),
-        _ => Err(asked.refused("mem", "huge pages need a reservation on the host; use mem=malloc or mem=mmap")),
-    }
+    Ok(Buffers { content, refill, scramble, dedupe, align })
 }
 
 fn pattern(asked: &Asked<'_>, name: &str) -> Result<Option<Pattern>, BadJob> {
@@ -90,7 +80,7 @@ pub(super) fn verify(asked: &mut Asked<'_>, load: &Load, clones: u32) -> Result<
         warn_of_writers(asked, clones);
         let runtime = asked.is("time_based") && !asked.time("runtime").is_zero();
         if runtime && !load.reads() && backlog.is_none() {
-            asked.warn("fio: verification read phase will never start because write phase uses all of runtime");
+            asked.note("fio: what is written is read back when the runtime is over; fio itself would not read it back");
         }
     }
     if asked.is("norandommap") && load.blocks.iter().any(|(_, (least, most))| least != most) {

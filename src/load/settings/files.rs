@@ -104,7 +104,6 @@ pub(super) fn files(asked: &mut Asked<'_>, directories: Vec<String>) -> Result<F
         names,
         directories,
         format: asked.text("filename_format").unwrap_or_default(),
-        create_serialize: asked.is("create_serialize"),
         create_fsync: asked.is("create_fsync"),
         create_on_open: asked.is("create_on_open"),
         create_only: asked.is("create_only"),

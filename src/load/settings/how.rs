@@ -143,23 +143,14 @@ fn range(text: &str) -> Result<Option<(u32, u64)>, String> {
     Ok((writes > 0).then_some((flags, writes)))
 }
 
-/// I/O priority class of a prio= without a prioclass=: best effort. The kernel takes no priority without a class (ioprio_set(2)).
-const BEST_EFFORT: u8 = 2;
-
 pub(super) fn host(asked: &Asked<'_>) -> HostChoice {
-    let small = |name: &str| asked.number(name).map(|number| number.min(7) as u8);
     let cpus = match asked.value("cpus_allowed") {
         Some(Value::Cpus(cpus)) => Some((cpus, asked.word("cpus_allowed_policy") == "split")),
         _ => None,
     };
-    let prio = match (small("prioclass"), small("prio")) {
-        (None, None) => None,
-        (class, prio) => Some((class.unwrap_or(BEST_EFFORT), prio.unwrap_or(0))),
-    };
     HostChoice {
         cpus,
         nice: asked.signed("nice").filter(|nice| *nice != 0).map(|nice| nice as i32),
-        prio,
         before: asked.text("exec_prerun"),
         after: asked.text("exec_postrun"),
     }

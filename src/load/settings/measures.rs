@@ -5,7 +5,7 @@
 
 use super::super::options::Value;
 use super::asked::Asked;
-use super::{Logs, Measures, Unified, WindowValue};
+use super::{Logs, Measures, WindowValue};
 
 /// Which latencies are measured and which have percentiles: slat, clat, lat.
 struct Switches {
@@ -63,12 +63,6 @@ pub(super) fn measures(asked: &Asked<'_>, logs: &Logs) -> Measures {
         iops_every: every("iopsavgtime", &logs.iops),
         digits: asked.number("significant_figures").map_or(4, |digits| digits as usize),
         binary: asked.word("kb_base") != "1000",
-        bits: asked.word("unit_base") == "1",
-        unified: match asked.word("unified_rw_reporting") {
-            "mixed" | "1" => Unified::Mixed,
-            "both" | "2" => Unified::Both,
-            _ => Unified::None,
-        },
         told: asked.is("stats"),
     }
 }

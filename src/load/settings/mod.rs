@@ -229,8 +229,6 @@ pub struct Files {
     pub service: (Service, u64),
     /// Options of these names.
     #[allow(missing_docs)] // fio's names
-    pub create_serialize: bool,
-    #[allow(missing_docs)] // as above
     pub create_fsync: bool,
     #[allow(missing_docs)] // as above
     pub create_on_open: bool,
@@ -273,20 +271,8 @@ pub struct Pacing {
     pub think: Think,
     /// thinktime_blocks_type=issue.
     pub think_issued: bool,
-    /// latency_target= in ns, latency_window=, latency_percentile=, latency_run=; none without a target.
-    pub target: Option<LatencyTarget>,
     /// max_latency=: an I/O that takes longer ends the job.
     pub latency_max: Option<Duration>,
-}
-
-/// latency_target= and its relatives.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(missing_docs)] // fio's names
-pub struct LatencyTarget {
-    pub latency: Duration,
-    pub window: Duration,
-    pub percentile: f64,
-    pub run: bool,
 }
 
 /// sync=: flags that files are opened with.
@@ -330,8 +316,6 @@ pub struct Buffers {
     pub dedupe: u64,
     /// Bytes that addresses are multiples of beyond a page (iomem_align); 0 for a page.
     pub align: u64,
-    /// mem=: `malloc`, `shm`, `mmap`, `mmapshared`, and the file of the last two.
-    pub memory: (&'static str, Option<String>),
 }
 
 /// What buffers hold.
@@ -401,22 +385,8 @@ pub struct Measures {
     pub digits: usize,
     /// kb_base=1024.
     pub binary: bool,
-    /// unit_base=: bits instead of bytes a second.
-    pub bits: bool,
-    /// unified_rw_reporting.
-    pub unified: Unified,
     /// stats=0: the job is in no report.
     pub told: bool,
-}
-
-/// unified_rw_reporting=.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs)] // fio's names
-pub enum Unified {
-    #[default]
-    None,
-    Mixed,
-    Both,
 }
 
 /// Log files, each with its prefix.
@@ -518,8 +488,6 @@ pub struct HostChoice {
     pub cpus: Option<(Vec<usize>, bool)>,
     /// nice=.
     pub nice: Option<i32>,
-    /// prioclass= and prio=.
-    pub prio: Option<(u8, u8)>,
     /// exec_prerun= and exec_postrun=: commands of a shell.
     #[allow(missing_docs)] // as above
     pub before: Option<String>,

@@ -9,8 +9,8 @@ use super::super::job::BadJob;
 use super::super::options::Value;
 use super::super::pace::{Process, Rate, Span, Think};
 use super::super::{Direction, Each};
+use super::Pacing;
 use super::asked::Asked;
-use super::{LatencyTarget, Pacing};
 
 pub(super) fn pacing(asked: &Asked<'_>) -> Result<Pacing, BadJob> {
     let rate = rates(asked, "rate", "rate_iops")?;
@@ -39,15 +39,6 @@ pub(super) fn pacing(asked: &Asked<'_>) -> Result<Pacing, BadJob> {
             io_time: asked.time("thinktime_iotime"),
         },
         think_issued: asked.word("thinktime_blocks_type") == "issue",
-        target: some(asked.time("latency_target")).map(|latency| LatencyTarget {
-            latency,
-            window: asked.time("latency_window"),
-            percentile: match asked.value("latency_percentile") {
-                Some(Value::Floats(floats)) => floats.first().copied().unwrap_or(100.0),
-                _ => 100.0,
-            },
-            run: asked.is("latency_run"),
-        }),
         latency_max: some(asked.time("max_latency")),
     })
 }

@@ -30,7 +30,7 @@ pub const CARRIED: &[&str] = &[
     "serialize_overlap", "direct", "buffered", "registerfiles", "fixedbufs", "hipri", "sqthread_poll", "nonvectored", "uncached",
     "nfs_url", "x_nconnect",
     "size", "io_size", "fill_device", "filesize", "file_append", "offset", "offset_increment", "offset_align", "number_ios",
-    "nrfiles", "file_service_type", "openfiles", "fallocate", "fadvise_hint", "overwrite", "invalidate", "create_serialize",
+    "nrfiles", "file_service_type", "openfiles", "fallocate", "fadvise_hint", "overwrite", "invalidate",
     "create_fsync", "create_on_open", "create_only", "allow_file_create", "pre_read", "unlink", "unlink_each_loop",
     "fsync", "fdatasync", "end_fsync", "fsync_on_close", "sync", "sync_file_range",
     "loops", "numjobs", "startdelay", "runtime", "time_based", "ramp_time",
@@ -38,16 +38,16 @@ pub const CARRIED: &[&str] = &[
     "verify_backlog", "verify_backlog_batch",
     "thinktime", "thinktime_spin", "thinktime_blocks", "thinktime_blocks_type", "thinktime_iotime",
     "rate", "rate_iops", "rate_min", "rate_iops_min", "rate_process", "rate_cycle", "rate_ignore_thinktime",
-    "max_latency", "latency_target", "latency_window", "latency_percentile", "latency_run",
+    "max_latency",
     "exitall", "exitall_on_error", "exit_what", "stonewall", "new_group", "thread", "group_reporting",
     "per_job_logs", "write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log", "log_avg_msec", "log_offset",
     "log_hist_msec", "log_hist_coarseness", "log_max_value", "log_window_value", "log_unix_epoch", "bwavgtime", "iopsavgtime",
     "zero_buffers", "refill_buffers", "scramble_buffers", "buffer_pattern", "buffer_compress_percentage", "buffer_compress_chunk",
-    "dedupe_percentage", "mem", "iomem_align",
+    "dedupe_percentage", "iomem_align",
     "clat_percentiles", "lat_percentiles", "slat_percentiles", "percentile_list", "significant_figures", "gtod_reduce",
-    "disable_lat", "disable_clat", "disable_slat", "disable_bw_measurement", "unified_rw_reporting", "stats", "kb_base", "unit_base",
+    "disable_lat", "disable_clat", "disable_slat", "disable_bw_measurement", "stats", "kb_base",
     "continue_on_error", "ignore_error", "error_dump",
-    "exec_prerun", "exec_postrun", "nice", "prio", "prioclass", "cpus_allowed", "cpus_allowed_policy",
+    "exec_prerun", "exec_postrun", "nice", "cpus_allowed", "cpus_allowed_policy",
 ];
 
 /// Options that change nothing by their nature, and what is said where one could think otherwise; nothing for an empty text.
@@ -55,6 +55,13 @@ pub const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("unique_filename", ""),
     ("disk_util", ""),
     ("zonemode", ""),
+    // Their other values are refused.
+    ("unified_rw_reporting", ""),
+    ("unit_base", ""),
+    // Buffers are pages of this process, whatever hands them out.
+    ("mem", ""),
+    // Files are laid out before jobs start, in parallel.
+    ("create_serialize", ""),
     // Nothing is allocated for the map, so that it cannot fail.
     ("softrandommap", ""),
     ("random_generator", ""),
@@ -80,10 +87,18 @@ pub const NOT_YET: &[(&str, &str)] = &[
     ("numa_cpu_nodes", "use cpus_allowed= with the processors of the node"),
     ("uid", NO_USER),
     ("gid", NO_USER),
+    ("latency_target", NO_TARGET),
+    ("latency_window", NO_TARGET),
+    ("latency_percentile", NO_TARGET),
+    ("latency_run", NO_TARGET),
+    ("prio", NO_PRIO),
+    ("prioclass", NO_PRIO),
     ("opendir", "files are not searched for; name them with filename="),
 ];
 
 const NO_STEADY_STATE: &str = "no steady state is detected; use runtime= with a ramp_time= that is long enough";
+const NO_TARGET: &str = "no depth is searched for; run the job at several iodepth= and read clat_percentiles";
+const NO_PRIO: &str = "priorities of I/O are the caller's; use ionice around the whole run";
 const NO_STATE: &str =
     "no state files are kept; a job with the same options and rw=read verifies the whole of what was written";
 const NO_USER: &str = "the user is the caller's; use sudo -u, or setpriv, around the whole run";

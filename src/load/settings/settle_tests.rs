@@ -7,7 +7,7 @@ use super::super::super::offsets::{Order as Visits, Sizes};
 use super::super::super::options::{Given, Kind, OptionError, TABLE, find};
 use super::super::super::pace::Rate;
 use super::super::super::verify::Check;
-use super::super::{Advice, Allocate, Content, OpenSync, Service, Unified, WindowValue};
+use super::super::{Advice, Allocate, Content, OpenSync, Service, WindowValue};
 use super::*;
 
 /// The first job of a command line; blanks that stand ahead of `--` separate its words.
@@ -66,7 +66,7 @@ const SAMPLES: &[(&str, &str)] = &[
     ("", "size=1m"), ("", "io_size=1m"), ("rw=write", "fill_device=1"), ("", "filesize=1k-2k"), ("", "file_append=1"),
     ("", "offset=1m"), ("", "offset_increment=1m"), ("", "offset_align=8k"), ("", "number_ios=5"), ("", "nrfiles=3"),
     ("", "file_service_type=random:4"), ("nrfiles=3", "openfiles=2"), ("", "fallocate=none"), ("", "fadvise_hint=0"), ("", "overwrite=1"),
-    ("", "invalidate=0"), ("", "create_serialize=0"), ("", "create_fsync=0"), ("", "create_on_open=1"), ("", "create_only=1"),
+    ("", "invalidate=0"), ("", "create_fsync=0"), ("", "create_on_open=1"), ("", "create_only=1"),
     ("", "allow_file_create=0"), ("", "pre_read=1"), ("", "unlink=1"), ("", "unlink_each_loop=1"),
     ("", "fsync=1"), ("", "fdatasync=1"), ("", "end_fsync=1"), ("", "fsync_on_close=1"), ("", "sync=dsync"), ("", "sync_file_range=write:8"),
     ("", "loops=2"), ("", "numjobs=2"), ("", "startdelay=1-2"), ("", "runtime=5"), ("runtime=5", "time_based"), ("", "ramp_time=5"),
@@ -76,20 +76,18 @@ const SAMPLES: &[(&str, &str)] = &[
     ("", "thinktime=10"), ("thinktime=10", "thinktime_spin=5"), ("", "thinktime_blocks=4"), ("", "thinktime_blocks_type=issue"),
     ("", "thinktime_iotime=5"), ("", "rate=1m"), ("", "rate_iops=100"), ("", "rate_min=1m"), ("", "rate_iops_min=100"),
     ("", "rate_process=poisson"), ("", "rate_cycle=500"), ("", "rate_ignore_thinktime=1"), ("", "max_latency=5"),
-    ("", "latency_target=5"), ("latency_target=5", "latency_window=9"), ("latency_target=5", "latency_percentile=99"),
-    ("latency_target=5", "latency_run=1"),
     ("", "exitall"), ("", "exitall_on_error"), ("", "exit_what=all"), ("", "stonewall"), ("", "new_group"), ("", "thread"),
     ("", "group_reporting"), ("", "per_job_logs=0"), ("", "write_bw_log=p"), ("", "write_lat_log=p"), ("", "write_iops_log=p"),
     ("", "write_hist_log=p"), ("", "log_avg_msec=500"), ("", "log_offset=1"), ("", "log_hist_msec=500"), ("", "log_hist_coarseness=2"),
     ("", "log_max_value=1"), ("", "log_window_value=both"), ("", "log_unix_epoch=1"), ("", "bwavgtime=100"), ("", "iopsavgtime=100"),
     ("", "zero_buffers"), ("", "refill_buffers"), ("", "scramble_buffers=0"), ("", "buffer_pattern=0xff"),
     ("", "buffer_compress_percentage=50"), ("buffer_compress_percentage=50", "buffer_compress_chunk=4096"), ("", "dedupe_percentage=50"),
-    ("", "mem=mmap:/dev/hugepages/x"), ("", "iomem_align=65536"),
+    ("", "iomem_align=65536"),
     ("", "clat_percentiles=0"), ("", "lat_percentiles=1"), ("", "slat_percentiles=1"), ("", "percentile_list=50:99"),
     ("", "significant_figures=6"), ("", "gtod_reduce=1"), ("", "disable_lat=1"), ("", "disable_clat=1"), ("", "disable_slat=1"),
-    ("", "disable_bw_measurement=1"), ("", "unified_rw_reporting=both"), ("", "stats=0"), ("", "kb_base=1000"), ("", "unit_base=1"),
+    ("", "disable_bw_measurement=1"), ("", "stats=0"), ("", "kb_base=1000"),
     ("", "continue_on_error=io"), ("", "ignore_error=ENOSPC"), ("", "error_dump=1"),
-    ("", "exec_prerun=true"), ("", "exec_postrun=true"), ("", "nice=5"), ("", "prio=3"), ("", "prioclass=3"), ("", "cpus_allowed=0-1"),
+    ("", "exec_prerun=true"), ("", "exec_postrun=true"), ("", "nice=5"), ("", "cpus_allowed=0-1"),
     ("cpus_allowed=0-1", "cpus_allowed_policy=split"),
 ];
 
@@ -125,7 +123,7 @@ fn a_job_may_be_renamed() {
 fn what_is_not_carried_out_is_refused_by_name() {
     for (name, reason) in NOT_YET {
         let text = match find(name).unwrap().kind {
-            Kind::Time(_) | Kind::Bool | Kind::Int(..) | Kind::Cpus => "1",
+            Kind::Time(_) | Kind::Bool | Kind::Int(..) | Kind::Cpus | Kind::Floats(..) => "1",
             Kind::ChoiceMore(_) => "iops:5",
             _ => "x",
         };
@@ -320,7 +318,6 @@ fn rates_and_pauses() {
     assert_eq!(error("--rate=,1m --rate_min=,2m"), exceeds);
     let think = job("--thinktime=10 --thinktime_spin=20 --thinktime_blocks=0").pacing.think;
     assert_eq!((think.spin, think.blocks), (Duration::from_micros(10), 1));
-    assert_eq!(job("--latency_window=5").pacing.target, None, "without a target");
 }
 
 #[test]
@@ -383,7 +380,6 @@ fn buffers() {
         Content::Compressible { percent: 30, chunk: 512, pattern: Some(_) }
     ));
     assert!(error("--iomem_align=3").contains("3 is not a power of 2"));
-    assert!(error("--mem=malloc:/x").contains("only mmap and mmapshared have a file"));
 }
 
 #[test]
@@ -399,7 +395,6 @@ fn measures() {
     assert_eq!(on("--disable_clat=1"), [true, false, true, true, false]);
     assert_eq!(job("--percentile_list=99:50").measures.percentiles, [50.0, 99.0]);
     assert_eq!(job("").measures.percentiles.len(), 17);
-    assert_eq!(job("--unified_rw_reporting=2").measures.unified, Unified::Both);
 }
 
 #[test]
@@ -440,8 +435,6 @@ fn texts_as_reports_show_them() {
     let own: Vec<(&str, &str)> = settings.own.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     assert_eq!(own, [("name", "j"), ("bs", "8k"), ("time_based", ""), ("runtime", "5")]);
     assert!(settings.globals.is_empty());
-    let prio = |options| job(options).host.prio;
-    assert_eq!([prio(""), prio("--prio=3"), prio("--prioclass=1 --prio=3")], [None, Some((2, 3)), Some((1, 3))]);
     let wrong = OptionError::Together("x".into());
     assert_eq!(BadJob { section: "s".into(), error: wrong }.to_string(), "x");
 }

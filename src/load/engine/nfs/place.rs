@@ -4,13 +4,14 @@
 //! A name that is taken is removed and made anew. Leaves out: reserving room, for which NFSv3 has no procedure; `fallocate` of any kind
 //! is a size set by SETATTR.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::io::Errno;
 
 use crate::base::{Name, Status};
-use crate::storage::{AttrChange, Call, How, Kind, Mount, Node, Route, Stable, Unstable};
+use crate::storage::{Attr, AttrChange, Call, How, Kind, Mount, Node, Route, Stable, Unstable};
 
 use super::super::{Layout, Place, There};
 use super::pool::Pool;
@@ -26,7 +27,7 @@ const REWRITES_MAX: usize = 3;
 
 /// The files of one entry of nfs_url.
 pub struct NfsPlace {
-    pub(super) export: Arc<Export>,
+    export: Arc<Export>,
 }
 
 /// What a worker gives back of a WRITE: the buffer, and what came of it.
@@ -36,6 +37,11 @@ impl NfsPlace {
     /// The files below the export's root.
     pub fn new(export: Arc<Export>) -> NfsPlace {
         NfsPlace { export }
+    }
+
+    /// The export that they are in.
+    pub fn export(&self) -> &Arc<Export> {
+        &self.export
     }
 
     /// An empty file, in place of what has the name.
@@ -155,6 +161,82 @@ impl NfsPlace {
     }
 }
 
+/// Calls of one window over many names: what a connection takes in flight.
+const WINDOW: usize = 64;
+
+impl NfsPlace {
+    /// One call for each path, many at once. `judge` says what its answer means, and gives none where only `alone` can tell, one path at
+    /// a time. Where a path's directory is not there, it is `nothing`.
+    fn each<R: Clone>(
+        &self,
+        paths: &[PathBuf],
+        call: impl Fn(&Node, &Name) -> Call<'static>,
+        judge: impl Fn(&Call<'_>) -> Option<Result<R, Errno>>,
+        alone: impl Fn(&Path) -> Result<R, Errno>,
+        nothing: R,
+    ) -> Vec<Result<R, Errno>> {
+        // Also of those that are not there, which are not asked for again for each of thousands of names.
+        let mut dirs: HashMap<Vec<Name>, Result<Node, Status>> = HashMap::new();
+        let mut all = Vec::with_capacity(paths.len());
+        for some in paths.chunks(WINDOW) {
+            let mut places = Vec::with_capacity(some.len());
+            let mut calls = Vec::with_capacity(some.len());
+            for path in some {
+                let mut names = names(path).unwrap_or_default();
+                let Some(name) = names.pop() else {
+                    places.push(Err(Status::Inval));
+                    continue;
+                };
+                if !dirs.contains_key(&names) {
+                    let found = self.export.anew(|| self.export.dir(&names, false));
+                    dirs.insert(names.clone(), found);
+                }
+                places.push(match &dirs[&names] {
+                    Ok(dir) => {
+                        calls.push(call(dir, &name));
+                        Ok(())
+                    }
+                    Err(status) => Err(*status),
+                });
+            }
+            self.export.volume.perform(&mut calls);
+            let mut answers = calls.iter();
+            for (path, place) in some.iter().zip(places) {
+                all.push(match place {
+                    Err(Status::NoEnt) => Ok(nothing.clone()),
+                    Err(_) => alone(path),
+                    Ok(()) => answers.next().and_then(&judge).unwrap_or_else(|| alone(path)),
+                });
+            }
+        }
+        all
+    }
+}
+
+fn there(attr: &Attr) -> Result<There, Errno> {
+    match attr.kind {
+        Kind::File => Ok(There::File(attr.size)),
+        Kind::Dir => Ok(There::Dir),
+        Kind::Symlink => Err(Errno::LOOP),
+        // NFSv3 shows devices, and has no way to their data.
+        Kind::Block | Kind::Char | Kind::Socket | Kind::Fifo => Ok(There::Stream),
+    }
+}
+
+/// What an answer means; a directory that was found earlier may have been made anew, which is looked at alone.
+fn judged<T, R>(
+    answer: Result<T, Status>,
+    means: impl Fn(T) -> Option<Result<R, Errno>>,
+    nothing: R,
+) -> Option<Result<R, Errno>> {
+    match answer {
+        Ok(answer) => means(answer),
+        Err(Status::NoEnt) => Some(Ok(nothing)),
+        Err(Status::Stale | Status::BadHandle) => None,
+        Err(status) => Some(Err(errno(status))),
+    }
+}
+
 /// Why threads could not be had.
 pub(super) fn status_of(error: &std::io::Error) -> Status {
     error.raw_os_error().map_or(Status::Io, Status::from_errno)
@@ -166,16 +248,15 @@ impl Place for NfsPlace {
             return Ok(There::Dir);
         }
         match self.export.at(path, |dir, name| self.export.look_up(dir, name)) {
-            Ok((_, attr)) => match attr.kind {
-                Kind::File => Ok(There::File(attr.size)),
-                Kind::Dir => Ok(There::Dir),
-                Kind::Symlink => Err(Errno::LOOP),
-                // NFSv3 shows devices, and has no way to their data.
-                Kind::Block | Kind::Char | Kind::Socket | Kind::Fifo => Ok(There::Stream),
-            },
+            Ok((_, attr)) => there(&attr),
             Err(Status::NoEnt) => Ok(There::Nothing),
             Err(status) => Err(errno(status)),
         }
+    }
+
+    fn look_many(&self, paths: &[PathBuf]) -> Vec<Result<There, Errno>> {
+        let judge = |call: &Call<'_>| judged(call.found(), |found| Some(there(&found.attr?)), There::Nothing);
+        self.each(paths, Call::lookup, judge, |path| self.look(path), There::Nothing)
     }
 
     fn make_parents(&self, path: &Path) -> Result<(), Errno> {
@@ -208,6 +289,11 @@ impl Place for NfsPlace {
             Ok(()) | Err(Status::NoEnt) => Ok(()),
             Err(status) => Err(errno(status)),
         }
+    }
+
+    fn remove_many(&self, paths: &[PathBuf]) -> Vec<Result<(), Errno>> {
+        let judge = |call: &Call<'_>| judged(call.status(), |()| Some(Ok(())), ());
+        self.each(paths, Call::remove, judge, |path| self.remove(path), ())
     }
 
     fn is_on_disk(&self, _path: &Path) -> bool {

@@ -56,7 +56,7 @@ pub(super) fn lay_out(
     fill: &mut dyn FnMut(usize, u64, &mut [u8]),
     stop: &dyn Fn() -> bool,
 ) -> Result<(), Failed> {
-    let export = &place.export;
+    let export = place.export();
     let write_max = u64::from(export.volume.limits().write_max);
     let is_small = |layout: &Layout| !layout.filled || layout.size <= write_max;
     let worker = || {
