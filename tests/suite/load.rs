@@ -133,6 +133,41 @@ fn what_is_wrong_is_refused_before_anything_is_done() {
         assert!(left.is_empty(), "{line} left {left:?}");
     }
 }
+#[test]
+fn job_files_are_checked_and_shown() {
+    let loads = Loads::new();
+    let text = "[global]\nsize=16*$pagesize\nbs=$pagesize\nnumjobs=$ncpus\n[a]\nrw=write\n[b]\nwait_for=zz\n";
+    fs::write(loads.path("jobs.fio"), text).unwrap();
+    fs::write(loads.path("none.fio"), "[global]\nsize=1m\n").unwrap();
+    let (page, processors) = (rustix::param::page_size(), std::thread::available_parallelism().unwrap());
+    let shown = format!(
+        "fio --size={} --bs={page} --numjobs={processors} --name=a --rw=write --name=b --wait_for=zz \n",
+        16 * page
+    );
+    assert_eq!(loads.run("--showcmd jobs.fio").ok().stdout, shown);
+    for file in ["jobs.fio", "none.fio"] {
+        let ran = loads.run(&format!("--parse-only {file}")).ok();
+        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""), "{file}");
+    }
+    loads.run("jobs.fio").ended(1, "waitee job zz unknown.");
+    loads.run("none.fio").ended(1, "No job");
+}
+
+#[test]
+fn create_only_makes_files_and_reports_no_io() {
+    let loads = Loads::new();
+    let document = loads.json("--name=a --rw=read --size=64k --nrfiles=2 --create_only=1");
+    assert_eq!(ios(&document), [(0, 0)]);
+    for file in ["a.0.0", "a.0.1"] {
+        assert_eq!(fs::metadata(loads.path(file)).unwrap().len(), 32768);
+    }
+    loads
+        .run("--name=b --rw=write --size=64k --allow_file_create=0")
+        .ended(1, "file creation disallowed by allow_file_create=0");
+    loads.run("--name=a --rw=read --size=64k --nrfiles=2 --allow_file_create=0").ok();
+    assert_eq!(fs::read_dir(loads.path("")).unwrap().count(), 2);
+}
+
 
 #[test]
 fn links_whose_names_end_in_fio_are_fio() {

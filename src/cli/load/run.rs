@@ -13,6 +13,7 @@ use crate::cli::Exit;
 use crate::cli::console::{Console, reason};
 use crate::crew::Stop;
 use crate::load::engine::There;
+use crate::load::job;
 use crate::load::pace::start_delay;
 use crate::load::random::{Seeds, Stream};
 use crate::load::results::JobResult;
@@ -43,16 +44,17 @@ pub fn run(console: &Arc<Console>, gathered: Gathered) -> Exit {
         Err(text) => return super::refused(console, &text),
     };
     if general.show_command {
-        gathered.shown.iter().for_each(|job| out.write(&format!("fio {}\n", job.command_line())));
+        let files = gathered.shown.chunk_by(|a, b| a.input == b.input);
+        files.for_each(|jobs| out.write(&format!("fio {}\n", job::command_line(jobs))));
+        return ended(console, &out, Exit::Success);
+    }
+    if general.parse_only {
         return ended(console, &out, Exit::Success);
     }
     let starts = match order(&gathered.jobs) {
         Ok(starts) => starts,
         Err(text) => return super::refused(console, &text),
     };
-    if general.parse_only {
-        return ended(console, &out, Exit::Success);
-    }
     for (index, job) in gathered.jobs.iter().enumerate() {
         let group = starts.iter().find(|start| start.job == index).map_or(0, |start| start.group);
         out.banner(job.banner(group).trim_end());
