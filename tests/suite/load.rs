@@ -168,7 +168,6 @@ fn create_only_makes_files_and_reports_no_io() {
     assert_eq!(fs::read_dir(loads.path("")).unwrap().count(), 2);
 }
 
-
 #[test]
 fn links_whose_names_end_in_fio_are_fio() {
     let loads = Loads::new();

@@ -18,7 +18,7 @@ use crate::load::pace::start_delay;
 use crate::load::random::{Seeds, Stream};
 use crate::load::results::JobResult;
 use crate::load::run::prepare::{Asked, Found, prepare};
-use crate::load::run::{Clock, Entry, Host, Live, LogFiles, Schedule, Work};
+use crate::load::run::{Clock, Entry, Host, Live, LogFiles, Schedule, Work, idle};
 use crate::load::settings::{Settings, Started, file_names, order};
 
 use super::eta::StatusLine;
@@ -182,9 +182,6 @@ impl<'a> Run<'a> {
                 return Err(format!("{}\nfio: files could not be set up; nothing was run", error.text));
             }
         };
-        if self.gathered.jobs.iter().all(|job| job.files.create_only) {
-            return Ok(Exit::Success);
-        }
         let entries: Vec<Entry> =
             self.starts.iter().enumerate().map(|(index, start)| self.entry(index, start)).collect();
         let lives: Vec<Live> = self.starts.iter().map(|_| Live::default()).collect();
@@ -257,6 +254,9 @@ impl<'a> Run<'a> {
             host: self,
         };
         live.expected.store(found.pass_bytes, Ordering::Relaxed);
+        if work.settings.files.create_only {
+            return idle(&work);
+        }
         self.places.run(start.job, start.clone, &work, go)
     }
 

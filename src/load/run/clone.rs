@@ -167,12 +167,17 @@ pub fn run<E: Engine>(engine: E, work: &Work<'_>, go: &dyn Fn()) -> JobResult {
     runner.finish()
 }
 
-/// The result of a clone that could not begin.
-pub fn failed(work: &Work<'_>, errno: Errno, detail: &str) -> JobResult {
+/// The result of a clone that does no I/O.
+pub fn idle(work: &Work<'_>) -> JobResult {
     let now = work.clock.now();
     let mut recorder = Recorder::new(work.settings, work.group, false);
     recorder.begin(now);
-    let mut result = recorder.snapshot(now);
+    recorder.snapshot(now)
+}
+
+/// The result of a clone that could not begin.
+pub fn failed(work: &Work<'_>, errno: Errno, detail: &str) -> JobResult {
+    let mut result = idle(work);
     (result.errors.error, result.errors.detail) = (errno.raw_os_error(), detail.to_owned());
     work.live.failed.store(true, std::sync::atomic::Ordering::Relaxed);
     result
