@@ -301,9 +301,23 @@ fn jobs_that_fail_are_counted_and_told() {
 }
 
 /// Errors that were counted, of a run whose jobs are reported together or not: their sum, and the first.
+        // As in fio: the report has the first error, and the exit status is that of a job that went on.
+        assert_eq!((ran.status, document_error(&ran)), (Some(0), 28));
+        let one = "--name=full --filename=/dev/full --size=64k --rw=write";
+        let ran = loads.run(one).ended(1, "No space left on device");
+        assert!(ran.stdout.contains("err=28 (func=io_u error, error=No space left on device): pid="), "{ran:?}");
+        let ran = loads.run(&format!("{one} --continue_on_error=write --ignore_error=,ENOSPC")).ok();
+        assert!(
+            ran.stdout.contains("     errors    : total=16, first_error=28/<No space left on device>\n"),
+            "{ran:?}"
+        );
 fn document_errors(ran: &Ran) -> [(u64, u64); 1] {
     let document = document(ran);
     let jobs = document["jobs"].as_array().unwrap();
+fn document_error(ran: &Ran) -> i64 {
+    document(ran)["jobs"][0]["error"].as_i64().unwrap()
+}
+
     let of = |job: &Value, key: &str| job[key].as_u64().unwrap();
     [(jobs.iter().map(|job| of(job, "total_err")).sum(), of(&jobs[0], "first_error"))]
 }

@@ -724,6 +724,9 @@ impl<'a, E: Engine> Runner<'a, E> {
     pub(super) fn went_wrong(&mut self, goes_on: bool, errno: i32, detail: &str) {
         if goes_on {
             let (total, first) = self.recorder.result.errors.continued.unwrap_or((0, errno));
+            if total == 0 {
+                self.recorder.result.errors.detail = detail.to_owned();
+            }
             self.recorder.result.errors.continued = Some((total + 1, if first == 0 { errno } else { first }));
         } else if self.failed.is_none() {
             self.failed = Some(Failed { errno, detail: detail.to_owned() });
@@ -783,6 +786,9 @@ impl<'a, E: Engine> Runner<'a, E> {
         }
         if let Some(failed) = &self.failed {
             (result.errors.error, result.errors.detail) = (failed.errno, failed.detail.clone());
+        } else if let Some((_, first)) = result.errors.continued {
+            // As in fio, reports show the first error of a job that went on; its exit status does not.
+            result.errors.error = first;
         }
         result
     }
@@ -809,7 +815,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         if let Some(failed) = &self.failed {
             (result.errors.error, result.errors.detail) = (failed.errno, failed.detail.clone());
         }
-        if result.errors.error != 0 || self.has_mismatch {
+        if self.failed.is_some() || self.has_mismatch {
             self.work.live.failed.store(true, std::sync::atomic::Ordering::Relaxed);
         }
         self.work.live.give(result.clone());
