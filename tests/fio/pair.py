@@ -7,6 +7,8 @@ import shutil
 import subprocess
 from concurrent import futures
 
+from lines import REASONED
+
 TIMEOUT_S = 60
 
 
@@ -14,10 +16,14 @@ class Tally:
     """Checks that passed and failed; each is a line."""
 
     def __init__(self):
-        self.passed = self.failed = 0
+        self.passed = self.failed = self.reasoned = 0
 
     def check(self, name, differences):
         """`differences`: what is not as it should be, as lines; none is a pass."""
+        if name in REASONED:
+            self.reasoned += 1
+            print(f"differs {name}: {REASONED[name]}" if differences else f"agrees now {name}", flush=True)
+            return
         if not differences:
             self.passed += 1
             print(f"ok {name}", flush=True)

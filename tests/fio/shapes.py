@@ -75,7 +75,7 @@ def by_speed(text):
     for line in text.splitlines():
         if re.match(r"^ +(bw \(|iops +:)", line):
             found.add(re.sub(r"[\d.]+", "#", re.sub(r"= *", "=", re.sub(r"\( *[KMG]?i?B/s\)", "(B/s)", line))))
-        elif re.match(r"^ +lat \([num]sec\)", line):
+        elif re.match(r"^ +lat \([num]sec\) +:", line):
             found.update(re.sub(r"=[\d.]+%", "=#%", line).split(":")[0:1])
     return found
 

@@ -9,15 +9,8 @@ use serde_json::Value;
 use super::cli_support::{Ran, Sim};
 use super::load::{Loads, document};
 
-const JOBS: [&str; 7] = [
-    "block-randread",
-    "fss-read-1m",
-    "fss-read-32k",
-    "fss-write-1m",
-    "fss-write-32k",
-    "metadata-storm",
-    "oltp",
-];
+const JOBS: [&str; 7] =
+    ["block-randread", "fss-read-1m", "fss-read-32k", "fss-write-1m", "fss-write-32k", "metadata-storm", "oltp"];
 
 /// What is large in them, and small here.
 const SMALLER: [(&str, &str); 8] = [
