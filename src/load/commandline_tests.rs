@@ -11,7 +11,12 @@ fn line(text: &str) -> Result<CommandLine, String> {
 }
 
 fn shown(text: &str) -> Vec<String> {
-    line(text).unwrap().jobs.iter().map(|job| job.command_line().trim_end().to_owned()).collect()
+    line(text)
+        .unwrap()
+        .jobs
+        .iter()
+        .map(|job| crate::load::job::command_line(std::slice::from_ref(job)).trim_end().to_owned())
+        .collect()
 }
 
 #[test]

@@ -59,17 +59,6 @@ impl Job {
         self.all().rev().find(|given| given.spec.name == name)
     }
 
-    /// As a command line: what `--showcmd` says of it, without the program.
-    pub fn command_line(&self) -> String {
-        let shown = |given: &Given| match &given.text {
-            Some(text) => format!("--{}={text} ", given.spec.name),
-            None => format!("--{} ", given.spec.name),
-        };
-        let globals: String = self.globals.iter().map(shown).collect();
-        let own: String = self.options.iter().map(shown).collect();
-        format!("{globals}--name={} {own}", self.section)
-    }
-
     /// Refuses options of other engines than the job's.
     pub fn check(self) -> Result<Job, BadJob> {
         let last = |options: &[Given]| {
@@ -89,6 +78,42 @@ impl Job {
             given.text.as_ref().map_or(given.spec.name.to_owned(), |text| format!("{}={text}", given.spec.name));
         let error = OptionError::OtherEngine { given: typed, engines: given.spec.engines.join(" or ") };
         Err(BadJob { section: self.section, error })
+    }
+}
+
+/// The jobs of one file as a command line: what `--showcmd` says of them, without the program. Globals stand once; where a later section
+/// brought more, all of them stand again.
+pub fn command_line(jobs: &[Job]) -> String {
+    let mut line = String::new();
+    let mut globals: &[Given] = &[];
+    for job in jobs {
+        if job.globals != globals {
+            show(&mut line, &job.globals);
+            globals = &job.globals;
+        }
+        line.push_str(&format!("--name={} ", job.section));
+        show(&mut line, &job.options);
+    }
+    line
+}
+
+/// fio shows options in the order in which it takes them: units first, file names after directories, an engine's own last.
+fn show(line: &mut String, options: &[Given]) {
+    let rank = |given: &&Given| match given.spec.name {
+        "kb_base" | "unit_base" => 0,
+        "filename" => 2,
+        _ if !given.spec.engines.is_empty() => 3,
+        _ => 1,
+    };
+    let mut options: Vec<&Given> = options.iter().collect();
+    options.sort_by_key(rank);
+    for given in options {
+        let name = given.spec.name;
+        line.push_str(&match &given.text {
+            Some(text) if text.contains(' ') => format!("--{name}=\"{text}\" "),
+            Some(text) => format!("--{name}={text} "),
+            None => format!("--{name} "),
+        });
     }
 }
 

@@ -29,7 +29,7 @@ fn with(text: &'static str, mut others: Vec<(&'static str, &'static str)>) -> Re
 }
 
 fn lines(text: &'static str) -> Vec<String> {
-    jobs(text).unwrap().iter().map(|job| job.command_line().trim_end().to_owned()).collect()
+    jobs(text).unwrap().iter().map(|job| job::command_line(std::slice::from_ref(job)).trim_end().to_owned()).collect()
 }
 
 /// As Debian's fio 3.33 shows it with --showcmd.
@@ -55,7 +55,7 @@ fn sections_inherit_what_stands_above_them() {
 fn variables_and_facts() {
     let jobs =
         with("[j]\nfilename=${DIR}/x${NONE}\nsize=8*$pagesize\niodepth=$ncpus\n", vec![("DIR", "/mnt")]).unwrap();
-    assert_eq!(jobs[0].command_line(), "--name=j --filename=/mnt/x --size=32768 --iodepth=2 ");
+    assert_eq!(job::command_line(&jobs[..1]), "--name=j --filename=/mnt/x --size=32768 --iodepth=2 ");
     let error = self::jobs("[global]\nnumjobs=${NJ}\n[j]\n").unwrap_err();
     assert!(error.ends_with("\nfio: failed parsing numjobs=${NJ}\nfio: job global dropped (d/a.fio:2)"), "{error}");
 }
@@ -64,7 +64,7 @@ fn variables_and_facts() {
 fn files_that_are_included() {
     let common = ("d/common", "bs=16k\ninclude /more\n");
     let jobs = with("[global]\ninclude common\n[j]\n", vec![common, ("/more", "iodepth=4")]).unwrap();
-    assert_eq!(jobs[0].command_line(), "--bs=16k --iodepth=4 --name=j ");
+    assert_eq!(job::command_line(&jobs[..1]), "--bs=16k --iodepth=4 --name=j ");
     assert!(
         self::jobs("[j]\ninclude gone\n")
             .unwrap_err()
@@ -107,4 +107,17 @@ fn what_is_wrong_is_told_with_its_place() {
     assert!(jobs("[j\nx=1").is_err());
     let gone = read("gone", 0, &[], &General::default(), &Imagined(vec![])).unwrap_err().to_string();
     assert_eq!(gone, "fio: unable to open 'gone' job file: No such file or directory");
+}
+
+#[test]
+fn shown_as_one_line() {
+    let shown = |text: &str| job::command_line(&jobs(text).unwrap());
+    assert_eq!(
+        shown("[global]\nfilename=f\nbs=4k\n[a]\nsize=1m\n[global]\nrw=write\n[b]\n[c]\nnumjobs=2\n"),
+        "--bs=4k --filename=f --name=a --size=1m --bs=4k --rw=write --filename=f --name=b --name=c --numjobs=2 "
+    );
+    assert_eq!(
+        shown("[a]\ndescription=of two\nioengine=io_uring\nregisterfiles\nkb_base=1000\nrw=read\n"),
+        "--name=a --kb_base=1000 --description=\"of two\" --ioengine=io_uring --rw=read --registerfiles "
+    );
 }

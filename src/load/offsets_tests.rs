@@ -105,6 +105,15 @@ fn the_map_keeps_the_weights_of_sizes() {
 }
 
 #[test]
+fn sizes_of_a_range_are_equally_frequent_in_sequence_too() {
+    let ios = pass(&mut offsets(plan(SEQUENTIAL, Sizes::Range(4 * K, 16 * K)), 0, 1 << 30));
+    for size in [4, 8, 12, 16] {
+        let share = ios.iter().filter(|(_, len)| *len == size).count() as f64 / ios.len() as f64;
+        assert!((0.24..0.26).contains(&share), "{share} of {size} KiB");
+    }
+}
+
+#[test]
 fn without_the_map_blocks_repeat() {
     let mut free = plan(RANDOM, Sizes::Fixed(4 * K));
     free.map = false;

@@ -50,7 +50,7 @@ impl Surroundings for Here {
         let unit = u64::from(system.mem_unit.max(1));
         let memory = (system.totalram as u64).saturating_mul(unit) >> 20;
         let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
-        [("pagesize", rustix::param::page_size() as u64), ("mb_memory", memory), ("ncpus", processors)]
+        [("$pagesize", rustix::param::page_size() as u64), ("$mb_memory", memory), ("$ncpus", processors)]
     }
 }
 
@@ -66,7 +66,8 @@ pub fn gather(line: CommandLine) -> Result<Gathered, String> {
         shown.extend(read.iter().cloned());
         jobs.extend(read);
     }
-    if jobs.is_empty() {
+    // As in fio, a file without jobs can be checked.
+    if jobs.is_empty() && !(general.parse_only && !files.is_empty()) {
         return Err("No job(s) defined".into());
     }
     if let Some(most) = general.jobs_max.filter(|most| jobs.len() as u64 > u64::from(*most)) {

@@ -13,11 +13,12 @@ use crate::cli::Exit;
 use crate::cli::console::{Console, reason};
 use crate::crew::Stop;
 use crate::load::engine::There;
+use crate::load::job;
 use crate::load::pace::start_delay;
 use crate::load::random::{Seeds, Stream};
 use crate::load::results::JobResult;
 use crate::load::run::prepare::{Asked, Found, prepare};
-use crate::load::run::{Clock, Entry, Host, Live, LogFiles, Schedule, Work};
+use crate::load::run::{Clock, Entry, Host, Live, LogFiles, Schedule, Work, idle};
 use crate::load::settings::{Settings, Started, file_names, order};
 
 use super::eta::StatusLine;
@@ -43,16 +44,17 @@ pub fn run(console: &Arc<Console>, gathered: Gathered) -> Exit {
         Err(text) => return super::refused(console, &text),
     };
     if general.show_command {
-        gathered.shown.iter().for_each(|job| out.write(&format!("fio {}\n", job.command_line())));
+        let files = gathered.shown.chunk_by(|a, b| a.input == b.input);
+        files.for_each(|jobs| out.write(&format!("fio {}\n", job::command_line(jobs))));
+        return ended(console, &out, Exit::Success);
+    }
+    if general.parse_only {
         return ended(console, &out, Exit::Success);
     }
     let starts = match order(&gathered.jobs) {
         Ok(starts) => starts,
         Err(text) => return super::refused(console, &text),
     };
-    if general.parse_only {
-        return ended(console, &out, Exit::Success);
-    }
     for (index, job) in gathered.jobs.iter().enumerate() {
         let group = starts.iter().find(|start| start.job == index).map_or(0, |start| start.group);
         out.banner(job.banner(group).trim_end());
@@ -182,9 +184,6 @@ impl<'a> Run<'a> {
                 return Err(format!("{}\nfio: files could not be set up; nothing was run", error.text));
             }
         };
-        if self.gathered.jobs.iter().all(|job| job.files.create_only) {
-            return Ok(Exit::Success);
-        }
         let entries: Vec<Entry> =
             self.starts.iter().enumerate().map(|(index, start)| self.entry(index, start)).collect();
         let lives: Vec<Live> = self.starts.iter().map(|_| Live::default()).collect();
@@ -257,6 +256,9 @@ impl<'a> Run<'a> {
             host: self,
         };
         live.expected.store(found.pass_bytes, Ordering::Relaxed);
+        if work.settings.files.create_only {
+            return idle(&work);
+        }
         self.places.run(start.job, start.clone, &work, go)
     }
 

@@ -48,7 +48,7 @@ pub fn job(job: &JobResult, when: &str, error: &str, manner: &Manner) -> String 
     if job.sync.0 > 0 {
         report.sync(job);
     }
-    report.foot(job);
+    report.foot(job, error);
     report.out
 }
 
@@ -61,7 +61,12 @@ impl Report<'_> {
         let JobResult { name, group, members, pid, .. } = job;
         let _ = write!(self.out, "{name}: (groupid={group}, jobs={members}): err={:2}", job.errors.error);
         if job.errors.error != 0 {
-            let _ = write!(self.out, " ({}, error={error})", job.errors.detail);
+            // What the engine had to say stands in the detail already.
+            let detail = &job.errors.detail;
+            let _ = match detail.contains("error=") {
+                true => write!(self.out, " ({detail})"),
+                false => write!(self.out, " ({detail}, error={error})"),
+            };
         }
         self.line(format_args!(": pid={pid}: {when}"));
         if let Some(text) = &job.description {
@@ -188,7 +193,7 @@ impl Report<'_> {
         self.percentiles("sync", &job.sync.1, &job.percentiles);
     }
 
-    fn foot(&mut self, job: &JobResult) {
+    fn foot(&mut self, job: &JobResult, error: &str) {
         let (usr, sys) = job.cpu();
         let JobResult { ctx, majf, minf, depths, directions, .. } = job;
         self.line(format_args!("  cpu          : usr={usr:3.2}%, sys={sys:3.2}%, ctx={ctx}, majf={majf}, minf={minf}"));
@@ -203,7 +208,7 @@ impl Report<'_> {
             (each(|result| result.ios), each(|result| result.short), each(|result| result.dropped));
         self.line(format_args!("     issued rwts: total={total},{} short={short},0 dropped={dropped},0", job.sync.0));
         if let Some((total, first)) = job.errors.continued {
-            let text = if first == 0 { "Success".to_owned() } else { job.errors.detail.clone() };
+            let text = if first == 0 { "Success" } else { error };
             self.line(format_args!("     errors    : total={total}, first_error={first}/<{text}>"));
         }
         let target = &job.target;

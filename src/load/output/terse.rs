@@ -39,7 +39,9 @@ pub fn line(job: &JobResult, version: u8, program: &str) -> String {
     if let Some((total, first)) = job.errors.continued {
         fields.extend([total.to_string(), first.to_string()]);
     }
-    fields.extend(job.description.clone());
+    if version > 2 {
+        fields.extend(job.description.clone());
+    }
     fields.join(";") + "\n"
 }
 
@@ -103,5 +105,9 @@ mod tests {
         let sample = JobResult { description: None, ..sample::job() };
         let count = |version| line(&sample, version, "fio-3.42").trim_end().split(';').count();
         assert_eq!([2, 3, 4, 5].map(count), [161, 121, 162, 180]);
+        // The second version has no description either.
+        let sample = sample::job();
+        let count = |version| line(&sample, version, "fio-3.42").trim_end().split(';').count();
+        assert_eq!([2, 3].map(count), [161, 122]);
     }
 }

@@ -160,6 +160,11 @@ impl Choice {
         None
     }
 
+    /// A pass may visit a block again: it moves more than the files hold.
+    pub fn wraps(&self) -> bool {
+        self.wraps
+    }
+
     fn begin_round(&mut self) {
         self.files.iter_mut().for_each(|file| {
             file.visits.restart();

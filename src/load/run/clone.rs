@@ -167,12 +167,17 @@ pub fn run<E: Engine>(engine: E, work: &Work<'_>, go: &dyn Fn()) -> JobResult {
     runner.finish()
 }
 
-/// The result of a clone that could not begin.
-pub fn failed(work: &Work<'_>, errno: Errno, detail: &str) -> JobResult {
+/// The result of a clone that does no I/O.
+pub fn idle(work: &Work<'_>) -> JobResult {
     let now = work.clock.now();
     let mut recorder = Recorder::new(work.settings, work.group, false);
     recorder.begin(now);
-    let mut result = recorder.snapshot(now);
+    recorder.snapshot(now)
+}
+
+/// The result of a clone that could not begin.
+pub fn failed(work: &Work<'_>, errno: Errno, detail: &str) -> JobResult {
+    let mut result = idle(work);
     (result.errors.error, result.errors.detail) = (errno.raw_os_error(), detail.to_owned());
     work.live.failed.store(true, std::sync::atomic::Ordering::Relaxed);
     result
@@ -239,7 +244,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             Ok(logs) => (runner.has_logs, runner.logs) = (!logs.is_empty(), logs),
             Err(text) => {
                 work.host.tell(&format!("fio: {text}"));
-                runner.failed = Some(Failed::new(Errno::IO, "func=log"));
+                runner.failed = Some(Failed::new(Errno::IO, format!("func=log, error={text}")));
             }
         }
         runner
@@ -263,7 +268,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         if let Err(errno) = self.engine.prepare(&bufs) {
             let text = self.said(errno);
             self.work.host.tell(&format!("fio: buffers: {text}"));
-            self.failed = Some(Failed::new(errno, "func=buffers"));
+            self.failed = Some(Failed::new(errno, format!("func=buffers, error={text}")));
         }
         for buf in bufs {
             self.slots.push(Slot {
@@ -466,8 +471,9 @@ impl<'a, E: Engine> Runner<'a, E> {
     #[inline]
     pub(super) fn start(&mut self, next: Next) {
         let writes = next.direction != Direction::Read;
-        // Of a mixed job's reads nobody knows what they meet.
-        let checks = (self.verifier.is_some() && !self.work.settings.load.writes()).then(|| self.written(&next, true));
+        // As in fio, what a mixed job reads may never have been written with marks; its writes are read back after the pass.
+        let is_checked = !writes && self.verifier.is_some() && !self.work.settings.load.writes();
+        let checks = is_checked.then(|| self.written(&next, true));
         self.start_io(next, checks);
         self.issued += 1;
         self.pass_issued += 1;
@@ -486,7 +492,8 @@ impl<'a, E: Engine> Runner<'a, E> {
     pub(super) fn written(&self, next: &Next, elsewhere: bool) -> Written {
         let seed = self.work.seeds.seed(Stream::Verify, 0);
         let plan = &self.work.settings.load.plans[Direction::Write];
-        let once = plan.map || !self.work.settings.load.is_random();
+        // A block that is written again in one pass has the later number.
+        let once = (plan.map || !self.work.settings.load.is_random()) && !self.choice.wraps();
         Written { offset: next.extent.offset, seed, sequence: (once && !elsewhere).then_some(next.number) }
     }
 
@@ -564,7 +571,7 @@ impl<'a, E: Engine> Runner<'a, E> {
                 }
             }
             Err(errno) => {
-                self.failed = Some(Failed::new(errno, "func=commit"));
+                self.failed = Some(Failed::new(errno, format!("func=commit, error={errno}")));
                 self.queued = 0;
             }
         }
@@ -592,7 +599,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         done.drain(..).for_each(|done| self.end_io(done));
         self.done = done;
         if let Err(errno) = result {
-            self.failed = Some(Failed::new(errno, "func=getevents"));
+            self.failed = Some(Failed::new(errno, format!("func=getevents, error={errno}")));
             // What the engine does not give back is lost with it.
             self.in_flight = 0;
         }
@@ -710,13 +717,16 @@ impl<'a, E: Engine> Runner<'a, E> {
                 next.extent.len
             ));
         }
-        self.went_wrong(goes_on, raw, "func=io_u error");
+        self.went_wrong(goes_on, raw, &format!("func=io_u error, error={text}"));
     }
 
     /// An error that ends the job, or is counted.
     pub(super) fn went_wrong(&mut self, goes_on: bool, errno: i32, detail: &str) {
         if goes_on {
             let (total, first) = self.recorder.result.errors.continued.unwrap_or((0, errno));
+            if total == 0 {
+                self.recorder.result.errors.detail = detail.to_owned();
+            }
             self.recorder.result.errors.continued = Some((total + 1, if first == 0 { errno } else { first }));
         } else if self.failed.is_none() {
             self.failed = Some(Failed { errno, detail: detail.to_owned() });
@@ -776,6 +786,9 @@ impl<'a, E: Engine> Runner<'a, E> {
         }
         if let Some(failed) = &self.failed {
             (result.errors.error, result.errors.detail) = (failed.errno, failed.detail.clone());
+        } else if let Some((_, first)) = result.errors.continued {
+            // As in fio, reports show the first error of a job that went on; its exit status does not.
+            result.errors.error = first;
         }
         result
     }
@@ -793,7 +806,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         self.close_all();
         if let Some(text) = self.logs.close(self.now) {
             self.work.host.tell(&format!("fio: {text}"));
-            self.failed.get_or_insert_with(|| Failed::new(Errno::IO, "func=log"));
+            self.failed.get_or_insert_with(|| Failed::new(Errno::IO, format!("func=log, error={text}")));
         }
         if self.work.settings.files.unlink {
             self.unlink_all();
@@ -802,7 +815,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         if let Some(failed) = &self.failed {
             (result.errors.error, result.errors.detail) = (failed.errno, failed.detail.clone());
         }
-        if result.errors.error != 0 || self.has_mismatch {
+        if self.failed.is_some() || self.has_mismatch {
             self.work.live.failed.store(true, std::sync::atomic::Ordering::Relaxed);
         }
         self.work.live.give(result.clone());

@@ -219,7 +219,8 @@ impl Logs {
         Ok(Logs {
             bw: open(&asked.bw, "bw", ns(asked.bw_every))?,
             iops: open(&asked.iops, "iops", ns(asked.iops_every))?,
-            slat: if has_slat { open(&asked.lat, "slat", every)? } else { None },
+            // As in fio the file is there, empty, where there is nothing to tell.
+            slat: open(&asked.lat, "slat", every)?.filter(|_| has_slat),
             clat: open(&asked.lat, "clat", every)?,
             lat: open(&asked.lat, "lat", every)?,
             hist,

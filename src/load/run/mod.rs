@@ -17,7 +17,7 @@ mod upkeep;
 pub mod usage;
 
 pub use clock::Clock;
-pub use clone::{Host, Work, failed, run, said};
+pub use clone::{Host, Work, failed, idle, run, said};
 pub use live::{Live, State};
 pub use log::LogFiles;
 pub use schedule::{Entry, Schedule};

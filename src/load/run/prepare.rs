@@ -103,6 +103,10 @@ pub fn prepare(
         if lays_out(clone.settings) {
             for ((path, extent), there) in clone.paths.iter().zip(&extents).zip(&there) {
                 let Some(new) = needed(clone, path, extent, there) else { continue };
+                if !clone.settings.files.allow_create && !new.is_there {
+                    let text = "fio: file creation disallowed by allow_file_create=0";
+                    return Err(failed(Errno::PERM, text.into()));
+                }
                 let key = (clone.place_index, path.clone());
                 match known.get(&key) {
                     Some(at) => {

@@ -1,0 +1,211 @@
+"""The job lines that both programs run, and what later versions of fio than Debian's 3.33 print differently."""
+
+# In 3.42 and not in 3.33 (FIO.md 9), or ours alone: `notices`, where fio puts text beside the document.
+KNOWN = {"job_start", "latency_target_ns", "latency_window_us", "notices"}
+
+# No disk section: where it stands, and whether, is the machine's.
+COMMON = "--disk_util=0 "
+
+# Name: line. Shapes of reports are compared for each; sizes are small, so that time goes to many kinds.
+SHAPES = {
+    "psync": "--name=a --size=256k --rw=read",
+    "sync": "--name=a --size=256k --rw=write --ioengine=sync",
+    "libaio": "--name=a --size=1m --rw=randread --ioengine=libaio --iodepth=8 --direct=1",
+    "io_uring": "--name=a --size=1m --rw=randwrite --ioengine=io_uring --iodepth=8",
+    "posixaio": "--name=a --size=256k --rw=randread --ioengine=posixaio --iodepth=4",
+    "mmap": "--name=a --size=256k --rw=randrw --ioengine=mmap",
+    "null": "--name=a --size=1m --rw=randrw --ioengine=null --iodepth=4",
+    "pvsync2": "--name=a --size=256k --rw=write --ioengine=pvsync2 --end_fsync=1",
+    "mixed": "--name=a --size=512k --rw=randrw --rwmixread=70 --bs=4k,8k",
+    "groups": "--size=64k --numjobs=2 --group_reporting --name=a --rw=write --name=b --stonewall --rw=read",
+    "clones": "--name=a --size=64k --numjobs=3 --rw=randwrite --thread",
+    "fsync": "--name=a --size=64k --rw=write --fsync=4",
+    "continue": "--name=a --size=64k --rw=read --continue_on_error=all",
+    "described": "--name=a --size=64k --rw=read --description='what it is for'",
+    "gtod_reduce": "--name=a --size=256k --rw=read --gtod_reduce=1",
+    "percentiles": "--name=a --size=256k --rw=randread --percentile_list=50:90:99.9 --lat_percentiles=1 --slat_percentiles=1 "
+    "--ioengine=libaio --iodepth=4",
+    "no_lat": "--name=a --size=64k --rw=read --disable_clat=1 --disable_lat=1",
+    "no_percentiles": "--name=a --size=64k --rw=read --clat_percentiles=0",
+    "timed": "--name=a --size=1m --rw=randread --time_based --runtime=1 --ioengine=null --rate_iops=2000",
+    "digits": "--name=a --size=256k --rw=read --significant_figures=6 --kb_base=1000",
+    "verify": "--name=a --size=64k --rw=write --verify=crc32c",
+    "globals": "--size=64k --bs=8k --direct=0 --name=a --readwrite=read --blocksize=4k --name=b --rw=read",
+    "flags": "--name=a --size=64k --rw=randread --norandommap --time_based=0 --group_reporting=1 --new_group",
+}
+
+# Lines that are refused or fail. Compared: the exit status, that both say something or nothing, and the words named here, if any.
+BAD = {
+    "no job": ("", "No job"),
+    "unknown option": ("--name=a --bogus=1", "unrecognized option"),
+    "unknown option with one dash": ("-name=a -bogus=1", ""),
+    "no value": ("--name=a --size", ""),
+    "bad number": ("--name=a --size=64k --iodepth=x", ""),
+    "iodepth=0": ("--name=a --size=64k --iodepth=0", ""),
+    "bad choice": ("--name=a --size=64k --rw=sideways", "sideways"),
+    "bad engine": ("--name=a --size=64k --ioengine=nonesuch", "nonesuch"),
+    "bool 2": ("--name=a --size=64k --direct=2", ""),
+    "swallowed": ("--name=a --direct --thread", "direct"),
+    "no file": ("missing.fio", "missing.fio"),
+    "flag with a word": ("--name=a --size=64k --group_reporting 1", ""),
+    "readonly write": ("--name=a --size=64k --rw=write --readonly", "not allowed with the --readonly"),
+    "readonly mixed": ("--name=a --size=64k --rw=randrw --readonly", "not allowed with the --readonly"),
+    "readonly=1": ("--name=a --readonly=1", "doesn't allow an argument"),
+    "readonly layout": ("--name=a --size=64k --rw=read --readonly", ""),
+    "no size": ("--name=a --rw=read", ""),
+    "no size, named": ("--name=a --rw=read --filename=nothing.here", ""),
+    "no directory": ("--name=a --size=64k --directory=no/such", "no/such"),
+    "wait_for nobody": ("--name=a --size=64k --wait_for=zz", "zz"),
+    "eta-interval": ("--name=a --size=64k --eta-interval=10ms", ""),
+    "status-interval": ("--name=a --size=64k --status-interval=100us", ""),
+    "output": ("--name=a --size=64k --output=no/such/file", "output"),
+    "bad format": ("--name=a --size=64k --output-format=xml", ""),
+    "bad terse version": ("--name=a --size=64k --terse-version=9", ""),
+    "rate and rate_iops": ("--name=a --size=64k --rate=1m --rate_iops=10", ""),
+    "bs=0": ("--name=a --size=64k --bs=0", ""),
+    "bs too large": ("--name=a --size=64k --bs=1m", ""),
+    "bad verify": ("--name=a --size=64k --rw=write --verify=md99", ""),
+    "bad percentile": ("--name=a --size=64k --percentile_list=x", ""),
+    "max-jobs": ("--max-jobs=1 --name=a --size=64k --numjobs=2", ""),
+    "directory as a file": ("--name=a --filename=. --size=64k --rw=write", ""),
+    "allow_file_create=0": ("--name=a --size=64k --rw=write --allow_file_create=0", ""),
+    "option outside": ("@JOBS/outside.fio", ""),
+    "empty section": ("--section=x --name=a --size=64k", ""),
+    "cmdhelp unknown": ("--cmdhelp=bogus", ""),
+    "enghelp unknown": ("--enghelp=bogus", ""),
+    "file too large": ("--name=a --size=64k --rw=read --filename=/proc/self/mem", ""),
+}
+
+# Nothing goes wrong: exit 0 and an empty stderr of both.
+GOOD = {
+    "plain": "--name=a --size=64k --rw=write",
+    "single dashes": "-name=a -size 64k -rw write -bs=4k",
+    "abbreviated": "--name=a --size=64k --output-fo=terse",
+    "version": "--version",
+    "depth capped": "--name=a --size=64k --iodepth=32",
+    "cmdhelp": "--cmdhelp=rw",
+    "enghelp": "--enghelp",
+    "parse only": "--parse-only --name=a --size=64k --rw=write",
+    "eta-newline": "--eta-newline=1 --name=a --size=64k",
+    "alloc-size": "--alloc-size=1024 --name=a --size=64k",
+    "max-jobs": "--max-jobs=16 --name=a --size=64k",
+    "1G as true": "--name=a --size=64k --invalidate=1G --parse-only",
+    "output before jobs": "--output=o --output-format=json --name=a --size=64k",
+    "thread": "--name=a --size=64k --thread --numjobs=2 --rw=write",
+}
+
+# What is counted is determined by the line: `tolerance` is what counts may differ by, as a share (random mixes). Third: files before.
+COUNTED = {
+    "whole blocks": ("--name=a --rw=write --size=3000001 --bs=64k", 0),
+    "nrfiles": ("--name=a --rw=write --nrfiles=4 --size=1m", 0),
+    "nrfiles read": ("--name=a --rw=randread --nrfiles=4 --size=1m", 0),
+    "filesize": ("--name=a --rw=write --filesize=256k --nrfiles=4", 0),
+    "filename list": ("--name=a --rw=write --filename=f1:f2 --size=64k", 0),
+    "escaped colon": ("--name=a --rw=write '--filename=f\\:1' --size=64k", 0),
+    "directories": ("--name=a --rw=write --directory=d1:d2 --numjobs=4 --size=64k", 0),
+    "directories and filename": ("--name=a --rw=write --directory=d1:d2 --filename=x --numjobs=2 --size=64k", 0),
+    "filename_format": ("--name=a --rw=write --nrfiles=2 --numjobs=2 --size=64k '--filename_format=s/$jobname-$jobnum-$filenum'", 0),
+    "missing parents": ("--name=a --rw=write --filename=new/er/file --size=64k", 0),
+    "loops": ("--name=a --rw=write --loops=3 --size=256k", 0),
+    "io_size more": ("--name=a --rw=write --size=256k --io_size=1m", 0),
+    "io_size less": ("--name=a --rw=randread --size=256k --io_size=64k", 0),
+    "offset": ("--name=a --rw=write --size=1m --offset=256k --filename=f", 0),
+    "offset percent": ("--name=a --rw=read --offset=40% --size=100% --filename=f", 0, {"f": 1 << 20}),
+    "size percent": ("--name=a --rw=read --size=25% --filename=f", 0, {"f": 1 << 20}),
+    "offset_increment": ("--name=a --rw=write --size=128k --offset_increment=256k --numjobs=3 --filename=f", 0),
+    "number_ios": ("--name=a --rw=randread --size=1m --number_ios=17", 0),
+    "existing larger": ("--name=a --rw=read --size=64k --filename=f", 0, {"f": 1 << 20}),
+    "existing smaller": ("--name=a --rw=read --size=64k --filename=f", 0, {"f": 4096}),
+    "existing, no size": ("--name=a --rw=read --filename=f --bs=64k", 0, {"f": 1 << 20}),
+    "existing, odd size": ("--name=a --rw=read --filename=f --bs=64k", 0, {"f": (1 << 20) + 100}),
+    "overwrite": ("--name=a --rw=randwrite --size=256k --overwrite=1", 0),
+    "fsync": ("--name=a --rw=write --size=64k --fsync=4", 0),
+    "fsync every": ("--name=a --rw=write --size=64k --fsync=1", 0),
+    "fdatasync": ("--name=a --rw=randwrite --size=64k --fdatasync=5", 0),
+    "fsync_on_close": ("--name=a --rw=write --size=64k --fsync_on_close=1", 0),
+    "end_fsync": ("--name=a --rw=write --size=64k --end_fsync=1", 0),
+    "fsync mixed": ("--name=a --rw=rw --size=256k --fsync=8", 0.3),
+    "create_only": ("--name=a --rw=write --size=64k --create_only=1 --nrfiles=2", 0),
+    "create_on_open": ("--name=a --rw=write --nrfiles=8 --filesize=4k --create_on_open=1 --fallocate=none", 0),
+    "unlink": ("--name=a --rw=write --size=64k --unlink=1", 0),
+    "mix 100": ("--name=a --rw=randrw --rwmixread=100 --size=256k", 0),
+    "mix 70": ("--name=a --rw=randrw --rwmixread=70 --size=8m", 0.1),
+    "two sizes": ("--name=a --rw=randrw --bs=4k,16k --size=8m", 0.15),
+    "trap": ("--name=a --rw=write --bs=4k-16k --size=256k", 0),
+    "bsrange": ("--name=a --rw=write --bsrange=4k-16k --size=8m", 0.2),
+    "bssplit": ("--name=a --rw=write --bssplit=4k/50:16k/50 --size=8m", 0.2),
+    "ba": ("--name=a --rw=randread --bs=4k --ba=64k --size=1m", 0),
+    "verify": ("--name=a --rw=write --size=256k --verify=md5", 0),
+    "verify later": ("--name=a --rw=randwrite --size=256k --verify=crc32c --do_verify=0", 0),
+    "stonewall": ("--name=a --rw=write --filename=f --size=64k --name=b --stonewall --rw=read --filename=f --size=64k", 0),
+    "one runs, others too": ("--rw=write --size=64k --name=a --name=b --name=c", 0),
+    "file_append": ("--name=a --rw=write --size=64k --filename=f --file_append=1", 0, {"f": 4096}),
+    "zero size read": ("--name=a --rw=read --size=4k", 0),
+    "read sequence": ("--name=a --rw=read:4k --size=256k", 0),
+    "random runs": ("--name=a --rw=randread:4 --size=256k", 0),
+    "openfiles": ("--name=a --rw=randread --nrfiles=8 --openfiles=2 --filesize=64k --file_service_type=random", 0),
+    "sequential files": ("--name=a --rw=read --nrfiles=3 --size=192k --file_service_type=sequential", 0),
+    "pre_read": ("--name=a --rw=read --size=256k --pre_read=1", 0),
+    "filesize range": ("--name=a --rw=read --nrfiles=4 --filesize=64k --size=256k", 0),
+    "depth": ("--name=a --rw=randwrite --size=1m --iodepth=16 --ioengine=libaio", 0),
+    "batch": ("--name=a --rw=randread --size=1m --iodepth=16 --ioengine=libaio --iodepth_batch=4 --iodepth_batch_complete_min=4", 0),
+    "uring": ("--name=a --rw=randrw --rwmixread=50 --size=4m --iodepth=16 --ioengine=io_uring", 0.15),
+    "filecreate": ("--name=a --ioengine=filecreate --nrfiles=20 --filesize=4k --bs=4k --fallocate=none --create_on_open=1 --openfiles=1", 0),
+    "filestat": ("--name=a --ioengine=filestat --nrfiles=20 --filesize=4k --bs=4k", 0),
+    "filedelete": ("--name=a --ioengine=filedelete --nrfiles=20 --filesize=4k --bs=4k", 0),
+    "io_limit": ("--name=a --rw=write --size=256k --io_limit=64k", 0),
+    "fill_device": ("--name=a --rw=write --size=1m --fallocate=none --fill_device=0", 0),
+    "exit of two": ("--name=a --rw=read --size=64k --filename=nope/x --allow_file_create=0 --name=b --rw=write --size=64k", 0),
+    "numjobs read": ("--name=a --rw=read --size=64k --numjobs=3 --group_reporting", 0),
+    "thinktime": ("--name=a --rw=read --size=32k --thinktime=1000 --thinktime_blocks=2", 0),
+    "rate": ("--name=a --rw=read --size=128k --rate=1m", 0),
+    "zero buffers": ("--name=a --rw=write --size=64k --zero_buffers", 0),
+    "sync=1": ("--name=a --rw=write --size=64k --sync=1", 0),
+    "bs_unaligned": ("--name=a --rw=randread --bs=5000 --size=100000 --bs_unaligned", 0),
+    "odd block": ("--name=a --rw=randwrite --bs=5000 --size=100000", 0),
+    "backwards": ("--name=a --rw=read:-8k --size=256k --offset=252k --filesize=256k --io_size=16k --filename=f", 0),
+    "job names": ("'--name=with blanks' --rw=write --size=16k", 0),
+}
+
+# Published command lines (COMPAT.md 3), smaller.
+PUBLISHED = {
+    "iops-test-job": "--filename=F --size=4m --direct=1 --rw=randread --bs=4k --ioengine=libaio --iodepth=256 --runtime=2 --numjobs=4 "
+    "--time_based --group_reporting --name=iops-test-job --eta-newline=1 --readonly",
+    "read_throughput": "--name=read_throughput --directory=D --numjobs=8 -size=4M --time_based --runtime=2 -ioengine=libaio --direct=1 "
+    "--verify=0 --bs=1m --iodepth=32 --rw=randread --group_reporting=1",
+    "write_throughput": "--name=write_throughput --directory=D --numjobs=8 -size=4M --time_based --runtime=2 -ioengine=libaio --direct=1 "
+    "--verify=0 --bs=32k --iodepth=32 --rw=randwrite --group_reporting=1",
+}
+
+# Name: line, and whether the number of lines is determined by it.
+LOGS = {
+    "each I/O": ("--name=a --rw=randread --size=256k --write_lat_log=l --write_bw_log=l --write_iops_log=l", True),
+    "clones": ("--name=a --rw=write --size=64k --numjobs=3 --write_lat_log=l", True),
+    "offsets": ("--name=a --rw=write --size=64k --write_lat_log=l --log_offset=1", True),
+    "epoch": ("--name=a --rw=write --size=64k --write_lat_log=l --log_unix_epoch=1", True),
+    "shared": ("--name=a --rw=write --size=64k --numjobs=2 --write_lat_log=l --per_job_logs=0", False),
+    "averages": ("--name=a --rw=read --ioengine=null --size=1m --time_based --runtime=1 --write_lat_log=l --write_bw_log=l --write_iops_log=l "
+    "--log_avg_msec=200", False),
+    "both values": ("--name=a --rw=read --ioengine=null --size=1m --time_based --runtime=1 --write_lat_log=l --log_avg_msec=200 "
+    "--log_max_value=1", False),
+    "histograms": ("--name=a --rw=read --ioengine=null --size=1m --time_based --runtime=1 --write_hist_log=l --log_hist_msec=200", False),
+    "asynchronous": ("--name=a --rw=randread --ioengine=libaio --iodepth=4 --size=256k --write_lat_log=l", True),
+    "two jobs": ("--size=64k --write_bw_log=l --name=a --rw=write --name=b --rw=read", True),
+}
+
+# What differs with reason, by check: the reason. Such a check still runs; that it has begun to agree is told, and fails nothing.
+REASONED = {
+    "refused cmdhelp unknown": "fio ends with 0 after saying that there is no such option",
+    "counted fdatasync": "fio 3.33 counts fdatasync as short reads, and not in the sync section",
+    "counted fsync mixed": "fio syncs again between reads until the next write; here after every N writes",
+    "counted two sizes": "with blocks of several sizes fio ends before all of the file was visited; here all of it is",
+    "counted ba": "fio's notice about the random map goes to stderr, which stays empty here",
+    "counted read sequence": "fio begins anew at the end of the file until all bytes are moved; here holes are left out of the pass",
+    "counted backwards": "backward I/O is refused by name",
+    "counted exit of two": "a job whose files cannot be set up ends the run before any other job; fio runs the others",
+    "job file blanks.fio": "fio takes blanks ahead of numbers only",
+    "job file expressions.fio": "Debian's fio is built without arithmetic",
+    "job file name-in-section.fio": "fio names clones after the first by the section, not by its name=",
+    "job file no-jobs.fio": "--showcmd shows globals that no job has",
+    "job file exit.fio": "a job whose files cannot be set up ends the run before any other job; fio runs the others",
+}
