@@ -36,6 +36,7 @@ fn choice(name: &'static str, depth: u32, uring: UringChoice) -> EngineChoice {
         serialize_overlap: false,
         uring,
         nfs_urls: Vec::new(),
+        nconnect: None,
     }
 }
 
