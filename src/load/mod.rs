@@ -22,6 +22,7 @@ pub mod random;
 pub mod results;
 pub mod run;
 pub mod settings;
+pub mod timeline;
 pub mod value;
 pub mod verify;
 

@@ -70,6 +70,7 @@ pub(super) fn measures(asked: &Asked<'_>, logs: &Logs) -> Measures {
             _ => Unified::None,
         },
         told: asked.is("stats"),
+        samples: asked.is("x_samples"),
     }
 }
 

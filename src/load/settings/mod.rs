@@ -407,6 +407,8 @@ pub struct Measures {
     pub unified: Unified,
     /// stats=0: the job is in no report.
     pub told: bool,
+    /// x_samples: what is done in each half second is kept.
+    pub samples: bool,
 }
 
 /// unified_rw_reporting=.
