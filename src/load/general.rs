@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use super::beyond::Beyond;
 use super::job;
 use super::value::{self, KbBase, TimeUnit};
 
@@ -151,6 +152,8 @@ pub struct General {
     pub idle_prof: Option<String>,
     /// A warning ends the run before any I/O.
     pub warnings_fatal: bool,
+    /// What fio has not.
+    pub beyond: Beyond,
 }
 
 impl Default for General {
@@ -172,6 +175,7 @@ impl Default for General {
             aux_path: None,
             idle_prof: None,
             warnings_fatal: false,
+            beyond: Beyond::default(),
         }
     }
 }
@@ -192,6 +196,8 @@ pub enum BadGeneral {
     Value(&'static str, String),
     #[error("fio: option --{0} requires an argument")]
     Empty(&'static str),
+    #[error("fio: --{name}={value}: expected {reason}")]
+    Beyond { name: &'static str, value: String, reason: String },
 }
 
 /// A status line is not refreshed more often, as in fio.
@@ -259,6 +265,7 @@ impl General {
             "idle-prof" if ["system", "percpu", "calibrate"].contains(&value) => {
                 self.idle_prof = Some(value.to_owned())
             }
+            _ if self.beyond.take(name, value)? => {}
             _ => return Err(bad()),
         }
         Ok(())

@@ -33,6 +33,7 @@ mod golden;
 mod hostile;
 mod imagined;
 mod load_nfs;
+mod load_scale;
 mod memory;
 mod model;
 mod nasty;
