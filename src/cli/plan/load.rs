@@ -26,13 +26,14 @@ const PROGRAM: &str = "parfs plan load";
 const TARGETS_MAX: u64 = 10_000;
 
 const AFTER_HELP: &str = "\
-Behind its own options stands the command line of parfs load, or job files; they are read, and not run. Each target is taken to
-have the job's numjobs= clones, as with parfs load --scale. The forecast is the least of what the IOPS of a target, its bandwidth,
-the I/Os in flight over the answer time, and rate= allow. This host's processors and network are left out.
+Behind its own options stands the command line of parfs load, or job files; they are read, and
+not run. Each target is taken to have the job's numjobs= clones, as with parfs load --scale. The
+forecast is the least of what the IOPS of a target, its bandwidth, the I/Os in flight over the
+answer time, and rate= allow. This host's processors and network are left out.
 
 Examples:
-  parfs plan load --targets 1,2,4,8 --name=r --ioengine=nfs --nfs_url=nfs://10.0.0.5/fss --rw=randread --bs=32k --iodepth=64
-  parfs plan load --latency 300us jobs.fio";
+  parfs plan load --name=r --ioengine=nfs --nfs_url=nfs://fss/x --rw=randread --bs=32k --iodepth=64
+  parfs plan load --targets 1,4 --latency 300us jobs.fio";
 
 /// The command line as it was typed.
 #[derive(Clone, Debug, Parser)]
@@ -125,7 +126,8 @@ pub fn run(args: Vec<OsString>) -> Exit {
     match answer(&low, &console) {
         Ok(()) => Exit::Success,
         Err(text) => {
-            console.message(text);
+            // Messages about jobs are fio's, under its name.
+            console.message(text.strip_prefix("fio: ").unwrap_or(&text));
             Exit::Failure
         }
     }
