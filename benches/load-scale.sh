@@ -39,7 +39,7 @@ test_of() {
     local name=$1 rw=$2 bs=$3 goal=$4
     "$parfs" load --scale "$counts" --scale-ceilings "$factor" --report-csv "$work/$name.csv" --output "$work/$name.txt" --name="$name" \
         --ioengine=nfs --x_targets="$urls" --rw="$rw" --bs="$bs" --size=32m --iodepth=16 --time_based --runtime="$seconds" --ramp_time=2
-    grep -v '^Step\|^fio-\|^Starting\|^$\|^Ceilings\|ioengine=' "$work/$name.txt" || true
+    grep -v 'Laying out\|^Step\|^fio-\|^Starting\|^$\|^Ceilings\|ioengine=' "$work/$name.txt" || true
     # Columns 4, 5 and 9: targets, I/Os a second of each, linearity.
     awk -F, -v goal="$goal" -v factor="$factor" 'NR > 1 {
         ratio = $5 / (goal * factor)
