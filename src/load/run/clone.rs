@@ -233,7 +233,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             has_mismatch: false,
             checked: 0,
             backlogged: 0,
-            has_times: measures.slat || measures.clat || measures.lat || measures.bw,
+            has_times: measures.slat || measures.clat || measures.lat || measures.bw || measures.samples,
             is_preparing: false,
             recorder,
             engine,
