@@ -137,9 +137,9 @@ fn readme_shows_what_is_printed() {
     let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
     let blocks: Vec<&str> = readme.split("```text\n$ parfs plan ").skip(1).collect();
     // Those of jobs need their trees.
-    let alone = |block: &&str| ["capacity", "volume", "--files"].iter().any(|what| block.starts_with(what));
+    let alone = |block: &&str| ["capacity", "load", "volume", "--files"].iter().any(|what| block.starts_with(what));
     let blocks: Vec<&str> = blocks.into_iter().filter(alone).collect();
-    assert!(blocks.len() >= 4, "README shows capacity, volume and a tree that does not exist");
+    assert!(blocks.len() >= 5, "README shows capacity, load, volume and a tree that does not exist");
     for block in blocks {
         let (block, _) = block.split_once("```").unwrap();
         let (line, shown) = block.split_once('\n').unwrap();

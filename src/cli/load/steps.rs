@@ -290,6 +290,7 @@ fn heads(marks: &Marks) -> Vec<String> {
 fn cells(row: &Row) -> Vec<String> {
     let percent = |n: f64| format!("{n:.1} %");
     let whole = |n: f64| grouped(n.round() as u64);
+    let iops = |n: f64| if n < 100.0 { format!("{n:.1}") } else { whole(n) };
     let mb = |n: f64| if n < 1000.0 { format!("{n:.1}") } else { whole(n) };
     let known = |n: Option<f64>, shown: &dyn Fn(f64) -> String| n.map_or("-".to_owned(), shown);
     let mut cells = vec![row.job.clone()];
@@ -297,15 +298,15 @@ fn cells(row: &Row) -> Vec<String> {
     cells.extend([
         if row.io_bytes > 0 { format!("{} {}", io_shown(row.io_bytes), row.kind()) } else { "-".into() },
         row.targets.to_string(),
-        whole(row.iops_each),
-        whole(row.iops),
+        iops(row.iops_each),
+        iops(row.iops),
         mb(row.mb_each),
         mb(row.mb),
         percent(row.linearity),
         known(row.priced_each, &whole),
         known(row.iops_percent, &percent),
         percent(row.bandwidth_percent),
-        known(row.forecast_each, &whole),
+        known(row.forecast_each, &iops),
         known(row.forecast_percent, &percent),
         format!("{:.2} ms", row.latency_ms),
         match row.failed {

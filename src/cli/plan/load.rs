@@ -220,8 +220,8 @@ impl Plan {
                     grouped(job.asked.in_flight as u64),
                     format!("{:.2}", job.io_price),
                     grouped(row.targets),
-                    grouped(job.each.ios_per_s.round() as u64),
-                    grouped(row.ios_per_s.round() as u64),
+                    iops(job.each.ios_per_s),
+                    iops(row.ios_per_s),
                     mb(job.each.bytes_per_s),
                     mb(row.bytes_per_s),
                     super::percent(job.each.priced_iops / server.ceiling.iops),
@@ -244,6 +244,11 @@ impl Plan {
         lines.extend(self.notes.iter().map(|note| format!("Note: {note}")));
         lines
     }
+}
+
+/// I/Os a second: few with a decimal.
+fn iops(ios_per_s: f64) -> String {
+    if ios_per_s < 100.0 { format!("{ios_per_s:.1}") } else { grouped(ios_per_s.round() as u64) }
 }
 
 /// `32 KiB reads`, `32 KiB 70 % reads`.
