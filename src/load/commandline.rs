@@ -1,11 +1,12 @@
 //! fio's command line: getopt_long_only's grammar, general options, jobs by `--name`, job files as operands.
 //!
 //! Promises: one dash or two, `=` or the next word, unambiguous beginnings of names, options behind operands; messages as fio's. What is
-//! known and not supported is refused by name.
+//! known and not supported is refused by name. Further words behind `--sweep` that look like `OPTION=VALUES` belong to it.
 //! Leaves out: reading the job files, and what the general options do.
 
 use thiserror::Error;
 
+use super::beyond;
 use super::general::{self, Argument, BadGeneral, General};
 use super::job::{self, BadJob, Job};
 use super::options::{Given, Kind, OptionError, TABLE, nearest, refusal};
@@ -21,6 +22,8 @@ pub enum Asked {
     /// `--enghelp`: of one engine, or which there are.
     EngineHelp(Option<String>),
     Run(Box<CommandLine>),
+    /// `--compare`: two documents, by their names.
+    Compare(String, String),
 }
 
 /// A command line that runs, checks or shows jobs.
@@ -58,6 +61,8 @@ pub enum LineError {
     Job(#[from] BadJob),
     #[error("No job(s) defined{}", if *.options { NO_NAME } else { "" })]
     NoJob { options: bool },
+    #[error("fio: --compare takes two JSON documents and nothing else: --compare A.json B.json")]
+    Compare,
 }
 
 /// Published lines forget it, and do not run in fio either.
@@ -111,6 +116,12 @@ pub fn parse(words: &[String]) -> Result<Asked, LineError> {
                 if let Some(asked) = line.general(spec, value)? {
                     return Ok(asked);
                 }
+                while spec.name == "sweep"
+                    && let Some(further) = words.as_slice().first().filter(|word| beyond::is_axis(word))
+                {
+                    line.general(spec, Some(further))?;
+                    words.next();
+                }
             }
             Meant::Job { name, kind } => {
                 let value = match (kind.is_flag(), typed.value) {
@@ -129,6 +140,9 @@ fn meant(typed: &Typed<'_>) -> Result<Meant, LineError> {
     let one_letter =
         (!typed.word.starts_with("--") && name.len() == 1 && typed.value.is_none()).then(|| name.chars().next());
     if let Some(spec) = one_letter.flatten().and_then(general::by_letter) {
+        return Ok(Meant::General(spec));
+    }
+    if let Some(spec) = beyond::TABLE.iter().find(|spec| spec.name == name) {
         return Ok(Meant::General(spec));
     }
     let general = general::TABLE.iter().map(|spec| (spec.name, Meant::General(spec)));
@@ -213,6 +227,13 @@ impl Line {
 
     fn end(mut self) -> Result<Asked, LineError> {
         self.close()?;
+        if let Some(first) = self.done.general.beyond.compare.take() {
+            let CommandLine { globals, jobs, files, .. } = self.done;
+            return match (<[String; 1]>::try_from(files), globals.is_empty() && jobs.is_empty()) {
+                (Ok([second]), true) => Ok(Asked::Compare(first, second)),
+                _ => Err(LineError::Compare),
+            };
+        }
         if self.done.jobs.is_empty() && self.done.files.is_empty() {
             return Err(LineError::NoJob { options: !self.done.globals.is_empty() });
         }

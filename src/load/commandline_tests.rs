@@ -125,3 +125,17 @@ fn published_lines() {
         assert_eq!(line(text).map(|line| line.jobs.len()), Ok(1), "{text}");
     }
 }
+
+#[test]
+fn options_that_fio_has_not() {
+    let swept = line("--sweep bs=4k,8k rwmix=100,0 --scale 1,2 --name=j --rw=randrw jobs.fio").unwrap();
+    assert_eq!((swept.files, swept.general.beyond.combinations().len()), (vec!["jobs.fio".to_owned()], 4));
+    assert_eq!(swept.general.beyond.scale, [1, 2]);
+    // In full only: fio's beginnings stay what they are.
+    assert!(line("--name=j --scal=1").is_err() && line("--name=j --comp=x").is_err());
+    let asked = |text: &str| parse(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+    assert_eq!(asked("--compare a.json b.json"), Ok(Asked::Compare("a.json".into(), "b.json".into())));
+    for text in ["--compare a.json", "--compare a b c", "--compare a b --name=j", "--compare a b --bs=4k"] {
+        assert_eq!(asked(text), Err(LineError::Compare), "{text}");
+    }
+}

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use super::beyond::Beyond;
 use super::job;
 use super::value::{self, KbBase, TimeUnit};
 
@@ -150,6 +151,8 @@ pub struct General {
     pub aux_path: Option<String>,
     /// A warning ends the run before any I/O.
     pub warnings_fatal: bool,
+    /// What fio has not.
+    pub beyond: Beyond,
 }
 
 impl Default for General {
@@ -169,6 +172,7 @@ impl Default for General {
             jobs_max: None,
             aux_path: None,
             warnings_fatal: false,
+            beyond: Beyond::default(),
         }
     }
 }
@@ -189,6 +193,8 @@ pub enum BadGeneral {
     Value(&'static str, String),
     #[error("fio: option --{0} requires an argument")]
     Empty(&'static str),
+    #[error("fio: --{name}={value}: expected {reason}")]
+    Beyond { name: &'static str, value: String, reason: String },
 }
 
 /// A status line is not refreshed more often, as in fio.
@@ -252,6 +258,7 @@ impl General {
                 self.status_interval = Some(interval);
             }
             "aux-path" => self.aux_path = Some(value.to_owned()),
+            _ if self.beyond.take(name, value)? => {}
             _ => return Err(bad()),
         }
         Ok(())

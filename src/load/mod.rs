@@ -5,7 +5,9 @@
 //! Leaves out: the process (argv, streams, exit status), which is the command line's.
 
 pub mod arithmetic;
+pub mod beyond;
 pub mod commandline;
+pub mod compare;
 pub mod content;
 pub mod distribution;
 pub mod engine;
@@ -21,7 +23,9 @@ pub mod pattern;
 pub mod random;
 pub mod results;
 pub mod run;
+pub mod scale;
 pub mod settings;
+pub mod timeline;
 pub mod value;
 pub mod verify;
 

@@ -4,6 +4,7 @@
 //! Leaves out: how it is printed.
 
 use super::histogram::{Histogram, Moments, Shares};
+use super::timeline::Timeline;
 use super::{Direction, Each};
 
 /// Latencies of one kind, in ns.
@@ -62,6 +63,8 @@ pub struct DirectionResult {
     pub bw: Moments,
     /// Samples of I/Os a second.
     pub iops: Moments,
+    /// What was done in each half second, where that is asked for (x_samples).
+    pub timeline: Option<Timeline>,
 }
 
 impl DirectionResult {
@@ -86,6 +89,10 @@ impl DirectionResult {
         self.lat.merge(&other.lat);
         self.bw.merge_sum(&other.bw);
         self.iops.merge_sum(&other.iops);
+        match (&mut self.timeline, &other.timeline) {
+            (Some(here), Some(there)) => here.merge(there),
+            (here, there) => *here = here.take().or_else(|| there.clone()),
+        }
     }
 }
 
@@ -166,6 +173,15 @@ pub struct Errors {
     pub continued: Option<(u64, i32)>,
 }
 
+/// What a line's clones did on one target.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TargetResult {
+    /// Its URL or directory.
+    pub target: String,
+    /// Results by direction.
+    pub directions: Each<DirectionResult>,
+}
+
 /// Results of one line of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JobResult {
@@ -215,6 +231,10 @@ pub struct JobResult {
     pub target: Target,
     /// percentile_list, ascending.
     pub percentiles: Vec<f64>,
+    /// What was done on each target, where that is asked for (x_per_target).
+    pub targets: Vec<TargetResult>,
+    /// Of a run in steps (--scale, --sweep): names and texts of what this step has.
+    pub step: Vec<(String, String)>,
 }
 
 /// latency_target's search.
@@ -262,9 +282,13 @@ impl JobResult {
             }
             (here, there) => here.or(there),
         };
-        self.directions.read.merge(&other.directions.read);
-        self.directions.write.merge(&other.directions.write);
-        self.directions.trim.merge(&other.directions.trim);
+        merge(&mut self.directions, &other.directions);
+        for there in &other.targets {
+            match self.targets.iter_mut().find(|here| here.target == there.target) {
+                Some(here) => merge(&mut here.directions, &there.directions),
+                None => self.targets.push(there.clone()),
+            }
+        }
         self.sync.0 += other.sync.0;
         self.sync.1.merge(&other.sync.1);
         self.runtime_ms += other.runtime_ms;
@@ -282,6 +306,10 @@ impl JobResult {
         let percent = |us: u64| if self.runtime_ms == 0 { 0.0 } else { us as f64 / 10.0 / self.runtime_ms as f64 };
         (percent(self.usr_us), percent(self.sys_us))
     }
+}
+
+fn merge(here: &mut Each<DirectionResult>, there: &Each<DirectionResult>) {
+    Direction::ALL.into_iter().for_each(|direction| here[direction].merge(&there[direction]));
 }
 
 /// Percent of `all`; what is not 0 is 0.1 at least. Above 100 where syncs are counted in `count` alone, as in fio.

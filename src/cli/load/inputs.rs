@@ -4,12 +4,16 @@ use std::io::Read;
 
 use crate::load::commandline::CommandLine;
 use crate::load::general::General;
-use crate::load::job::Job;
+use crate::load::job::{Job, base};
 use crate::load::jobfile::{self, Surroundings};
+use crate::load::options::Given;
 use crate::load::settings::{Settings, settle};
 
 /// A job file at most, in bytes.
 const FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// Options of a sweep with their texts.
+pub type Marks = Vec<(String, String)>;
 
 /// All jobs, as settings.
 pub struct Gathered {
@@ -17,8 +21,10 @@ pub struct Gathered {
     pub general: General,
     /// As they were written, for `--showcmd`; jobs of files only.
     pub shown: Vec<Job>,
-    /// In order.
+    /// In order; of a sweep those of its first combination.
     pub jobs: Vec<Settings>,
+    /// The combinations of a sweep, and the jobs of each; one without any options where nothing is swept.
+    pub combinations: Vec<(Marks, Vec<Settings>)>,
     /// What fio would say of them.
     pub notices: Vec<String>,
 }
@@ -73,16 +79,50 @@ pub fn gather(line: CommandLine) -> Result<Gathered, String> {
     if let Some(most) = general.jobs_max.filter(|most| jobs.len() as u64 > u64::from(*most)) {
         return Err(format!("error: maximum number of jobs ({most}) reached."));
     }
-    let (mut settled, mut notices) = (Vec::with_capacity(jobs.len()), Vec::new());
-    for job in &jobs {
-        let done = settle(job, &general).map_err(|error| error.to_string())?;
-        notices.extend(done.notices);
-        settled.push(done.settings);
+    general.beyond.check()?;
+    let (mut combinations, mut notices) = (Vec::new(), Vec::new());
+    for marks in general.beyond.combinations() {
+        let settled = settled(&jobs, &marks, &general, &mut notices)?;
+        combinations.push((marks, settled));
     }
+    let jobs = combinations.first().map(|(_, jobs)| jobs.clone()).unwrap_or_default();
     if general.warnings_fatal
         && let Some(notice) = notices.first()
     {
         return Err(format!("{notice}\nfio: it is fatal (--warnings-fatal)"));
     }
-    Ok(Gathered { general, shown, jobs: settled, notices })
+    Ok(Gathered { general, shown, jobs, combinations, notices })
+}
+
+/// The jobs with the options of a sweep in place of their own. Each notice is kept once.
+fn settled(jobs: &[Job], marks: &Marks, general: &General, notices: &mut Vec<String>) -> Result<Vec<Settings>, String> {
+    let mut all = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        let mut job = job.clone();
+        for (name, text) in marks {
+            let given = Given::new(name, Some(text), base(job.all())).map_err(|error| format!("{error} (--sweep)"))?;
+            job.options.retain(|own| own.spec.name != given.spec.name);
+            job.options.push(given);
+        }
+        let job = if marks.is_empty() { job } else { job.check().map_err(|error| error.to_string())? };
+        let done = settle(&job, general).map_err(|error| error.to_string())?;
+        let mixes = |(name, _): &(String, String)| name.starts_with("rwmix");
+        if marks.iter().any(mixes) && !(done.settings.load.reads() && done.settings.load.writes()) {
+            let (section, rw) = (&done.settings.section, done.settings.load.rw);
+            return Err(format!("fio: {section}: --sweep of rwmix wants rw=rw or rw=randrw, not rw={rw}"));
+        }
+        let mut settings = done.settings;
+        let beyond = &general.beyond;
+        // Plots are of latencies over time.
+        settings.measures.samples |= beyond.samples || beyond.html.is_some();
+        settings.per_target |= beyond.per_target;
+        for notice in done.notices {
+            // Of one run without a sweep every job's notices are told, as in fio.
+            if marks.is_empty() || !notices.contains(&notice) {
+                notices.push(notice);
+            }
+        }
+        all.push(settings);
+    }
+    Ok(all)
 }

@@ -4,12 +4,15 @@
 //! well; the exit status is the number of failed jobs, 1 for a command line that is none, 128 after a signal.
 //! Leaves out: the language, the numbers and the measuring, which are `load`'s.
 
+mod compare;
 mod eta;
-mod inputs;
+pub(super) mod forecast;
+pub(super) mod inputs;
 mod out;
 mod places;
 mod report;
 mod run;
+mod steps;
 mod words;
 
 use std::ffi::OsString;
@@ -51,6 +54,10 @@ pub fn run(args: Vec<OsString>) -> Exit {
         },
         Ok(Asked::EngineHelp(name)) => match words::engine_help(name.as_deref()) {
             Ok(text) => super::shown(&console, text.trim_end()),
+            Err(text) => refused(&console, &text),
+        },
+        Ok(Asked::Compare(first, second)) => match compare::compared(&first, &second) {
+            Ok(text) => super::shown(&console, &text),
             Err(text) => refused(&console, &text),
         },
         Ok(Asked::Run(line)) => match inputs::gather(*line) {

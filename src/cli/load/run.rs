@@ -26,9 +26,10 @@ use super::inputs::Gathered;
 use super::out::Out;
 use super::places::Places;
 use super::report::{self, Line};
+use super::steps;
 
 /// Signals end a run; fio's status is 128 whatever the signal.
-const SIGNALLED: Exit = Exit::Code(128);
+pub(super) const SIGNALLED: Exit = Exit::Code(128);
 
 /// How often jobs are looked at while nothing is shown.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -55,6 +56,9 @@ pub fn run(console: &Arc<Console>, gathered: Gathered) -> Exit {
         Ok(starts) => starts,
         Err(text) => return super::refused(console, &text),
     };
+    if general.beyond.has_steps() {
+        return steps::run(console, &gathered, &out);
+    }
     for (index, job) in gathered.jobs.iter().enumerate() {
         let group = starts.iter().find(|start| start.job == index).map_or(0, |start| start.group);
         out.banner(job.banner(group).trim_end());
@@ -67,14 +71,15 @@ pub fn run(console: &Arc<Console>, gathered: Gathered) -> Exit {
 }
 
 /// What could not be written is an error, whatever came of the jobs.
-fn ended(console: &Console, out: &Out, exit: Exit) -> Exit {
+pub(super) fn ended(console: &Console, out: &Out, exit: Exit) -> Exit {
     match out.failure() {
         Some(reason) => super::refused(console, &format!("fio: results could not be written: {reason}")),
         None => exit,
     }
 }
 
-struct Run<'a> {
+/// Jobs that are run once.
+pub(super) struct Run<'a> {
     console: &'a Arc<Console>,
     gathered: &'a Gathered,
     starts: &'a [Started],
@@ -120,8 +125,16 @@ impl LogFiles for Run<'_> {
     }
 }
 
+/// What came of a run.
+pub(super) struct Finished<'a> {
+    /// A line for each clone, in order.
+    pub clones: Vec<Line<'a>>,
+    /// Clones that ended with an error.
+    pub failed: usize,
+}
+
 impl<'a> Run<'a> {
-    fn new(
+    pub(super) fn new(
         console: &'a Arc<Console>,
         gathered: &'a Gathered,
         starts: &'a [Started],
@@ -145,10 +158,13 @@ impl<'a> Run<'a> {
             Ok(caught) => caught,
             Err(error) => return super::refused(self.console, &format!("fio: signals: {error}")),
         };
+        if let Err(text) = self.check_directories() {
+            return super::refused(self.console, &text);
+        }
         self.out.banner(&super::version());
         self.tell_starting();
         let flag = stop.flag();
-        let exit = match (self.run(&flag), caught.signal()) {
+        let exit = match (self.told(&flag), caught.signal()) {
             (_, Some(_)) => SIGNALLED,
             (Ok(exit), None) => exit,
             (Err(text), None) => super::refused(self.console, &text),
@@ -172,8 +188,16 @@ impl<'a> Run<'a> {
         Seeds::new(load.seed, load.repeat, entropy, u64::from(self.starts[index].number))
     }
 
-    fn run(&self, stop: &AtomicBool) -> Result<Exit, String> {
-        self.check_directories()?;
+    fn told(&self, stop: &AtomicBool) -> Result<Exit, String> {
+        let Some(Finished { clones, failed }) = self.carry_out(stop, &mut Partial::new(self)?)? else {
+            return Ok(Exit::Success);
+        };
+        self.tell_all(clones);
+        Ok(exit_of(failed))
+    }
+
+    /// Sets files up and runs all clones; None when files were only to be set up. What clones found so far goes to `sofar` now and then.
+    pub(super) fn carry_out(&self, stop: &AtomicBool, sofar: &mut dyn SoFar) -> Result<Option<Finished<'a>>, String> {
         let asked: Vec<Asked<'_>> =
             self.starts.iter().enumerate().map(|(index, start)| self.asked(index, start)).collect();
         let found = match prepare(&asked, self.gathered.general.readonly, stop, &mut |line| self.out.banner(&line)) {
@@ -189,15 +213,17 @@ impl<'a> Run<'a> {
         let clone = |index: usize, go: &dyn Fn()| self.clone(index, &found[index], &lives[index], go);
         let of_clones = self.starts.iter().map(|start| self.settings(start)).collect();
         let mut line = StatusLine::new(&self.gathered.general, of_clones, self.clock);
-        let mut partial = Partial::new(self)?;
         let results = schedule.run(&clone, &mut || {
             let next = line.as_mut().map_or(LOOK_EVERY, |line| line.refresh(&lives));
-            next.min(partial.tell(&lives)).min(LOOK_EVERY)
+            next.min(sofar.tell(&lives)).min(LOOK_EVERY)
         });
         line.iter().for_each(StatusLine::end);
         let failed = lives.iter().filter(|live| live.failed.load(Ordering::Relaxed)).count();
-        self.report(results);
-        Ok(Exit::Code(u8::try_from(failed).unwrap_or(u8::MAX)))
+        let lines = self.starts.iter().zip(results);
+        let lines = lines.filter_map(|(start, result)| {
+            Some(Line { settings: self.settings(start), clone: start.clone, result: result? })
+        });
+        Ok(Some(Finished { clones: lines.collect(), failed }))
     }
 
     fn asked(&self, index: usize, start: &Started) -> Asked<'_> {
@@ -260,19 +286,30 @@ impl<'a> Run<'a> {
         self.places.run(start.job, start.clone, &work, go)
     }
 
-    fn report(&self, results: Vec<Option<JobResult>>) {
-        let lines = self
-            .starts
-            .iter()
-            .zip(results)
-            .filter_map(|(start, result)| Some(Line { settings: self.settings(start), result: result? }));
-        self.tell_all(lines.collect());
-    }
-
     fn tell_all(&self, lines: Vec<Line<'_>>) {
         let lines = report::merged(lines);
         let globals = self.gathered.jobs.first().map_or(&[][..], |job| &job.globals);
         self.out.write(&report::text(&self.gathered.general, &lines, globals, &self.out.notices()));
+    }
+}
+
+/// The exit status of a run of which so many clones failed.
+pub(super) fn exit_of(failed: usize) -> Exit {
+    Exit::Code(u8::try_from(failed).unwrap_or(u8::MAX))
+}
+
+/// Who is told what clones found so far.
+pub(super) trait SoFar {
+    /// Tells what is due; when it wants to be called again.
+    fn tell(&mut self, lives: &[Live]) -> Duration;
+}
+
+/// Nobody is.
+pub(super) struct Untold;
+
+impl SoFar for Untold {
+    fn tell(&mut self, _lives: &[Live]) -> Duration {
+        LOOK_EVERY
     }
 }
 
@@ -293,15 +330,17 @@ impl<'a> Partial<'a> {
         let every_ns = every.map(|every| u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
         Ok(Partial { run, every_ns, next_ns: run.clock.now().saturating_add(every_ns.unwrap_or(u64::MAX)), asked })
     }
+}
 
-    /// Tells what is due; when it wants to be called again.
+impl SoFar for Partial<'_> {
     fn tell(&mut self, lives: &[Live]) -> Duration {
         let now = self.run.clock.now();
         let is_asked = self.asked.swap(false, Ordering::Relaxed);
         let is_due = self.every_ns.is_some() && now >= self.next_ns;
         if is_asked || is_due {
             let lines = self.run.starts.iter().zip(lives).filter_map(|(start, live)| {
-                Some(Line { settings: self.run.settings(start), result: live.look(ANSWER_WAIT)? })
+                let result = live.look(ANSWER_WAIT)?;
+                Some(Line { settings: self.run.settings(start), clone: start.clone, result })
             });
             self.run.tell_all(lines.collect());
         }

@@ -27,6 +27,20 @@ Results:
   --eta-interval=TIME, --eta-newline=TIME
                            How often it is refreshed, and goes to a new line
 
+Many targets (not in fio):
+  --scale=N,N...           Runs the jobs on the first N of their targets (x_targets=, nfs_url=, directory=), with N times the clones, one
+                           number after the other, and prints a table: I/Os a second of each target and in all, how linear that is,
+                           priced IOPS against the ceiling of a mount target, forecast and fact, and what bound it
+  --sweep OPTION=V,V... [OPTION=V,V...]
+                           Runs the jobs with each combination of these values: --sweep bs=4k,8k rwmix=100,70,0
+  --scale-ceilings=FACTOR  The targets have FACTOR of the ceilings of an OCI mount target
+  --report-html=FILE       The table, IOPS and throughput against targets, latencies over time and cumulative, as one HTML file
+  --report-csv=FILE        The table goes to FILE as CSV; with --output-format=json it is in x_scale
+  --per-target             Results of each target beneath those of a job (as x_per_target=1; in JSON x_per_target)
+  --x-samples              JSON has x_samples: what each job did in each half second (as x_samples=1)
+  --compare A.json B.json  Whether two runs differ: Welch's test on those samples, job by job; exit status 0 whatever it says.
+                           Half seconds of one run are not independent, so that a p not far below 0.05 says little
+
 Help:
   --cmdhelp[=OPTION]       Job options
   --enghelp[=ENGINE]       Engines and their options

@@ -257,4 +257,5 @@ pub static TABLE: &[Spec] = &[
     of(OVER_NFS, "x_nconnect", Int(1, 16), ""),
     second("x_targets", &[], Text, ""),
     second("x_per_target", &[], Flag, "0"),
+    second("x_samples", &[], Flag, "0"),
 ];

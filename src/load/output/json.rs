@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::super::Direction;
 use super::super::histogram::{Shares, percent_of};
-use super::super::results::{Depths, DirectionResult, JobResult, Latency, RunResult, depth_percent};
+use super::super::results::{Depths, DirectionResult, JobResult, Latency, RunResult, TargetResult, depth_percent};
 
 /// A JSON value that knows which kind of number it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,11 +90,11 @@ fn quoted(text: &str) -> String {
     out
 }
 
-fn object(members: Vec<(&str, Json)>) -> Json {
+pub(in crate::load) fn object(members: Vec<(&str, Json)>) -> Json {
     Json::Object(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
-fn texts(options: &[(String, String)]) -> Json {
+pub(in crate::load) fn texts(options: &[(String, String)]) -> Json {
     Json::Object(options.iter().map(|(name, text)| (name.clone(), Json::Text(text.clone()))).collect())
 }
 
@@ -167,7 +167,35 @@ fn job(job: &JobResult, bins: bool) -> Json {
     if let Some(text) = &job.description {
         members.push(("desc", Json::Text(text.clone())));
     }
+    if let Some(samples) = samples(job) {
+        members.push(("x_samples", samples));
+    }
+    if !job.targets.is_empty() {
+        let target = |target: &TargetResult| {
+            let done = target.directions.iter().filter(|(_, done)| done.ios > 0);
+            let done = done.map(|(which, done)| (which.name(), self::direction(done, 0.0, &job.percentiles, bins)));
+            object([("target", Json::Text(target.target.clone()))].into_iter().chain(done).collect())
+        };
+        members.push(("x_per_target", Json::Array(job.targets.iter().map(target).collect())));
+    }
+    if !job.step.is_empty() {
+        members.push(("x_step", texts(&job.step)));
+    }
     object(members)
+}
+
+/// What was done in each half second (or longer interval): KiB and I/Os a second.
+fn samples(job: &JobResult) -> Option<Json> {
+    let every = job.directions.iter().find_map(|(_, done)| done.timeline.as_ref())?.every_ms();
+    let mut members = vec![("msec", Json::Int(every))];
+    for (direction, done) in job.directions.iter().filter(|(_, done)| done.ios > 0) {
+        let Some(timeline) = &done.timeline else { continue };
+        let floats = |values: Vec<f64>| Json::Array(values.into_iter().map(Json::Float).collect());
+        let bw = timeline.per_second(|interval| interval.bytes).into_iter().map(|bytes| bytes / 1024.0).collect();
+        let iops = floats(timeline.per_second(|interval| interval.ios));
+        members.push((direction.name(), object(vec![("bw", floats(bw)), ("iops", iops)])));
+    }
+    Some(object(members))
 }
 
 fn depths(labels: &[&str], counts: &[u64], all: u64) -> Json {

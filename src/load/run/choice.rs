@@ -225,3 +225,7 @@ fn visits(load: &Load, seeds: Seeds, region: Extent, file: u64) -> Visits {
     }
     Visits::Apart(Box::new(Each::of(offsets)))
 }
+
+#[cfg(test)]
+#[path = "choice_tests.rs"]
+mod tests;

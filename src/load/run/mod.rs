@@ -7,6 +7,7 @@ mod checking;
 pub mod choice;
 pub mod clock;
 pub mod clone;
+mod flow;
 pub mod live;
 pub mod log;
 mod open;

@@ -6,6 +6,7 @@
 use super::super::histogram::Moments;
 use super::super::results::{DirectionResult, JobResult, Latency, Target};
 use super::super::settings::{Measures, Settings};
+use super::super::timeline::Timeline;
 use super::super::{Direction, Each};
 use super::clock::ns;
 use super::usage::Usage;
@@ -54,6 +55,7 @@ impl Recorder {
             slat: latency(measures.slat && has_slat, measures.slat_percentiles),
             clat: latency(measures.clat, measures.clat_percentiles),
             lat: latency(measures.lat, measures.lat_percentiles),
+            timeline: measures.samples.then(Timeline::default),
             ..DirectionResult::default()
         };
         let result = JobResult {
@@ -94,7 +96,8 @@ impl Recorder {
             [&mut result.slat, &mut result.clat, &mut result.lat].into_iter().for_each(fresh);
             let (slat, clat, lat) =
                 (std::mem::take(&mut result.slat), std::mem::take(&mut result.clat), std::mem::take(&mut result.lat));
-            *result = DirectionResult { slat, clat, lat, ..DirectionResult::default() };
+            let timeline = result.timeline.as_ref().map(|_| Timeline::default());
+            *result = DirectionResult { slat, clat, lat, timeline, ..DirectionResult::default() };
         }
         fresh(&mut self.result.sync.1);
         self.result.sync.0 = 0;
@@ -125,6 +128,9 @@ impl Recorder {
             self.result.shares.add(lat);
         } else if self.measures.clat {
             self.result.shares.add(clat);
+        }
+        if let Some(timeline) = &mut result.timeline {
+            timeline.add(times.ended.saturating_sub(self.since), bytes, times.ended.saturating_sub(times.ready));
         }
         if times.ended >= self.due && self.measures.bw {
             self.sample(times.ended);

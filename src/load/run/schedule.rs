@@ -198,3 +198,7 @@ impl Schedule<'_> {
         waiting.retain(|other| !belongs(*other));
     }
 }
+
+#[cfg(test)]
+#[path = "schedule_tests.rs"]
+mod tests;

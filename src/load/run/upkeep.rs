@@ -67,7 +67,7 @@ impl<E: Engine> Runner<'_, E> {
     fn call_failed(&mut self, file: u32, call: &str, errno: Errno) -> Failed {
         let (path, text) = (self.path(file).display(), self.said(errno));
         self.work.host.tell(&format!("fio: {call}({path}): {text}"));
-        Failed::new(errno, format!("func={call}({path}), error={text}"))
+        Failed::new(errno, format!("func={call}({path})"))
     }
 
     /// Reads all files once, so that they are cached.
@@ -100,7 +100,7 @@ impl<E: Engine> Runner<'_, E> {
             if let Err(errno) = self.work.place.remove(path) {
                 let text = format!("unlink({}): {}", path.display(), said(errno));
                 self.work.host.tell(&format!("fio: {text}"));
-                self.failed.get_or_insert_with(|| Failed::new(errno, format!("func={text}")));
+                self.failed.get_or_insert_with(|| Failed::new(errno, format!("func=unlink({})", path.display())));
             }
         }
     }
@@ -110,7 +110,7 @@ impl<E: Engine> Runner<'_, E> {
         let Some(command) = command else { return };
         if let Err(reason) = self.work.host.shell(command, &format!("{}.{when}.txt", self.work.settings.name)) {
             self.work.host.tell(&format!("fio: exec_{when}={command}: {reason}"));
-            self.failed.get_or_insert_with(|| Failed::new(Errno::IO, format!("func=exec_{when}, error={reason}")));
+            self.failed.get_or_insert_with(|| Failed::new(Errno::IO, format!("func=exec_{when}")));
         }
     }
 
@@ -131,7 +131,7 @@ impl<E: Engine> Runner<'_, E> {
         }
         if let Some((errno, call)) = failed {
             self.work.host.tell(&format!("fio: {call}: {}", said(errno)));
-            self.failed = Some(Failed::new(errno, format!("func={call}, error={}", said(errno))));
+            self.failed = Some(Failed::new(errno, format!("func={call}")));
         }
     }
 

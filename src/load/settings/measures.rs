@@ -64,6 +64,7 @@ pub(super) fn measures(asked: &Asked<'_>, logs: &Logs) -> Measures {
         digits: asked.number("significant_figures").map_or(4, |digits| digits as usize),
         binary: asked.word("kb_base") != "1000",
         told: asked.is("stats"),
+        samples: asked.is("x_samples"),
     }
 }
 

@@ -387,6 +387,8 @@ pub struct Measures {
     pub binary: bool,
     /// stats=0: the job is in no report.
     pub told: bool,
+    /// x_samples: what is done in each half second is kept.
+    pub samples: bool,
 }
 
 /// Log files, each with its prefix.
