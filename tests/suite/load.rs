@@ -229,6 +229,14 @@ fn jobs_wait_where_they_are_told_to() {
 }
 
 #[test]
+fn passes_begin_anew() {
+    let loads = Loads::new();
+    assert_eq!(ios(&loads.json("--name=a --rw=read --size=64k --loops=4 --number_ios=5")), [(20, 0)]);
+    assert_eq!(ios(&loads.json("--name=b --rw=write --size=64k --loops=3 --unlink_each_loop=1")), [(0, 48)]);
+    assert!(loads.path("b.0.0").exists(), "only what stands between two passes is removed");
+}
+
+#[test]
 fn exitall_ends_what_has_no_end() {
     let loads = Loads::new();
     let began = Instant::now();
