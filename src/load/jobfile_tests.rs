@@ -111,7 +111,7 @@ fn what_is_wrong_is_told_with_its_place() {
 
 #[test]
 fn shown_as_one_line() {
-    let shown = |text: &str| job::command_line(&jobs(text).unwrap());
+    let shown = |text: &'static str| job::command_line(&jobs(text).unwrap());
     assert_eq!(
         shown("[global]\nfilename=f\nbs=4k\n[a]\nsize=1m\n[global]\nrw=write\n[b]\n[c]\nnumjobs=2\n"),
         "--bs=4k --filename=f --name=a --size=1m --bs=4k --rw=write --filename=f --name=b --name=c --numjobs=2 "

@@ -73,7 +73,7 @@ pub fn gather(line: CommandLine) -> Result<Gathered, String> {
         jobs.extend(read);
     }
     // As in fio, a file without jobs can be checked.
-    if jobs.is_empty() && !(general.parse_only && !files.is_empty()) {
+    if jobs.is_empty() && (files.is_empty() || !general.parse_only) {
         return Err("No job(s) defined".into());
     }
     if let Some(most) = general.jobs_max.filter(|most| jobs.len() as u64 > u64::from(*most)) {

@@ -376,6 +376,15 @@ Run status group 0 (all jobs):
         ] {
             assert!(text.contains(line), "{line}{text}");
         }
+        sample.errors.detail = "func=io_u error, error=Input/output error".into();
+        sample.errors.continued = Some((3, 5));
+        let text = job(&sample, "now", "Input/output error", &Manner::default());
+        for line in [
+            "err= 5 (func=io_u error, error=Input/output error): pid=5889: now\n",
+            "     errors    : total=3, first_error=5/<Input/output error>\n",
+        ] {
+            assert!(text.contains(line), "{line}{text}");
+        }
         let text = job(&sample, "now", "", &Manner::default());
         assert!(
             text.contains(

@@ -193,9 +193,8 @@ impl Choice {
             Pick::Drawn { .. } => self.draw(),
         };
         let found = (0..n).map(|step| (start + step) % n).find(|file| !self.files[*file].is_done)?;
-        if found != self.current {
-            self.on_current = 0;
-        } else if !matches!(self.pick, Pick::Sequential) && start == self.current + 1 {
+        let is_next = !matches!(self.pick, Pick::Sequential) && start == self.current + 1;
+        if found != self.current || is_next {
             self.on_current = 0;
         }
         self.current = found;

@@ -126,7 +126,7 @@ pub(super) struct Runner<'a, E> {
     /// I/Os that ended, and that were issued, of the job; syncs excepted.
     pub(super) ended: u64,
     pub(super) issued: u64,
-    /// Writes that were issued in this pass.
+    /// I/Os that were issued in this pass.
     pub(super) pass_issued: u64,
     /// Writes that were issued, of the job, and the bytes of the last file that they touched since the last sync.
     pub(super) writes: u64,
@@ -292,15 +292,19 @@ impl<'a, E: Engine> Runner<'a, E> {
 
     /// Opens what is to be open from the start.
     fn prepare(&mut self) {
+        self.open_first();
+        if self.failed.is_none() && self.work.settings.files.pre_read {
+            self.pre_read();
+        }
+    }
+
+    fn open_first(&mut self) {
         let first = self.work.files.len().min(self.open.most());
         for file in 0..first as u32 {
             if let Err(failed) = self.open_file(file) {
                 self.failed = Some(failed);
                 return;
             }
-        }
-        if self.work.settings.files.pre_read {
-            self.pre_read();
         }
     }
 
@@ -340,13 +344,13 @@ impl<'a, E: Engine> Runner<'a, E> {
                 self.work.live.set_state(State::Running);
             }
             passes += 1;
-            let is_over = self.is_over() || self.has_all_ios();
-            if is_over || self.failed.is_some() || settings.span.after_pass(passes) == AfterPass::End {
+            if self.is_over() || self.failed.is_some() || settings.span.after_pass(passes) == AfterPass::End {
                 return;
             }
             if settings.files.unlink_each_loop {
                 self.close_all();
                 self.unlink_all();
+                self.open_first();
             }
             self.choice.restart();
         }
@@ -356,9 +360,10 @@ impl<'a, E: Engine> Runner<'a, E> {
         self.now >= self.ends || self.work.live.is_ending()
     }
 
+    /// As in fio, number_ios= is of each pass.
     fn has_all_ios(&self) -> bool {
         let most = self.work.settings.load.number_ios;
-        most > 0 && self.issued >= most
+        most > 0 && self.pass_issued >= most
     }
 
     /// One pass over the load.
