@@ -117,7 +117,7 @@ fn shown_as_one_line() {
         "--bs=4k --filename=f --name=a --size=1m --bs=4k --rw=write --filename=f --name=b --name=c --numjobs=2 "
     );
     assert_eq!(
-        shown("[a]\ndescription=of two\nioengine=io_uring\nregisterfiles=1\nkb_base=1000\nrw=read\n"),
-        "--name=a --kb_base=1000 --description=\"of two\" --ioengine=io_uring --rw=read --registerfiles=1 "
+        shown("[a]\ndescription=one\nioengine=io_uring\nregisterfiles=1\nkb_base=1000\nrw=read\n"),
+        "--name=a --kb_base=1000 --description=\"one\" --ioengine=io_uring --rw=read --registerfiles=1 "
     );
 }
