@@ -97,7 +97,7 @@ pub fn command_line(jobs: &[Job]) -> String {
     line
 }
 
-/// fio shows options in the order in which it takes them: units first, file names after directories, an engine's own last.
+/// fio shows options in the order in which it takes them: units first, file names after directories, an engine's own last. It quotes the description alone.
 fn show(line: &mut String, options: &[Given]) {
     let rank = |given: &&Given| match given.spec.name {
         "kb_base" | "unit_base" => 0,
@@ -110,7 +110,7 @@ fn show(line: &mut String, options: &[Given]) {
     for given in options {
         let name = given.spec.name;
         line.push_str(&match &given.text {
-            Some(text) if text.contains(' ') => format!("--{name}=\"{text}\" "),
+            Some(text) if name == "description" => format!("--{name}=\"{text}\" "),
             Some(text) => format!("--{name}={text} "),
             None => format!("--{name} "),
         });

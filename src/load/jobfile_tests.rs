@@ -55,7 +55,7 @@ fn sections_inherit_what_stands_above_them() {
 fn variables_and_facts() {
     let jobs =
         with("[j]\nfilename=${DIR}/x${NONE}\nsize=8*$pagesize\niodepth=$ncpus\n", vec![("DIR", "/mnt")]).unwrap();
-    assert_eq!(job::command_line(&jobs[..1]), "--name=j --filename=/mnt/x --size=32768 --iodepth=2 ");
+    assert_eq!(job::command_line(&jobs[..1]), "--name=j --size=32768 --iodepth=2 --filename=/mnt/x ");
     let error = self::jobs("[global]\nnumjobs=${NJ}\n[j]\n").unwrap_err();
     assert!(error.ends_with("\nfio: failed parsing numjobs=${NJ}\nfio: job global dropped (d/a.fio:2)"), "{error}");
 }
@@ -117,7 +117,7 @@ fn shown_as_one_line() {
         "--bs=4k --filename=f --name=a --size=1m --bs=4k --rw=write --filename=f --name=b --name=c --numjobs=2 "
     );
     assert_eq!(
-        shown("[a]\ndescription=of two\nioengine=io_uring\nregisterfiles\nkb_base=1000\nrw=read\n"),
-        "--name=a --kb_base=1000 --description=\"of two\" --ioengine=io_uring --rw=read --registerfiles "
+        shown("[a]\ndescription=one\nioengine=io_uring\nregisterfiles=1\nkb_base=1000\nrw=read\n"),
+        "--name=a --kb_base=1000 --description=\"one\" --ioengine=io_uring --rw=read --registerfiles=1 "
     );
 }
