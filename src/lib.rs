@@ -5,6 +5,7 @@ pub mod base;
 pub mod cli;
 pub mod crew;
 pub mod jobs;
+pub mod load;
 pub mod mounts;
 pub mod plan;
 pub mod sim;

@@ -171,6 +171,39 @@ impl Status {
         }
     }
 
+    /// The Linux errno for who knows errnos only: `from_errno`'s, and for what no errno says that of what a user would do about it.
+    pub fn to_errno(self) -> i32 {
+        match self {
+            Status::Perm => 1,
+            Status::NoEnt => 2,
+            Status::Cancelled => 4,
+            Status::NxIo => 6,
+            Status::Access | Status::Denied => 13,
+            Status::Exist => 17,
+            Status::XDev => 18,
+            Status::NoDev => 19,
+            Status::NotDir => 20,
+            Status::IsDir => 21,
+            Status::Inval | Status::TooSmall | Status::BadType => 22,
+            Status::FBig => 27,
+            Status::NoSpc => 28,
+            Status::RoFs => 30,
+            Status::MLink => 31,
+            Status::NameTooLong => 36,
+            Status::NotEmpty => 39,
+            Status::Loop => 40,
+            Status::Remote => 66,
+            Status::NotSupp => 95,
+            // As of a soft mount with softerr (nfs(5)): nobody answered in time.
+            Status::TargetGone | Status::NoReply | Status::NoTarget | Status::Jukebox => 110,
+            Status::Stale | Status::BadHandle => 116,
+            Status::ServerFault => 121,
+            Status::DQuot => 122,
+            Status::Errno(errno) => errno,
+            Status::Io | Status::NotSync | Status::BadCookie | Status::Pending | Status::Protocol => 5,
+        }
+    }
+
     /// True when the call may have been carried out although it failed: its reply, not its work, was lost.
     pub fn is_uncertain(self) -> bool {
         matches!(self, Status::TargetGone | Status::NoTarget | Status::NoReply)
@@ -180,6 +213,14 @@ impl Status {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errnos_are_inverse() {
+        for errno in 1..134 {
+            assert_eq!(Status::from_errno(errno).to_errno(), errno);
+        }
+        assert_eq!(Status::NoTarget.to_errno(), 110);
+    }
 
     #[test]
     fn statuses_on_the_wire_are_inverse() {

@@ -11,6 +11,8 @@ pub enum Exit {
     Partly,
     /// A usage error; of partar also a fatal error and any object that failed: GNU tar's 2.
     Failure,
+    /// `parfs load`: fio's number of failed jobs, or 128 after a signal.
+    Code(u8),
     /// Stopped by this signal, in order: 128 and the signal's number, as a shell reports it.
     Signal(i32),
 }
@@ -45,6 +47,7 @@ impl Exit {
             Exit::Success => 0,
             Exit::Partly => 1,
             Exit::Failure => 2,
+            Exit::Code(code) => code,
             Exit::Signal(signal) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
         }
     }

@@ -32,12 +32,7 @@ impl Host {
     /// This process's. Sets its umask to 0, so that every mode is exactly what it is asked to be, and lets it have as many open
     /// files as it may: each of several mounts keeps some hundred.
     pub fn here() -> Host {
-        let limit = getrlimit(Resource::Nofile);
-        let wanted = limit.maximum.map_or(OPEN_FILES_MAX, |most| most.min(OPEN_FILES_MAX));
-        if limit.current.is_some_and(|current| current < wanted) {
-            // Without it fewer stay open.
-            let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limit });
-        }
+        allow_open_files(OPEN_FILES_MAX);
         Host {
             uid: rustix::process::geteuid().as_raw(),
             umask: rustix::process::umask(Mode::empty()).as_raw_mode(),
@@ -48,11 +43,33 @@ impl Host {
     }
 }
 
-/// The mode of a new file that anybody may read and write whom this process's umask lets; before `Host::here`, which takes that away.
-pub fn file_mode() -> u32 {
+/// Lets this process have up to `wanted` open files, as far as it may; how many it then may have.
+pub fn allow_open_files(wanted: u64) -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.map_or(wanted, |most| most.min(wanted));
+    match limit.current {
+        // Without it fewer stay open.
+        Some(current) if current < wanted => {
+            match setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limit }) {
+                Ok(()) => wanted,
+                Err(_) => current,
+            }
+        }
+        Some(current) => current,
+        None => u64::MAX,
+    }
+}
+
+/// This process's umask; before `Host::here`, which takes it away.
+pub fn umask() -> u32 {
     let umask = rustix::process::umask(Mode::empty());
     rustix::process::umask(umask);
-    0o666 & !umask.as_raw_mode()
+    umask.as_raw_mode()
+}
+
+/// The mode of a new file that anybody may read and write whom this process's umask lets; before `Host::here`, which takes that away.
+pub fn file_mode() -> u32 {
+    0o666 & !umask()
 }
 
 /// Why a command line has no meaning: a usage error, or something on the host.

@@ -14,6 +14,7 @@ pub mod footprint;
 pub mod host;
 pub mod kernel;
 pub mod lists;
+pub mod load;
 pub mod location;
 pub mod meter;
 pub mod old_style;
@@ -59,6 +60,7 @@ Commands:
   parrm, rm    Remove trees with many NFS operations in flight (also by a link named parrm)
   plan         Say what a job, a load or a layout of storage will take: cost, time, mount targets, volumes
   doctor       Say what holds this host's NFS mounts, network and disks back, and how to mend it
+  load         fio's command lines, job files and reports, for files and NFS (also by a link named parload, or ending in fio)
   sim          Serve NFSv3 on the loopback as a mount target would, with its latency, ceilings and faults
   demo         Show what parallel extraction gains, against simulated mount targets, in a minute
 
@@ -68,9 +70,6 @@ Options:
   --help       This help
   --version    The version
 ";
-
-/// Commands and links that parfs is to have and has not yet.
-const LATER: [&str; 2] = ["parload", "load"];
 
 /// The version line of `program`.
 pub fn version(program: &str) -> String {
@@ -87,7 +86,9 @@ pub fn run(args: Vec<OsString>) -> Exit {
         "partar" => partar::run(rest),
         "parcp" => parcp::run(rest),
         "parrm" => parrm::run(rest),
-        later if LATER.contains(&later) => refuse(format_args!("{later} is not in this version")),
+        "parload" => load::run(rest),
+        // Scripts and wrappers call one path, whose name says fio.
+        fio if fio.ends_with("fio") => load::run(rest),
         _ => command(rest),
     }
 }
@@ -106,11 +107,11 @@ fn command(args: Vec<OsString>) -> Exit {
         "parrm" | "rm" => parrm::run(rest),
         "plan" => plan::run(rest),
         "doctor" => doctor::run(rest),
+        "load" | "parload" => load::run(rest),
         "sim" => sim::run(rest),
         "demo" => demo::run(rest),
         "--help" | "-h" | "help" => shown(&console, HELP.trim_end()),
         "--version" | "-V" => shown(&console, &version("parfs")),
-        later if LATER.contains(&later) => refuse(format_args!("{later} is not in this version")),
         other if other.starts_with('-') => refuse(format_args!("unrecognized option '{other}'; see parfs --help")),
         other => refuse(format_args!("there is no command '{other}'; see parfs --help")),
     }

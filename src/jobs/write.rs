@@ -2,7 +2,7 @@
 //! whose verifier must match, while the data is still at hand to be written again (RFC 1813 3.3.7, 3.3.21).
 
 use crate::base::{Proc, Status};
-use crate::storage::{Call, Node, Route, Stable, Verifier};
+use crate::storage::{Call, Node, Route, Stable, Unstable};
 
 use super::port::Port;
 
@@ -20,26 +20,6 @@ pub(super) struct Put<'a> {
     written: usize,
     unstable: Unstable,
     pub error: Option<Status>,
-}
-
-/// What of the data is not safe before a COMMIT.
-#[derive(Clone, Copy, Default)]
-enum Unstable {
-    #[default]
-    Nothing,
-    Since(Verifier),
-    /// The server's instance changed meanwhile: some of it may be lost.
-    Broken,
-}
-
-impl Unstable {
-    fn and(self, other: Unstable) -> Unstable {
-        match (self, other) {
-            (Unstable::Nothing, x) | (x, Unstable::Nothing) => x,
-            (Unstable::Since(a), Unstable::Since(b)) if a == b => self,
-            _ => Unstable::Broken,
-        }
-    }
 }
 
 impl<'a> Put<'a> {
@@ -68,9 +48,7 @@ impl<'a> Put<'a> {
             Ok(written) => {
                 let count = usize::try_from(written.count).unwrap_or(usize::MAX);
                 self.written += count.min(self.data.len() - self.written);
-                if written.stable == Stable::Unstable {
-                    self.unstable = self.unstable.and(Unstable::Since(written.verifier));
-                }
+                self.unstable = self.unstable.and(written.into());
             }
             Err(status) => self.error = Some(status),
         }
@@ -153,18 +131,6 @@ pub(super) fn chunks<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Two targets may have an instance each: what is unstable on both is not safe by a COMMIT on one.
-    #[test]
-    fn data_under_two_verifiers_is_never_taken_as_safe() {
-        let (a, b) = (Unstable::Since(1), Unstable::Since(2));
-        assert!(matches!(a.and(a), Unstable::Since(1)));
-        assert!(matches!(Unstable::Nothing.and(b), Unstable::Since(2)));
-        assert!(matches!(a.and(Unstable::Nothing), Unstable::Since(1)));
-        for broken in [a.and(b), a.and(b).and(b), b.and(Unstable::Broken)] {
-            assert!(matches!(broken, Unstable::Broken));
-        }
-    }
 
     #[test]
     fn stored_data_goes_where_its_segments_are() {

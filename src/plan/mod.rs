@@ -4,6 +4,7 @@ pub mod capacity;
 pub mod course;
 pub mod forecast;
 pub mod level;
+pub mod load;
 pub mod mix;
 pub mod profile;
 pub mod server;

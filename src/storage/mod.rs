@@ -14,6 +14,7 @@ pub mod node;
 pub mod tap;
 pub mod throttle;
 pub mod trace;
+pub mod unstable;
 pub mod volume;
 
 pub use attr::{Attr, AttrChange, Kind, SetTime};
@@ -27,4 +28,5 @@ pub use node::{Chain, Handle, Node};
 pub use tap::{Tap, Tapped};
 pub use throttle::Throttle;
 pub use trace::Trace;
+pub use unstable::Unstable;
 pub use volume::{Route, Spread, Volume};

@@ -137,12 +137,32 @@ fn readme_shows_what_is_printed() {
     let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
     let blocks: Vec<&str> = readme.split("```text\n$ parfs plan ").skip(1).collect();
     // Those of jobs need their trees.
-    let alone = |block: &&str| ["capacity", "volume", "--files"].iter().any(|what| block.starts_with(what));
+    let alone = |block: &&str| ["capacity", "load", "volume", "--files"].iter().any(|what| block.starts_with(what));
     let blocks: Vec<&str> = blocks.into_iter().filter(alone).collect();
-    assert!(blocks.len() >= 4, "README shows capacity, volume and a tree that does not exist");
+    assert!(blocks.len() >= 5, "README shows capacity, load, volume and a tree that does not exist");
     for block in blocks {
         let (block, _) = block.split_once("```").unwrap();
         let (line, shown) = block.split_once('\n').unwrap();
         assert_eq!(steady(&plan(line).ok().stdout), steady(shown), "parfs plan {line}");
     }
+}
+
+/// What the paper measured on one target: 25,018, 12,580, 937 and 761.
+#[test]
+fn a_load_is_forecast_from_its_own_command_line() {
+    let job = "--name=j --ioengine=nfs --nfs_url=nfs://nowhere/x --rw=randrw --iodepth=64";
+    let line = format!("load --targets 1,8 --json --sweep rwmix=100,0 bs=32k,1m {job}");
+    let told: Value = serde_json::from_str(&plan(&line).ok().stdout).unwrap();
+    let jobs = told["jobs"].as_array().unwrap();
+    let bounds: Vec<_> = jobs.iter().map(|job| job["each"]["bound"].as_str().unwrap()).collect();
+    assert_eq!(bounds, ["iops", "bandwidth", "iops", "iops"]);
+    for (job, fact) in jobs.iter().zip([25_018.0, 937.0, 12_580.0, 761.0]) {
+        let each = job["each"]["ios_per_s"].as_f64().unwrap();
+        assert!((each / fact - 1.0).abs() < 0.03, "{job}");
+        assert_eq!(job["rows"][1]["ios_per_s"].as_f64(), Some(8.0 * each));
+    }
+    let text = plan(&format!("--rtt 4ms --targets 2 load {job} --bs=4k")).ok().stdout;
+    assert!(text.contains("latency x depth") && text.contains("16,000") && text.contains("32,000"), "{text}");
+    plan("load --name=j --ioengine=null").failed("reads and writes nothing");
+    plan("load --name=j --rw=nonsense").failed("nonsense");
 }

@@ -23,6 +23,7 @@ fn helps() {
     insta::assert_snapshot!("help_sim", stdout(&["sim", "--help"]));
     insta::assert_snapshot!("help_plan", stdout(&["plan", "--help"]));
     insta::assert_snapshot!("help_plan_capacity", stdout(&["plan", "capacity", "--help"]));
+    insta::assert_snapshot!("help_plan_load", stdout(&["plan", "load", "--help"]));
     insta::assert_snapshot!("help_plan_volume", stdout(&["plan", "volume", "--help"]));
     insta::assert_snapshot!("help_demo", stdout(&["demo", "--help"]));
 }
@@ -55,7 +56,6 @@ fn messages_of_the_other_commands() {
         "plan volume --vpu 10 --size 256G --sharing",
         "nonsense",
         "--nonsense",
-        "parload",
     ] {
         let output = Command::new(PARFS).args(line.split(' ')).env_remove("COLUMNS").output().unwrap();
         assert!(output.stdout.is_empty(), "{output:?}");

@@ -4,6 +4,7 @@ mod capacity;
 mod explain;
 mod forecast;
 mod imagined;
+mod load;
 mod svg;
 mod volume;
 
@@ -36,6 +37,7 @@ Answers what a job, a load or a layout of storage will take, before it is there
 
 Usage: parfs plan [OPTION...] JOB [ARGUMENT...]
        parfs plan capacity|volume [OPTION...]
+       parfs plan load [OPTION...] JOB FILE|JOB OPTION...
 
 What:
   extract   A job's cost and time by the number of mount targets, from its own command line: partar -x ...
@@ -43,13 +45,11 @@ What:
   copy      ... parcp ...
   remove    ... parrm ...
   capacity  How many mount targets a load of reads and writes needs, and what a number of them gives
+  load      What a job of parfs load gives by the number of mount targets, from its own command line
   volume    What block volumes give by size, level, attachment and host, and which mixes reach a goal
 
-capacity and volume have their own --help. Of the jobs:
+capacity, load and volume have their own --help. Of the jobs:
 ";
-
-/// What is to be planned, and is not yet.
-const LATER: [&str; 1] = ["load"];
 
 /// Runs the planner with what follows `parfs plan`.
 pub fn run(args: Vec<OsString>) -> Exit {
@@ -67,8 +67,12 @@ pub fn run(args: Vec<OsString>) -> Exit {
         "capacity" => capacity::run(rest),
         "volume" => volume::run(rest),
         "--help" | "-h" | "help" => super::shown(&console, &format!("{HELP}\n{}", forecast::help())),
-        later if LATER.contains(&later) => refuse(format!("{later} is not in this version")),
-        word if word.starts_with('-') || forecast::is_job(word) => forecast::run(args),
+        "load" => load::run(rest),
+        word if word.starts_with('-') => match load::behind_options(&args) {
+            Some(args) => load::run(args),
+            None => forecast::run(args),
+        },
+        word if forecast::is_job(word) => forecast::run(args),
         other => refuse(format!("nothing called '{other}' can be planned; see parfs plan --help")),
     }
 }

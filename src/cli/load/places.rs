@@ -1,0 +1,116 @@
+//! Where jobs' files are, and which engine a clone gets: the kernel's, or one of its own over an export.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::cli::meter::Meters;
+use crate::cli::open::Opener;
+use crate::load::engine::nfs::{Export, Metadata, Modes, NfsEngine, NfsMetadata, NfsPlace};
+use crate::load::engine::{self, Engine, Place, WithEngine, with_engine};
+use crate::load::results::JobResult;
+use crate::load::run::{Work, failed, run};
+use crate::load::settings::Settings;
+use crate::mounts::nfs::{self, Url};
+
+/// The places of all jobs.
+pub struct Places {
+    /// The choices of a job's clones; one of the kernel's is -1.
+    jobs: Vec<Vec<Entry>>,
+    exports: Vec<NfsPlace>,
+    /// The counters of the exports' targets.
+    pub meters: Meters,
+}
+
+#[derive(Clone)]
+enum Entry {
+    Kernel(&'static dyn Place),
+    /// Which of the exports.
+    Nfs(usize, Arc<Export>),
+}
+
+impl Places {
+    /// Mounts what jobs name by URL, each URL once. An error is for stderr.
+    pub fn open(jobs: &[Settings]) -> Result<Places, String> {
+        let mut places = Places { jobs: Vec::new(), exports: Vec::new(), meters: Meters::default() };
+        let mut known: HashMap<(String, Option<u32>), (usize, Arc<Export>)> = HashMap::new();
+        for job in jobs {
+            let mut entries = Vec::new();
+            for text in &job.engine.nfs_urls {
+                let key = (text.clone(), job.engine.nconnect);
+                let (index, export) = match known.get(&key) {
+                    Some(found) => found.clone(),
+                    None => {
+                        let opened = places.attach(text, job.engine.nconnect)?;
+                        known.insert(key, opened.clone());
+                        opened
+                    }
+                };
+                entries.push(Entry::Nfs(index, export));
+            }
+            if entries.is_empty() {
+                entries.push(Entry::Kernel(engine::place(&job.engine)));
+            }
+            places.jobs.push(entries);
+        }
+        Ok(places)
+    }
+
+    fn attach(&mut self, text: &str, nconnect: Option<u32>) -> Result<(usize, Arc<Export>), String> {
+        let mut url = Url::parse(text).map_err(|error| format!("fio: nfs_url={text}: {error}"))?;
+        if let Some(connections) = nconnect {
+            url.nconnect = connections as usize;
+        }
+        let mounts = nfs::attach(&url).map_err(|error| format!("fio: nfs_url={text}: Cannot mount: {error}"))?;
+        let volume = Opener::new(None, self.meters.clone()).attached(mounts, None, &[]);
+        let export = Arc::new(Export::new(Arc::new(volume), Modes::under(super::super::host::umask())));
+        self.exports.push(NfsPlace::new(export.clone()));
+        Ok((self.exports.len() - 1, export))
+    }
+
+    fn entry(&self, job: usize, clone: u32) -> &Entry {
+        let entries = &self.jobs[job];
+        &entries[clone as usize % entries.len()]
+    }
+
+    /// Where a clone's files are, and a number that tells places apart.
+    pub fn place(&self, job: usize, clone: u32) -> (&dyn Place, usize) {
+        match self.entry(job, clone) {
+            Entry::Kernel(place) => (*place, 0),
+            Entry::Nfs(index, _) => (&self.exports[*index], index + 1),
+        }
+    }
+
+    /// Runs a clone with its engine.
+    pub fn run(&self, job: usize, clone: u32, work: &Work<'_>, go: &dyn Fn()) -> JobResult {
+        let choice = &work.settings.engine;
+        let result = match self.entry(job, clone) {
+            Entry::Kernel(_) => with_engine(choice, work.files.len() as u32, Driven { work, go }),
+            Entry::Nfs(_, export) => {
+                let (export, depth) = (export.clone(), choice.in_flight);
+                let started = |error: std::io::Error| format!("ioengine={}: threads: {error}", choice.name);
+                match Metadata::named(choice.name) {
+                    Some(what) => NfsMetadata::new(export, what, depth).map(|e| run(e, work, go)).map_err(started),
+                    None => {
+                        let fetch = work.settings.verify.is_some();
+                        NfsEngine::new(export, depth, fetch).map(|e| run(e, work, go)).map_err(started)
+                    }
+                }
+            }
+        };
+        result.unwrap_or_else(|text| {
+            work.host.tell(&format!("fio: {text}"));
+            failed(work, rustix::io::Errno::NOSYS, &text)
+        })
+    }
+}
+
+struct Driven<'a> {
+    work: &'a Work<'a>,
+    go: &'a dyn Fn(),
+}
+
+impl WithEngine<JobResult> for Driven<'_> {
+    fn run<E: Engine>(self, engine: E) -> JobResult {
+        run(engine, self.work, self.go)
+    }
+}

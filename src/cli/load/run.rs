@@ -1,0 +1,354 @@
+//! A run: what is said before, files set up, clones run, the report, the exit status.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::cli::Exit;
+use crate::cli::console::{Console, reason};
+use crate::crew::Stop;
+use crate::load::engine::There;
+use crate::load::job;
+use crate::load::pace::start_delay;
+use crate::load::random::{Seeds, Stream};
+use crate::load::results::JobResult;
+use crate::load::run::prepare::{Asked, Found, prepare};
+use crate::load::run::{Clock, Entry, Host, Live, LogFiles, Schedule, Work, idle};
+use crate::load::settings::{Settings, Started, file_names, order};
+
+use super::eta::StatusLine;
+use super::inputs::Gathered;
+use super::out::Out;
+use super::places::Places;
+use super::report::{self, Line};
+use super::steps;
+
+/// Signals end a run; fio's status is 128 whatever the signal.
+pub(super) const SIGNALLED: Exit = Exit::Code(128);
+
+/// How often jobs are looked at while nothing is shown.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// How long a job that waits for an I/O is waited for when results are wanted.
+const ANSWER_WAIT: Duration = Duration::from_millis(200);
+
+/// Checks, shows or runs what was gathered.
+pub fn run(console: &Arc<Console>, gathered: Gathered) -> Exit {
+    let general = &gathered.general;
+    let out = match Out::open(general) {
+        Ok(out) => out,
+        Err(text) => return super::refused(console, &text),
+    };
+    if general.show_command {
+        let files = gathered.shown.chunk_by(|a, b| a.input == b.input);
+        files.for_each(|jobs| out.write(&format!("fio {}\n", job::command_line(jobs))));
+        return ended(console, &out, Exit::Success);
+    }
+    if general.parse_only {
+        return ended(console, &out, Exit::Success);
+    }
+    let starts = match order(&gathered.jobs) {
+        Ok(starts) => starts,
+        Err(text) => return super::refused(console, &text),
+    };
+    if general.beyond.has_steps() {
+        return steps::run(console, &gathered, &out);
+    }
+    for (index, job) in gathered.jobs.iter().enumerate() {
+        let group = starts.iter().find(|start| start.job == index).map_or(0, |start| start.group);
+        out.banner(job.banner(group).trim_end());
+    }
+    gathered.notices.iter().for_each(|notice| out.notice(notice));
+    match Run::new(console, &gathered, &starts, &out) {
+        Ok(run) => run.all(),
+        Err(text) => super::refused(console, &text),
+    }
+}
+
+/// What could not be written is an error, whatever came of the jobs.
+pub(super) fn ended(console: &Console, out: &Out, exit: Exit) -> Exit {
+    match out.failure() {
+        Some(reason) => super::refused(console, &format!("fio: results could not be written: {reason}")),
+        None => exit,
+    }
+}
+
+/// Jobs that are run once.
+pub(super) struct Run<'a> {
+    console: &'a Arc<Console>,
+    gathered: &'a Gathered,
+    starts: &'a [Started],
+    out: &'a Out,
+    places: Places,
+    clock: Clock,
+    /// Log files that a job has begun.
+    logs: Mutex<HashSet<String>>,
+}
+
+impl Host for Run<'_> {
+    fn tell(&self, line: &str) {
+        self.console.line(line);
+    }
+
+    fn save(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
+        std::fs::write(name, bytes).map_err(|error| reason(&error))
+    }
+
+    fn shell(&self, command: &str, output: &str) -> Result<(), String> {
+        let ran = File::create(output).and_then(|out| {
+            let errors = out.try_clone()?;
+            Command::new("sh").args(["-c", command]).stdin(Stdio::null()).stdout(out).stderr(errors).status()
+        });
+        match ran {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(format!("{status}; what it said is in {output}")),
+            Err(error) => Err(reason(&error)),
+        }
+    }
+}
+
+impl LogFiles for Run<'_> {
+    fn log(&self, name: &str) -> Result<Box<dyn Write + Send>, String> {
+        let mut used = self.logs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let is_first = used.insert(name.to_owned());
+        // Whoever shares the file appends whole lines to it.
+        let file = if is_first { File::create(name).map(drop) } else { Ok(()) };
+        let opened = file.and_then(|()| File::options().append(true).open(name));
+        opened
+            .map(|file| Box::new(file) as Box<dyn Write + Send>)
+            .map_err(|error| format!("{name}: {}", reason(&error)))
+    }
+}
+
+/// What came of a run.
+pub(super) struct Finished<'a> {
+    /// A line for each clone, in order.
+    pub clones: Vec<Line<'a>>,
+    /// Clones that ended with an error.
+    pub failed: usize,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(
+        console: &'a Arc<Console>,
+        gathered: &'a Gathered,
+        starts: &'a [Started],
+        out: &'a Out,
+    ) -> Result<Run<'a>, String> {
+        let places = Places::open(&gathered.jobs)?;
+        Ok(Run { console, gathered, starts, out, places, clock: Clock::start(), logs: Mutex::default() })
+    }
+
+    fn settings(&self, start: &Started) -> &'a Settings {
+        &self.gathered.jobs[start.job]
+    }
+
+    fn all(self) -> Exit {
+        let stop = Stop::default();
+        let console = self.console.clone();
+        let caught = crate::cli::signals::watch(stop.clone(), move |signal| {
+            console.line(format_args!("\nfio: terminating on signal {signal}"));
+        });
+        let caught = match caught {
+            Ok(caught) => caught,
+            Err(error) => return super::refused(self.console, &format!("fio: signals: {error}")),
+        };
+        if let Err(text) = self.check_directories() {
+            return super::refused(self.console, &text);
+        }
+        self.out.banner(&super::version());
+        self.tell_starting();
+        let flag = stop.flag();
+        let exit = match (self.told(&flag), caught.signal()) {
+            (_, Some(_)) => SIGNALLED,
+            (Ok(exit), None) => exit,
+            (Err(text), None) => super::refused(self.console, &text),
+        };
+        ended(self.console, self.out, exit)
+    }
+
+    /// `Starting 3 threads and 1 process`.
+    fn tell_starting(&self) {
+        let threads = self.starts.iter().filter(|start| self.settings(start).threads).count();
+        let processes = self.starts.len() - threads;
+        let of = |n: usize, one: &str, more: &str| format!("{n} {}", if n == 1 { one } else { more });
+        let parts = [(threads, of(threads, "thread", "threads")), (processes, of(processes, "process", "processes"))];
+        let said: Vec<String> = parts.into_iter().filter(|(n, _)| *n > 0).map(|(_, text)| text).collect();
+        self.out.banner(&format!("Starting {}", said.join(" and ")));
+    }
+
+    fn seeds(&self, index: usize) -> Seeds {
+        let load = &self.settings(&self.starts[index]).load;
+        let entropy = crate::base::hash::mix(self.clock.start_ms ^ u64::from(std::process::id()) << 32);
+        Seeds::new(load.seed, load.repeat, entropy, u64::from(self.starts[index].number))
+    }
+
+    fn told(&self, stop: &AtomicBool) -> Result<Exit, String> {
+        let Some(Finished { clones, failed }) = self.carry_out(stop, &mut Partial::new(self)?)? else {
+            return Ok(Exit::Success);
+        };
+        self.tell_all(clones);
+        Ok(exit_of(failed))
+    }
+
+    /// Sets files up and runs all clones; None when files were only to be set up. What clones found so far goes to `sofar` now and then.
+    pub(super) fn carry_out(&self, stop: &AtomicBool, sofar: &mut dyn SoFar) -> Result<Option<Finished<'a>>, String> {
+        let asked: Vec<Asked<'_>> =
+            self.starts.iter().enumerate().map(|(index, start)| self.asked(index, start)).collect();
+        let found = match prepare(&asked, self.gathered.general.readonly, stop, &mut |line| self.out.banner(&line)) {
+            Ok(found) => found,
+            Err(error) => {
+                return Err(format!("{}\nfio: files could not be set up; nothing was run", error.text));
+            }
+        };
+        let entries: Vec<Entry> =
+            self.starts.iter().enumerate().map(|(index, start)| self.entry(index, start)).collect();
+        let lives: Vec<Live> = self.starts.iter().map(|_| Live::default()).collect();
+        let schedule = Schedule { entries: &entries, lives: &lives, clock: self.clock, stop };
+        let clone = |index: usize, go: &dyn Fn()| self.clone(index, &found[index], &lives[index], go);
+        let of_clones = self.starts.iter().map(|start| self.settings(start)).collect();
+        let mut line = StatusLine::new(&self.gathered.general, of_clones, self.clock);
+        let results = schedule.run(&clone, &mut || {
+            let next = line.as_mut().map_or(LOOK_EVERY, |line| line.refresh(&lives));
+            next.min(sofar.tell(&lives)).min(LOOK_EVERY)
+        });
+        line.iter().for_each(StatusLine::end);
+        let failed = lives.iter().filter(|live| live.failed.load(Ordering::Relaxed)).count();
+        let lines = self.starts.iter().zip(results);
+        let lines = lines.filter_map(|(start, result)| {
+            Some(Line { settings: self.settings(start), clone: start.clone, result: result? })
+        });
+        Ok(Some(Finished { clones: lines.collect(), failed }))
+    }
+
+    fn asked(&self, index: usize, start: &Started) -> Asked<'_> {
+        let settings = self.settings(start);
+        let (place, place_index) = self.places.place(start.job, start.clone);
+        // As in fio, a job whose name is a device's works on it.
+        let named = |there| matches!(there, Ok(There::Device(_) | There::Stream));
+        let is_device = named(place.look(Path::new(&settings.section)));
+        let paths: Vec<PathBuf> = file_names(settings, start.clone, is_device);
+        Asked { settings, clone: start.clone, place, place_index, paths, seeds: self.seeds(index) }
+    }
+
+    /// As fio: a directory that is named must be there.
+    fn check_directories(&self) -> Result<(), String> {
+        for start in self.starts {
+            let (place, _) = self.places.place(start.job, start.clone);
+            for dir in &self.settings(start).files.directories {
+                if self.settings(start).engine.name != "null" && !matches!(place.look(Path::new(dir)), Ok(There::Dir)) {
+                    return Err(format!("fio: {dir} is not a directory\nfio: failed parsing directory={dir}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&self, index: usize, start: &Started) -> Entry {
+        let settings = self.settings(start);
+        let order = &settings.order;
+        let (low, high) = settings.delay;
+        Entry {
+            job: start.job,
+            group: start.group,
+            stonewall: start.waits_for_all,
+            wait_for: start.waits_for,
+            delay: start_delay(low, high, &mut self.seeds(index).random(Stream::Delay, 0)),
+            exitall: order.exitall.then_some(order.exit_what),
+            exitall_on_error: order.exitall_on_error.then_some(order.exit_what),
+        }
+    }
+
+    fn clone(&self, index: usize, found: &Found, live: &Live, go: &dyn Fn()) -> JobResult {
+        let start = &self.starts[index];
+        let work = Work {
+            settings: self.settings(start),
+            group: start.group,
+            clone: start.clone,
+            number: start.number,
+            place: self.places.place(start.job, start.clone).0,
+            files: found.files.clone(),
+            pass_bytes: found.pass_bytes,
+            seeds: self.seeds(index),
+            live,
+            clock: self.clock,
+            host: self,
+        };
+        live.expected.store(found.pass_bytes, Ordering::Relaxed);
+        if work.settings.files.create_only {
+            return idle(&work);
+        }
+        self.places.run(start.job, start.clone, &work, go)
+    }
+
+    fn tell_all(&self, lines: Vec<Line<'_>>) {
+        let lines = report::merged(lines);
+        let globals = self.gathered.jobs.first().map_or(&[][..], |job| &job.globals);
+        self.out.write(&report::text(&self.gathered.general, &lines, globals, &self.out.notices()));
+    }
+}
+
+/// The exit status of a run of which so many clones failed.
+pub(super) fn exit_of(failed: usize) -> Exit {
+    Exit::Code(u8::try_from(failed).unwrap_or(u8::MAX))
+}
+
+/// Who is told what clones found so far.
+pub(super) trait SoFar {
+    /// Tells what is due; when it wants to be called again.
+    fn tell(&mut self, lives: &[Live]) -> Duration;
+}
+
+/// Nobody is.
+pub(super) struct Untold;
+
+impl SoFar for Untold {
+    fn tell(&mut self, _lives: &[Live]) -> Duration {
+        LOOK_EVERY
+    }
+}
+
+/// Whole results while jobs run: every `--status-interval`, and on SIGUSR1.
+struct Partial<'a> {
+    run: &'a Run<'a>,
+    every_ns: Option<u64>,
+    next_ns: u64,
+    asked: Arc<AtomicBool>,
+}
+
+impl<'a> Partial<'a> {
+    fn new(run: &'a Run<'a>) -> Result<Partial<'a>, String> {
+        let asked = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(signal_hook::consts::SIGUSR1, asked.clone())
+            .map_err(|error| format!("fio: SIGUSR1: {error}"))?;
+        let every = run.gathered.general.status_interval;
+        let every_ns = every.map(|every| u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
+        Ok(Partial { run, every_ns, next_ns: run.clock.now().saturating_add(every_ns.unwrap_or(u64::MAX)), asked })
+    }
+}
+
+impl SoFar for Partial<'_> {
+    fn tell(&mut self, lives: &[Live]) -> Duration {
+        let now = self.run.clock.now();
+        let is_asked = self.asked.swap(false, Ordering::Relaxed);
+        let is_due = self.every_ns.is_some() && now >= self.next_ns;
+        if is_asked || is_due {
+            let lines = self.run.starts.iter().zip(lives).filter_map(|(start, live)| {
+                let result = live.look(ANSWER_WAIT)?;
+                Some(Line { settings: self.run.settings(start), clone: start.clone, result })
+            });
+            self.run.tell_all(lines.collect());
+        }
+        while let Some(every) = self.every_ns
+            && self.next_ns <= now
+        {
+            self.next_ns = self.next_ns.saturating_add(every.max(1));
+        }
+        Duration::from_nanos(self.next_ns.saturating_sub(now))
+    }
+}

@@ -1,0 +1,208 @@
+//! Whether two runs differ: their JSON documents, job by job and direction by direction, by Welch's test on samples of I/Os a second.
+//!
+//! Promises: of a document with `x_samples` (half seconds of a whole job) those are tested; else what fio itself says of its samples
+//! (iops_mean, iops_stddev, iops_samples), which of a group of jobs is not exact, and is told so.
+//! Leaves out: samples that depend on each other (a server's slow waves), of which the test claims too much.
+
+pub mod welch;
+
+use serde_json::Value;
+
+use self::welch::{Sample, Welch, welch};
+
+/// What chance is taken for none.
+const P_MAX: f64 = 0.05;
+
+/// A job's direction in a document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Its name, with its step where there is one.
+    pub job: String,
+    /// `read`, `write` or `trim`.
+    pub direction: &'static str,
+    /// I/Os a second.
+    pub iops: Sample,
+    /// Bytes of an I/O, the mean.
+    pub io_bytes: f64,
+    /// Of the job's x_samples.
+    pub is_exact: bool,
+}
+
+/// One series in both documents.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)] // the names say it
+pub struct Difference {
+    pub job: String,
+    pub direction: &'static str,
+    pub first: Sample,
+    pub second: Sample,
+    /// Percent that the second is above the first, and to either side of it the margin of 95 % confidence. None with fewer than two samples,
+    /// or where the first did nothing.
+    pub change: Option<(f64, f64)>,
+    pub test: Option<Welch>,
+    /// Bytes of an I/O differ.
+    pub sizes_differ: bool,
+    pub is_exact: bool,
+}
+
+/// What came of a comparison.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[allow(missing_docs)] // the names say it
+pub struct Comparison {
+    pub differences: Vec<Difference>,
+    /// In one document alone.
+    pub alone: Vec<String>,
+}
+
+/// The series of a document that fio or parfs wrote. Banners ahead of it are passed over. An error is a reason.
+pub fn series(text: &str) -> Result<Vec<Series>, String> {
+    let begins = text.find('{').ok_or("there is no JSON document")?;
+    let mut documents = serde_json::Deserializer::from_str(&text[begins..]).into_iter::<Value>();
+    let document = documents.next().ok_or("there is no JSON document")?.map_err(|error| error.to_string())?;
+    let jobs = document["jobs"].as_array().ok_or("it has no jobs: it is not what --output-format=json writes")?;
+    let mut found: Vec<Series> = Vec::new();
+    for job in jobs {
+        for direction in ["read", "write", "trim"] {
+            let Some(mut one) = of_job(job, direction) else { continue };
+            // Clones that are told one by one have one name.
+            let same = found
+                .iter()
+                .filter(|other| other.job.split('#').next() == Some(&one.job))
+                .filter(|other| other.direction == direction);
+            let before = same.count();
+            if before > 0 {
+                one.job = format!("{}#{}", one.job, before + 1);
+            }
+            found.push(one);
+        }
+    }
+    if found.is_empty() { Err("its jobs did no I/O".into()) } else { Ok(found) }
+}
+
+fn of_job(job: &Value, direction: &'static str) -> Option<Series> {
+    let done = &job[direction];
+    let (ios, bytes) = (done["total_ios"].as_u64().filter(|n| *n > 0)?, done["io_bytes"].as_f64()?);
+    let samples = job["x_samples"][direction]["iops"].as_array();
+    let values: Option<Vec<f64>> = samples.map(|values| values.iter().filter_map(Value::as_f64).collect());
+    let number = |key: &str| done[key].as_f64().unwrap_or(0.0);
+    let told = || Sample {
+        n: done["iops_samples"].as_u64().unwrap_or(0),
+        mean: number("iops_mean"),
+        variance: number("iops_stddev").powi(2),
+    };
+    let step = job["x_step"].as_object().into_iter().flatten();
+    let step: String = step.map(|(name, value)| format!(" {name}={}", value.as_str().unwrap_or_default())).collect();
+    Some(Series {
+        job: format!("{}{step}", job["jobname"].as_str().unwrap_or_default()),
+        direction,
+        is_exact: values.is_some(),
+        iops: values.map_or_else(told, |values| Sample::of(&values)),
+        io_bytes: bytes / ios as f64,
+    })
+}
+
+/// The second document's series against the first's.
+pub fn compare(first: &[Series], second: &[Series]) -> Comparison {
+    let same = |one: &Series, other: &Series| one.job == other.job && one.direction == other.direction;
+    let name = |one: &Series| format!("{} {}", one.job, one.direction);
+    let mut comparison = Comparison::default();
+    for one in first {
+        let Some(other) = second.iter().find(|other| same(one, other)) else {
+            comparison.alone.push(format!("{}: only in the first", name(one)));
+            continue;
+        };
+        let test = welch(&one.iops, &other.iops);
+        let percent = |n: f64| 100.0 * n / one.iops.mean;
+        comparison.differences.push(Difference {
+            job: one.job.clone(),
+            direction: one.direction,
+            first: one.iops,
+            second: other.iops,
+            change: test.filter(|_| one.iops.mean > 0.0).map(|test| (percent(test.difference), percent(test.margin))),
+            test,
+            sizes_differ: (one.io_bytes / other.io_bytes - 1.0).abs() > 0.01,
+            is_exact: one.is_exact && other.is_exact,
+        });
+    }
+    let missing = second.iter().filter(|one| !first.iter().any(|other| same(one, other)));
+    comparison.alone.extend(missing.map(|one| format!("{}: only in the second", name(one))));
+    comparison
+}
+
+impl Difference {
+    /// What it comes to, in words.
+    pub fn verdict(&self) -> &'static str {
+        match (&self.test, self.change) {
+            (None, _) => "too few samples to say anything",
+            (Some(test), Some((percent, _))) if test.p < P_MAX => match percent > 0.0 {
+                true => "the second is faster",
+                false => "the second is slower",
+            },
+            (Some(_), _) => "no difference is shown",
+        }
+    }
+
+    /// A line for people.
+    pub fn line(&self) -> String {
+        let Difference { job, direction, first, second, .. } = self;
+        let means = format!(
+            "{job} {direction}: {:.1} and {:.1} IOPS ({} and {} samples)",
+            first.mean, second.mean, first.n, second.n
+        );
+        let change = self.change.zip(self.test).map_or(String::new(), |((percent, margin), test)| {
+            let (low, high) = (percent - margin, percent + margin);
+            let p = if test.p < 1e-4 { "p < 0.0001".to_owned() } else { format!("p = {:.4}", test.p) };
+            format!(", {percent:+.2} % (95 % confidence: {low:+.2} % to {high:+.2} %), {p}")
+        });
+        let sizes = if self.sizes_differ { "; I/Os differ in size" } else { "" };
+        let rough = if self.is_exact { "" } else { "; without x_samples, by fio's own means" };
+        format!("{means}{change}: {}{sizes}{rough}", self.verdict())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(samples: &str, mean: f64) -> String {
+        format!(
+            "fio: note\n{{\"jobs\": [{{\"jobname\": \"j\", \"read\": {{\"total_ios\": 100, \"io_bytes\": 409600, \"iops_mean\": {mean}, \
+             \"iops_stddev\": 10.0, \"iops_samples\": 8}}, \"write\": {{\"total_ios\": 0, \"io_bytes\": 0}}{samples}}}]}}\n"
+        )
+    }
+
+    fn exact(values: &str) -> String {
+        document(
+            &format!(
+                ", \"x_samples\": {{\"msec\": 500, \"read\": {{\"iops\": [{values}]}}}}, \"x_step\": {{\"targets\": \"2\"}}"
+            ),
+            1.0,
+        )
+    }
+
+    fn lines(first: &str, second: &str) -> Vec<String> {
+        let comparison = compare(&series(first).unwrap(), &series(second).unwrap());
+        comparison.differences.iter().map(Difference::line).chain(comparison.alone).collect()
+    }
+
+    #[test]
+    fn what_two_runs_come_to() {
+        let slow = exact("100, 102, 98, 101, 99, 100");
+        let told = lines(&slow, &exact("110, 112, 108, 111, 109, 110"));
+        let wanted = "j targets=2 read: 100.0 and 110.0 IOPS (6 and 6 samples), +10.00 % (95 % confidence: +8.18 % to +11.82 %), \
+                      p < 0.0001: the second is faster";
+        assert_eq!(told, [wanted]);
+        assert!(lines(&slow, &exact("90, 92, 88, 91"))[0].ends_with("the second is slower"));
+        assert!(lines(&slow, &slow)[0].ends_with("p = 1.0000: no difference is shown"));
+        assert!(lines(&slow, &exact("90"))[0].ends_with("too few samples to say anything"));
+    }
+
+    #[test]
+    fn fio_s_own_documents() {
+        let told = lines(&document("", 1000.0), &document("", 1001.0));
+        assert!(told[0].ends_with("no difference is shown; without x_samples, by fio's own means"), "{told:?}");
+        let told = lines(&document("", 1000.0), &exact("1, 2"));
+        assert_eq!(told, ["j read: only in the first", "j targets=2 read: only in the second"]);
+        assert!(series("").is_err() && series("{\"a\": 1}").is_err() && series("{").is_err());
+    }
+}

@@ -1,0 +1,200 @@
+//! The engine for reads and writes: files by number, and a thread for each I/O in flight.
+//!
+//! Promises: at depth 1 the job's thread makes the call itself, and nothing is handed over. A file that is opened for reading is not
+//! written. Closing makes nothing safe, as NFS promises nothing of it; what was written before is remembered, so that a later
+//! `sync` of the file, opened again, still is a COMMIT.
+//! Leaves out: the kernel's cache, so `direct` is always so, and `advise` has nothing to do.
+
+use std::hash::RandomState;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::io::Errno;
+
+use crate::base::Status;
+use crate::load::Direction;
+use crate::load::settings::{Advice, OpenSync};
+use crate::storage::{Node, Stable};
+
+use super::super::{Done, Engine, Io, Open, Queued, SyncKind};
+use super::io::{Carrier, Ended, Task};
+use super::pool::Pool;
+use super::transfer::Unsettled;
+use super::{Export, errno, text};
+
+const LOST: &str = "COMMIT: the server has restarted since the data was written, and may have lost it";
+
+struct File {
+    node: Node,
+    /// Stands for the object, however its node was found.
+    key: u64,
+    /// None when it is closed.
+    how: Option<Open>,
+    stable: Stable,
+    unsettled: Unsettled,
+}
+
+/// Who makes the calls.
+enum Hands {
+    Own(Carrier),
+    Pool(Pool<Task, Ended>),
+}
+
+/// Reads and writes of one clone.
+pub struct NfsEngine {
+    export: Arc<Export>,
+    hands: Hands,
+    files: Vec<Option<Box<File>>>,
+    hasher: RandomState,
+    /// Taken and not yet handed over.
+    queued: Vec<Task>,
+    told: Option<String>,
+}
+
+impl NfsEngine {
+    /// With up to `depth` I/Os in flight. `fetch`: what is read is looked at; else buffers keep what they hold. An error is that of
+    /// starting threads.
+    pub fn new(export: Arc<Export>, depth: u32, fetch: bool) -> io::Result<NfsEngine> {
+        let hands = if depth <= 1 {
+            Hands::Own(Carrier::new(&export.volume, fetch))
+        } else {
+            let make = || {
+                let mut carrier = Carrier::new(&export.volume, fetch);
+                move |task| carrier.carry(task)
+            };
+            Hands::Pool(Pool::new(depth as usize, make)?)
+        };
+        Ok(NfsEngine { export, hands, files: Vec::new(), hasher: RandomState::new(), queued: Vec::new(), told: None })
+    }
+
+    fn file(&mut self, file: u32) -> Result<&mut File, Errno> {
+        let found = self.files.get_mut(file as usize).and_then(Option::as_deref_mut);
+        found.filter(|file| file.how.is_some()).ok_or(Errno::BADF)
+    }
+
+    fn fail(&mut self, status: Status) -> Errno {
+        self.told = text(status);
+        errno(status)
+    }
+
+    /// The I/O as a task, if the file is open for it.
+    fn task(&mut self, io: Io) -> Result<Task, Ended> {
+        let file = match self.file(io.file) {
+            Ok(file) => file,
+            Err(errno) => return Err(Ended::failed(io, Status::from_errno(errno.raw_os_error()))),
+        };
+        let allowed = file.how.is_some_and(|how| match io.direction {
+            Direction::Read => how.read,
+            Direction::Write | Direction::Trim => how.write,
+        });
+        if !allowed {
+            return Err(Ended::failed(io, Status::from_errno(Errno::BADF.raw_os_error())));
+        }
+        Ok(Task { io, node: file.node.clone(), stable: file.stable })
+    }
+}
+
+/// Tells the file what came of its I/O.
+fn settle(files: &mut [Option<Box<File>>], told: &mut Option<String>, ended: Ended) -> Done {
+    if let Some((route, unstable)) = ended.unstable
+        && let Some(file) = files.get_mut(ended.file as usize).and_then(Option::as_deref_mut)
+    {
+        file.unsettled.note(route, unstable);
+    }
+    if let Some(status) = ended.status {
+        *told = text(status);
+    }
+    ended.done
+}
+
+impl Engine for NfsEngine {
+    fn waits(&self) -> bool {
+        matches!(self.hands, Hands::Own(_))
+    }
+
+    fn open(&mut self, file: u32, path: &Path, how: Open) -> Result<(), Errno> {
+        let found = self.export.at(path, |dir, name| self.export.file(dir, name, how.create));
+        let node = found.map_err(|status| self.fail(status))?;
+        let stable = match how.sync {
+            OpenSync::None => Stable::Unstable,
+            OpenSync::DSync => Stable::DataSync,
+            OpenSync::Sync => Stable::FileSync,
+        };
+        let index = file as usize;
+        if self.files.len() <= index {
+            self.files.resize_with(index + 1, || None);
+        }
+        // Another file may have its name by now; its data is its own.
+        let key = node.key(&self.hasher);
+        let before = self.files[index].take().filter(|before| before.key == key);
+        let unsettled = before.map(|before| before.unsettled).unwrap_or_default();
+        self.files[index] = Some(Box::new(File { node, key, how: Some(how), stable, unsettled }));
+        Ok(())
+    }
+
+    fn close(&mut self, file: u32) -> Result<(), Errno> {
+        let open = self.file(file)?;
+        open.how = None;
+        if open.unsettled.is_empty() {
+            self.files[file as usize] = None;
+        }
+        Ok(())
+    }
+
+    fn advise(&mut self, file: u32, _drop_cached: bool, _advice: Option<Advice>) -> Result<(), Errno> {
+        self.file(file).map(drop)
+    }
+
+    fn queue(&mut self, io: Io) -> Queued {
+        let task = self.task(io);
+        match (&mut self.hands, task) {
+            (Hands::Own(carrier), task) => {
+                let ended = task.map_or_else(|ended| ended, |task| carrier.carry(task));
+                return Queued::Done(settle(&mut self.files, &mut self.told, ended));
+            }
+            (Hands::Pool(_), Ok(task)) => self.queued.push(task),
+            (Hands::Pool(pool), Err(ended)) => pool.put(ended),
+        }
+        Queued::Pending
+    }
+
+    fn commit(&mut self) -> Result<usize, Errno> {
+        let count = self.queued.len();
+        if let Hands::Pool(pool) = &mut self.hands
+            && count > 0
+        {
+            pool.submit(&mut self.queued);
+        }
+        Ok(count)
+    }
+
+    fn reap(&mut self, min: usize, max: usize, wait: Option<Duration>, done: &mut Vec<Done>) -> Result<(), Errno> {
+        let (files, told) = (&mut self.files, &mut self.told);
+        match &mut self.hands {
+            Hands::Own(_) => Ok(()),
+            Hands::Pool(pool) => pool.take(min, max, wait, |ended| done.push(settle(files, told, ended))),
+        }
+    }
+
+    fn sync(&mut self, file: u32, how: SyncKind) -> Result<(), Errno> {
+        if let SyncKind::Range { .. } = how {
+            return Err(self.fail(Status::NotSupp));
+        }
+        let volume = self.export.volume.clone();
+        let open = self.file(file)?;
+        match open.unsettled.commit(&volume, &open.node) {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                self.told = Some(LOST.into());
+                Err(Errno::IO)
+            }
+            Err(status) => Err(self.fail(status)),
+        }
+    }
+
+    fn explain(&mut self) -> Option<String> {
+        self.told.take()
+    }
+}

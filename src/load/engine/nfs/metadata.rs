@@ -1,0 +1,187 @@
+//! fio's metadata engines on an export: one operation for each file, which is the I/O.
+//!
+//! Promises: an I/O is one call, after the LOOKUPs of its directory, which `open` makes. More than one may be in flight, which fio does not
+//! do. Leaves out: laying out what is looked at or removed, which is the place's.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::io::Errno;
+
+use crate::base::{Name, Status};
+use crate::load::settings::Advice;
+use crate::storage::{AttrChange, Call, How, Node};
+
+use super::super::{Done, Engine, Io, Open, Queued, SyncKind};
+use super::io::Ended;
+use super::pool::Pool;
+use super::{Export, errno, names, text};
+
+/// What is done to each file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // fio's names
+pub enum Metadata {
+    FileCreate,
+    FileStat,
+    FileDelete,
+    DirCreate,
+    DirStat,
+    DirDelete,
+}
+
+impl Metadata {
+    /// The engine of that name.
+    pub fn named(engine: &str) -> Option<Metadata> {
+        Some(match engine {
+            "filecreate" => Metadata::FileCreate,
+            "filestat" => Metadata::FileStat,
+            "filedelete" => Metadata::FileDelete,
+            "dircreate" => Metadata::DirCreate,
+            "dirstat" => Metadata::DirStat,
+            "dirdelete" => Metadata::DirDelete,
+            _ => return None,
+        })
+    }
+
+    fn carry_out(self, export: &Export, dir: &Node, name: &Name) -> Result<(), Status> {
+        let mode = |mode| AttrChange { mode: Some(mode), ..AttrChange::default() };
+        let call = match self {
+            Metadata::FileCreate => Call::create(dir, name, How::Unchecked, mode(export.modes.file)),
+            Metadata::DirCreate => Call::mkdir(dir, name, mode(export.modes.dir)),
+            Metadata::FileDelete => Call::remove(dir, name),
+            Metadata::DirDelete => Call::rmdir(dir, name),
+            Metadata::FileStat | Metadata::DirStat => return export.look_up(dir, name).map(drop),
+        };
+        export.one(call).status()
+    }
+}
+
+/// A file by its directory and its name there.
+type Named = (Node, Name);
+
+/// Who makes the calls.
+enum Hands {
+    Own,
+    Pool(Pool<(Io, Named), Ended>),
+}
+
+/// Metadata operations of one clone.
+pub struct NfsMetadata {
+    export: Arc<Export>,
+    what: Metadata,
+    hands: Hands,
+    files: Vec<Option<Box<Named>>>,
+    queued: Vec<(Io, Named)>,
+    told: Option<String>,
+}
+
+fn carry(export: &Export, what: Metadata, io: Io, (dir, name): &Named) -> Ended {
+    let result = what.carry_out(export, dir, name);
+    let len = io.buf.len();
+    Ended::new(io, result.map(|()| len), None)
+}
+
+impl NfsMetadata {
+    /// With up to `depth` operations in flight. An error is that of starting threads.
+    pub fn new(export: Arc<Export>, what: Metadata, depth: u32) -> io::Result<NfsMetadata> {
+        let hands = if depth <= 1 {
+            Hands::Own
+        } else {
+            let make = || {
+                let export = export.clone();
+                move |(io, named): (Io, Named)| carry(&export, what, io, &named)
+            };
+            Hands::Pool(Pool::new(depth as usize, make)?)
+        };
+        Ok(NfsMetadata { export, what, hands, files: Vec::new(), queued: Vec::new(), told: None })
+    }
+
+    fn named(&self, file: u32) -> Option<&Named> {
+        self.files.get(file as usize).and_then(Option::as_deref)
+    }
+}
+
+fn settle(told: &mut Option<String>, ended: Ended) -> Done {
+    if let Some(status) = ended.status {
+        *told = text(status);
+    }
+    ended.done
+}
+
+impl Engine for NfsMetadata {
+    fn waits(&self) -> bool {
+        matches!(self.hands, Hands::Own)
+    }
+
+    /// Finds the directory; the file itself is the I/O's.
+    fn open(&mut self, file: u32, path: &Path, _how: Open) -> Result<(), Errno> {
+        let found = names(path).and_then(|names| {
+            let (name, dirs) = names.split_last().ok_or(Status::IsDir)?;
+            let dir = self.export.anew(|| self.export.dir(dirs, false))?;
+            Ok((dir, name.clone()))
+        });
+        let named = found.map_err(|status| {
+            self.told = text(status);
+            errno(status)
+        })?;
+        let index = file as usize;
+        if self.files.len() <= index {
+            self.files.resize_with(index + 1, || None);
+        }
+        self.files[index] = Some(Box::new(named));
+        Ok(())
+    }
+
+    fn close(&mut self, file: u32) -> Result<(), Errno> {
+        self.files.get_mut(file as usize).and_then(Option::take).map(drop).ok_or(Errno::BADF)
+    }
+
+    fn advise(&mut self, _file: u32, _drop_cached: bool, _advice: Option<Advice>) -> Result<(), Errno> {
+        Ok(())
+    }
+
+    fn queue(&mut self, io: Io) -> Queued {
+        let named = self.named(io.file).cloned();
+        match (&mut self.hands, named) {
+            (Hands::Own, Some(named)) => {
+                let ended = carry(&self.export, self.what, io, &named);
+                return Queued::Done(settle(&mut self.told, ended));
+            }
+            (Hands::Own, None) => {
+                return Queued::Done(Done { slot: io.slot, buf: io.buf, result: Err(Errno::BADF) });
+            }
+            (Hands::Pool(_), Some(named)) => self.queued.push((io, named)),
+            (Hands::Pool(pool), None) => pool.put(Ended::failed(io, Status::from_errno(Errno::BADF.raw_os_error()))),
+        }
+        Queued::Pending
+    }
+
+    fn commit(&mut self) -> Result<usize, Errno> {
+        let count = self.queued.len();
+        if let Hands::Pool(pool) = &mut self.hands
+            && count > 0
+        {
+            pool.submit(&mut self.queued);
+        }
+        Ok(count)
+    }
+
+    fn reap(&mut self, min: usize, max: usize, wait: Option<Duration>, done: &mut Vec<Done>) -> Result<(), Errno> {
+        let told = &mut self.told;
+        match &mut self.hands {
+            Hands::Own => Ok(()),
+            Hands::Pool(pool) => pool.take(min, max, wait, |ended| done.push(settle(told, ended))),
+        }
+    }
+
+    /// Nothing was written: what names the server changed it has made safe before it answered (RFC 1813 4.7).
+    fn sync(&mut self, _file: u32, how: SyncKind) -> Result<(), Errno> {
+        if let SyncKind::Range { .. } = how { Err(Errno::OPNOTSUPP) } else { Ok(()) }
+    }
+
+    fn explain(&mut self) -> Option<String> {
+        self.told.take()
+    }
+}

@@ -1,0 +1,166 @@
+//! What fio has and this tool refuses, with the reason and the nearest alternative.
+
+/// Engines that a job may name.
+pub const ENGINES: [&str; 17] = [
+    "psync",
+    "sync",
+    "vsync",
+    "pvsync",
+    "pvsync2",
+    "libaio",
+    "io_uring",
+    "posixaio",
+    "mmap",
+    "null",
+    "nfs",
+    "filecreate",
+    "filestat",
+    "filedelete",
+    "dircreate",
+    "dirstat",
+    "dirdelete",
+];
+
+const NO_ZONES: &str = "zoned block devices cannot sit on an NFS mount; use real fio for this job";
+const NO_TRIM: &str = "a file on NFS cannot be trimmed; use rw=write with zero_buffers, or real fio on a block device";
+const NO_FLOW: &str = "jobs are not coupled by flow counters; use rate_iops= with a rate for each job";
+const NO_PRIORITY: &str = "NFS requests have no priority; use prio= and nice= for the process, or separate jobs";
+const NO_PLACEMENT: &str = "placement hints are for NVMe devices; leave it out";
+const NO_PASSTHROUGH: &str = "NVMe pass-through is for character devices; use ioengine=io_uring";
+const NO_CGROUP: &str = "control groups are the caller's; start the job within one (systemd-run --scope)";
+const NO_REPLAY: &str = "blktrace files cannot be replayed; use read_iolog= with a text log of version 2 or 3";
+const NO_COMPRESSION: &str = "logs are written as text; compress them afterwards";
+const NO_WORKING_SET: &str = "only repeated buffers are generated; use dedupe_percentage= alone";
+
+/// Names, or beginnings of names that end in `*`, and why they are refused.
+const OPTIONS: &[(&str, &str)] = &[
+    ("zonesize", NO_ZONES),
+    ("zonecapacity", NO_ZONES),
+    ("zonerange", NO_ZONES),
+    ("zoneskip", NO_ZONES),
+    ("zone_reset_*", NO_ZONES),
+    ("read_beyond_wp", NO_ZONES),
+    ("max_open_zones", NO_ZONES),
+    ("job_max_open_zones", NO_ZONES),
+    ("ignore_zone_limits", NO_ZONES),
+    ("recover_zbd_write_error", NO_ZONES),
+    ("trim_*", NO_TRIM),
+    ("num_range", NO_TRIM),
+    ("flow", NO_FLOW),
+    ("flow_*", NO_FLOW),
+    ("cmdprio*", NO_PRIORITY),
+    ("log_prio", NO_PRIORITY),
+    ("write_hint", NO_PLACEMENT),
+    ("fdp*", NO_PLACEMENT),
+    ("plids", NO_PLACEMENT),
+    ("plid_select", NO_PLACEMENT),
+    ("dp_scheme", NO_PLACEMENT),
+    ("dataplacement", NO_PLACEMENT),
+    ("cmd_type", NO_PASSTHROUGH),
+    ("md_per_io_size", NO_PASSTHROUGH),
+    ("pi_*", NO_PASSTHROUGH),
+    ("apptag*", NO_PASSTHROUGH),
+    ("atomic", "atomic writes are for block devices; use sync=dsync"),
+    ("cgroup*", NO_CGROUP),
+    ("replay_*", NO_REPLAY),
+    ("read_iolog_chunked", NO_REPLAY),
+    ("merge_blktrace_*", NO_REPLAY),
+    ("log_compression*", NO_COMPRESSION),
+    ("log_store_compressed", NO_COMPRESSION),
+    ("log_alternate_epoch*", "use log_unix_epoch=1"),
+    ("job_start_clock_id", "job_start is always the wall clock's"),
+    ("profile", "profiles are whole jobs of fio's own; write the job with its options"),
+    (
+        "block_error_percentiles",
+        "errors by block are for flash wear tests; use continue_on_error= and the error counts",
+    ),
+    ("dedupe_mode", NO_WORKING_SET),
+    ("dedupe_working_set_percentage", NO_WORKING_SET),
+    ("dedupe_global", NO_WORKING_SET),
+    ("sprandom*", "preconditioning of flash is for block devices; use two jobs, the first filling the file"),
+    ("spr_*", "preconditioning of flash is for block devices; use two jobs, the first filling the file"),
+    ("write_barrier", "use sync_file_range= or fdatasync="),
+    ("lockfile", "files are not locked between jobs; give each job a file of its own"),
+    ("lockmem", "memory pressure is the caller's; run the job in a control group with a memory limit"),
+    ("cpumask", "use cpus_allowed= with a list"),
+    ("numa_mem_policy", "use numactl around the whole run"),
+    ("ioscheduler", "the scheduler is a block device's; set it in /sys before the run"),
+    ("allow_mounted_write", "block devices in use are never written to"),
+    ("hugepage-size", "use mem=malloc or mem=mmap; transparent huge pages need no option"),
+    ("verifysort", "verification always goes in the order of writing"),
+    ("verifysort_nr", "verification always goes in the order of writing"),
+];
+
+/// Values of known options that are refused: option, words, reason.
+const VALUES: &[(&str, &[&str], &str)] = &[
+    ("zonemode", &["strided", "zbd"], NO_ZONES),
+    ("rw", &["trim", "randtrim", "trimwrite", "randtrimwrite"], NO_TRIM),
+    ("readwrite", &["trim", "randtrim", "trimwrite", "randtrimwrite"], NO_TRIM),
+    ("mem", &["shmhuge", "mmaphuge"], "huge pages need a reservation on the host; use mem=malloc or mem=mmap"),
+    ("iomem", &["shmhuge", "mmaphuge"], "huge pages need a reservation on the host; use mem=malloc or mem=mmap"),
+    ("mem", &["cudamalloc"], "buffers are in the host's memory; use mem=malloc"),
+    ("iomem", &["cudamalloc"], "buffers are in the host's memory; use mem=malloc"),
+    ("unified_rw_reporting", &["mixed", "1", "both", "2"], "reads and writes are reported apart; add them up"),
+    ("unit_base", &["1"], "rates are told in bytes; leave it out and multiply by 8"),
+    ("io_submit_mode", &["offload"], "requests are sent by the job's own thread; use numjobs= for more threads"),
+];
+
+/// fio's engines that are not here, and why.
+const OTHER_ENGINES: &[(&str, &str)] = &[
+    ("splice", "a page cache detour; use ioengine=psync"),
+    ("ftruncate", "a test of file system internals; use ioengine=filecreate for metadata"),
+    ("falloc", "NFSv3 cannot allocate; use rw=write"),
+    ("e4defrag", "it is for ext4 alone"),
+    ("sg", "it is for SCSI devices; use ioengine=libaio on the block device"),
+    ("io_uring_cmd", NO_PASSTHROUGH),
+    ("cpuio", "it loads processors, not storage"),
+    ("exec", "it runs programs, not I/O; use exec_prerun="),
+    ("net", "it measures a network, not storage"),
+    ("netsplice", "it measures a network, not storage"),
+    ("rdma", "it measures a network, not storage"),
+    ("rbd", "Ceph's images are not reached through NFS; use real fio"),
+    ("rados", "Ceph's objects are not reached through NFS; use real fio"),
+    ("http", "object storage is not reached through NFS; use real fio"),
+    ("gfapi", "Gluster's library is not built in; mount the volume"),
+    ("gfapi_async", "Gluster's library is not built in; mount the volume"),
+    ("libhdfs", "HDFS is not built in; use real fio"),
+    ("nbd", "attach the device with nbd-client and use ioengine=libaio"),
+    ("libblkio", "attach the device to the kernel and use ioengine=libaio"),
+    ("spdk", "attach the device to the kernel and use ioengine=libaio"),
+    ("mtd", "it is for raw flash"),
+    ("pmemblk", "persistent memory is not a file on NFS; use ioengine=mmap"),
+    ("dev-dax", "persistent memory is not a file on NFS; use ioengine=mmap"),
+    ("libpmem", "persistent memory is not a file on NFS; use ioengine=mmap"),
+    ("windowsaio", "it is for Windows; use ioengine=libaio"),
+    ("solarisaio", "it is for Solaris; use ioengine=posixaio"),
+    ("external", "engines cannot be loaded from files; use one that is built in"),
+];
+
+/// Why the option `name` with the value `text` is refused, if it is known and refused.
+pub fn refusal(name: &str, text: Option<&str>) -> Option<String> {
+    let matches = |pattern: &str| match pattern.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning),
+        None => name == pattern,
+    };
+    if let Some((_, reason)) = OPTIONS.iter().find(|(pattern, _)| matches(pattern)) {
+        return Some((*reason).to_owned());
+    }
+    let word = text?.split(':').next()?.trim();
+    if name == "ioengine" {
+        return engine(word).err();
+    }
+    let refused = VALUES.iter().find(|(option, words, _)| *option == name && words.contains(&word));
+    refused.map(|(_, _, reason)| (*reason).to_owned())
+}
+
+/// The engine of this name, or why there is none.
+pub fn engine(name: &str) -> Result<&'static str, String> {
+    if let Some(found) = ENGINES.iter().find(|engine| **engine == name) {
+        return Ok(found);
+    }
+    let other = OTHER_ENGINES.iter().find(|(engine, _)| *engine == name);
+    Err(other.map_or_else(
+        || format!("engine {name} not loadable; there are {}", ENGINES.join(", ")),
+        |(_, reason)| (*reason).to_owned(),
+    ))
+}

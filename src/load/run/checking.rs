@@ -1,0 +1,96 @@
+//! verify=: what was written is read back and checked; what a read job reads is checked as it comes.
+
+use rustix::io::Errno;
+
+use super::super::engine::Engine;
+use super::super::verify::{Told, Written};
+use super::super::{Direction, Each};
+use super::choice::Next;
+use super::clone::Runner;
+
+impl<E: Engine> Runner<'_, E> {
+    /// Checks what was read as `next`.
+    pub(super) fn check(&mut self, block: &[u8], written: &Written, next: &Next) {
+        let Some(verifier) = &self.verifier else { return };
+        let Err(mismatch) = verifier.verify(block, written) else { return };
+        let path = self.path(next.file);
+        self.work.host.tell(&Told(&mismatch, &path.display().to_string()).to_string());
+        let verify = self.work.settings.verify.as_ref();
+        if verify.is_some_and(|verify| verify.dump) {
+            self.dump(block, written, next);
+        }
+        let errors = &self.work.settings.errors;
+        // verify_fatal=1 ends the job at once; without it the rest is checked, and the job has failed all the same.
+        let goes_on = errors.verify && errors.ignored[2].contains(&Errno::ILSEQ.raw_os_error());
+        let fatal = verify.is_some_and(|verify| verify.fatal);
+        if !goes_on && !fatal {
+            self.mismatch.get_or_insert_with(|| mismatch_detail(&path.display().to_string()));
+            return;
+        }
+        self.has_mismatch = true;
+        self.went_wrong(goes_on, Errno::ILSEQ.raw_os_error(), &mismatch_detail(&path.display().to_string()));
+    }
+
+    /// What was read beside the file, and what should have been, where a pattern says that.
+    fn dump(&self, block: &[u8], written: &Written, next: &Next) {
+        let path = self.path(next.file);
+        let verify = self.work.settings.verify.as_ref();
+        let mut parts = vec![("received", block.to_vec())];
+        if let (Some(verifier), true) = (&self.verifier, verify.is_some_and(|verify| verify.pattern.is_some())) {
+            let mut wanted = vec![0; block.len()];
+            verifier.mark(&mut wanted, written);
+            parts.push(("expected", wanted));
+        }
+        for (ending, bytes) in parts {
+            let name = format!("{}.{}.{ending}", path.display(), next.extent.offset);
+            if let Err(reason) = self.work.host.save(&name, &bytes) {
+                self.work.host.tell(&format!("fio: {name}: {reason}"));
+            }
+        }
+    }
+
+    /// Reads back up to `most` of this pass's writes that were not read back yet.
+    pub(super) fn check_written(&mut self, most: u64) {
+        self.drain();
+        let only = self.work.settings.verify.as_ref().is_some_and(|verify| verify.only);
+        let mut left = most;
+        while left > 0 && self.failed.is_none() {
+            let Some(replay) = &mut self.replay else { return };
+            // Without a limit of its own a pass that is only checked goes as far as the load does.
+            if !only && self.checked >= self.pass_issued {
+                break;
+            }
+            let Some(next) = replay.next_io(&Each::default()) else { break };
+            self.checked += 1;
+            if next.direction == Direction::Read {
+                continue;
+            }
+            left -= 1;
+            let written = self.written(&next, only);
+            let next = Next { direction: Direction::Read, ..next };
+            while self.free.is_empty() && self.failed.is_none() {
+                self.send();
+                self.reap(1, self.slots.len(), None);
+            }
+            if self.work.live.is_ending() {
+                break;
+            }
+            self.start_io(next, Some(written));
+        }
+        self.drain();
+    }
+
+    /// verify_backlog: after so many writes, so many are read back.
+    pub(super) fn check_backlog(&mut self) {
+        let backlog = self.work.settings.verify.as_ref().and_then(|verify| verify.backlog);
+        let Some((every, batch)) = backlog else { return };
+        if every > 0 && self.writes > 0 && self.writes.is_multiple_of(every) && self.backlogged != self.writes {
+            self.backlogged = self.writes;
+            self.check_written(if batch == 0 { every } else { batch });
+        }
+    }
+}
+
+fn mismatch_detail(file: &str) -> String {
+    format!("func=verify({file})")
+}

@@ -1,0 +1,230 @@
+//! Which I/O is next: which file, which direction, which part of it.
+//!
+//! Promises: the same settings and seeds give the same I/Os in the same order, so that what was written can be visited again. With the
+//! random map, reads and writes of a mixed job share it, as in fio: each block is visited once in a pass, by one or the other.
+//! Leaves out: when.
+
+use std::time::Duration;
+
+use super::super::distribution::Sampler;
+use super::super::offsets::{Extent, Offsets, Order, Plan};
+use super::super::pace::Mix;
+use super::super::random::{Random, Seeds, Stream};
+use super::super::settings::{Load, Service, Settings};
+use super::super::{Direction, Each};
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the names say it
+pub struct Next {
+    pub file: u32,
+    pub direction: Direction,
+    pub extent: Extent,
+    /// Counts the I/Os of the clone.
+    pub number: u64,
+}
+
+/// The I/Os of one file.
+#[derive(Clone, Debug)]
+enum Visits {
+    /// Reads and writes take from one order.
+    Shared(Box<Offsets>),
+    /// Each direction has its own.
+    Apart(Box<Each<Offsets>>),
+}
+
+impl Visits {
+    fn next_io(&mut self, direction: Direction) -> Option<Extent> {
+        match self {
+            Visits::Shared(offsets) => offsets.next_io(),
+            Visits::Apart(offsets) => offsets[direction].next_io(),
+        }
+    }
+
+    fn restart(&mut self) {
+        match self {
+            Visits::Shared(offsets) => offsets.restart(),
+            Visits::Apart(offsets) => Direction::ALL.into_iter().for_each(|direction| offsets[direction].restart()),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct File {
+    visits: Visits,
+    /// Nothing is left of this round.
+    is_done: bool,
+}
+
+/// How the next file is found.
+#[derive(Clone, Debug)]
+enum Pick {
+    /// After so many I/Os on one.
+    RoundRobin(u64),
+    Sequential,
+    Drawn {
+        sampler: Option<Sampler>,
+        random: Random,
+        each: u64,
+    },
+}
+
+/// The order of one clone's I/Os.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    files: Vec<File>,
+    pick: Pick,
+    mix: Mix,
+    /// Bytes of a pass.
+    pass_bytes: u64,
+    /// Bytes and I/Os that were given in this pass.
+    given: u64,
+    /// Files begin anew within a pass: io_size is more than they hold.
+    wraps: bool,
+    left: usize,
+    current: usize,
+    on_current: u64,
+    number: u64,
+}
+
+/// True when a plan visits each block once.
+fn is_mapped(plan: &Plan) -> bool {
+    plan.map && matches!(plan.order, Order::Random { .. })
+}
+
+impl Choice {
+    /// Over the parts `regions` of a clone's files; `pass_bytes` is what one pass moves at most.
+    pub fn new(settings: &Settings, seeds: Seeds, regions: &[Extent], pass_bytes: u64) -> Choice {
+        let load = &settings.load;
+        let file = |(index, region): (usize, &Extent)| File {
+            visits: visits(load, seeds, *region, index as u64),
+            is_done: false,
+        };
+        let files: Vec<File> = regions.iter().enumerate().map(file).collect();
+        let (service, each) = &settings.files.service;
+        let random = seeds.random(Stream::File, 0);
+        let pick = match service {
+            Service::RoundRobin => Pick::RoundRobin(*each),
+            Service::Sequential => Pick::Sequential,
+            Service::Random => Pick::Drawn { sampler: None, random, each: *each },
+            Service::By(distribution) => {
+                let sampler = Sampler::new(distribution, files.len() as u64, 1, seeds.seed(Stream::File, 1));
+                Pick::Drawn { sampler: Some(sampler), random, each: *each }
+            }
+        };
+        let held: u64 = regions.iter().map(|region| region.len).sum();
+        Choice {
+            left: files.len(),
+            files,
+            pick,
+            mix: Mix::new(load.read_percent, seeds.random(Stream::Mix, 0)),
+            pass_bytes,
+            given: 0,
+            wraps: pass_bytes > held,
+            current: 0,
+            on_current: 0,
+            number: 0,
+        }
+    }
+
+    /// The next I/O; None at the end of a pass. `late` says by how much each direction may not start yet.
+    #[inline]
+    pub fn next_io(&mut self, late: &Each<Duration>) -> Option<Next> {
+        let mut rounds = 0;
+        while self.given < self.pass_bytes {
+            if self.left == 0 {
+                // A file without room for even one I/O ends the pass.
+                rounds += 1;
+                if !self.wraps || rounds > 1 {
+                    return None;
+                }
+                self.begin_round();
+            }
+            let file = self.file()?;
+            let direction = self.mix.next_direction(late);
+            match self.files[file].visits.next_io(direction) {
+                Some(extent) => {
+                    let next = Next { file: file as u32, direction, extent, number: self.number };
+                    self.given += extent.len;
+                    self.number += 1;
+                    self.on_current += 1;
+                    return Some(next);
+                }
+                None => {
+                    self.files[file].is_done = true;
+                    self.left -= 1;
+                    self.on_current = 0;
+                }
+            }
+        }
+        None
+    }
+
+    /// A pass may visit a block again: it moves more than the files hold.
+    pub fn wraps(&self) -> bool {
+        self.wraps
+    }
+
+    fn begin_round(&mut self) {
+        self.files.iter_mut().for_each(|file| {
+            file.visits.restart();
+            file.is_done = false;
+        });
+        self.left = self.files.len();
+        (self.current, self.on_current) = (0, 0);
+    }
+
+    /// The next pass over all files.
+    pub fn restart(&mut self) {
+        self.begin_round();
+        self.given = 0;
+    }
+
+    /// A file that has I/O left.
+    fn file(&mut self) -> Option<usize> {
+        let n = self.files.len();
+        let stays = |choice: &Choice, each: u64| choice.on_current > 0 && choice.on_current < each;
+        let start = match &self.pick {
+            Pick::Sequential => self.current,
+            Pick::RoundRobin(each) if stays(self, *each) => self.current,
+            Pick::RoundRobin(_) if self.number == 0 => 0,
+            Pick::RoundRobin(_) => self.current + 1,
+            Pick::Drawn { each, .. } if stays(self, *each) => self.current,
+            Pick::Drawn { .. } => self.draw(),
+        };
+        let found = (0..n).map(|step| (start + step) % n).find(|file| !self.files[*file].is_done)?;
+        let is_next = !matches!(self.pick, Pick::Sequential) && start == self.current + 1;
+        if found != self.current || is_next {
+            self.on_current = 0;
+        }
+        self.current = found;
+        Some(found)
+    }
+
+    fn draw(&mut self) -> usize {
+        let n = self.files.len() as u64;
+        self.on_current = 0;
+        match &mut self.pick {
+            Pick::Drawn { sampler: Some(sampler), random, .. } => sampler.draw(random) as usize,
+            Pick::Drawn { random, .. } => random.below(n) as usize,
+            _ => self.current,
+        }
+    }
+}
+
+fn visits(load: &Load, seeds: Seeds, region: Extent, file: u64) -> Visits {
+    let offsets =
+        |direction: Direction| Offsets::new(load.plans[direction].clone(), region, seeds, file * 4 + direction as u64);
+    let (read, write) = (&load.plans.read, &load.plans.write);
+    let is_mixed = load.reads() && load.writes();
+    if !is_mixed || (is_mapped(read) && read == write) {
+        let direction = if load.reads() { Direction::Read } else { Direction::Write };
+        // One stream for reads, writes and both, so that a read job visits what a write job of the same seeds wrote.
+        return Visits::Shared(Box::new(Offsets::new(load.plans[direction].clone(), region, seeds, file * 4)));
+    }
+    Visits::Apart(Box::new(Each::of(offsets)))
+}
+
+#[cfg(test)]
+#[path = "choice_tests.rs"]
+mod tests;

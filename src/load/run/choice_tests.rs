@@ -1,0 +1,90 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::super::commandline::{Asked, parse};
+use super::super::super::general::General;
+use super::super::super::settings::settle;
+use super::*;
+
+/// The first job's settings of a command line.
+fn settings(line: &str) -> Settings {
+    let words: Vec<String> = format!("--name=j {line}").split_whitespace().map(str::to_owned).collect();
+    let Ok(Asked::Run(line)) = parse(&words) else { panic!("{line}") };
+    settle(&line.jobs[0], &General::default()).unwrap().settings
+}
+
+fn region(len: u64) -> Extent {
+    Extent { offset: 0, len }
+}
+
+fn choice(line: &str, files: u64, len: u64, pass: u64) -> Choice {
+    let regions: Vec<Extent> = (0..files).map(|_| region(len)).collect();
+    Choice::new(&settings(line), Seeds::new(None, true, 0, 1), &regions, pass)
+}
+
+fn all(choice: &mut Choice) -> Vec<Next> {
+    std::iter::from_fn(|| choice.next_io(&Each::default())).collect()
+}
+
+const LEN: u64 = 1 << 20;
+
+/// Reads and writes of a mixed job with the map share it: each block once, by one or the other; with replays the same again.
+#[test]
+fn a_mixed_pass_visits_each_block_once_and_again_in_the_same_order() {
+    let mut choice = choice("--rw=randrw --bs=4k --size=1m", 1, LEN, LEN);
+    let mut replay = choice.clone();
+    let first = all(&mut choice);
+    let offsets: BTreeSet<u64> = first.iter().map(|next| next.extent.offset).collect();
+    assert_eq!((first.len(), offsets.len()), (256, 256));
+    let writes = first.iter().filter(|next| next.direction == Direction::Write).count();
+    assert!((90..166).contains(&writes), "{writes}");
+    assert_eq!(all(&mut replay), first);
+    choice.restart();
+    let second = all(&mut choice);
+    assert_eq!(second.len(), 256);
+    assert_ne!(
+        second.iter().map(|next| next.extent).collect::<Vec<_>>(),
+        first.iter().map(|next| next.extent).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn sequential_directions_go_on_each_by_itself() {
+    let mut choice = choice("--rw=rw --bs=4k --size=1m", 1, LEN, LEN);
+    let mut next_offset = BTreeMap::new();
+    for next in all(&mut choice) {
+        let at = next_offset.entry(next.direction as u8).or_insert(0);
+        assert_eq!(next.extent.offset, *at);
+        *at += next.extent.len;
+    }
+    assert_eq!(next_offset.values().sum::<u64>(), LEN);
+}
+
+#[test]
+fn files_take_turns_as_file_service_type_says() {
+    let order = |line: &str| {
+        let mut choice = choice(&format!("--bs=4k --size=32k {line}"), 2, 16 << 10, 32 << 10);
+        all(&mut choice).iter().map(|next| next.file.to_string()).collect::<String>()
+    };
+    assert_eq!(order("--nrfiles=2"), "01010101");
+    assert_eq!(order("--nrfiles=2 --file_service_type=roundrobin:2"), "00110011");
+    assert_eq!(order("--nrfiles=2 --file_service_type=sequential"), "00001111");
+    let random = order("--nrfiles=2 --file_service_type=random");
+    assert_eq!(random.matches('1').count(), 4, "each to its end: {random}");
+}
+
+/// io_size beyond the files begins them anew; less ends the pass early.
+#[test]
+fn a_pass_has_the_bytes_that_were_asked_for() {
+    for (pass, ios) in [(LEN / 2, 128), (LEN, 256), (3 * LEN, 768)] {
+        assert_eq!(all(&mut choice("--rw=read --bs=4k --size=1m", 1, LEN, pass)).len(), ios, "{pass}");
+        assert_eq!(all(&mut choice("--rw=randread --bs=4k --size=1m", 1, LEN, pass)).len(), ios, "{pass}");
+    }
+    assert_eq!(all(&mut choice("--rw=read --bs=4k --size=1m", 1, 1000, LEN)).len(), 0, "no room for one");
+}
+
+/// What a write job of a seed visits, a read job of it visits too: that is how an earlier run is verified.
+#[test]
+fn reads_visit_what_writes_visited() {
+    let extents = |line| all(&mut choice(line, 1, LEN, LEN)).into_iter().map(|next| next.extent).collect::<Vec<_>>();
+    assert_eq!(extents("--rw=randwrite --bs=4k --size=1m"), extents("--rw=randread --bs=4k --size=1m"));
+}

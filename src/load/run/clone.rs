@@ -1,0 +1,503 @@
+//! One clone of a job: chooses I/Os, gives them to its engine, measures them, until its load or its time is over.
+//!
+//! Promises: the depth is exact: an I/O that ended is replaced before anything else is waited for; all that is under way has come back
+//! before data is made safe or files are closed; an error that ends the job is in its result.
+//! Leaves out: setting files up, and when clones start.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::io::Errno;
+
+use super::super::content::Contents;
+use super::super::engine::{Buf, Done, Engine, Place};
+use super::super::offsets::Extent;
+use super::super::pace::{AfterPass, Pacer};
+use super::super::random::{Seeds, Stream};
+use super::super::results::JobResult;
+use super::super::settings::Settings;
+use super::super::verify::{Verifier, Written};
+use super::super::{Direction, Each};
+use super::choice::{Choice, Next};
+use super::clock::{Clock, ns};
+use super::live::{Live, State};
+use super::log::{LogFiles, Logs};
+use super::open::OpenFiles;
+use super::recorder::{Recorder, Times};
+
+/// What a clone asks of the host.
+pub trait Host: Sync + LogFiles {
+    /// A line for stderr.
+    fn tell(&self, line: &str);
+
+    /// Writes a file (verify_dump). An error is the reason.
+    fn save(&self, name: &str, bytes: &[u8]) -> Result<(), String>;
+
+    /// Runs a shell's command (exec_prerun, exec_postrun); what it prints goes to the file `output`. An error is the reason.
+    fn shell(&self, command: &str, output: &str) -> Result<(), String>;
+}
+
+/// What a clone is to do.
+pub struct Work<'a> {
+    /// Its job.
+    pub settings: &'a Settings,
+    /// Its group in reports.
+    pub group: u32,
+    /// Its number within the job, from 0, and in the run, from 1.
+    pub clone: u32,
+    #[allow(missing_docs)] // as above
+    pub number: u32,
+    /// Where its files are.
+    pub place: &'a dyn Place,
+    /// Its files, and the part of each that it works on.
+    pub files: Vec<(PathBuf, Extent)>,
+    /// Bytes of a pass.
+    pub pass_bytes: u64,
+    /// Where its random numbers come from.
+    pub seeds: Seeds,
+    /// What it shows.
+    pub live: &'a Live,
+    /// The run's clock.
+    pub clock: Clock,
+    /// What it says and saves.
+    pub host: &'a dyn Host,
+}
+
+/// An I/O under way.
+#[derive(Debug)]
+pub(super) struct Slot {
+    /// None while the engine has it.
+    pub(super) buf: Option<Buf>,
+    pub(super) next: Next,
+    pub(super) times: Times,
+    /// What of it has been moved: more than 0 where an I/O was short.
+    pub(super) moved: usize,
+    /// Something was read into its buffer since it was filled.
+    pub(super) is_stale: bool,
+    /// It reads back what was written.
+    pub(super) checks: Option<Written>,
+}
+
+/// Why a clone goes no further.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Failed {
+    pub(super) errno: i32,
+    pub(super) detail: String,
+}
+
+impl Failed {
+    pub(super) fn new(errno: Errno, detail: impl Into<String>) -> Failed {
+        Failed { errno: errno.raw_os_error(), detail: detail.into() }
+    }
+}
+
+/// A clone while it runs.
+pub(super) struct Runner<'a, E> {
+    pub(super) work: &'a Work<'a>,
+    pub(super) engine: E,
+    pub(super) choice: Choice,
+    /// The pass from its start, for what is read back.
+    pub(super) replay: Option<Choice>,
+    pub(super) contents: Contents,
+    pub(super) verifier: Option<Verifier>,
+    pub(super) recorder: Recorder,
+    pub(super) logs: Logs,
+    pub(super) has_logs: bool,
+    pub(super) open: OpenFiles,
+    pub(super) slots: Vec<Slot>,
+    pub(super) free: Vec<u32>,
+    pub(super) done: Vec<Done>,
+    /// Queued and not sent.
+    pub(super) queued: usize,
+    pub(super) in_flight: usize,
+    /// The depth was reached; none is sent until iodepth_low.
+    pub(super) is_full: bool,
+    pub(super) pacers: Each<Option<Pacer>>,
+    pub(super) is_paced: bool,
+    /// When the clock was read last; ns since the run's start.
+    pub(super) now: u64,
+    pub(super) began: u64,
+    /// I/O counts.
+    pub(super) counts: bool,
+    /// When the time is over.
+    pub(super) ends: u64,
+    /// When ramp_time is over.
+    pub(super) ramped: u64,
+    /// I/Os that ended, and that were issued, of the job; syncs excepted.
+    pub(super) ended: u64,
+    pub(super) issued: u64,
+    /// I/Os that were issued in this pass.
+    pub(super) pass_issued: u64,
+    /// Writes that were issued, of the job, and the bytes of the last file that they touched since the last sync.
+    pub(super) writes: u64,
+    pub(super) touched: Option<(u32, Extent)>,
+    pub(super) thought: u64,
+    pub(super) paused: u64,
+    /// What the last cycle of rate_min began with.
+    pub(super) cycle: (u64, Each<(u64, u64)>),
+    pub(super) failed: Option<Failed>,
+    /// The first block that was not what was written, where the job goes on to the end.
+    pub(super) mismatch: Option<String>,
+    /// A mismatch that continue_on_error lets pass: the exit status tells it all the same.
+    pub(super) has_mismatch: bool,
+    /// I/Os of this pass that were visited again, and writes at the last read-back of a backlog.
+    pub(super) checked: u64,
+    pub(super) backlogged: u64,
+    pub(super) has_times: bool,
+    /// Files are read ahead of the load.
+    pub(super) is_preparing: bool,
+}
+
+/// Runs a clone: opens its files, waits for `go`, and does its I/O.
+pub fn run<E: Engine>(engine: E, work: &Work<'_>, go: &dyn Fn()) -> JobResult {
+    let mut runner = Runner::new(engine, work);
+    runner.adopt_host();
+    if runner.failed.is_none() {
+        runner.command(work.settings.host.before.as_deref(), "prerun");
+    }
+    if runner.failed.is_none() {
+        runner.prepare();
+    }
+    work.live.set_state(State::Initialized);
+    go();
+    runner.begin();
+    if runner.failed.is_none() {
+        runner.all_passes();
+    }
+    runner.finish()
+}
+
+/// The result of a clone that does no I/O.
+pub fn idle(work: &Work<'_>) -> JobResult {
+    let now = work.clock.now();
+    let mut recorder = Recorder::new(work.settings, work.group, false);
+    recorder.begin(now);
+    recorder.snapshot(now)
+}
+
+/// The result of a clone that could not begin.
+pub fn failed(work: &Work<'_>, errno: Errno, detail: &str) -> JobResult {
+    let mut result = idle(work);
+    (result.errors.error, result.errors.detail) = (errno.raw_os_error(), detail.to_owned());
+    work.live.failed.store(true, std::sync::atomic::Ordering::Relaxed);
+    result
+}
+
+impl<'a, E: Engine> Runner<'a, E> {
+    fn new(engine: E, work: &'a Work<'a>) -> Runner<'a, E> {
+        let settings = work.settings;
+        let regions: Vec<Extent> = work.files.iter().map(|(_, region)| *region).collect();
+        let choice = Choice::new(settings, work.seeds, &regions, work.pass_bytes);
+        let depth = if engine.waits() { 1 } else { settings.engine.in_flight.max(1) };
+        let largest = settings.load.blocks.iter().map(|(_, (_, most))| *most).max().unwrap_or(1);
+        let recorder = Recorder::new(settings, work.group, !engine.waits());
+        let rates = &settings.pacing.rate;
+        let pacer = |direction: Direction| {
+            let random = work.seeds.random(Stream::Poisson, direction as u64);
+            rates[direction].map(|rate| Pacer::new(rate, settings.pacing.process, random, Duration::ZERO))
+        };
+        let pacers = Each::of(pacer);
+        let measures = &settings.measures;
+        let mut runner = Runner {
+            work,
+            choice,
+            replay: None,
+            contents: Contents::new(&settings.buffers, work.seeds, settings.load.block_min() as usize),
+            verifier: None,
+            logs: Logs::default(),
+            has_logs: false,
+            open: OpenFiles::new(work.files.len(), settings.files.open_max as usize),
+            slots: Vec::new(),
+            free: (0..depth).rev().collect(),
+            done: Vec::with_capacity(depth as usize),
+            queued: 0,
+            in_flight: 0,
+            is_full: false,
+            is_paced: rates.iter().any(|(_, rate)| rate.is_some()),
+            pacers,
+            now: work.clock.now(),
+            began: 0,
+            counts: true,
+            ends: u64::MAX,
+            ramped: 0,
+            ended: 0,
+            issued: 0,
+            pass_issued: 0,
+            writes: 0,
+            touched: None,
+            thought: 0,
+            paused: 0,
+            cycle: (0, Each::default()),
+            failed: None,
+            mismatch: None,
+            has_mismatch: false,
+            checked: 0,
+            backlogged: 0,
+            has_times: measures.slat || measures.clat || measures.lat || measures.bw || measures.samples,
+            is_preparing: false,
+            recorder,
+            engine,
+        };
+        runner.set_up_slots(depth, largest as usize);
+        let waits = runner.engine.waits();
+        match Logs::open(&settings.logs, work.number, !waits, work.host, work.clock.wall_ms(runner.now)) {
+            Ok(logs) => (runner.has_logs, runner.logs) = (!logs.is_empty(), logs),
+            Err(text) => {
+                work.host.tell(&format!("fio: {text}"));
+                runner.failed = Some(Failed::new(Errno::IO, format!("func=log, error={text}")));
+            }
+        }
+        runner
+    }
+
+    fn set_up_slots(&mut self, depth: u32, largest: usize) {
+        let settings = self.work.settings;
+        let align = usize::try_from(settings.buffers.align).unwrap_or(0).next_power_of_two();
+        let nothing = Next { file: 0, direction: Direction::Read, extent: Extent { offset: 0, len: 0 }, number: 0 };
+        let mut bufs = Vec::with_capacity(depth as usize);
+        for _ in 0..depth {
+            let Some(mut buf) = Buf::zeroed(largest, align) else {
+                self.failed = Some(Failed::new(Errno::NOMEM, "func=buffers"));
+                return;
+            };
+            if settings.load.writes() {
+                self.contents.prefill(&mut buf);
+            }
+            bufs.push(buf);
+        }
+        if let Err(errno) = self.engine.prepare(&bufs) {
+            let text = self.said(errno);
+            self.work.host.tell(&format!("fio: buffers: {text}"));
+            self.failed = Some(Failed::new(errno, format!("func=buffers, error={text}")));
+        }
+        for buf in bufs {
+            self.slots.push(Slot {
+                buf: Some(buf),
+                next: nothing,
+                times: Times::default(),
+                moved: 0,
+                is_stale: false,
+                checks: None,
+            });
+        }
+        if let Some(verify) = &settings.verify {
+            let smallest = settings.load.blocks.iter().map(|(_, (least, _))| *least).min().unwrap_or(1) as usize;
+            let interval = Some(verify.interval as usize);
+            match Verifier::new(verify.check, interval, smallest, verify.mark_at as usize, verify.pattern.clone()) {
+                Ok(verifier) => self.verifier = Some(verifier),
+                Err(text) => self.failed = Some(Failed::new(Errno::INVAL, text)),
+            }
+        }
+    }
+
+    /// Opens what is to be open from the start.
+    fn prepare(&mut self) {
+        self.open_first();
+        if self.failed.is_none() && self.work.settings.files.pre_read {
+            self.pre_read();
+        }
+    }
+
+    fn open_first(&mut self) {
+        let first = self.work.files.len().min(self.open.most());
+        for file in 0..first as u32 {
+            if let Err(failed) = self.open_file(file) {
+                self.failed = Some(failed);
+                return;
+            }
+        }
+    }
+
+    fn begin(&mut self) {
+        let span = &self.work.settings.span;
+        self.now = self.work.clock.now();
+        self.began = self.now;
+        self.work.live.began.store(self.now.max(1), std::sync::atomic::Ordering::Relaxed);
+        self.ends = span.ends().map_or(u64::MAX, |ends| self.began.saturating_add(ns(ends)));
+        self.ramped = self.began.saturating_add(ns(span.ramp));
+        self.counts = span.ramp.is_zero();
+        self.paused = self.began;
+        self.cycle.0 = self.began;
+        self.recorder.result.start_ms = self.work.clock.wall_ms(self.began);
+        self.recorder.begin(self.began);
+        self.logs.begin(self.began);
+        self.work.live.set_state(if self.counts { State::Running } else { State::Ramping });
+    }
+
+    fn all_passes(&mut self) {
+        let settings = self.work.settings;
+        let verify = settings.verify.as_ref();
+        let only = verify.is_some_and(|verify| verify.only) && settings.load.writes();
+        let read_back = verify.is_some_and(|verify| verify.read_back) && settings.load.writes();
+        let mut passes = 0;
+        loop {
+            self.replay = (only || read_back).then(|| self.choice.clone());
+            (self.pass_issued, self.checked) = (0, 0);
+            if only {
+                self.check_written(u64::MAX);
+            } else {
+                self.pass();
+            }
+            if read_back && !only && self.failed.is_none() {
+                self.work.live.set_state(State::Verifying);
+                self.check_written(u64::MAX);
+                self.work.live.set_state(State::Running);
+            }
+            passes += 1;
+            if self.is_over() || self.failed.is_some() || settings.span.after_pass(passes) == AfterPass::End {
+                return;
+            }
+            if settings.files.unlink_each_loop {
+                self.close_all();
+                self.unlink_all();
+                self.open_first();
+            }
+            self.choice.restart();
+        }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.now >= self.ends || self.work.live.is_ending()
+    }
+
+    /// As in fio, number_ios= is of each pass.
+    fn has_all_ios(&self) -> bool {
+        let most = self.work.settings.load.number_ios;
+        most > 0 && self.pass_issued >= most
+    }
+
+    /// One pass over the load.
+    fn pass(&mut self) {
+        let (mut is_last, mut waiting) = (false, None);
+        loop {
+            while !is_last && self.may_start() {
+                if self.is_over() || self.has_all_ios() || self.failed.is_some() {
+                    is_last = true;
+                    break;
+                }
+                let Some(next) = waiting.take().or_else(|| self.choose()) else {
+                    is_last = true;
+                    break;
+                };
+                match self.must_wait(&next) {
+                    None => {
+                        self.sync_if_due();
+                        self.start(next);
+                    }
+                    Some(wait) => {
+                        waiting = Some(next);
+                        self.idle(wait);
+                    }
+                }
+                self.after_start();
+            }
+            if self.in_flight == 0 {
+                return;
+            }
+            self.collect(is_last);
+        }
+    }
+
+    /// True when there is room for an I/O.
+    fn may_start(&mut self) -> bool {
+        if self.free.is_empty() {
+            self.is_full = true;
+            return false;
+        }
+        let low = self.work.settings.engine.low as usize;
+        if self.is_full && low > 0 && self.in_flight > low && low < self.slots.len() {
+            return false;
+        }
+        self.is_full = false;
+        true
+    }
+
+    fn choose(&mut self) -> Option<Next> {
+        // What is read back is chosen again without a clock.
+        let late = match self.is_paced && self.replay.is_none() {
+            true => {
+                let now = Duration::from_nanos(self.now - self.began);
+                let late = |direction: Direction| {
+                    self.pacers[direction]
+                        .as_ref()
+                        .map_or(Duration::ZERO, |pacer| pacer.next_start().saturating_sub(now))
+                };
+                Each::of(late)
+            }
+            false => Each::default(),
+        };
+        self.choice.next_io(&late)
+    }
+
+    /// What is due after an I/O was started: syncs, pauses, read-backs, a rate that must be kept.
+    pub(super) fn after_start(&mut self) {
+        let settings = self.work.settings;
+        if self.work.live.is_wanted() {
+            self.give_snapshot();
+        }
+        if self.replay.is_some() {
+            self.check_backlog();
+        }
+        if !settings.pacing.think.pause.is_zero() {
+            self.think();
+        }
+        if settings.pacing.least.iter().any(|(_, least)| least.is_some()) {
+            self.check_rate();
+        }
+    }
+
+    pub(super) fn give_snapshot(&mut self) {
+        self.work.live.give(self.snapshot());
+    }
+
+    fn snapshot(&self) -> JobResult {
+        let mut result = self.recorder.snapshot(self.now);
+        if self.work.settings.errors.continues() && result.errors.continued.is_none() {
+            result.errors.continued = Some((0, 0));
+        }
+        if let Some(failed) = &self.failed {
+            (result.errors.error, result.errors.detail) = (failed.errno, failed.detail.clone());
+        } else if let Some((_, first)) = result.errors.continued {
+            // As in fio, reports show the first error of a job that went on; its exit status does not.
+            result.errors.error = first;
+        }
+        result
+    }
+
+    /// Ends what is under way, makes data safe where that is asked for, closes.
+    fn finish(mut self) -> JobResult {
+        self.drain();
+        self.now = self.work.clock.now();
+        if let (None, Some(detail)) = (&self.failed, self.mismatch.take()) {
+            self.failed = Some(Failed { errno: Errno::ILSEQ.raw_os_error(), detail });
+        }
+        // Times end with the last I/O; what follows is told by its errors only.
+        let mut result = self.snapshot();
+        self.work.live.set_state(State::Finishing);
+        self.close_all();
+        if let Some(text) = self.logs.close(self.now) {
+            self.work.host.tell(&format!("fio: {text}"));
+            self.failed.get_or_insert_with(|| Failed::new(Errno::IO, format!("func=log, error={text}")));
+        }
+        if self.work.settings.files.unlink {
+            self.unlink_all();
+        }
+        self.command(self.work.settings.host.after.as_deref(), "postrun");
+        if let Some(failed) = &self.failed {
+            (result.errors.error, result.errors.detail) = (failed.errno, failed.detail.clone());
+        }
+        if self.failed.is_some() || self.has_mismatch {
+            self.work.live.failed.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+        self.work.live.give(result.clone());
+        self.work.live.set_state(State::Exited);
+        result
+    }
+}
+
+/// What the system says of an errno, without its number.
+pub fn said(errno: Errno) -> String {
+    let text = std::io::Error::from(errno).to_string();
+    let number = format!(" (os error {})", errno.raw_os_error());
+    text.strip_suffix(&number).unwrap_or(&text).to_owned()
+}

@@ -1,0 +1,355 @@
+//! The way of one I/O: waits until it may start, goes to the engine, comes back, is measured; and what happens when it fails.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::io::Errno;
+
+use super::super::Direction;
+use super::super::engine::{Buf, Done, Engine, Io, Queued};
+use super::super::offsets::Extent;
+use super::super::pace::{Pacer, Pause};
+use super::super::random::Stream;
+use super::super::verify::Written;
+use super::choice::Next;
+use super::clock::ns;
+use super::clone::{Failed, Runner, Slot, said};
+use super::live::State;
+use super::log::Logged;
+use super::recorder::Times;
+
+impl<'a, E: Engine> Runner<'a, E> {
+    /// For how long `next` may not start yet: its rate, or an I/O under way on the same bytes.
+    pub(super) fn must_wait(&mut self, next: &Next) -> Option<Duration> {
+        if self.is_paced
+            && let Some(pacer) = &self.pacers[next.direction]
+        {
+            self.now = self.work.clock.now();
+            let wait = pacer.next_start().saturating_sub(Duration::from_nanos(self.now - self.began));
+            if !wait.is_zero() {
+                return Some(wait);
+            }
+        }
+        if self.work.settings.engine.serialize_overlap && self.in_flight > 0 {
+            let (file, Extent { offset, len }) = (next.file, next.extent);
+            let overlaps = |slot: &Slot| {
+                let other = slot.next.extent;
+                let apart = other.offset + other.len <= offset || offset + len <= other.offset;
+                slot.buf.is_none() && slot.next.file == file && !apart
+            };
+            if self.slots.iter().any(overlaps) {
+                return Some(Duration::MAX);
+            }
+        }
+        None
+    }
+
+    /// Waits, and takes what ends meanwhile.
+    pub(super) fn idle(&mut self, wait: Duration) {
+        // Whoever ends the run is not kept waiting.
+        const LOOK: Duration = Duration::from_millis(100);
+        let left = Duration::from_nanos(self.ends.saturating_sub(self.now));
+        let wait = wait.min(left).min(LOOK);
+        if self.in_flight > 0 {
+            self.send();
+            self.reap(1, self.slots.len(), Some(wait));
+        } else {
+            std::thread::sleep(wait);
+            self.now = self.work.clock.now();
+        }
+        if self.work.live.is_wanted() {
+            self.give_snapshot();
+        }
+    }
+
+    /// Gives an I/O to the engine.
+    #[inline]
+    pub(super) fn start(&mut self, next: Next) {
+        let writes = next.direction != Direction::Read;
+        // As in fio, what a mixed job reads may never have been written with marks; its writes are read back after the pass.
+        let is_checked = !writes && self.verifier.is_some() && !self.work.settings.load.writes();
+        let checks = is_checked.then(|| self.written(&next, true));
+        self.start_io(next, checks);
+        self.issued += 1;
+        self.pass_issued += 1;
+        if writes {
+            self.writes += 1;
+            self.touch(next.file, next.extent);
+        }
+        if self.is_paced
+            && let Some(pacer) = &mut self.pacers[next.direction]
+        {
+            pacer.started(next.extent.len);
+        }
+    }
+
+    /// What the mark of a block says. Of a file that another job wrote the numbers of writes are not known.
+    pub(super) fn written(&self, next: &Next, elsewhere: bool) -> Written {
+        let seed = self.work.seeds.seed(Stream::Verify, 0);
+        let plan = &self.work.settings.load.plans[Direction::Write];
+        // A block that is written again in one pass has the later number.
+        let once = (plan.map || !self.work.settings.load.is_random()) && !self.choice.wraps();
+        Written { offset: next.extent.offset, seed, sequence: (once && !elsewhere).then_some(next.number) }
+    }
+
+    pub(super) fn start_io(&mut self, next: Next, checks: Option<Written>) {
+        if let Err(failed) = self.open_for(next.file) {
+            self.failed = Some(failed);
+            return;
+        }
+        let Some(slot) = self.free.pop() else { return };
+        let index = slot as usize;
+        let Some(mut buf) = self.slots[index].buf.take() else { return };
+        buf.set_len(next.extent.len as usize);
+        let ready = self.now;
+        if next.direction != Direction::Read {
+            match std::mem::take(&mut self.slots[index].is_stale) {
+                true => self.contents.fill_anew(&mut buf, next.extent.offset),
+                false => self.contents.fill(&mut buf, next.extent.offset),
+            }
+            if let Some(verifier) = &self.verifier {
+                verifier.mark(&mut buf, &self.written(&next, false));
+            }
+        } else {
+            self.slots[index].is_stale = true;
+        }
+        let issued = if self.has_times { self.work.clock.now() } else { ready };
+        let at = &mut self.slots[index];
+        (at.next, at.moved, at.checks) = (next, 0, checks);
+        at.times = Times { ready, issued, ended: 0 };
+        self.open.begins(next.file);
+        self.in_flight += 1;
+        if self.counts {
+            self.recorder.result.depths.at(self.in_flight as u64);
+        }
+        let io = Io { slot, file: next.file, direction: next.direction, offset: next.extent.offset, buf };
+        self.queue(io);
+    }
+
+    pub(super) fn queue(&mut self, io: Io) {
+        match self.engine.queue(io) {
+            Queued::Done(done) => {
+                self.read_clock();
+                if self.counts {
+                    let depths = &mut self.recorder.result.depths;
+                    depths.submitted(1);
+                    depths.completed(1);
+                }
+                self.end_io(done);
+            }
+            Queued::Pending => {
+                self.queued += 1;
+                if self.queued >= self.work.settings.engine.batch.max(1) as usize {
+                    self.send();
+                }
+            }
+        }
+    }
+
+    /// Without latencies the time is only looked at now and then.
+    #[inline]
+    pub(super) fn read_clock(&mut self) {
+        if self.has_times || self.is_paced || self.ended.is_multiple_of(32) {
+            self.now = self.work.clock.now();
+        }
+    }
+
+    pub(super) fn send(&mut self) {
+        if self.queued == 0 {
+            return;
+        }
+        match self.engine.commit() {
+            Ok(sent) => {
+                self.queued = self.queued.saturating_sub(sent);
+                if self.counts && sent > 0 {
+                    self.recorder.result.depths.submitted(sent as u64);
+                }
+            }
+            Err(errno) => {
+                self.failed = Some(Failed::new(errno, format!("func=commit, error={errno}")));
+                self.queued = 0;
+            }
+        }
+    }
+
+    /// Takes what has ended; `all` when nothing more is started.
+    pub(super) fn collect(&mut self, all: bool) {
+        self.send();
+        let (least, most) = self.work.settings.engine.complete;
+        let least = if all || self.free.is_empty() { least.max(1) } else { least } as usize;
+        let most = if all { self.slots.len() } else { most.max(1) as usize };
+        self.reap(least.min(self.in_flight), most, None);
+        if self.work.live.is_wanted() {
+            self.give_snapshot();
+        }
+    }
+
+    pub(super) fn reap(&mut self, least: usize, most: usize, wait: Option<Duration>) {
+        let mut done = std::mem::take(&mut self.done);
+        let result = self.engine.reap(least, most.max(least), wait, &mut done);
+        self.read_clock();
+        if self.counts && !done.is_empty() {
+            self.recorder.result.depths.completed(done.len() as u64);
+        }
+        done.drain(..).for_each(|done| self.end_io(done));
+        self.done = done;
+        if let Err(errno) = result {
+            self.failed = Some(Failed::new(errno, format!("func=getevents, error={errno}")));
+            // What the engine does not give back is lost with it.
+            self.in_flight = 0;
+        }
+    }
+
+    #[inline]
+    pub(super) fn end_io(&mut self, done: Done) {
+        let Done { slot, mut buf, result } = done;
+        let at = &mut self.slots[slot as usize];
+        at.times.ended = self.now;
+        match result {
+            Ok(moved) if moved < buf.len() => return self.go_on(slot, buf, moved),
+            Ok(_) => {}
+            Err(errno) => {
+                self.release(slot, buf);
+                return self.io_failed(slot, errno);
+            }
+        }
+        let (next, times, checks) = (at.next, at.times, at.checks.take());
+        if let Some(written) = checks {
+            buf.set_len(next.extent.len as usize);
+            self.check(&buf, &written, &next);
+        }
+        self.release(slot, buf);
+        self.ended += 1;
+        if self.is_preparing {
+            return;
+        }
+        self.work.live.count(next.direction, next.extent.len);
+        self.account(&next, &times);
+    }
+
+    #[inline]
+    pub(super) fn account(&mut self, next: &Next, times: &Times) {
+        if !self.counts && times.ended >= self.ramped {
+            self.counts = true;
+            self.recorder.begin(times.ended);
+            self.logs.begin(times.ended);
+            self.work.live.set_state(State::Running);
+        } else if self.counts {
+            self.recorder.io(next.direction, next.extent.len, times);
+            if self.has_logs {
+                let done = &self.recorder.result.directions[next.direction];
+                let (len, offset) = (next.extent.len, next.extent.offset);
+                self.logs.io(&Logged { direction: next.direction, len, offset, times: *times }, (done.bytes, done.ios));
+            }
+        }
+        if let Some(most) = self.work.settings.pacing.latency_max
+            && times.ended - times.ready > ns(most)
+        {
+            let text =
+                format!("latency of {} nsec exceeds specified max ({} nsec)", times.ended - times.ready, ns(most));
+            self.failed = Some(Failed::new(Errno::TIMEDOUT, text));
+        }
+    }
+
+    /// What is left of a short I/O; one that moved nothing has failed.
+    #[cold]
+    pub(super) fn go_on(&mut self, slot: u32, mut buf: Buf, moved: usize) {
+        let at = &mut self.slots[slot as usize];
+        if at.moved == 0 && self.counts {
+            self.recorder.result.directions[at.next.direction].short += 1;
+        }
+        if moved == 0 {
+            self.release(slot, buf);
+            return self.io_failed(slot, Errno::IO);
+        }
+        at.moved += moved;
+        buf.advance(moved);
+        let (next, offset) = (at.next, at.next.extent.offset + at.moved as u64);
+        self.queue(Io { slot, file: next.file, direction: next.direction, offset, buf });
+        self.send();
+    }
+
+    pub(super) fn release(&mut self, slot: u32, buf: Buf) {
+        self.slots[slot as usize].buf = Some(buf);
+        self.open.ends(self.slots[slot as usize].next.file);
+        self.free.push(slot);
+        self.in_flight -= 1;
+    }
+
+    pub(super) fn path(&self, file: u32) -> &'a Path {
+        &self.work.files[file as usize].0
+    }
+
+    /// What there is to say of an errno that the engine gave.
+    pub(super) fn said(&mut self, errno: Errno) -> String {
+        match self.engine.explain() {
+            Some(text) => format!("{} ({text})", said(errno)),
+            None => said(errno),
+        }
+    }
+
+    #[cold]
+    pub(super) fn io_failed(&mut self, slot: u32, errno: Errno) {
+        let text = self.said(errno);
+        let next = self.slots[slot as usize].next;
+        let (errors, raw) = (&self.work.settings.errors, errno.raw_os_error());
+        let is_read = next.direction == Direction::Read;
+        let full = self.work.settings.load.fill && errno == Errno::NOSPC && !is_read;
+        if full {
+            // fill_device: that was its end.
+            self.ends = self.ends.min(self.now);
+            return;
+        }
+        let goes_on = if is_read { errors.read } else { errors.write };
+        let goes_on = goes_on && errors.ignored[usize::from(!is_read)].contains(&raw);
+        if !goes_on || errors.dump {
+            self.work.host.tell(&format!(
+                "fio: io_u error on file {}: {}: {} offset={}, buflen={}",
+                self.path(next.file).display(),
+                text,
+                next.direction.name(),
+                next.extent.offset,
+                next.extent.len
+            ));
+        }
+        self.went_wrong(goes_on, raw, &format!("func=io_u error, error={text}"));
+    }
+
+    /// An error that ends the job, or is counted.
+    pub(super) fn went_wrong(&mut self, goes_on: bool, errno: i32, detail: &str) {
+        if goes_on {
+            let (total, first) = self.recorder.result.errors.continued.unwrap_or((0, errno));
+            if total == 0 {
+                self.recorder.result.errors.detail = detail.to_owned();
+            }
+            self.recorder.result.errors.continued = Some((total + 1, if first == 0 { errno } else { first }));
+        } else if self.failed.is_none() {
+            self.failed = Some(Failed { errno, detail: detail.to_owned() });
+        }
+    }
+
+    pub(super) fn think(&mut self) {
+        let pacing = &self.work.settings.pacing;
+        let count = if pacing.think_issued { self.issued } else { self.ended };
+        if std::mem::replace(&mut self.thought, count) == count {
+            return;
+        }
+        let since = Duration::from_nanos(self.now.saturating_sub(self.paused));
+        let Some(Pause { spin, sleep }) = pacing.think.after(count, since) else { return };
+        let start = self.work.clock.now();
+        while self.work.clock.now() < start + ns(spin) {
+            std::hint::spin_loop();
+        }
+        let until = start + ns(spin + sleep);
+        while self.now < until && !self.is_over() {
+            self.idle(Duration::from_nanos(until - self.now));
+            self.now = self.work.clock.now();
+        }
+        self.paused = self.now;
+        if !pacing.ignore_thinktime {
+            let by = Duration::from_nanos(self.now - start);
+            let shift = |pacer: &mut Option<Pacer>| pacer.iter_mut().for_each(|pacer| pacer.shift(by));
+            [&mut self.pacers.read, &mut self.pacers.write, &mut self.pacers.trim].into_iter().for_each(shift);
+        }
+    }
+}

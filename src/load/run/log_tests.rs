@@ -1,0 +1,142 @@
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::*;
+
+type Files = Arc<Mutex<HashMap<String, Vec<u8>>>>;
+
+#[derive(Default)]
+struct Memory(Files);
+
+struct File(Files, String);
+
+impl Write for File {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().entry(self.1.clone()).or_default().extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl LogFiles for Memory {
+    fn log(&self, name: &str) -> Result<Box<dyn Write + Send>, String> {
+        Ok(Box::new(File(self.0.clone(), name.to_owned())))
+    }
+}
+
+impl Memory {
+    fn text(&self, name: &str) -> String {
+        String::from_utf8(self.0.lock().unwrap().remove(name).unwrap_or_default()).unwrap()
+    }
+}
+
+fn asked() -> Asked {
+    let all = Some("out".to_owned());
+    Asked {
+        bw: all.clone(),
+        iops: all.clone(),
+        lat: all.clone(),
+        hist: None,
+        every: Duration::ZERO,
+        bw_every: Duration::ZERO,
+        iops_every: Duration::ZERO,
+        hist_every: (Duration::ZERO, 0),
+        per_job: true,
+        offset: false,
+        window: WindowValue::Average,
+        unix_epoch: false,
+    }
+}
+
+const MS: u64 = 1_000_000;
+
+fn io(ms: u64) -> Logged {
+    let (ended, issued) = (ms * MS, ms * MS - 500_000);
+    Logged {
+        direction: Direction::Write,
+        len: 4096,
+        offset: 8192,
+        times: Times { ready: issued - 1000, issued, ended },
+    }
+}
+
+#[test]
+fn a_line_for_each_io() {
+    let files = Memory::default();
+    let mut logs = Logs::open(&asked(), 3, true, &files, 0).unwrap();
+    logs.io(&io(2), (4096, 1));
+    assert_eq!(logs.close(2 * MS), None);
+    assert_eq!(files.text("out_clat.3.log"), "2, 500000, 1, 4096, 0\n");
+    assert_eq!(files.text("out_slat.3.log"), "2, 1000, 1, 4096, 0\n");
+    assert_eq!(files.text("out_lat.3.log"), "2, 501000, 1, 4096, 0\n");
+    assert_eq!(files.text("out_iops.3.log"), "2, 1, 1, 4096, 0\n");
+    assert_eq!(files.text("out_bw.3.log"), "2, 7984, 1, 4096, 0\n", "4 KiB in 501 us");
+}
+
+#[test]
+fn a_line_for_each_interval_and_direction() {
+    let files = Memory::default();
+    let every = Duration::from_millis(10);
+    let asked = Asked {
+        every,
+        bw_every: every,
+        iops_every: every,
+        per_job: false,
+        offset: true,
+        unix_epoch: true,
+        window: WindowValue::Both,
+        ..asked()
+    };
+    let mut logs = Logs::open(&asked, 1, false, &files, 1000).unwrap();
+    for (n, ms) in (1..).zip([2, 4, 12, 13]) {
+        let mut io = io(ms);
+        io.times.issued -= (n - 1) * 100;
+        logs.io(&io, (n * 4096, n));
+    }
+    assert_eq!(logs.close(15 * MS), None);
+    assert_eq!(files.text("out_clat.log"), "1012, 500100, 500200, 1, 0, 0, 0\n1015, 500300, 500300, 1, 0, 0, 0\n");
+    assert_eq!(files.text("out_slat.log"), "", "an engine that waits has none");
+    assert_eq!(files.text("out_iops.log"), "1012, 250, 250, 1, 0, 0, 0\n", "three in 12 ms");
+    assert_eq!(files.text("out_bw.log"), "1012, 1000, 1000, 1, 0, 0, 0\n");
+}
+
+#[test]
+fn histograms() {
+    let files = Memory::default();
+    let asked = Asked { hist: Some("h".into()), hist_every: (Duration::from_millis(5), 6), ..asked() };
+    let mut logs = Logs::open(&asked, 1, false, &files, 0).unwrap();
+    [1, 2, 7].into_iter().for_each(|ms| logs.io(&io(ms), (4096, 1)));
+    logs.close(8 * MS);
+    let text = files.text("h_clat_hist.1.log");
+    let line: Vec<&str> = text.trim().split(", ").collect();
+    assert_eq!((&line[..3], line.len()), (&["7", "1", "4096"][..], 3 + FIO_BUCKETS / 64), "{text}");
+    assert_eq!(line[3..].iter().map(|count| count.parse::<u64>().unwrap()).sum::<u64>(), 3);
+}
+
+/// A file that cannot be written is told at the end, with its name.
+#[test]
+fn a_full_disk_is_told() {
+    struct Full;
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::Error::other("no room"))
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    struct Disk;
+    impl LogFiles for Disk {
+        fn log(&self, _: &str) -> Result<Box<dyn Write + Send>, String> {
+            Ok(Box::new(Full))
+        }
+    }
+    let mut logs = Logs::open(&asked(), 1, false, &Disk, 0).unwrap();
+    logs.io(&io(1), (4096, 1));
+    assert_eq!(logs.close(MS), Some("out_bw.1.log: no room".into()));
+}

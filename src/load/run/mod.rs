@@ -1,0 +1,24 @@
+//! Running jobs: what is next, when it may start, what came of it.
+//!
+//! Promises: every I/O is measured once; what a clone found is its own until it ends, so that measuring takes no lock.
+//! Leaves out: how I/O is carried out (`engine`), and how results are shown (`output`).
+
+mod checking;
+pub mod choice;
+pub mod clock;
+pub mod clone;
+mod flow;
+pub mod live;
+pub mod log;
+mod open;
+pub mod prepare;
+pub mod recorder;
+pub mod schedule;
+mod upkeep;
+pub mod usage;
+
+pub use clock::Clock;
+pub use clone::{Host, Work, failed, idle, run, said};
+pub use live::{Live, State};
+pub use log::LogFiles;
+pub use schedule::{Entry, Schedule};

@@ -1,0 +1,204 @@
+//! When clones start and which end together: stonewall, wait_for, startdelay, exitall.
+//!
+//! Promises: clones that may start at the same time are all ready (files open, buffers made) before the first begins; every clone that was
+//! started has ended when this returns.
+//! Leaves out: what a clone does.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::super::results::JobResult;
+use super::super::settings::ExitWhat;
+use super::clock::{Clock, ns};
+use super::live::{Live, State};
+
+/// One clone, as far as its start and its end go.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its job's number.
+    pub job: usize,
+    /// Its group in reports.
+    pub group: u32,
+    /// Starts when all before it have ended; jobs behind it wait as well.
+    pub stonewall: bool,
+    /// Starts when all clones of this job have ended.
+    pub wait_for: Option<usize>,
+    /// Not before this time since the run's start.
+    pub delay: Duration,
+    /// When it ends, these end too.
+    pub exitall: Option<ExitWhat>,
+    /// When it ends with an error, these end too.
+    pub exitall_on_error: Option<ExitWhat>,
+}
+
+/// Clones that start together.
+#[derive(Debug, Default)]
+struct Gate {
+    is_open: Mutex<bool>,
+    opened: Condvar,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Gate {
+    fn wait(&self) {
+        let mut is_open = lock(&self.is_open);
+        while !*is_open {
+            is_open = self.opened.wait(is_open).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn open(&self) {
+        *lock(&self.is_open) = true;
+        self.opened.notify_all();
+    }
+}
+
+/// Told whenever a clone's state changes.
+#[derive(Debug, Default)]
+struct Bell {
+    rung: Mutex<bool>,
+    heard: Condvar,
+}
+
+impl Bell {
+    fn ring(&self) {
+        *lock(&self.rung) = true;
+        self.heard.notify_all();
+    }
+
+    fn wait(&self, wait: Duration) {
+        let rung = lock(&self.rung);
+        let (mut rung, _) =
+            self.heard.wait_timeout_while(rung, wait, |rung| !*rung).unwrap_or_else(PoisonError::into_inner);
+        *rung = false;
+    }
+}
+
+/// A run of all clones.
+pub struct Schedule<'a> {
+    /// The clones, in the order of their start.
+    pub entries: &'a [Entry],
+    /// What each shows; as many.
+    pub lives: &'a [Live],
+    /// The run's clock.
+    pub clock: Clock,
+    /// Ends the run: a signal came.
+    pub stop: &'a AtomicBool,
+}
+
+impl Schedule<'_> {
+    /// Runs `clone` for each entry in a thread of its own: it is given the entry's number and what it calls when it is ready, which returns
+    /// when it may begin. `watch` is called now and then, and says when it wants to be called again. Results of clones that were never
+    /// started are None.
+    pub fn run(
+        &self,
+        clone: &(dyn Fn(usize, &dyn Fn()) -> JobResult + Sync),
+        watch: &mut dyn FnMut() -> Duration,
+    ) -> Vec<Option<JobResult>> {
+        let results: Vec<Mutex<Option<JobResult>>> = self.entries.iter().map(|_| Mutex::new(None)).collect();
+        let bell = Bell::default();
+        std::thread::scope(|scope| {
+            let mut waiting: Vec<usize> = (0..self.entries.len()).collect();
+            let mut running: Vec<usize> = Vec::new();
+            while !waiting.is_empty() || !running.is_empty() {
+                let batch = self.ready(&waiting, &running);
+                waiting.retain(|entry| !batch.contains(entry));
+                self.start(scope, &batch, clone, &results, &bell);
+                running.extend(&batch);
+                let next = watch();
+                let has_ended = |entry: &usize| self.lives[*entry].state() >= State::Exited;
+                if !running.iter().any(has_ended) {
+                    bell.wait(next.min(self.until_delay(&waiting)));
+                }
+                let (ended, left): (Vec<_>, Vec<_>) = running.into_iter().partition(has_ended);
+                running = left;
+                ended.iter().for_each(|entry| self.ended(*entry, &mut waiting));
+                if self.stop.load(Ordering::Relaxed) {
+                    self.lives.iter().for_each(Live::end);
+                    waiting.clear();
+                }
+            }
+        });
+        results.into_iter().map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
+    }
+
+    /// Which of `waiting` may start now.
+    fn ready(&self, waiting: &[usize], running: &[usize]) -> Vec<usize> {
+        let now = self.clock.now();
+        let mut batch: Vec<usize> = Vec::new();
+        for (at, index) in waiting.iter().enumerate() {
+            let entry = &self.entries[*index];
+            let is_behind = at > 0 || !running.is_empty();
+            let waited = entry.wait_for.is_some_and(|job| {
+                running.iter().chain(waiting).any(|other| self.entries[*other].job == job && other < index)
+            });
+            if (entry.stonewall && is_behind) || waited {
+                break;
+            }
+            if ns(entry.delay) <= now {
+                batch.push(*index);
+            }
+        }
+        batch
+    }
+
+    fn until_delay(&self, waiting: &[usize]) -> Duration {
+        let now = self.clock.now();
+        let left =
+            waiting.iter().map(|entry| ns(self.entries[*entry].delay).saturating_sub(now)).filter(|left| *left > 0);
+        Duration::from_nanos(left.min().unwrap_or(u64::MAX))
+    }
+
+    fn start<'s, 'e: 's>(
+        &'e self,
+        scope: &'s std::thread::Scope<'s, 'e>,
+        batch: &[usize],
+        clone: &'e (dyn Fn(usize, &dyn Fn()) -> JobResult + Sync),
+        results: &'e [Mutex<Option<JobResult>>],
+        bell: &'e Bell,
+    ) {
+        let gate = std::sync::Arc::new(Gate::default());
+        for index in batch.iter().copied() {
+            let gate = gate.clone();
+            self.lives[index].set_state(State::Created);
+            scope.spawn(move || {
+                let result = clone(index, &|| {
+                    bell.ring();
+                    gate.wait();
+                });
+                *lock(&results[index]) = Some(result);
+                self.lives[index].set_state(State::Exited);
+                bell.ring();
+            });
+        }
+        while batch.iter().any(|index| self.lives[*index].state() < State::Initialized) {
+            bell.wait(Duration::from_millis(100));
+        }
+        gate.open();
+    }
+
+    /// A clone has ended: others may have to end with it.
+    fn ended(&self, index: usize, waiting: &mut Vec<usize>) {
+        let entry = &self.entries[index];
+        self.lives[index].set_state(State::Reaped);
+        let failed = self.lives[index].failed.load(Ordering::Relaxed);
+        let what = entry.exitall.or(entry.exitall_on_error.filter(|_| failed));
+        let Some(what) = what else { return };
+        let belongs = |other: usize| match what {
+            ExitWhat::Group => self.entries[other].group == entry.group,
+            // All that run now; what waits behind a stonewall goes on.
+            ExitWhat::Stonewall => self.lives[other].state() != State::NotStarted,
+            ExitWhat::All => true,
+        };
+        (0..self.entries.len()).filter(|other| belongs(*other)).for_each(|other| self.lives[other].end());
+        waiting.retain(|other| !belongs(*other));
+    }
+}
+
+#[cfg(test)]
+#[path = "schedule_tests.rs"]
+mod tests;

@@ -1,0 +1,70 @@
+use std::sync::Mutex;
+
+use super::*;
+
+fn entry(job: usize) -> Entry {
+    Entry {
+        job,
+        group: 0,
+        stonewall: false,
+        wait_for: None,
+        delay: Duration::ZERO,
+        exitall: None,
+        exitall_on_error: None,
+    }
+}
+
+/// Runs `entries`; a clone of a job in `long` ends when it is told to, others at once. What began and ended, in order.
+fn ran(entries: &[Entry], long: &[usize], fails: &[usize]) -> (Vec<String>, Vec<bool>) {
+    let lives: Vec<Live> = entries.iter().map(|_| Live::default()).collect();
+    let told = Mutex::new(Vec::new());
+    let stop = AtomicBool::new(false);
+    let schedule = Schedule { entries, lives: &lives, clock: Clock::start(), stop: &stop };
+    let clone = |index: usize, go: &dyn Fn()| {
+        lives[index].set_state(State::Initialized);
+        go();
+        told.lock().unwrap().push(format!("+{index}"));
+        while long.contains(&entries[index].job) && !lives[index].is_ending() {
+            std::thread::yield_now();
+        }
+        told.lock().unwrap().push(format!("-{index}"));
+        lives[index].failed.store(fails.contains(&index), Ordering::Relaxed);
+        JobResult::default()
+    };
+    let results = schedule.run(&clone, &mut || Duration::from_secs(3600));
+    (told.into_inner().unwrap(), results.iter().map(Option::is_some).collect())
+}
+
+#[test]
+fn a_stonewall_waits_for_all_before_it_and_holds_up_all_behind_it() {
+    let entries = [entry(0), Entry { stonewall: true, ..entry(1) }, entry(2)];
+    let (told, results) = ran(&entries, &[], &[]);
+    assert_eq!(told[..2], ["+0", "-0"]);
+    assert_eq!((told.len(), results), (6, vec![true; 3]));
+}
+
+#[test]
+fn wait_for_waits_for_all_clones_of_a_job() {
+    let entries = [entry(0), entry(0), Entry { wait_for: Some(0), ..entry(1) }];
+    let (told, _) = ran(&entries, &[], &[]);
+    assert_eq!(told[4..], ["+2", "-2"]);
+}
+
+/// Without exitall this would not end: job 1 ends only when it is told to.
+#[test]
+fn exitall_ends_the_group_and_what_was_not_started() {
+    let wait = Entry { wait_for: Some(1), ..entry(2) };
+    let entries = [Entry { exitall: Some(ExitWhat::Group), ..entry(0) }, entry(1), wait];
+    let (told, results) = ran(&entries, &[1], &[]);
+    assert!(told.contains(&"-1".to_owned()));
+    assert_eq!(results, [true, true, false]);
+    let on_error = [Entry { exitall_on_error: Some(ExitWhat::All), ..entry(0) }, entry(1)];
+    assert_eq!(ran(&on_error, &[1], &[0]).1, [true, true]);
+}
+
+#[test]
+fn a_delay_is_waited_for() {
+    let entries = [Entry { delay: Duration::from_millis(20), ..entry(0) }, entry(1)];
+    let (told, _) = ran(&entries, &[], &[]);
+    assert_eq!(told, ["+1", "-1", "+0", "-0"]);
+}

@@ -1,0 +1,241 @@
+//! What a clone does besides its I/O: opens and closes files, makes data safe, holds a rate against its minimum.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::process::setpriority_process;
+use rustix::thread::{CpuSet, gettid, sched_setaffinity};
+
+use super::super::engine::{Engine, Open, SyncKind};
+use super::super::offsets::Extent;
+use super::super::pace::Rate;
+use super::super::results::per_second;
+use super::super::settings::Advice;
+use super::super::{Direction, Each};
+use super::choice::Next;
+use super::clock::ns;
+use super::clone::{Failed, Runner, said};
+use super::live::State;
+
+impl<E: Engine> Runner<'_, E> {
+    /// Opens `file` where it is not open; another that is idle may have to be closed for it.
+    #[inline]
+    pub(super) fn open_for(&mut self, file: u32) -> Result<(), Failed> {
+        if self.open.holds_all() || self.open.is_open(file) {
+            return Ok(());
+        }
+        while let Err(()) = self.open.to_close() {
+            self.send();
+            self.reap(1, self.slots.len(), None);
+            if self.failed.is_some() {
+                return Ok(());
+            }
+        }
+        if let Ok(Some(idle)) = self.open.to_close() {
+            self.close_file(idle)?;
+        }
+        self.open_file(file)
+    }
+
+    pub(super) fn open_file(&mut self, file: u32) -> Result<(), Failed> {
+        let settings = self.work.settings;
+        let only = settings.verify.as_ref().is_some_and(|verify| verify.only);
+        let how = Open {
+            // As fio, which opens for both what it writes.
+            read: true,
+            write: settings.load.writes() && !only,
+            create: settings.load.writes() && !only && settings.files.allow_create,
+            direct: settings.engine.direct,
+            sync: settings.syncs.open,
+        };
+        let path = self.path(file);
+        self.engine.open(file, path, how).map_err(|errno| self.call_failed(file, "open", errno))?;
+        self.open.opened(file);
+        self.work.live.open.store(self.open.count() as u32, Ordering::Relaxed);
+        let advice = match settings.files.advice {
+            Advice::None => None,
+            Advice::ByLoad if settings.load.is_random() => Some(Advice::Random),
+            Advice::ByLoad => Some(Advice::Sequential),
+            other => Some(other),
+        };
+        let drops = settings.files.invalidate && !settings.files.pre_read;
+        self.engine.advise(file, drops, advice).map_err(|errno| self.call_failed(file, "fadvise", errno))
+    }
+
+    /// A call on a file failed: told, and why the job ends.
+    fn call_failed(&mut self, file: u32, call: &str, errno: Errno) -> Failed {
+        let (path, text) = (self.path(file).display(), self.said(errno));
+        self.work.host.tell(&format!("fio: {call}({path}): {text}"));
+        Failed::new(errno, format!("func={call}({path})"))
+    }
+
+    /// Reads all files once, so that they are cached.
+    pub(super) fn pre_read(&mut self) {
+        self.work.live.set_state(State::PreReading);
+        (self.is_preparing, self.counts) = (true, false);
+        let blocks = self.work.settings.load.blocks;
+        let most = blocks.iter().map(|(_, (_, most))| *most).max().unwrap_or(1);
+        for (file, (_, region)) in self.work.files.iter().enumerate() {
+            let mut offset = region.offset;
+            let end = region.offset + region.len;
+            while offset < end && self.failed.is_none() && !self.work.live.is_ending() {
+                while self.free.is_empty() && self.failed.is_none() {
+                    self.send();
+                    self.reap(1, self.slots.len(), None);
+                }
+                let extent = Extent { offset, len: most.min(end - offset) };
+                self.start_io(Next { file: file as u32, direction: Direction::Read, extent, number: 0 }, None);
+                offset += extent.len;
+            }
+        }
+        self.drain();
+        self.is_preparing = false;
+        self.ended = 0;
+    }
+
+    /// Removes the clone's files.
+    pub(super) fn unlink_all(&mut self) {
+        for (path, _) in &self.work.files {
+            if let Err(errno) = self.work.place.remove(path) {
+                let text = format!("unlink({}): {}", path.display(), said(errno));
+                self.work.host.tell(&format!("fio: {text}"));
+                self.failed.get_or_insert_with(|| Failed::new(errno, format!("func=unlink({})", path.display())));
+            }
+        }
+    }
+
+    /// exec_prerun and exec_postrun; what they print goes to a file, as in fio.
+    pub(super) fn command(&mut self, command: Option<&str>, when: &str) {
+        let Some(command) = command else { return };
+        if let Err(reason) = self.work.host.shell(command, &format!("{}.{when}.txt", self.work.settings.name)) {
+            self.work.host.tell(&format!("fio: exec_{when}={command}: {reason}"));
+            self.failed.get_or_insert_with(|| Failed::new(Errno::IO, format!("func=exec_{when}")));
+        }
+    }
+
+    /// cpus_allowed and nice, of this thread.
+    pub(super) fn adopt_host(&mut self) {
+        let host = &self.work.settings.host;
+        let mut failed = None;
+        if let Some((cpus, split)) = &host.cpus {
+            let own = self.work.clone as usize % cpus.len().max(1);
+            let mut set = CpuSet::new();
+            let chosen = cpus.iter().enumerate().filter(|(at, cpu)| (!split || *at == own) && **cpu < CpuSet::MAX_CPU);
+            chosen.for_each(|(_, cpu)| set.set(*cpu));
+            failed = sched_setaffinity(None, &set).err().map(|errno| (errno, "sched_setaffinity"));
+        }
+        if let Some(nice) = host.nice {
+            let set = setpriority_process(Some(gettid()), nice);
+            failed = failed.or(set.err().map(|errno| (errno, "setpriority")));
+        }
+        if let Some((errno, call)) = failed {
+            self.work.host.tell(&format!("fio: {call}: {}", said(errno)));
+            self.failed = Some(Failed::new(errno, format!("func={call}")));
+        }
+    }
+
+    fn close_file(&mut self, file: u32) -> Result<(), Failed> {
+        if self.work.settings.syncs.fsync_on_close && self.work.settings.load.writes() {
+            self.sync_now(file, SyncKind::Full)?;
+        }
+        self.open.closed(file);
+        self.work.live.open.store(self.open.count() as u32, Ordering::Relaxed);
+        self.engine.close(file).map_err(|errno| self.call_failed(file, "close", errno))
+    }
+
+    /// fsync and its like, measured.
+    fn sync_now(&mut self, file: u32, how: SyncKind) -> Result<(), Failed> {
+        let start = self.work.clock.now();
+        let result = self.engine.sync(file, how);
+        self.now = self.work.clock.now();
+        if self.counts {
+            self.recorder.sync(start, self.now);
+        }
+        result.map_err(|errno| self.call_failed(file, "fsync", errno))
+    }
+
+    /// A write on `file` was issued.
+    #[inline]
+    pub(super) fn touch(&mut self, file: u32, extent: Extent) {
+        let all = match self.touched {
+            Some((same, all)) if same == file => {
+                let (from, to) =
+                    (all.offset.min(extent.offset), (all.offset + all.len).max(extent.offset + extent.len));
+                Extent { offset: from, len: to - from }
+            }
+            _ => extent,
+        };
+        self.touched = Some((file, all));
+    }
+
+    /// What is due after as many writes as were issued, ahead of the next I/O.
+    pub(super) fn sync_if_due(&mut self) {
+        let syncs = self.work.settings.syncs;
+        let due = |every: u64| every > 0 && self.writes.is_multiple_of(every);
+        let Some((file, extent)) = self.touched else { return };
+        let kind = match syncs.range {
+            _ if due(syncs.fsync) => Some(SyncKind::Full),
+            _ if due(syncs.fdatasync) => Some(SyncKind::Data),
+            Some((flags, every)) if due(every) => {
+                Some(SyncKind::Range { flags, offset: extent.offset, len: extent.len })
+            }
+            _ => None,
+        };
+        let Some(kind) = kind else { return };
+        self.touched = None;
+        self.drain();
+        if self.failed.is_none() && self.open.is_open(file) {
+            self.failed = self.sync_now(file, kind).err();
+        }
+    }
+
+    /// Waits for all that is under way.
+    pub(super) fn drain(&mut self) {
+        while self.in_flight > 0 {
+            self.send();
+            self.reap(1, self.slots.len(), None);
+        }
+    }
+
+    /// Closes what is open, after end_fsync; the first error is the clone's if it has none.
+    pub(super) fn close_all(&mut self) {
+        let settings = self.work.settings;
+        for file in self.open.all() {
+            if settings.syncs.end_fsync && settings.load.writes() {
+                self.work.live.set_state(State::Syncing);
+                let counts = std::mem::replace(&mut self.counts, false);
+                let failed = self.sync_now(file, SyncKind::Full).err();
+                self.counts = counts;
+                self.failed = self.failed.take().or(failed);
+            }
+            let failed = self.close_file(file).err();
+            self.failed = self.failed.take().or(failed);
+        }
+    }
+
+    /// rate_min and rate_iops_min: what a cycle moved must be at least that.
+    pub(super) fn check_rate(&mut self) {
+        let pacing = &self.work.settings.pacing;
+        let spent = self.now.saturating_sub(self.cycle.0);
+        if spent < ns(pacing.cycle.max(Duration::from_millis(1))) {
+            return;
+        }
+        let done: Each<(u64, u64)> = self.work.live.done();
+        for direction in [Direction::Read, Direction::Write] {
+            let (ios, bytes) =
+                (done[direction].0 - self.cycle.1[direction].0, done[direction].1 - self.cycle.1[direction].1);
+            let (got, least, unit) = match pacing.least[direction] {
+                Some(Rate::Bytes(least)) => (per_second(bytes, spent / 1_000_000), least, "B/s"),
+                Some(Rate::Ios(least)) => (per_second(ios, spent / 1_000_000), least, " IOPS"),
+                None => continue,
+            };
+            if got < least {
+                let text = format!("rate_min={least}{unit} not met, got {got}{unit}");
+                self.work.host.tell(&format!("{}: {text}", self.work.settings.name));
+                self.failed = Some(Failed::new(Errno::IO, text));
+            }
+        }
+        self.cycle = (self.now, done);
+    }
+}

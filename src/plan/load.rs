@@ -1,0 +1,124 @@
+//! What a load gives on one mount target: the least of what its IOPS, its bandwidth, its latency and the load's own rate allow.
+//!
+//! Promises: reads and writes of their own sizes; a load of many targets is this on each.
+//! Leaves out: the client's processors and its network, and loads that share a target.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::{Load, ServerProfile};
+
+/// What one mount target is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Asked {
+    /// The part of the I/Os that are reads, 0 to 1.
+    pub read_share: f64,
+    /// Bytes of one read, and of one write.
+    #[allow(missing_docs)] // as above
+    pub read_bytes: u64,
+    #[allow(missing_docs)] // as above
+    pub write_bytes: u64,
+    /// I/Os in flight at once.
+    pub in_flight: f64,
+    /// I/Os a second that the load does not pass.
+    pub ios_per_s_max: Option<f64>,
+}
+
+/// What is met first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)] // the names say it
+pub enum Bound {
+    Iops,
+    Bandwidth,
+    Latency,
+    Rate,
+}
+
+impl Bound {
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Bound::Iops => "IOPS",
+            Bound::Bandwidth => "bandwidth",
+            Bound::Latency => "latency x depth",
+            Bound::Rate => "rate=",
+        }
+    }
+}
+
+/// What one target will give.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[allow(missing_docs)] // the names say it
+pub struct Given {
+    pub ios_per_s: f64,
+    pub bytes_per_s: f64,
+    /// IOPS of the price list.
+    pub priced_iops: f64,
+    pub bound: Bound,
+}
+
+impl Asked {
+    /// What one I/O costs on average, in IOPS of the price list.
+    pub fn price(&self, profile: &ServerProfile) -> f64 {
+        let of = |io_bytes, read_share| Load { io_bytes, read_share }.price(profile);
+        self.read_share * of(self.read_bytes, 1.0) + (1.0 - self.read_share) * of(self.write_bytes, 0.0)
+    }
+
+    /// Bytes of one I/O on average.
+    fn io_bytes(&self) -> f64 {
+        self.read_share * self.read_bytes as f64 + (1.0 - self.read_share) * self.write_bytes as f64
+    }
+
+    /// What a target of `profile` gives that answers in `latency`.
+    pub fn given(&self, profile: &ServerProfile, latency: Duration) -> Given {
+        let (price, io_bytes) = (self.price(profile), self.io_bytes());
+        let limits = [
+            (Bound::Iops, Some(profile.ceiling.iops / price)),
+            (Bound::Bandwidth, Some(profile.ceiling.bytes_per_s / io_bytes)),
+            (Bound::Latency, (!latency.is_zero()).then(|| self.in_flight / latency.as_secs_f64())),
+            (Bound::Rate, self.ios_per_s_max),
+        ];
+        let known = limits.into_iter().filter_map(|(bound, limit)| Some((bound, limit.filter(|n| n.is_finite())?)));
+        let (bound, ios_per_s) = known.min_by(|(_, a), (_, b)| a.total_cmp(b)).unwrap_or((Bound::Iops, 0.0));
+        Given { ios_per_s, bytes_per_s: ios_per_s * io_bytes, priced_iops: ios_per_s * price, bound }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const READS: Asked =
+        Asked { read_share: 1.0, read_bytes: 32 << 10, write_bytes: 32 << 10, in_flight: 256.0, ios_per_s_max: None };
+    const LATENCY: Duration = Duration::from_millis(1);
+
+    /// The paper measured 25,018, 12,580, 937 and 761.
+    #[test]
+    fn the_published_tests() {
+        let given = |read_share, bytes| {
+            let asked = Asked { read_share, read_bytes: bytes, write_bytes: bytes, ..READS };
+            asked.given(&ServerProfile::oci(), LATENCY)
+        };
+        let close =
+            |given: Given, fact: f64, bound| (given.ios_per_s / fact - 1.0).abs() < 0.03 && given.bound == bound;
+        assert!(close(given(1.0, 32 << 10), 25_018.0, Bound::Iops));
+        assert!(close(given(0.0, 32 << 10), 12_580.0, Bound::Iops));
+        assert!(close(given(1.0, 1 << 20), 937.0, Bound::Bandwidth));
+        assert!(close(given(0.0, 1 << 20), 761.0, Bound::Iops));
+    }
+
+    #[test]
+    fn what_else_binds() {
+        let of = |asked: Asked, latency| asked.given(&ServerProfile::oci(), latency);
+        let alone = of(Asked { in_flight: 1.0, ..READS }, LATENCY);
+        assert_eq!((alone.ios_per_s, alone.bound), (1000.0, Bound::Latency));
+        assert_eq!(of(Asked { in_flight: 1.0, ..READS }, Duration::ZERO).bound, Bound::Iops);
+        let rated = of(Asked { ios_per_s_max: Some(10.0), ..READS }, LATENCY);
+        assert_eq!((rated.ios_per_s, rated.bound, rated.priced_iops), (10.0, Bound::Rate, 20.0));
+        let mixed = Asked { read_share: 0.5, write_bytes: 64 << 10, ..READS };
+        assert_eq!(mixed.price(&ServerProfile::oci()), 0.5 * 2.0 + 0.5 * 6.0);
+        assert_eq!(of(mixed, LATENCY).bytes_per_s, 50_000.0 / 4.0 * f64::from(48 << 10));
+    }
+}

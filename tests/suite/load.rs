@@ -1,0 +1,357 @@
+//! `parfs load` through the binary, on files: what its documents are made of, exit statuses, what it refuses, order of jobs, signals.
+//! Leaves out real fio, which tests/fio/run compares with, verification (`load_verify`), and the shipped job files (`load_jobs`).
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::cli_support::{PARFS, Ran, send};
+
+/// A directory where `parfs load` runs.
+pub struct Loads {
+    dir: tempfile::TempDir,
+}
+
+impl Loads {
+    pub fn new() -> Loads {
+        Loads { dir: tempfile::tempdir().unwrap() }
+    }
+
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// `parfs load` with its arguments separated by blanks.
+    pub fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(PARFS);
+        command.arg("load").args(line.split_whitespace()).current_dir(self.dir.path());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    pub fn run(&self, line: &str) -> Ran {
+        Ran::of(self.command(line).output().unwrap())
+    }
+
+    /// Runs with JSON; fails unless it is one document and nothing else, and all went well.
+    #[track_caller]
+    pub fn json(&self, line: &str) -> Value {
+        let ran = self.run(&format!("--output-format=json {line}")).ok();
+        assert_eq!(ran.stderr, "", "{line}");
+        document(&ran)
+    }
+}
+
+#[track_caller]
+pub fn document(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
+}
+
+/// Keys as they stand, indented, and the kind of each value: string, integer, float; values of options are kept.
+fn keys(text: &str) -> String {
+    let mut out = String::new();
+    let mut options = false;
+    for line in text.lines() {
+        let Some((key, value)) = line.split_once(" : ") else {
+            options &= !line.trim_start().starts_with('}');
+            out += &format!("{line}\n");
+            continue;
+        };
+        let value = value.trim_end_matches(',');
+        let kind = match value.chars().next() {
+            Some('{' | '[') => value,
+            Some('"') if options => value,
+            Some('"') => "string",
+            Some(_) if value.contains('.') => "float",
+            _ => "integer",
+        };
+        options |= key.ends_with("options\"");
+        out += &format!("{key} : {kind}\n");
+    }
+    out
+}
+
+#[test]
+fn documents_have_fios_keys_in_fios_order() {
+    let loads = Loads::new();
+    let ran =
+        loads.run("--output-format=json --size=64k --name=a --rw=write --fsync=4 --thread --description=what").ok();
+    insta::assert_snapshot!("load_json_write", keys(&ran.stdout));
+    let ran = loads.run("--output-format=json+ --name=a --size=64k --rw=read --percentile_list=50:99.9").ok();
+    let clat = &document(&ran)["jobs"][0]["read"]["clat_ns"];
+    assert_eq!(clat["bins"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum::<u64>(), 16);
+    assert_eq!(clat["percentile"].as_object().unwrap().keys().collect::<Vec<_>>(), ["50.000000", "99.900000"]);
+}
+
+#[test]
+fn the_three_formats_stand_in_fios_order() {
+    let loads = Loads::new();
+    let ran = loads.run("--output-format=normal,json,terse --name=a --size=64k").ok();
+    let at = |text: &str| ran.stdout.find(text).unwrap_or_else(|| panic!("{text} is not in {ran:?}"));
+    assert!(at("3;fio-3.") < at("{\n") && at("\n}\n") < at("\na: (groupid=0, jobs=1): err= 0: pid="), "{ran:?}");
+    for (version, fields) in [(2, 161), (3, 121), (4, 162), (5, 180)] {
+        let ran = loads.run(&format!("--minimal --terse-version={version} --name=a --size=64k")).ok();
+        assert_eq!(ran.stdout.trim_end().split(';').count(), fields, "version {version}: {ran:?}");
+    }
+    loads.run("--output=out.txt --name=a --size=64k").ok();
+    assert!(fs::read_to_string(loads.path("out.txt")).unwrap().contains("   READ: bw="));
+}
+
+#[test]
+fn what_is_wrong_is_refused_before_anything_is_done() {
+    let loads = Loads::new();
+    for (line, said) in [
+        ("", "No job"),
+        ("--name=a --size=64k --bogus=1", "unrecognized option '--bogus=1'"),
+        ("--name=a --size=64k --iodepht=1", "Did you mean iodepth?"),
+        ("--name=a --size=64k --rw=sideways", "sideways"),
+        ("--name=a --size=64k --direct=2", "direct"),
+        ("--name=a --size=64k --directory=none", "none"),
+        ("--name=a --size=64k --ioengine=cpuio", "cpuio"),
+        ("--name=a --size=64k --zonemode=zbd", "zonemode"),
+        ("--name=a --size=64k --rw=trim", "trim"),
+        ("--client=h --name=a --size=64k", "client"),
+        ("--name=a --rw=write", "size="),
+        ("--name=a --size=64k --wait_for=zz", "zz"),
+        (
+            "--name=a --size=64k --rw=write --readonly",
+            "write operations are not allowed with the --readonly parameter.",
+        ),
+        ("--name=a --size=64k --rw=read --readonly", "read-only"),
+        ("--name=a --size=64k --runtime=1.5q", "runtime"),
+        ("missing.fio", "missing.fio"),
+        ("--section=x --name=a --size=64k missing.fio", "missing.fio"),
+    ] {
+        let ran = loads.run(line).ended(1, said);
+        assert!(!ran.stdout.contains("err="), "{line}: {ran:?}");
+        let left: Vec<_> = fs::read_dir(loads.path("")).unwrap().collect();
+        assert!(left.is_empty(), "{line} left {left:?}");
+    }
+}
+
+#[test]
+fn job_files_are_checked_and_shown() {
+    let loads = Loads::new();
+    let text = "[global]\nsize=16*$pagesize\nbs=$pagesize\nnumjobs=$ncpus\n[a]\nrw=write\n[b]\nwait_for=zz\n";
+    fs::write(loads.path("jobs.fio"), text).unwrap();
+    fs::write(loads.path("none.fio"), "[global]\nsize=1m\n").unwrap();
+    let (page, processors) = (rustix::param::page_size(), std::thread::available_parallelism().unwrap());
+    let shown = format!(
+        "fio --size={} --bs={page} --numjobs={processors} --name=a --rw=write --name=b --wait_for=zz \n",
+        16 * page
+    );
+    assert_eq!(loads.run("--showcmd jobs.fio").ok().stdout, shown);
+    for file in ["jobs.fio", "none.fio"] {
+        let ran = loads.run(&format!("--parse-only {file}")).ok();
+        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""), "{file}");
+    }
+    loads.run("jobs.fio").ended(1, "waitee job zz unknown.");
+    loads.run("none.fio").ended(1, "No job");
+}
+
+#[test]
+fn create_only_makes_files_and_reports_no_io() {
+    let loads = Loads::new();
+    let document = loads.json("--name=a --rw=read --size=64k --nrfiles=2 --create_only=1");
+    assert_eq!(ios(&document), [(0, 0)]);
+    for file in ["a.0.0", "a.0.1"] {
+        assert_eq!(fs::metadata(loads.path(file)).unwrap().len(), 32768);
+    }
+    loads
+        .run("--name=b --rw=write --size=64k --allow_file_create=0")
+        .ended(1, "file creation disallowed by allow_file_create=0");
+    loads.run("--name=a --rw=read --size=64k --nrfiles=2 --allow_file_create=0").ok();
+    assert_eq!(fs::read_dir(loads.path("")).unwrap().count(), 2);
+}
+
+#[test]
+fn links_whose_names_end_in_fio_are_fio() {
+    let loads = Loads::new();
+    for name in ["fio", "my-fio", "parload"] {
+        symlink(PARFS, loads.path(name)).unwrap();
+        let ran = Ran::of(Command::new(loads.path(name)).arg("--version").output().unwrap()).ok();
+        assert!(ran.stdout.starts_with("fio-3.42-parfs-"), "{ran:?}");
+    }
+}
+
+#[test]
+fn published_lines_run() {
+    let loads = Loads::new();
+    fs::write(loads.path("mpatha1"), vec![7; 1 << 20]).unwrap();
+    let oracle = "--filename=mpatha1 --direct=1 --rw=randread --bs=4k --ioengine=libaio --iodepth=256 --runtime=1 --numjobs=4 \
+                  --time_based --group_reporting --name=iops-test-job --eta-newline=1 --readonly";
+    let ran = loads.run(oracle).ok();
+    assert_eq!(ran.stderr, "");
+    assert!(ran.stdout.contains("\niops-test-job: (groupid=0, jobs=4): err= 0: pid="), "{ran:?}");
+    assert!(fs::read(loads.path("mpatha1")).unwrap() == vec![7; 1 << 20]);
+    for (name, rw) in [("read_throughput", "randread"), ("write_throughput", "randwrite")] {
+        let line = format!(
+            "--name={name} --directory={} --numjobs=8 -size=1M --time_based --runtime=1 -ioengine=libaio --direct=1 --verify=0 \
+             --bs=32k --iodepth=32 --rw={rw} --group_reporting=1",
+            loads.path("").display()
+        );
+        let document = loads.json(&line);
+        let job = &document["jobs"][0];
+        assert_eq!((job["jobname"].as_str(), job["error"].as_i64()), (Some(name), Some(0)));
+        assert_eq!(document["jobs"].as_array().unwrap().len(), 1);
+        let direction = if rw == "randread" { "read" } else { "write" };
+        assert!(job[direction]["total_ios"].as_u64().unwrap() > 8 * 32, "{job}");
+        assert!(loads.path(format!("{name}.7.0")).exists());
+    }
+}
+
+/// Reads and writes of all jobs, in order.
+fn ios(document: &Value) -> Vec<(u64, u64)> {
+    let jobs = document["jobs"].as_array().unwrap();
+    let of = |job: &Value, direction: &str| job[direction]["total_ios"].as_u64().unwrap();
+    jobs.iter().map(|job| (of(job, "read"), of(job, "write"))).collect()
+}
+
+#[test]
+fn jobs_wait_where_they_are_told_to() {
+    let loads = Loads::new();
+    // What the second reads is only there when the first has written: without the wall it would be refused, as nothing may be laid out.
+    let document = loads.json(
+        "--size=256k --filename=f --allow_file_create=1 --name=a --rw=write --name=b --stonewall --rw=read --name=c --wait_for=a --rw=read",
+    );
+    assert_eq!(ios(&document), [(0, 64), (64, 0), (64, 0)]);
+    let groups: Vec<u64> =
+        document["jobs"].as_array().unwrap().iter().map(|job| job["groupid"].as_u64().unwrap()).collect();
+    assert_eq!(groups, [0, 1, 1]);
+    let start = |job: usize| document["jobs"][job]["job_start"].as_u64().unwrap();
+    let end = |job: usize| start(job) + document["jobs"][job]["job_runtime"].as_u64().unwrap();
+    assert!(start(1) >= end(0).saturating_sub(1), "{document}");
+}
+
+#[test]
+fn passes_begin_anew() {
+    let loads = Loads::new();
+    assert_eq!(ios(&loads.json("--name=a --rw=read --size=64k --loops=4 --number_ios=5")), [(20, 0)]);
+    assert_eq!(ios(&loads.json("--name=b --rw=write --size=64k --loops=3 --unlink_each_loop=1")), [(0, 48)]);
+    assert!(loads.path("b.0.0").exists(), "only what stands between two passes is removed");
+}
+
+#[test]
+fn exitall_ends_what_has_no_end() {
+    let loads = Loads::new();
+    let began = Instant::now();
+    let document = loads
+        .json("--ioengine=null --size=1m --name=short --exitall --number_ios=5 --name=long --time_based --runtime=300");
+    assert_eq!(document["jobs"][0]["read"]["total_ios"], 5);
+    assert!(began.elapsed() < Duration::from_secs(100), "{:?}", began.elapsed());
+}
+
+#[test]
+fn the_same_offsets_twice_unless_told_otherwise() {
+    let loads = Loads::new();
+    let line = "--name=a --rw=randwrite --size=256k --number_ios=20 --bs=4k --fallocate=none --buffer_pattern=0xff --filename=";
+    let written = |file: &str, more: &str| {
+        loads.run(&format!("{line}{file} {more}")).ok();
+        let bytes = fs::read(loads.path(file)).unwrap();
+        bytes.chunks(4096).map(|block| block[0] == 0xff).collect::<Vec<bool>>()
+    };
+    let first = written("f1", "");
+    assert_eq!(first.iter().filter(|touched| **touched).count(), 20);
+    assert_eq!(written("f2", ""), first);
+    assert_eq!(written("f3", "--randseed=77"), written("f4", "--randseed=77"));
+    assert_ne!(written("f5", "--randseed=77"), first);
+    // 20 of 64 blocks: that two free draws are the same is less likely than 10^-15.
+    assert_ne!(written("f6", "--randrepeat=0"), written("f7", "--randrepeat=0"));
+}
+
+#[test]
+fn a_signal_ends_a_run_with_128_and_a_valid_document() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let loads = Loads::new();
+        let line = "--output-format=json --output=out.json --status-interval=100ms --ioengine=null --size=1m --name=a --time_based --runtime=300";
+        let child = loads.command(line).spawn().unwrap();
+        // A first document is there: the job runs.
+        let until = Instant::now() + Duration::from_secs(60);
+        while !fs::read_to_string(loads.path("out.json")).is_ok_and(|text| text.contains("\n}\n")) {
+            assert!(Instant::now() < until);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        send(&child, signal);
+        let ran = Ran::of(child.wait_with_output().unwrap()).ended(128, "terminating on signal");
+        assert_eq!(ran.stdout, "");
+        let text = fs::read_to_string(loads.path("out.json")).unwrap();
+        let documents: Vec<Value> =
+            serde_json::Deserializer::from_str(&text).into_iter().collect::<Result<_, _>>().unwrap();
+        let ios: Vec<u64> =
+            documents.iter().map(|document| document["jobs"][0]["read"]["total_ios"].as_u64().unwrap()).collect();
+        assert!(ios.len() > 1 && ios.is_sorted() && ios[ios.len() - 1] > 0, "{ios:?}");
+    }
+}
+
+#[test]
+fn jobs_that_fail_are_counted_and_told() {
+    let loads = Loads::new();
+    fs::write(loads.path("short"), [0; 8192]).unwrap();
+    let line = "--output-format=json --size=64k --name=good --rw=write --name=bad --filename=no/such --rw=read --allow_file_create=0";
+    let ran = loads.run(line);
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(!ran.stderr.is_empty());
+    let full = "--output-format=json --name=full --filename=/dev/full --size=64k --rw=write --numjobs=2";
+    if Path::new("/dev/full").exists() {
+        let ran = loads.run(full);
+        assert_eq!(ran.status, Some(2), "{ran:?}");
+        let document = document(&ran);
+        let errors: Vec<i64> =
+            document["jobs"].as_array().unwrap().iter().map(|job| job["error"].as_i64().unwrap()).collect();
+        assert_eq!(errors, [28, 28]);
+        assert!(
+            ran.stderr
+                .contains("fio: io_u error on file /dev/full: No space left on device: write offset=0, buflen=4096")
+        );
+        let ran = loads.run(&format!("{full} --continue_on_error=write --ignore_error=,ENOSPC --number_ios=7"));
+        assert_eq!(document_errors(&ran), [(14, 28)], "{ran:?}");
+        // As in fio: the report has the first error, and the exit status is that of a job that went on.
+        assert_eq!((ran.status, document_error(&ran)), (Some(0), 28));
+        let one = "--name=full --filename=/dev/full --size=64k --rw=write";
+        let ran = loads.run(one).ended(1, "No space left on device");
+        assert!(ran.stdout.contains("err=28 (func=io_u error, error=No space left on device): pid="), "{ran:?}");
+        let ran = loads.run(&format!("{one} --continue_on_error=write --ignore_error=,ENOSPC")).ok();
+        assert!(
+            ran.stdout.contains("     errors    : total=16, first_error=28/<No space left on device>\n"),
+            "{ran:?}"
+        );
+    }
+}
+
+fn document_error(ran: &Ran) -> i64 {
+    document(ran)["jobs"][0]["error"].as_i64().unwrap()
+}
+
+/// Errors that were counted, of a run whose jobs are reported together or not: their sum, and the first.
+fn document_errors(ran: &Ran) -> [(u64, u64); 1] {
+    let document = document(ran);
+    let jobs = document["jobs"].as_array().unwrap();
+    let of = |job: &Value, key: &str| job[key].as_u64().unwrap();
+    [(jobs.iter().map(|job| of(job, "total_err")).sum(), of(&jobs[0], "first_error"))]
+}
+
+#[test]
+fn the_status_line_is_shown_where_it_is_wanted_and_in_no_document() {
+    let loads = Loads::new();
+    let line = "--name=a --ioengine=null --size=1m --time_based --runtime=1 --eta-interval=250ms";
+    let ran = loads.run(&format!("{line} --eta=always")).ok();
+    assert!(ran.stdout.contains("Jobs: 1 (f="), "{ran:?}");
+    assert!(!loads.run(line).ok().stdout.contains("Jobs: 1"));
+    document(&loads.run(&format!("{line} --eta=always --output-format=json")).ok());
+}
+
+#[test]
+fn readonly_leaves_everything_as_it_is() {
+    let loads = Loads::new();
+    fs::write(loads.path("f"), vec![1; 65536]).unwrap();
+    loads.run("--readonly --name=a --filename=f --rw=randread --size=64k").ok();
+    loads.run("--readonly --name=a --filename=f --rw=randrw --size=64k").ended(1, "not allowed with the --readonly");
+    // It would have to be laid out anew.
+    loads.run("--readonly --name=a --filename=f --rw=randread --size=128k").ended(1, "read-only");
+    assert!(fs::read(loads.path("f")).unwrap() == vec![1; 65536]);
+}

@@ -1,0 +1,221 @@
+//! `parfs load --verify`, on files and on a simulated server: what was written is found whole; a flipped byte, a block that is missing, one of
+//! another place and one of an older run are each told, with status 84 in the document and exit 1. And servers that fail in the middle.
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use super::cli_support::{Ran, Sim};
+use super::load::{Loads, document};
+
+const BLOCK: usize = 4096;
+
+/// Where a job's file is, as a job says it and as this test reaches it.
+struct Where {
+    loads: Loads,
+    sim: Option<(Sim, tempfile::TempDir)>,
+}
+
+impl Where {
+    fn files() -> Where {
+        Where { loads: Loads::new(), sim: None }
+    }
+
+    fn nfs() -> Where {
+        let dir = tempfile::tempdir().unwrap();
+        let sim = Sim::start(&["--dir", dir.path().to_str().unwrap(), "--unlimited"]);
+        Where { loads: Loads::new(), sim: Some((sim, dir)) }
+    }
+
+    fn both() -> [Where; 2] {
+        [Where::files(), Where::nfs()]
+    }
+
+    fn run(&self, line: &str) -> Ran {
+        let place = match &self.sim {
+            Some((sim, _)) => format!("--ioengine=nfs --nfs_url={}", sim.url),
+            None => String::new(),
+        };
+        self.loads.run(&format!("--output-format=json {place} --name=a --filename=f --size=64k --bs=4k {line}"))
+    }
+
+    fn file(&self) -> PathBuf {
+        match &self.sim {
+            Some((_, dir)) => dir.path().join("f"),
+            None => self.loads.path("f"),
+        }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        fs::read(self.file()).unwrap()
+    }
+
+    /// Puts bytes at a place, from behind.
+    fn put(&self, at: usize, bytes: &[u8]) {
+        let file = fs::File::options().write(true).open(self.file()).unwrap();
+        file.write_all_at(bytes, at as u64).unwrap();
+    }
+}
+
+#[track_caller]
+fn found(ran: &Ran, check: &str) {
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(
+        ran.stderr.contains(&format!("{check}: verify failed at file ")) || ran.stderr.contains("verify: bad"),
+        "{ran:?}"
+    );
+    assert_eq!(document(ran)["jobs"][0]["error"], 84, "{ran:?}");
+}
+
+#[test]
+fn what_was_written_is_found_whole() {
+    for place in Where::both() {
+        for check in ["md5", "crc32c", "sha256", "xxhash", "meta", "pattern --verify_pattern=0xabcd"] {
+            for rw in ["write", "randwrite"] {
+                place.run(&format!("--rw={rw} --verify={check}")).ok();
+                let read = rw.replace("write", "read");
+                let ran = place.run(&format!("--rw={read} --verify={check}")).ok();
+                assert_eq!(document(&ran)["jobs"][0]["read"]["total_ios"], 16, "{check} {rw}");
+            }
+        }
+    }
+}
+
+/// Blocks that one pass writes twice, and reads of a mixed job, which are of blocks that were never written with marks.
+#[test]
+fn nothing_is_found_where_nothing_is_wrong() {
+    for place in Where::both() {
+        for line in [
+            "--rw=write --io_size=128k",
+            "--rw=randwrite --io_size=200k --iodepth=4",
+            "--rw=randwrite --loops=3",
+            "--rw=randwrite --norandommap",
+            "--rw=randrw",
+            "--rw=rw --verify_backlog=3",
+            "--rw=randrw --verify_backlog=8 --verify_backlog_batch=2",
+            "--rw=randwrite --verify_backlog=4 --iodepth=8",
+            "--rw=write --filename=g",
+            "--rw=randwrite --bsrange=4k-16k",
+            "--rw=write:4k",
+        ] {
+            let ran = place.run(&format!("{line} --verify=crc32c"));
+            assert_eq!((ran.status, ran.stderr.as_str()), (Some(0), ""), "{line}");
+            fs::remove_file(place.file()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_flipped_byte_is_found() {
+    for place in Where::both() {
+        for check in ["md5", "crc32c", "sha1", "crc64"] {
+            place.run(&format!("--rw=write --verify={check}")).ok();
+            let at = 5 * BLOCK + 1234;
+            let byte = place.bytes()[at];
+            place.put(at, &[byte ^ 1]);
+            found(&place.run(&format!("--rw=read --verify={check}")), check);
+            place.put(at, &[byte]);
+            place.run(&format!("--rw=read --verify={check}")).ok();
+        }
+    }
+}
+
+#[test]
+fn a_block_that_is_missing_is_found() {
+    for place in Where::both() {
+        place.run("--rw=write --verify=crc32c").ok();
+        place.put(7 * BLOCK, &[0; BLOCK]);
+        found(&place.run("--rw=read --verify=crc32c"), "crc32c");
+    }
+}
+
+#[test]
+fn a_block_at_a_wrong_place_is_found() {
+    for place in Where::both() {
+        place.run("--rw=write --verify=crc32c").ok();
+        let bytes = place.bytes();
+        place.put(7 * BLOCK, &bytes[3 * BLOCK..4 * BLOCK]);
+        found(&place.run("--rw=read --verify=crc32c"), "crc32c");
+    }
+}
+
+#[test]
+fn a_block_of_an_older_run_is_found() {
+    for place in Where::both() {
+        place.run("--rw=write --verify=crc32c --randseed=1").ok();
+        let old = place.bytes();
+        place.run("--rw=write --verify=crc32c --randseed=2").ok();
+        place.run("--rw=read --verify=crc32c --randseed=2").ok();
+        place.put(9 * BLOCK, &old[9 * BLOCK..10 * BLOCK]);
+        found(&place.run("--rw=read --verify=crc32c --randseed=2"), "crc32c");
+    }
+}
+
+#[test]
+fn all_bad_blocks_are_counted_where_the_run_goes_on() {
+    for place in Where::both() {
+        place.run("--rw=write --verify=md5").ok();
+        for block in [2, 5, 11] {
+            place.put(block * BLOCK + 100, b"else");
+        }
+        let ran = place.run("--rw=read --verify=md5 --continue_on_error=verify");
+        // fio ends with 0 here; a run that found wrong data has not gone well.
+        assert_eq!(ran.status, Some(1), "{ran:?}");
+        let document = document(&ran);
+        let job = &document["jobs"][0];
+        assert_eq!((job["total_err"].as_u64(), job["first_error"].as_u64()), (Some(3), Some(84)), "{job}");
+        assert_eq!(ran.stderr.matches("md5: verify failed at file ").count(), 3, "{ran:?}");
+    }
+}
+
+#[test]
+fn a_server_that_ends_in_the_middle_is_told() {
+    let loads = Loads::new();
+    let sim = Sim::start(&["--unlimited", "--fault", "gone:nth=200"]);
+    let url = format!("{}?timeo=3&retrans=2&away=1", sim.url);
+    let line = format!(
+        "--output-format=json --ioengine=nfs --nfs_url={url} --name=a --rw=write --bs=4k --size=4m --iodepth=8"
+    );
+    let ran = loads.run(&line);
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("fio: "), "{ran:?}");
+    let document = document(&ran);
+    let job = &document["jobs"][0];
+    assert_ne!(job["error"], 0, "{job}");
+    assert!(job["write"]["total_ios"].as_u64().unwrap() < 1024, "{job}");
+}
+
+#[test]
+fn a_server_that_starts_again_loses_nothing_that_is_not_told() {
+    let place = Where::nfs();
+    place.run("--rw=write --verify=crc32c --end_fsync=1 --iodepth=4").ok();
+    assert_eq!(place.bytes().len(), 16 * BLOCK);
+    let sim = Sim::start(&["--unlimited", "--fault", "restart:proc=WRITE,nth=9"]);
+    let line = format!(
+        "--output-format=json --ioengine=nfs --nfs_url={}?timeo=3 --name=a --filename=f --size=64k --rw=write --verify=crc32c --iodepth=4",
+        sim.url
+    );
+    let ran = place.loads.run(&line);
+    let document = document(&ran);
+    let told = document["jobs"][0]["error"] != 0;
+    assert_eq!(ran.status, Some(i32::from(told)), "{ran:?}");
+}
+
+#[test]
+fn published_lines_run_against_several_targets() {
+    let loads = Loads::new();
+    let sim = Sim::start(&["--unlimited", "--targets", "2"]);
+    for (name, rw) in [("write_throughput", "randwrite"), ("read_throughput", "randread")] {
+        let line = format!(
+            "--name={name} --numjobs=8 -size=1M --time_based --runtime=1 -ioengine=nfs --nfs_url={} --direct=1 --verify=0 --bs=32k \
+             --iodepth=32 --rw={rw} --group_reporting=1",
+            sim.url
+        );
+        let document = loads.json(&line);
+        let job = &document["jobs"][0];
+        assert_eq!(job["error"], 0, "{job}");
+        let direction = rw.trim_start_matches("rand");
+        assert!(job[direction]["total_ios"].as_u64().unwrap() > 8, "{job}");
+        assert_eq!(job[direction]["short_ios"], 0, "{job}");
+    }
+}
