@@ -189,15 +189,13 @@ impl<'a> Run<'a> {
     }
 
     fn told(&self, stop: &AtomicBool) -> Result<Exit, String> {
-        let Some(Finished { clones, failed }) = self.carry_out(stop, &mut Partial::new(self)?)? else {
-            return Ok(Exit::Success);
-        };
+        let Finished { clones, failed } = self.carry_out(stop, &mut Partial::new(self)?)?;
         self.tell_all(clones);
         Ok(exit_of(failed))
     }
 
-    /// Sets files up and runs all clones; None when files were only to be set up. What clones found so far goes to `sofar` now and then.
-    pub(super) fn carry_out(&self, stop: &AtomicBool, sofar: &mut dyn SoFar) -> Result<Option<Finished<'a>>, String> {
+    /// Sets files up and runs all clones. What clones found so far goes to `sofar` now and then.
+    pub(super) fn carry_out(&self, stop: &AtomicBool, sofar: &mut dyn SoFar) -> Result<Finished<'a>, String> {
         let asked: Vec<Asked<'_>> =
             self.starts.iter().enumerate().map(|(index, start)| self.asked(index, start)).collect();
         let found = match prepare(&asked, self.gathered.general.readonly, stop, &mut |line| self.out.banner(&line)) {
@@ -223,7 +221,7 @@ impl<'a> Run<'a> {
         let lines = lines.filter_map(|(start, result)| {
             Some(Line { settings: self.settings(start), clone: start.clone, result: result? })
         });
-        Ok(Some(Finished { clones: lines.collect(), failed }))
+        Ok(Finished { clones: lines.collect(), failed })
     }
 
     fn asked(&self, index: usize, start: &Started) -> Asked<'_> {

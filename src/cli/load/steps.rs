@@ -167,7 +167,7 @@ fn carry_out(
         notices: Vec::new(),
     };
     let run = Run::new(console, &of_step, &starts, out)?;
-    let Some(Finished { clones, failed }) = run.carry_out(stop, &mut Untold)? else { return Ok(()) };
+    let Finished { clones, failed } = run.carry_out(stop, &mut Untold)?;
     told.failed += failed;
     for job in &of_step.jobs {
         let lines: Vec<&Line<'_>> = clones.iter().filter(|line| std::ptr::eq(line.settings, job)).collect();

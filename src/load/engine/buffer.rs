@@ -1,7 +1,7 @@
 //! Buffers of I/Os: owned, aligned as direct I/O needs it, and at one address while a kernel uses them.
 #![allow(unsafe_code)]
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
@@ -22,13 +22,12 @@ pub struct Buf {
 unsafe impl Send for Buf {}
 
 impl Buf {
-    /// Zeros, at a multiple of `align` (a power of two; at least a page). None where there is no such layout.
+    /// Zeros, at a multiple of `align` (a power of two; at least a page). None where there is no such layout, or no memory.
     pub fn zeroed(capacity: usize, align: usize) -> Option<Buf> {
         let layout = Layout::from_size_align(capacity.max(1), align.max(ALIGN)).ok()?;
         // SAFETY: the layout is not of size 0.
         let bytes = unsafe { alloc_zeroed(layout) };
-        let bytes = NonNull::new(bytes).unwrap_or_else(|| handle_alloc_error(layout));
-        Some(Buf { bytes, layout, start: 0, len: capacity })
+        Some(Buf { bytes: NonNull::new(bytes)?, layout, start: 0, len: capacity })
     }
 
     /// Bytes that it can hold.
@@ -96,5 +95,6 @@ mod tests {
         left.set_len(3);
         assert_eq!(&left[..], b"abc");
         assert!(Buf::zeroed(1, 3 * ALIGN).is_none());
+        assert!(Buf::zeroed(1 << 60, 1).is_none(), "more than there is");
     }
 }
