@@ -127,20 +127,23 @@ impl<'a, E: Engine> Runner<'a, E> {
     }
 
     pub(super) fn queue(&mut self, io: Io) {
-        match self.engine.queue(io) {
-            Queued::Done(done) => {
-                self.read_clock();
-                if self.counts {
-                    let depths = &mut self.recorder.result.depths;
-                    depths.submitted(1);
-                    depths.completed(1);
+        let mut next = Some(io);
+        while let Some(io) = next.take() {
+            match self.engine.queue(io) {
+                Queued::Done(done) => {
+                    self.read_clock();
+                    if self.counts {
+                        let depths = &mut self.recorder.result.depths;
+                        depths.submitted(1);
+                        depths.completed(1);
+                    }
+                    next = self.end_io(done);
                 }
-                self.end_io(done);
-            }
-            Queued::Pending => {
-                self.queued += 1;
-                if self.queued >= self.work.settings.engine.batch.max(1) as usize {
-                    self.send();
+                Queued::Pending => {
+                    self.queued += 1;
+                    if self.queued >= self.work.settings.engine.batch.max(1) as usize {
+                        self.send();
+                    }
                 }
             }
         }
@@ -191,7 +194,12 @@ impl<'a, E: Engine> Runner<'a, E> {
         if self.counts && !done.is_empty() {
             self.recorder.result.depths.completed(done.len() as u64);
         }
-        done.drain(..).for_each(|done| self.end_io(done));
+        for done in done.drain(..) {
+            if let Some(rest) = self.end_io(done) {
+                self.queue(rest);
+                self.send();
+            }
+        }
         self.done = done;
         if let Err(errno) = result {
             self.failed = Some(Failed::new(errno, format!("func=getevents, error={errno}")));
@@ -201,16 +209,17 @@ impl<'a, E: Engine> Runner<'a, E> {
     }
 
     #[inline]
-    pub(super) fn end_io(&mut self, done: Done) {
+    pub(super) fn end_io(&mut self, done: Done) -> Option<Io> {
         let Done { slot, mut buf, result } = done;
         let at = &mut self.slots[slot as usize];
         at.times.ended = self.now;
         match result {
-            Ok(moved) if moved < buf.len() => return self.go_on(slot, buf, moved),
+            Ok(moved) if moved < buf.len() => return self.rest(slot, buf, moved),
             Ok(_) => {}
             Err(errno) => {
                 self.release(slot, buf);
-                return self.io_failed(slot, errno);
+                self.io_failed(slot, errno);
+                return None;
             }
         }
         let (next, times, checks) = (at.next, at.times, at.checks.take());
@@ -220,11 +229,11 @@ impl<'a, E: Engine> Runner<'a, E> {
         }
         self.release(slot, buf);
         self.ended += 1;
-        if self.is_preparing {
-            return;
+        if !self.is_preparing {
+            self.work.live.count(next.direction, next.extent.len);
+            self.account(&next, &times);
         }
-        self.work.live.count(next.direction, next.extent.len);
-        self.account(&next, &times);
+        None
     }
 
     #[inline]
@@ -253,20 +262,20 @@ impl<'a, E: Engine> Runner<'a, E> {
 
     /// What is left of a short I/O; one that moved nothing has failed.
     #[cold]
-    pub(super) fn go_on(&mut self, slot: u32, mut buf: Buf, moved: usize) {
+    pub(super) fn rest(&mut self, slot: u32, mut buf: Buf, moved: usize) -> Option<Io> {
         let at = &mut self.slots[slot as usize];
         if at.moved == 0 && self.counts {
             self.recorder.result.directions[at.next.direction].short += 1;
         }
         if moved == 0 {
             self.release(slot, buf);
-            return self.io_failed(slot, Errno::IO);
+            self.io_failed(slot, Errno::IO);
+            return None;
         }
         at.moved += moved;
         buf.advance(moved);
         let (next, offset) = (at.next, at.next.extent.offset + at.moved as u64);
-        self.queue(Io { slot, file: next.file, direction: next.direction, offset, buf });
-        self.send();
+        Some(Io { slot, file: next.file, direction: next.direction, offset, buf })
     }
 
     pub(super) fn release(&mut self, slot: u32, buf: Buf) {
