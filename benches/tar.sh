@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Side by side on this machine: partar against GNU tar (with pigz and zstd -T0) and bsdtar, in turn, medians of 5 runs.
 #
-#   benches/tar.sh [--quick] [--only WORDS] [PLACE...]
+#   benches/tar.sh [--quick] [--runs N] [--only WORDS] [PLACE...]
 #
 # PLACEs are directories in which the trees are made, by default /dev/shm. The tree is the Linux source (Debian's linux-source package,
 # installed or fetched; --quick takes a quarter of its directories of the third level, and 3 runs). --only takes the tables whose names
-# begin so ("creation, plain"). Archives are in the page cache, on the place; before each run dirty pages are written back (sync), and
-# a run ends when the command does. Processor time, of all processes that a command starts, is shown beside wall time: it is what tells
-# on a machine that is busy otherwise. Wants pigz, zstd and bsdtar.
+# begin so ("creation, plain"); --runs N makes N runs of each. Archives are in the page cache, on the place; before each run dirty pages are
+# written back (sync), and a run ends when the command does. Processor time, of all processes that a command starts, is shown beside
+# wall time: it is what tells on a machine that is busy otherwise. Wants pigz, zstd and bsdtar.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C
@@ -20,7 +20,8 @@ while (($#)); do
     case $1 in
         --quick) quick=1 runs=3 ;;
         --only) only=${2:-} && shift ;;
-        -*) printf 'usage: benches/tar.sh [--quick] [--only WORDS] [PLACE...]\n' >&2 && exit 2 ;;
+        --runs) runs=${2:-} && shift ;;
+        -*) printf 'usage: benches/tar.sh [--quick] [--runs N] [--only WORDS] [PLACE...]\n' >&2 && exit 2 ;;
         *) places+=("$1") ;;
     esac
     shift
