@@ -4,12 +4,15 @@
 //! Leaves out: opening files. A log that cannot be written is told once, at the end.
 
 use std::fmt::Write as _;
-use std::io::Write;
+use std::io::{self, Write};
+
+use rustix::io::Errno;
 
 use super::super::histogram::{FIO_BUCKETS, bucket};
 use super::super::settings::{Logs as Asked, WindowValue};
 use super::super::{Direction, Each};
 use super::clock::ns;
+use super::clone::said;
 use super::recorder::Times;
 
 /// A block of lines is written when it is this large.
@@ -85,7 +88,7 @@ impl Log {
             return;
         }
         if let Err(error) = self.out.write_all(self.block.as_bytes()) {
-            self.failed.get_or_insert_with(|| format!("{}: {error}", self.name));
+            self.failed.get_or_insert_with(|| format!("{}: {}", self.name, reason(&error)));
         }
         self.block.clear();
     }
@@ -274,12 +277,17 @@ impl Logs {
         for log in logs.chain(self.hist.as_mut().map(|hist| &mut hist.log)) {
             log.flush_if(1);
             if let Err(error) = log.out.flush() {
-                log.failed.get_or_insert_with(|| format!("{}: {error}", log.name));
+                log.failed.get_or_insert_with(|| format!("{}: {}", log.name, reason(&error)));
             }
             failed = failed.or(log.failed.take());
         }
         failed
     }
+}
+
+/// What the system says, without its number.
+fn reason(error: &io::Error) -> String {
+    Errno::from_io_error(error).map_or_else(|| error.to_string(), said)
 }
 
 /// A log of rates: of each I/O, or of an interval.

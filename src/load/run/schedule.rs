@@ -105,6 +105,13 @@ impl Schedule<'_> {
             let mut waiting: Vec<usize> = (0..self.entries.len()).collect();
             let mut running: Vec<usize> = Vec::new();
             while !waiting.is_empty() || !running.is_empty() {
+                if self.stop.load(Ordering::Relaxed) {
+                    self.lives.iter().for_each(Live::end);
+                    waiting.clear();
+                    if running.is_empty() {
+                        break;
+                    }
+                }
                 let batch = self.ready(&waiting, &running);
                 waiting.retain(|entry| !batch.contains(entry));
                 self.start(scope, &batch, clone, &results, &bell);
@@ -117,10 +124,6 @@ impl Schedule<'_> {
                 let (ended, left): (Vec<_>, Vec<_>) = running.into_iter().partition(has_ended);
                 running = left;
                 ended.iter().for_each(|entry| self.ended(*entry, &mut waiting));
-                if self.stop.load(Ordering::Relaxed) {
-                    self.lives.iter().for_each(Live::end);
-                    waiting.clear();
-                }
             }
         });
         results.into_iter().map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()

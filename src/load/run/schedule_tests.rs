@@ -68,3 +68,14 @@ fn a_delay_is_waited_for() {
     let (told, _) = ran(&entries, &[], &[]);
     assert_eq!(told, ["+1", "-1", "+0", "-0"]);
 }
+
+/// A signal that came while files were laid out: nothing is begun on what may be half there.
+#[test]
+fn a_run_that_was_stopped_before_it_begins_starts_nothing() {
+    let entries = [entry(0), entry(1)];
+    let lives: Vec<Live> = entries.iter().map(|_| Live::default()).collect();
+    let stop = AtomicBool::new(true);
+    let schedule = Schedule { entries: &entries, lives: &lives, clock: Clock::start(), stop: &stop };
+    let results = schedule.run(&|index, _| panic!("{index} began"), &mut || Duration::from_secs(3600));
+    assert!(results.iter().all(Option::is_none));
+}
