@@ -10,7 +10,8 @@ use std::sync::{Arc, Barrier, Condvar, Mutex};
 use parfs::base::hash::mix;
 use parfs::base::{Proc, Status};
 use parfs::load::Direction;
-use parfs::load::engine::nfs::{Export, Metadata, Modes, NfsEngine, NfsMetadata, NfsPlace};
+use parfs::load::engine::metadata::Operation;
+use parfs::load::engine::nfs::{Export, Modes, NfsEngine, NfsMetadata, NfsPlace};
 use parfs::load::engine::{Buf, Done, Engine, Io, Layout, Open, Place, Queued, SyncKind};
 use parfs::load::settings::{Allocate, OpenSync};
 use parfs::mounts::MemoryMount;
@@ -456,7 +457,7 @@ fn metadata_operations_are_the_ios() {
         let export = over(memory.clone());
         NfsPlace::new(export.clone()).make_parents(Path::new("d/x")).unwrap();
         let run = |name: &str| {
-            let mut engine = NfsMetadata::new(export.clone(), Metadata::named(name).unwrap(), depth).unwrap();
+            let mut engine = NfsMetadata::new(export.clone(), Operation::named(name).unwrap(), depth).unwrap();
             assert_eq!(engine.waits(), depth == 1);
             (0..40).for_each(|n| engine.open(n, &PathBuf::from(format!("d/{n}")), WRITES).unwrap());
             let ios = (0..41).map(|n| io(n, n, Direction::Read, 0, 4096)).collect();
@@ -485,7 +486,7 @@ fn metadata_operations_are_the_ios() {
             assert_eq!(kinds(), left, "{name}");
         }
     }
-    assert_eq!(Metadata::named("psync"), None);
+    assert_eq!(Operation::named("psync"), None);
 }
 
 /// A simulated server over `memory` with these faults, and what is mounted of it.

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parfs::base::{Proc, Status};
 use parfs::load::Direction;
-use parfs::load::engine::nfs::{Metadata, NfsMetadata, NfsPlace};
+use parfs::load::engine::metadata::Operation;
+use parfs::load::engine::nfs::{NfsMetadata, NfsPlace};
 use parfs::load::engine::{Engine, Layout, Place, There};
 use parfs::mounts::MemoryMount;
 use parfs::storage::faults::Which;
@@ -56,7 +57,7 @@ fn directories_that_were_made_anew_are_found_anew() {
     place.lay_out(path, &filled(10), &mut fill, &never).unwrap();
     place.remove(path).unwrap();
     let other = over(memory);
-    for what in [Metadata::DirDelete, Metadata::DirCreate] {
+    for what in [Operation::DirDelete, Operation::DirCreate] {
         let mut engine = NfsMetadata::new(other.clone(), what, 1).unwrap();
         engine.open(0, Path::new("d"), WRITES).unwrap();
         assert_eq!(results(&drive(&mut engine, 1, vec![io(0, 0, Direction::Read, 0, 1)])), [Ok(1)]);
@@ -152,7 +153,7 @@ fn many_files_are_looked_at_and_removed_in_windows() {
     assert!(removed.iter().all(Result::is_ok) && dump(&*memory).len() == 4);
     // The first still knows directories that are not what has their names now.
     for name in ["dirdelete", "dircreate"] {
-        let mut engine = NfsMetadata::new(other.export().clone(), Metadata::named(name).unwrap(), 1).unwrap();
+        let mut engine = NfsMetadata::new(other.export().clone(), Operation::named(name).unwrap(), 1).unwrap();
         engine.open(0, Path::new("d1"), WRITES).unwrap();
         drive(&mut engine, 1, vec![io(0, 0, Direction::Read, 0, 1)]);
     }

@@ -1,14 +1,14 @@
 //! A job as the planner sees it: what it asks of one mount target.
 
 use crate::load::Direction;
-use crate::load::engine::nfs::Metadata;
+use crate::load::engine::metadata::Operation;
 use crate::load::pace::Rate;
 use crate::load::settings::Settings;
 use crate::plan::load::Asked;
 
 /// True of jobs that read and write data.
 pub fn moves_data(job: &Settings) -> bool {
-    Metadata::named(job.engine.name).is_none() && job.engine.name != "null"
+    Operation::named(job.engine.name).is_none() && job.engine.name != "null"
 }
 
 /// True of jobs whose I/Os are READs and WRITEs, each once: over NFS, or past the kernel's cache.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::cli::meter::Meters;
 use crate::cli::open::Opener;
-use crate::load::engine::nfs::{Export, Metadata, Modes, NfsEngine, NfsMetadata, NfsPlace};
+use crate::load::engine::metadata::Operation;
+use crate::load::engine::nfs::{Export, Modes, NfsEngine, NfsMetadata, NfsPlace};
 use crate::load::engine::{self, Engine, Place, WithEngine, with_engine};
 use crate::load::results::JobResult;
 use crate::load::run::{Work, failed, run};
@@ -88,7 +89,7 @@ impl Places {
             Entry::Nfs(_, export) => {
                 let (export, depth) = (export.clone(), choice.in_flight);
                 let started = |error: std::io::Error| format!("ioengine={}: threads: {error}", choice.name);
-                match Metadata::named(choice.name) {
+                match Operation::named(choice.name) {
                     Some(what) => NfsMetadata::new(export, what, depth).map(|e| run(e, work, go)).map_err(started),
                     None => {
                         let fetch = work.settings.verify.is_some();

@@ -14,48 +14,22 @@ use crate::base::{Name, Status};
 use crate::load::settings::Advice;
 use crate::storage::{AttrChange, Call, How, Node};
 
+use super::super::metadata::Operation;
 use super::super::{Done, Engine, Io, Open, Queued, SyncKind};
 use super::io::Ended;
 use super::pool::Pool;
 use super::{Export, errno, names, text};
 
-/// What is done to each file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // fio's names
-pub enum Metadata {
-    FileCreate,
-    FileStat,
-    FileDelete,
-    DirCreate,
-    DirStat,
-    DirDelete,
-}
-
-impl Metadata {
-    /// The engine of that name.
-    pub fn named(engine: &str) -> Option<Metadata> {
-        Some(match engine {
-            "filecreate" => Metadata::FileCreate,
-            "filestat" => Metadata::FileStat,
-            "filedelete" => Metadata::FileDelete,
-            "dircreate" => Metadata::DirCreate,
-            "dirstat" => Metadata::DirStat,
-            "dirdelete" => Metadata::DirDelete,
-            _ => return None,
-        })
-    }
-
-    fn carry_out(self, export: &Export, dir: &Node, name: &Name) -> Result<(), Status> {
-        let mode = |mode| AttrChange { mode: Some(mode), ..AttrChange::default() };
-        let call = match self {
-            Metadata::FileCreate => Call::create(dir, name, How::Unchecked, mode(export.modes.file)),
-            Metadata::DirCreate => Call::mkdir(dir, name, mode(export.modes.dir)),
-            Metadata::FileDelete => Call::remove(dir, name),
-            Metadata::DirDelete => Call::rmdir(dir, name),
-            Metadata::FileStat | Metadata::DirStat => return export.look_up(dir, name).map(drop),
-        };
-        export.one(call).status()
-    }
+fn carry_out(what: Operation, export: &Export, dir: &Node, name: &Name) -> Result<(), Status> {
+    let mode = |mode| AttrChange { mode: Some(mode), ..AttrChange::default() };
+    let call = match what {
+        Operation::FileCreate => Call::create(dir, name, How::Unchecked, mode(export.modes.file)),
+        Operation::DirCreate => Call::mkdir(dir, name, mode(export.modes.dir)),
+        Operation::FileDelete => Call::remove(dir, name),
+        Operation::DirDelete => Call::rmdir(dir, name),
+        Operation::FileStat | Operation::DirStat => return export.look_up(dir, name).map(drop),
+    };
+    export.one(call).status()
 }
 
 /// A file by its directory and its name there.
@@ -70,22 +44,22 @@ enum Hands {
 /// Metadata operations of one clone.
 pub struct NfsMetadata {
     export: Arc<Export>,
-    what: Metadata,
+    what: Operation,
     hands: Hands,
     files: Vec<Option<Box<Named>>>,
     queued: Vec<(Io, Named)>,
     told: Option<String>,
 }
 
-fn carry(export: &Export, what: Metadata, io: Io, (dir, name): &Named) -> Ended {
-    let result = what.carry_out(export, dir, name);
+fn carry(export: &Export, what: Operation, io: Io, (dir, name): &Named) -> Ended {
+    let result = carry_out(what, export, dir, name);
     let len = io.buf.len();
     Ended::new(io, result.map(|()| len), None)
 }
 
 impl NfsMetadata {
     /// With up to `depth` operations in flight. An error is that of starting threads.
-    pub fn new(export: Arc<Export>, what: Metadata, depth: u32) -> io::Result<NfsMetadata> {
+    pub fn new(export: Arc<Export>, what: Operation, depth: u32) -> io::Result<NfsMetadata> {
         let hands = if depth <= 1 {
             Hands::Own
         } else {

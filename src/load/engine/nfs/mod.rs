@@ -24,7 +24,7 @@ use crate::base::{BadName, Name, Status};
 use crate::storage::{Attr, AttrChange, Call, How, Kind, Mount, Node, Volume};
 
 pub use files::NfsEngine;
-pub use metadata::{Metadata, NfsMetadata};
+pub use metadata::NfsMetadata;
 pub use place::NfsPlace;
 
 /// The permission bits of what is made.
