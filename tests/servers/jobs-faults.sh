@@ -57,6 +57,7 @@ claims_are_true() {
 # killed_copies NAME TARGETS OPTION...: parcp is killed again and again, and run again until it ends by itself.
 killed_copies() {
     local name=$1 targets=$2 seed=$((1000 + $2)) kills=0 whole=0 from=$work/jobs/$long
+    local ended said
     shift 2
     RANDOM=$seed
     claimed=0
@@ -66,20 +67,23 @@ killed_copies() {
         # Past some kills it may go on; each run does some hundred files at least, so that more are not needed.
         if (($(<"$work/deeds.read") == 0 || kills == 12)); then
             proceed
+            said=$(tail -n 2 "$(log "$name/run-$kills")")
             whole=1
         else
             cut_off
+            said=$(tail -n 2 "$(log "$name/run-$kills")")
             if [[ $status == 137 ]]; then kills=$((kills + 1)); else whole=1; fi
         fi
+        ended=$status
         ((whole)) || claims_are_true "$name/kill-$kills" "$from" "$exports/$there"
     done
     # With --atomic and hard links a temporary name may be left that no later run needs; --delete takes it away.
     run_job "$name/last" 0 parcp -a "$@" ${1:+--delete} "$from" "$(parfs_url "$targets" "$there")" &&
         same_copy_ganesha "$name" "$from" "$exports/$there"
-    if ((kills >= 3 && claimed > 0 && status == 0)); then
+    if ((kills >= 3 && claimed > 0 && ended == 0)); then
         ok "$name/kills"
     else
-        bad "$name/kills" "killed $kills times, seed $seed, last status $status, $claimed files were complete"
+        bad "$name/kills" "killed $kills times, seed $seed, last status $ended, $claimed files were complete: $said"
     fi
     find "$exports/$there" -name '.parfs.*' | grep -q . && bad "$name/left" "temporary names are left"
     find "$exports/$there" -delete
