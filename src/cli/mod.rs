@@ -21,6 +21,7 @@ pub mod old_style;
 pub mod open;
 pub mod owners;
 pub mod packing;
+pub mod pages;
 pub mod parcp;
 pub mod parrm;
 pub mod partar;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clap::Parser;
+use clap::{Command, CommandFactory, Parser};
 
 use crate::base::price::Ceiling;
 use crate::base::units::{self, bytes_shown, grouped};
@@ -156,6 +156,11 @@ fn addresses(listen: Option<SocketAddr>, count: usize) -> Result<Vec<SocketAddr>
     };
     let all: Option<Vec<SocketAddr>> = (0..count).map(nth).collect();
     all.ok_or_else(|| format!("there are no {count} addresses or ports from {first} on"))
+}
+
+/// The parser.
+pub fn command() -> Command {
+    Low::command()
 }
 
 /// Runs the simulator with what follows `parfs sim`.

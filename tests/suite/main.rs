@@ -42,6 +42,7 @@ mod memory;
 mod model;
 mod nasty;
 mod network;
+mod pages;
 mod plan;
 mod published;
 mod random;

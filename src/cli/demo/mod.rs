@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Parser;
+use clap::{Command, CommandFactory, Parser};
 
 use crate::base::price::Ceiling;
 use crate::base::units::{bytes_shown, grouped, parse_duration};
@@ -59,6 +59,11 @@ struct Low {
 fn scale(text: &str) -> Result<f64, String> {
     let factor = text.parse().ok().filter(|f: &f64| (0.001..=10.0).contains(f));
     factor.ok_or_else(|| "a factor from 0.001 to 10".into())
+}
+
+/// The parser.
+pub fn command() -> Command {
+    Low::command()
 }
 
 /// Runs the demo with what follows `parfs demo`.

@@ -25,7 +25,7 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use clap::Parser;
+use clap::{Command, CommandFactory, Parser};
 
 use crate::base::units::parse_duration;
 use crate::crew::Stop;
@@ -104,6 +104,11 @@ fn watched(text: &str) -> Result<Duration, String> {
     let time = parse_duration(text).map_err(|error| error.to_string())?;
     let is_well = (1.0..=WATCH_S_MAX).contains(&time.as_secs_f64());
     if is_well { Ok(time) } else { Err("from 1 second to a day".into()) }
+}
+
+/// The parser.
+pub fn command() -> Command {
+    Low::command()
 }
 
 /// Runs the doctor with what follows `parfs doctor`.

@@ -13,7 +13,7 @@ mod places;
 mod report;
 mod run;
 mod steps;
-mod words;
+pub(super) mod words;
 
 use std::ffi::OsString;
 use std::sync::Arc;

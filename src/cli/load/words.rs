@@ -16,6 +16,9 @@ Jobs:
   --showcmd                Shows job files as command lines
   --parse-only             Checks jobs, and does nothing
   --readonly               Refuses jobs that write
+  --warnings-fatal         Refuses jobs of which a warning would be told
+  --max-jobs=N, --alloc-size=KB
+                           Taken, and nothing comes of them: as in fio there is room for all jobs
 
 Results:
   --output=FILE            Results go to FILE
@@ -24,6 +27,7 @@ Results:
                            Terse lines (versions 2 to 5; 3 if not given)
   --status-interval=TIME   Results so far, again and again
   --eta=WHEN               The status line: always, never, auto (on a terminal)
+  --aux-path=DIR           Where logs and other files go
   --eta-interval=TIME, --eta-newline=TIME
                            How often it is refreshed, and goes to a new line
 
@@ -44,7 +48,7 @@ Many targets (not in fio):
 Help:
   --cmdhelp[=OPTION]       Job options
   --enghelp[=ENGINE]       Engines and their options
-  --version, --help
+  --version, --help        The version; this help
 
 Exit status: 0, or how many jobs failed; 1 when a command line or a job file is refused; 128 after a signal.
 ";
@@ -54,10 +58,28 @@ pub fn help() -> String {
     USAGE.trim_end().to_owned()
 }
 
+/// What [`USAGE`] says of the general option `name`.
+pub fn general(name: &str) -> Option<String> {
+    let mut lines = USAGE.lines().skip_while(|line| {
+        let heads = line.strip_prefix("  --").map(|line| line.split("  ").next().unwrap_or_default());
+        let mut names = heads.iter().flat_map(|heads| heads.split(", ")).map(|head| head.trim_start_matches('-'));
+        !names.any(|head| head.split(['=', '[', ' ']).next() == Some(name))
+    });
+    let first = lines.next()?.trim_start().split_once("  ").map_or("", |(_, text)| text.trim());
+    let more = lines.take_while(|line| line.starts_with("   ")).map(str::trim);
+    let text: Vec<&str> = std::iter::once(first).chain(more).filter(|text| !text.is_empty()).collect();
+    Some(text.join(" "))
+}
+
+/// What the value of an option is, and what holds without it.
+pub fn about(spec: &Spec) -> String {
+    let default = if spec.default.is_empty() { String::new() } else { format!("; {} if not given", spec.default) };
+    format!("{}{default}", kind(&spec.kind))
+}
+
 fn line(spec: &Spec) -> String {
     let aliases = if spec.aliases.is_empty() { String::new() } else { format!(" ({})", spec.aliases.join(", ")) };
-    let default = if spec.default.is_empty() { String::new() } else { format!("; {} if not given", spec.default) };
-    format!("{}{aliases}: {}{default}\n", spec.name, kind(&spec.kind))
+    format!("{}{aliases}: {}\n", spec.name, about(spec))
 }
 
 fn kind(kind: &Kind) -> String {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Parser;
+use clap::{Command, CommandFactory, Parser};
 use serde::Serialize;
 
 use crate::base::Proc;
@@ -141,6 +141,11 @@ impl Low {
         let load = |read_share: f64| sizes.iter().map(move |&io_bytes| Load { io_bytes, read_share });
         Ok(Question::Targets(shares.into_iter().flat_map(load).collect()))
     }
+}
+
+/// The parser.
+pub fn command() -> Command {
+    Low::command()
 }
 
 /// Runs it with what follows `parfs plan capacity`.

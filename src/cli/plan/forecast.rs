@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{CommandFactory, Parser, ValueEnum};
+use clap::{Command, CommandFactory, Parser, ValueEnum};
 use serde::Serialize;
 
 use crate::base::Proc;
@@ -140,7 +140,12 @@ pub fn is_job(word: &str) -> bool {
 
 /// The options of forecasts.
 pub fn help() -> String {
-    Low::command().render_help().to_string().trim_end().into()
+    command().render_help().to_string().trim_end().into()
+}
+
+/// The parser.
+pub fn command() -> Command {
+    Low::command()
 }
 
 /// Runs a forecast with what follows `parfs plan`.

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Parser;
+use clap::{Command, CommandFactory, Parser};
 use serde::Serialize;
 
 use crate::base::units::{bytes_shown, grouped, io_shown};
@@ -110,6 +110,11 @@ pub fn behind_options(args: &[OsString]) -> Option<Vec<OsString>> {
         };
     }
     None
+}
+
+/// The parser.
+pub fn command() -> Command {
+    Low::command()
 }
 
 /// Runs it with its options and the job's command line.

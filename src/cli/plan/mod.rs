@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use clap::Command;
 use serde::Serialize;
 
 use crate::base::units::grouped;
@@ -50,6 +51,18 @@ What:
 
 capacity, load and volume have their own --help. Of the jobs:
 ";
+
+/// The parsers of forecasts, capacity, volume and load.
+pub fn each() -> [Command; 4] {
+    [forecast::command(), capacity::command(), volume::command(), load::command()]
+}
+
+/// The planner with what it plans, for completions.
+pub fn commands() -> Command {
+    let [forecast, capacity, volume, load] = each();
+    let named = |command: Command, name: &'static str| command.name(name);
+    forecast.name("plan").subcommands([named(capacity, "capacity"), named(volume, "volume"), named(load, "load")])
+}
 
 /// Runs the planner with what follows `parfs plan`.
 pub fn run(args: Vec<OsString>) -> Exit {

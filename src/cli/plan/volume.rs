@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::Parser;
+use clap::{Command, CommandFactory, Parser};
 use serde::Serialize;
 
 use crate::base::units::{grouped, io_shown};
@@ -217,6 +217,11 @@ impl Low {
         }
         Ok(profile)
     }
+}
+
+/// The parser.
+pub fn command() -> Command {
+    Low::command()
 }
 
 /// Runs it with what follows `parfs plan volume`.
