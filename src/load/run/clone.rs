@@ -171,6 +171,7 @@ pub fn run<E: Engine>(engine: E, work: &Work<'_>, go: &dyn Fn()) -> JobResult {
 pub fn idle(work: &Work<'_>) -> JobResult {
     let now = work.clock.now();
     let mut recorder = Recorder::new(work.settings, work.group, false);
+    recorder.result.start_ms = work.clock.wall_ms(now);
     recorder.begin(now);
     recorder.snapshot(now)
 }

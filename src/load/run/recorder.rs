@@ -67,6 +67,7 @@ impl Recorder {
             description: settings.description.clone(),
             directions: Each::of(direction),
             sync: (0, Latency::new(true)),
+            unified: measures.unified,
             target: Target { depth: u64::from(settings.engine.depth), ..Target::default() },
             percentiles: measures.percentiles.clone(),
             ..JobResult::default()

@@ -45,7 +45,8 @@ impl<E: Engine> Runner<'_, E> {
             // As fio, which opens for both what it writes.
             read: true,
             write: settings.load.writes() && !only,
-            create: settings.load.writes() && !only && settings.files.allow_create,
+            // As fio, which lays nothing out with create_on_open and then finds that there is nothing to read.
+            create: (settings.load.writes() && !only || settings.files.create_on_open) && settings.files.allow_create,
             direct: settings.engine.direct,
             sync: settings.syncs.open,
         };

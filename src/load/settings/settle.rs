@@ -45,7 +45,7 @@ pub const CARRIED: &[&str] = &[
     "zero_buffers", "refill_buffers", "scramble_buffers", "buffer_pattern", "buffer_compress_percentage", "buffer_compress_chunk",
     "dedupe_percentage", "iomem_align",
     "clat_percentiles", "lat_percentiles", "slat_percentiles", "percentile_list", "significant_figures", "gtod_reduce",
-    "disable_lat", "disable_clat", "disable_slat", "disable_bw_measurement", "stats", "kb_base",
+    "disable_lat", "disable_clat", "disable_slat", "disable_bw_measurement", "stats", "kb_base", "unified_rw_reporting",
     "continue_on_error", "ignore_error", "error_dump",
     "exec_prerun", "exec_postrun", "nice", "cpus_allowed", "cpus_allowed_policy",
 ];
@@ -56,7 +56,6 @@ pub const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("disk_util", ""),
     ("zonemode", ""),
     // Their other values are refused.
-    ("unified_rw_reporting", ""),
     ("unit_base", ""),
     // Buffers are pages of this process, whatever hands them out.
     ("mem", ""),
@@ -108,10 +107,12 @@ pub fn settle(job: &Job, general: &General) -> Result<Settled, BadJob> {
     let mut asked = Asked::new(job);
     refuse(&asked)?;
     misread(&mut asked);
-    let settings = settings(&mut asked)?;
+    let mut settings = settings(&mut asked)?;
     if general.readonly && settings.load.writes() {
         return Err(asked.together("fio: trim and write operations are not allowed with the --readonly parameter."));
     }
+    // Nothing is made, so that what is missing is told before the load.
+    settings.files.create_on_open &= !general.readonly;
     if general.warnings_fatal && !asked.warnings.is_empty() {
         return Err(asked.together(asked.warnings.join("\n")));
     }
