@@ -4,6 +4,7 @@
 //! Leaves out: how it is printed.
 
 use super::histogram::{Histogram, Moments, Shares};
+use super::steady::SteadyResult;
 use super::timeline::Timeline;
 use super::{Direction, Each};
 
@@ -243,6 +244,8 @@ pub struct JobResult {
     pub shares: Shares,
     /// latency_target and its window in ns, the percentile, and the depth that was reached.
     pub target: Target,
+    /// Whether its rate has become steady, where that is asked for.
+    pub steady: Option<SteadyResult>,
     /// percentile_list, ascending.
     pub percentiles: Vec<f64>,
     /// What was done on each target, where that is asked for (x_per_target).
@@ -318,6 +321,7 @@ impl JobResult {
                 None => self.targets.push(there.clone()),
             }
         }
+        self.steady = self.steady.take().or_else(|| other.steady.clone());
         self.sync.0 += other.sync.0;
         self.sync.1.merge(&other.sync.1);
         self.runtime_ms += other.runtime_ms;

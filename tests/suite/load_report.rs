@@ -2,6 +2,7 @@
 //! Leaves out what fio prints of the same, which tests/fio/run compares with.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -89,4 +90,68 @@ fn a_job_whose_files_cannot_be_set_up_keeps_no_other_from_its_own() {
     loads.run("--name=a --size=64k --rw=read --readonly").ended(1, "read-only");
     loads.run("--name=a --size=64k --rw=read --readonly --create_on_open=1").ended(1, "read-only");
     assert!(!loads.path("a.0.0").exists());
+}
+
+#[test]
+fn a_job_ends_when_its_rate_is_steady() {
+    let loads = Loads::new();
+    let line = "--ioengine=null --size=1m --time_based --runtime=60 --rate_iops=2000 --ss_dur=2 --group_reporting --name=a --ss=iops:50%";
+    let (began, ran) = (Instant::now(), loads.run(&format!("--output-format=json {line} --numjobs=2")).ok());
+    assert!(began.elapsed() < Duration::from_secs(30), "{ran:?}");
+    let document = document(&ran);
+    let steady = &job(&document, 0)["steadystate"];
+    assert_eq!(
+        (&steady["ss"], &steady["duration"], &steady["attained"]),
+        (&"iops:50.000000%".into(), &2.into(), &1.into())
+    );
+    let number = |key: &str| steady["data"][key].as_u64().unwrap();
+    // Both clones together, and four KiB for each I/O.
+    assert!((2500..5500).contains(&number("iops_mean")), "{steady}");
+    assert!(number("bw_mean").abs_diff(number("iops_mean") * 4096) < 8192, "{steady}");
+    assert_eq!([&steady["data"]["iops"], &steady["data"]["bw"]].map(|values| values.as_array().unwrap().len()), [2, 2]);
+    let from = ran.stdout.find("\"steadystate\" : {").unwrap();
+    let keys: Vec<&str> = ran.stdout[from..].lines().filter_map(|line| line.trim().split('"').nth(1)).collect();
+    let wanted = "steadystate ss duration attained criterion max_deviation slope data bw_mean iops_mean iops bw";
+    assert_eq!(keys[..12], wanted.split(' ').collect::<Vec<_>>(), "{ran:?}");
+    // A limit of nothing is never met.
+    let ran = loads
+        .run("--ioengine=null --size=1m --time_based --runtime=2 --rate_iops=2000 --ss_dur=2 --name=a --ss=bw_slope:0")
+        .ok();
+    assert!(ran.stdout.contains("\n  steadystate  : attained=no, bw="), "{ran:?}");
+    for (wrong, said) in [
+        ("--name=a --ss_dur=2 --ss=iops:much", "'much' is no limit"),
+        ("--name=a --ss_dur=1 --ss=iops_slope:1%", "2 s at least"),
+        ("--group_reporting --name=a --ss_dur=2 --name=b --ss_dur=3", "must be consistent within reporting groups"),
+    ] {
+        loads.run(&format!("--size=64k {wrong}")).ended(1, said);
+    }
+}
+
+#[test]
+fn the_depth_that_is_fast_enough_is_found() {
+    let loads = Loads::new();
+    let line = "--name=a --size=1m --time_based --runtime=60 --latency_window=20ms";
+    let began = Instant::now();
+    let found =
+        loads.json(&format!("{line} --ioengine=null --iodepth=16 --latency_target=10s --latency_percentile=99"));
+    assert!(began.elapsed() < Duration::from_secs(30));
+    let of = |key: &str| job(&found, 0)[key].as_f64().unwrap();
+    assert_eq!(
+        ["latency_depth", "latency_target", "latency_window", "latency_percentile"].map(of),
+        [16.0, 10e6, 20_000.0, 99.0]
+    );
+    // What is told is the last window.
+    assert!((20..10_000).contains(&job(&found, 0)["read"]["runtime"].as_u64().unwrap()), "{found}");
+    let ran = loads.run("--name=a --size=1m --bs=1m --rw=read --latency_target=1 --latency_window=1ms").ended(1, "");
+    assert!(
+        ran.stdout.contains("err=110 (latency of ") && ran.stdout.contains(" exceeds specified max (1000 nsec)"),
+        "{ran:?}"
+    );
+    let ran = loads
+        .run("--name=a --ioengine=null --size=1m --iodepth=4 --latency_run=1 --latency_target=10s --latency_window=1us")
+        .ok();
+    assert!(
+        ran.stdout.contains("     latency   : target=10000.00ms, window=1000.00ns, percentile=100.00%, depth=4\n"),
+        "{ran:?}"
+    );
 }

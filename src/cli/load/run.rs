@@ -20,7 +20,7 @@ use crate::load::pace::start_delay;
 use crate::load::random::{Seeds, Stream};
 use crate::load::results::JobResult;
 use crate::load::run::prepare::{Asked, Found, NotReady, prepare};
-use crate::load::run::{Clock, Entry, Host, Live, LogFiles, Schedule, Work, failed, idle};
+use crate::load::run::{Clock, Entry, Host, Live, LogFiles, Schedule, SteadyWatch, Work, failed, idle};
 use crate::load::settings::{Settings, Started, file_names, order};
 
 use super::eta::StatusLine;
@@ -211,16 +211,19 @@ impl<'a> Run<'a> {
         let schedule = Schedule { entries: &entries, lives: &lives, clock: self.clock, stop };
         let clone = |index: usize, go: &dyn Fn()| self.clone(index, &found[index], &lives[index], go);
         let of_clones = self.starts.iter().map(|start| self.settings(start)).collect();
+        let groups: Vec<(&Settings, u32)> =
+            self.starts.iter().map(|start| (self.settings(start), start.group)).collect();
+        let mut steady = SteadyWatch::new(&groups, &lives);
         let mut line = StatusLine::new(&self.gathered.general, of_clones, self.clock);
         let results = schedule.run(&clone, &mut || {
             let next = line.as_mut().map_or(LOOK_EVERY, |line| line.refresh(&lives));
-            next.min(sofar.tell(&lives)).min(LOOK_EVERY)
+            next.min(sofar.tell(&lives)).min(steady.look(self.clock.now(), &lives)).min(LOOK_EVERY)
         });
         line.iter().for_each(StatusLine::end);
         let failed = lives.iter().filter(|live| live.failed.load(Ordering::Relaxed)).count();
-        let lines = self.starts.iter().zip(results);
-        let lines = lines.filter_map(|(start, result)| {
-            Some(Line { settings: self.settings(start), clone: start.clone, result: result? })
+        let lines = self.starts.iter().zip(results).zip(&lives).filter_map(|((start, result), live)| {
+            let result = JobResult { steady: live.steady(), ..result? };
+            Some(Line { settings: self.settings(start), clone: start.clone, result })
         });
         Finished { clones: lines.collect(), failed }
     }
@@ -341,7 +344,7 @@ impl SoFar for Partial<'_> {
         let is_due = self.every_ns.is_some() && now >= self.next_ns;
         if is_asked || is_due {
             let lines = self.run.starts.iter().zip(lives).filter_map(|(start, live)| {
-                let result = live.look(ANSWER_WAIT)?;
+                let result = JobResult { steady: live.steady(), ..live.look(ANSWER_WAIT)? };
                 Some(Line { settings: self.run.settings(start), clone: start.clone, result })
             });
             self.run.tell_all(lines.collect());

@@ -7,6 +7,7 @@ use super::super::histogram::{Shares, percent_of};
 use super::super::results::{
     Depths, DirectionResult, JobResult, Latency, MIXED, RunResult, TargetResult, Unified, depth_percent,
 };
+use super::super::steady::{Steady, SteadyResult};
 
 /// A JSON value that knows which kind of number it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -161,6 +162,7 @@ fn job(job: &JobResult, bins: bool) -> Json {
     if let Some(text) = &job.description {
         members.push(("desc", Json::Text(text.clone())));
     }
+    members.extend(job.steady.as_ref().map(|steady| ("steadystate", self::steady(steady))));
     if let Some(samples) = samples(job) {
         members.push(("x_samples", samples));
     }
@@ -191,6 +193,30 @@ fn done(job: &JobResult, bins: bool) -> Vec<(&'static str, Json)> {
     done.push(("sync", object(vec![("total_ios", Json::Int(job.sync.0)), ("lat_ns", lat)])));
     done.extend(job.sum().map(|(sum, share)| (MIXED, direction(&sum, share, &job.percentiles, bins))));
     done
+}
+
+fn steady(steady: &SteadyResult) -> Json {
+    let Steady { criterion, seconds, .. } = steady.asked;
+    let (iops_mean, bw_mean) = steady.means();
+    let each = |values: &[u64]| Json::Array(values.iter().copied().map(Json::Int).collect());
+    let slope = if criterion.slope { "_slope" } else { "" };
+    object(vec![
+        ("ss", Json::Text(format!("{}{slope}:{:.6}{}", criterion.name(), criterion.limit, criterion.unit()))),
+        ("duration", Json::Int(u64::from(seconds))),
+        ("attained", Json::Int(u64::from(steady.attained))),
+        ("criterion", Json::Text(format!("{:.6}{}", steady.found, criterion.unit()))),
+        ("max_deviation", Json::Float(steady.deviation)),
+        ("slope", Json::Float(steady.slope)),
+        (
+            "data",
+            object(vec![
+                ("bw_mean", Json::Int(bw_mean)),
+                ("iops_mean", Json::Int(iops_mean)),
+                ("iops", each(&steady.iops)),
+                ("bw", each(&steady.bw)),
+            ]),
+        ),
+    ])
 }
 
 /// What was done in each half second (or longer interval): KiB and I/Os a second.

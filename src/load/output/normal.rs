@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use super::super::histogram::{Histogram, Moments, percent_of};
 use super::super::results::{Depths, DirectionResult, JobResult, Latency, MIXED, Unified, per_second};
+use super::super::steady::SteadyResult;
 use super::super::{Direction, Each};
 use super::number::{Of, shown};
 
@@ -224,6 +225,23 @@ impl Report<'_> {
                 target.depth
             ));
         }
+        if let Some(steady) = &job.steady {
+            self.steady(steady);
+        }
+    }
+
+    fn steady(&mut self, steady: &SteadyResult) {
+        let criterion = &steady.asked.criterion;
+        let (iops, bw) = steady.means();
+        let (rate, iops) = (self.rate(bw), shown(iops, self.manner.digits, false, Of::Nothing));
+        self.line(format_args!(
+            "  steadystate  : attained={}, bw={rate}, iops={iops}, {} {}={:.3}{}",
+            if steady.attained { "yes" } else { "no" },
+            criterion.name(),
+            if criterion.slope { "slope" } else { "mean dev" },
+            steady.found,
+            criterion.unit()
+        ));
     }
 
     fn depths(&mut self, name: &str, labels: &[&str], counts: &[u64], all: u64) {

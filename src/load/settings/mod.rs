@@ -21,9 +21,11 @@ mod what;
 use std::time::Duration;
 
 use super::Each;
+use super::depth::LatencyTarget;
 use super::offsets::Plan;
 use super::pace::{Process, Rate, Span, Think};
 use super::pattern::Pattern;
+use super::steady::Steady;
 use super::value::Amount;
 use super::verify::Check;
 
@@ -60,6 +62,8 @@ pub struct Settings {
     pub files: Files,
     /// How long.
     pub span: Span,
+    /// steadystate=, with steadystate_duration=: the job ends when its rate has become steady.
+    pub steady: Option<Steady>,
     /// startdelay=, from and to.
     pub delay: (Duration, Duration),
     /// How fast.
@@ -274,6 +278,8 @@ pub struct Pacing {
     pub think_issued: bool,
     /// max_latency=: an I/O that takes longer ends the job.
     pub latency_max: Option<Duration>,
+    /// latency_target= and its relatives: the depth is searched for.
+    pub latency: Option<LatencyTarget>,
 }
 
 /// sync=: flags that files are opened with.

@@ -34,11 +34,12 @@ pub const CARRIED: &[&str] = &[
     "create_fsync", "create_on_open", "create_only", "allow_file_create", "pre_read", "unlink", "unlink_each_loop",
     "fsync", "fdatasync", "end_fsync", "fsync_on_close", "sync", "sync_file_range",
     "loops", "numjobs", "startdelay", "runtime", "time_based", "ramp_time",
+    "steadystate", "steadystate_duration", "steadystate_ramp_time",
     "verify", "do_verify", "verify_pattern", "verify_fatal", "verify_only", "verify_interval", "verify_offset", "verify_dump",
     "verify_backlog", "verify_backlog_batch",
     "thinktime", "thinktime_spin", "thinktime_blocks", "thinktime_blocks_type", "thinktime_iotime",
     "rate", "rate_iops", "rate_min", "rate_iops_min", "rate_process", "rate_cycle", "rate_ignore_thinktime",
-    "max_latency",
+    "max_latency", "latency_target", "latency_window", "latency_percentile", "latency_run",
     "exitall", "exitall_on_error", "exit_what", "stonewall", "new_group", "thread", "group_reporting",
     "per_job_logs", "write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log", "log_avg_msec", "log_offset",
     "log_hist_msec", "log_hist_coarseness", "log_max_value", "log_window_value", "log_unix_epoch", "bwavgtime", "iopsavgtime",
@@ -73,9 +74,6 @@ pub const WITHOUT_EFFECT: &[(&str, &str)] = &[
 
 /// Options that are known and not carried out, and what to do instead. With its default, which asks for nothing, such an option is taken.
 pub const NOT_YET: &[(&str, &str)] = &[
-    ("steadystate", NO_STEADY_STATE),
-    ("steadystate_duration", NO_STEADY_STATE),
-    ("steadystate_ramp_time", NO_STEADY_STATE),
     ("read_iolog", "logs of I/O are not replayed; describe the load with rw=, bssplit= and random_distribution="),
     ("write_iolog", "logs of I/O are not written; use write_lat_log= with log_offset=1"),
     ("verify_async", "a job verifies what it reads itself; use numjobs= for more threads"),
@@ -86,17 +84,11 @@ pub const NOT_YET: &[(&str, &str)] = &[
     ("numa_cpu_nodes", "use cpus_allowed= with the processors of the node"),
     ("uid", NO_USER),
     ("gid", NO_USER),
-    ("latency_target", NO_TARGET),
-    ("latency_window", NO_TARGET),
-    ("latency_percentile", NO_TARGET),
-    ("latency_run", NO_TARGET),
     ("prio", NO_PRIO),
     ("prioclass", NO_PRIO),
     ("opendir", "files are not searched for; name them with filename="),
 ];
 
-const NO_STEADY_STATE: &str = "no steady state is detected; use runtime= with a ramp_time= that is long enough";
-const NO_TARGET: &str = "no depth is searched for; run the job at several iodepth= and read clat_percentiles";
 const NO_PRIO: &str = "priorities of I/O are the caller's; use ionice around the whole run";
 const NO_STATE: &str =
     "no state files are kept; a job with the same options and rw=read verifies the whole of what was written";
@@ -187,6 +179,7 @@ fn settings(asked: &mut Asked<'_>) -> Result<Settings, BadJob> {
         load,
         files,
         span: pacing::span(asked),
+        steady: pacing::steady(asked)?,
         delay: pacing::delay(asked),
         pacing: pacing::pacing(asked)?,
         syncs,
