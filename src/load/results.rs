@@ -4,6 +4,7 @@
 //! Leaves out: how it is printed.
 
 use super::histogram::{Histogram, Moments, Shares};
+use super::steady::SteadyResult;
 use super::timeline::Timeline;
 use super::{Direction, Each};
 
@@ -162,6 +163,18 @@ fn batch(ios: u64) -> usize {
     }
 }
 
+/// unified_rw_reporting=: whether reads and writes are told together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unified {
+    /// Each by itself.
+    #[default]
+    Apart,
+    /// Together only.
+    Mixed,
+    /// Each by itself, and together.
+    Both,
+}
+
 /// What went wrong first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Errors {
@@ -205,6 +218,8 @@ pub struct JobResult {
     pub description: Option<String>,
     /// Results by direction.
     pub directions: Each<DirectionResult>,
+    /// Whether directions are told together; with `Mixed`, after [`JobResult::unify`], all is in the first.
+    pub unified: Unified,
     /// Bytes a second of the whole group, by which shares of samples are told; 0 for its own.
     pub group_rate: Each<u64>,
     /// fsync, fdatasync and sync_file_range: how many, and their latencies.
@@ -229,6 +244,8 @@ pub struct JobResult {
     pub shares: Shares,
     /// latency_target and its window in ns, the percentile, and the depth that was reached.
     pub target: Target,
+    /// Whether its rate has become steady, where that is asked for.
+    pub steady: Option<SteadyResult>,
     /// percentile_list, ascending.
     pub percentiles: Vec<f64>,
     /// What was done on each target, where that is asked for (x_per_target).
@@ -261,12 +278,27 @@ impl JobResult {
 
     /// What the samples of bandwidth are of the group's, in percent, 100 at most: fio's bw_agg and per.
     pub fn share(&self, direction: Direction) -> f64 {
-        let result = &self.directions[direction];
-        let rate = match self.group_rate[direction] {
-            0 => result.bytes_per_second(),
-            rate => rate,
-        };
-        if rate == 0 { 0.0 } else { (100.0 * result.bw.mean / (rate as f64 / 1024.0)).min(100.0) }
+        share(&self.directions[direction], self.group_rate[direction])
+    }
+
+    /// As reports name a direction.
+    pub fn label(&self, direction: Direction) -> &'static str {
+        if self.unified == Unified::Mixed { MIXED } else { direction.name() }
+    }
+
+    /// Puts all directions into the first where only their sum is told.
+    pub fn unify(&mut self) {
+        if self.unified == Unified::Mixed {
+            self.directions = unified(&self.directions);
+            self.targets.iter_mut().for_each(|target| target.directions = unified(&target.directions));
+        }
+    }
+
+    /// The sum of all directions, where it is told behind them, and its share of the group's.
+    pub fn sum(&self) -> Option<(DirectionResult, f64)> {
+        let sum = (self.unified == Unified::Both).then(|| unified(&self.directions).read)?;
+        let share = share(&sum, self.group_rate.iter().map(|(_, rate)| rate).sum());
+        Some((sum, share))
     }
 
     /// Adds a member of its group; the name, options and times of start stay the first's.
@@ -289,6 +321,7 @@ impl JobResult {
                 None => self.targets.push(there.clone()),
             }
         }
+        self.steady = self.steady.take().or_else(|| other.steady.clone());
         self.sync.0 += other.sync.0;
         self.sync.1.merge(&other.sync.1);
         self.runtime_ms += other.runtime_ms;
@@ -306,6 +339,23 @@ impl JobResult {
         let percent = |us: u64| if self.runtime_ms == 0 { 0.0 } else { us as f64 / 10.0 / self.runtime_ms as f64 };
         (percent(self.usr_us), percent(self.sys_us))
     }
+}
+
+/// How reports name all directions together.
+pub const MIXED: &str = "mixed";
+
+/// What `result`'s samples of bandwidth are of `group_rate` (bytes a second; 0 for its own rate), in percent.
+fn share(result: &DirectionResult, group_rate: u64) -> f64 {
+    let rate = if group_rate == 0 { result.bytes_per_second() } else { group_rate };
+    if rate == 0 { 0.0 } else { (100.0 * result.bw.mean / (rate as f64 / 1024.0)).min(100.0) }
+}
+
+/// All in the first. Samples of bandwidth are added up, as those of clones are.
+fn unified(each: &Each<DirectionResult>) -> Each<DirectionResult> {
+    let mut sum = each.read.clone();
+    sum.merge(&each.write);
+    sum.merge(&each.trim);
+    Each { read: sum, ..Each::default() }
 }
 
 fn merge(here: &mut Each<DirectionResult>, there: &Each<DirectionResult>) {

@@ -116,13 +116,11 @@ fn what_is_wrong_is_refused_before_anything_is_done() {
         ("--name=a --size=64k --zonemode=zbd", "zonemode"),
         ("--name=a --size=64k --rw=trim", "trim"),
         ("--client=h --name=a --size=64k", "client"),
-        ("--name=a --rw=write", "size="),
         ("--name=a --size=64k --wait_for=zz", "zz"),
         (
             "--name=a --size=64k --rw=write --readonly",
             "write operations are not allowed with the --readonly parameter.",
         ),
-        ("--name=a --size=64k --rw=read --readonly", "read-only"),
         ("--name=a --size=64k --runtime=1.5q", "runtime"),
         ("missing.fio", "missing.fio"),
         ("--section=x --name=a --size=64k missing.fio", "missing.fio"),
@@ -291,11 +289,6 @@ fn a_signal_ends_a_run_with_128_and_a_valid_document() {
 #[test]
 fn jobs_that_fail_are_counted_and_told() {
     let loads = Loads::new();
-    fs::write(loads.path("short"), [0; 8192]).unwrap();
-    let line = "--output-format=json --size=64k --name=good --rw=write --name=bad --filename=no/such --rw=read --allow_file_create=0";
-    let ran = loads.run(line);
-    assert_eq!(ran.status, Some(1), "{ran:?}");
-    assert!(!ran.stderr.is_empty());
     let full = "--output-format=json --name=full --filename=/dev/full --size=64k --rw=write --numjobs=2";
     if Path::new("/dev/full").exists() {
         let ran = loads.run(full);

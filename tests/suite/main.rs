@@ -36,6 +36,7 @@ mod load;
 mod load_jobs;
 mod load_nfs;
 mod load_nfs_place;
+mod load_report;
 mod load_scale;
 mod load_verify;
 mod memory;

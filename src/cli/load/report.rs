@@ -20,6 +20,8 @@ pub struct Line<'a> {
 
 /// One line for each clone, or for each group whose jobs ask for that; in order.
 pub fn merged<'a>(clones: Vec<Line<'a>>) -> Vec<Line<'a>> {
+    let mut clones = clones;
+    clones.iter_mut().for_each(|clone| clone.result.unify());
     let rates = group_rates(&clones);
     let mut lines: Vec<Line<'a>> = Vec::new();
     for mut clone in clones.into_iter().filter(|clone| clone.settings.measures.told) {
@@ -32,6 +34,7 @@ pub fn merged<'a>(clones: Vec<Line<'a>>) -> Vec<Line<'a>> {
             clone.settings.order.group_reporting
                 && line.settings.order.group_reporting
                 && line.result.group == clone.result.group
+                && line.result.unified == clone.result.unified
         });
         match same {
             Some(line) => line.result.merge(&clone.result),
@@ -104,14 +107,14 @@ pub fn result(jobs: Vec<JobResult>, globals: &[(String, String)], notices: &[Str
 }
 
 /// A line for each direction on a target: 10^6 bytes a second, mean and 99th percentile of clat.
-pub fn of_target(target: &TargetResult) -> String {
+pub fn of_target(target: &TargetResult, label: &dyn Fn(Direction) -> &'static str) -> String {
     let done = target.directions.iter().filter(|(_, done)| done.ios > 0);
     let line = |(direction, done): (Direction, &DirectionResult)| {
         let percentile = done.clat.histogram.as_ref().map(|histogram| histogram.percentiles(&[99.0])[0]);
         let percentile = percentile.map_or(String::new(), |ns| format!(", 99.00th={:.1}", ns as f64 / 1e3));
         format!(
             "  {} on {}: IOPS={:.1}, {:.1}MB/s, clat (usec): avg={:.1}{percentile}\n",
-            direction.name(),
+            label(direction),
             target.target,
             done.ios_per_second(),
             done.bytes_per_second() as f64 / 1e6,
@@ -133,7 +136,8 @@ fn human(lines: &[Line<'_>], time: &str) -> String {
             crate::load::run::said(rustix::io::Errno::from_raw_os_error(errno))
         };
         out.push_str(&normal::job(&line.result, time, &error, &manner(line.settings)));
-        line.result.targets.iter().for_each(|target| out.push_str(&of_target(target)));
+        let label = |direction| line.result.label(direction);
+        line.result.targets.iter().for_each(|target| out.push_str(&of_target(target, &label)));
     }
     let mut groups: Vec<u32> = lines.iter().map(|line| line.result.group).collect();
     groups.dedup();

@@ -1,6 +1,6 @@
 //! A run: what is said before, files set up, clones run, the report, the exit status.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+use rustix::io::Errno;
 
 use crate::cli::Exit;
 use crate::cli::console::{Console, reason};
@@ -17,8 +19,8 @@ use crate::load::job;
 use crate::load::pace::start_delay;
 use crate::load::random::{Seeds, Stream};
 use crate::load::results::JobResult;
-use crate::load::run::prepare::{Asked, Found, prepare};
-use crate::load::run::{Clock, Entry, Host, Live, LogFiles, Schedule, Work, idle};
+use crate::load::run::prepare::{Asked, Found, NotReady, prepare};
+use crate::load::run::{Clock, Entry, Host, Live, LogFiles, Schedule, SteadyWatch, Work, failed, idle};
 use crate::load::settings::{Settings, Started, file_names, order};
 
 use super::eta::StatusLine;
@@ -189,39 +191,41 @@ impl<'a> Run<'a> {
     }
 
     fn told(&self, stop: &AtomicBool) -> Result<Exit, String> {
-        let Finished { clones, failed } = self.carry_out(stop, &mut Partial::new(self)?)?;
+        let Finished { clones, failed } = self.carry_out(stop, &mut Partial::new(self)?);
         self.tell_all(clones);
         Ok(exit_of(failed))
     }
 
     /// Sets files up and runs all clones. What clones found so far goes to `sofar` now and then.
-    pub(super) fn carry_out(&self, stop: &AtomicBool, sofar: &mut dyn SoFar) -> Result<Finished<'a>, String> {
+    pub(super) fn carry_out(&self, stop: &AtomicBool, sofar: &mut dyn SoFar) -> Finished<'a> {
         let asked: Vec<Asked<'_>> =
             self.starts.iter().enumerate().map(|(index, start)| self.asked(index, start)).collect();
-        let found = match prepare(&asked, self.gathered.general.readonly, stop, &mut |line| self.out.banner(&line)) {
-            Ok(found) => found,
-            Err(error) => {
-                return Err(format!("{}\nfio: files could not be set up; nothing was run", error.text));
-            }
-        };
+        let found = prepare(&asked, self.gathered.general.readonly, stop, &mut |line| self.out.banner(&line));
+        if !stop.load(Ordering::Relaxed) {
+            let reasons: BTreeSet<&str> = found.iter().filter_map(|found| Some(&*found.as_ref().err()?.text)).collect();
+            reasons.into_iter().for_each(|reason| self.tell(reason));
+        }
         let entries: Vec<Entry> =
             self.starts.iter().enumerate().map(|(index, start)| self.entry(index, start)).collect();
         let lives: Vec<Live> = self.starts.iter().map(|_| Live::default()).collect();
         let schedule = Schedule { entries: &entries, lives: &lives, clock: self.clock, stop };
         let clone = |index: usize, go: &dyn Fn()| self.clone(index, &found[index], &lives[index], go);
         let of_clones = self.starts.iter().map(|start| self.settings(start)).collect();
+        let groups: Vec<(&Settings, u32)> =
+            self.starts.iter().map(|start| (self.settings(start), start.group)).collect();
+        let mut steady = SteadyWatch::new(&groups, &lives);
         let mut line = StatusLine::new(&self.gathered.general, of_clones, self.clock);
         let results = schedule.run(&clone, &mut || {
             let next = line.as_mut().map_or(LOOK_EVERY, |line| line.refresh(&lives));
-            next.min(sofar.tell(&lives)).min(LOOK_EVERY)
+            next.min(sofar.tell(&lives)).min(steady.look(self.clock.now(), &lives)).min(LOOK_EVERY)
         });
         line.iter().for_each(StatusLine::end);
         let failed = lives.iter().filter(|live| live.failed.load(Ordering::Relaxed)).count();
-        let lines = self.starts.iter().zip(results);
-        let lines = lines.filter_map(|(start, result)| {
-            Some(Line { settings: self.settings(start), clone: start.clone, result: result? })
+        let lines = self.starts.iter().zip(results).zip(&lives).filter_map(|((start, result), live)| {
+            let result = JobResult { steady: live.steady(), ..result? };
+            Some(Line { settings: self.settings(start), clone: start.clone, result })
         });
-        Ok(Finished { clones: lines.collect(), failed })
+        Finished { clones: lines.collect(), failed }
     }
 
     fn asked(&self, index: usize, start: &Started) -> Asked<'_> {
@@ -262,7 +266,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn clone(&self, index: usize, found: &Found, live: &Live, go: &dyn Fn()) -> JobResult {
+    fn clone(&self, index: usize, found: &Result<Found, NotReady>, live: &Live, go: &dyn Fn()) -> JobResult {
         let start = &self.starts[index];
         let work = Work {
             settings: self.settings(start),
@@ -270,14 +274,17 @@ impl<'a> Run<'a> {
             clone: start.clone,
             number: start.number,
             place: self.places.place(start.job, start.clone).0,
-            files: found.files.clone(),
-            pass_bytes: found.pass_bytes,
+            files: found.as_ref().map_or(Vec::new(), |found| found.files.clone()),
+            pass_bytes: found.as_ref().map_or(0, |found| found.pass_bytes),
             seeds: self.seeds(index),
             live,
             clock: self.clock,
             host: self,
         };
-        live.expected.store(found.pass_bytes, Ordering::Relaxed);
+        if let Err(reason) = found {
+            return failed(&work, Errno::from_raw_os_error(reason.errno), "func=setup_files");
+        }
+        live.expected.store(work.pass_bytes, Ordering::Relaxed);
         if work.settings.files.create_only {
             return idle(&work);
         }
@@ -337,7 +344,7 @@ impl SoFar for Partial<'_> {
         let is_due = self.every_ns.is_some() && now >= self.next_ns;
         if is_asked || is_due {
             let lines = self.run.starts.iter().zip(lives).filter_map(|(start, live)| {
-                let result = live.look(ANSWER_WAIT)?;
+                let result = JobResult { steady: live.steady(), ..live.look(ANSWER_WAIT)? };
                 Some(Line { settings: self.run.settings(start), clone: start.clone, result })
             });
             self.run.tell_all(lines.collect());

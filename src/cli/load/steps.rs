@@ -167,7 +167,7 @@ fn carry_out(
         notices: Vec::new(),
     };
     let run = Run::new(console, &of_step, &starts, out)?;
-    let Finished { clones, failed } = run.carry_out(stop, &mut Untold)?;
+    let Finished { clones, failed } = run.carry_out(stop, &mut Untold);
     told.failed += failed;
     for job in &of_step.jobs {
         let lines: Vec<&Line<'_>> = clones.iter().filter(|line| std::ptr::eq(line.settings, job)).collect();
@@ -257,7 +257,8 @@ fn tell(gathered: &Gathered, out: &Out, server: &ServerProfile, told: &Told) -> 
         table(&rows, server).iter().for_each(|line| text.push_str(&format!("{line}\n")));
         for job in result.jobs.iter().filter(|job| !job.targets.is_empty()) {
             text.push_str(&format!("\n{}\n", html::named(&job.name, &job.step)));
-            job.targets.iter().for_each(|target| text.push_str(&report::of_target(target)));
+            let label = |direction| job.label(direction);
+            job.targets.iter().for_each(|target| text.push_str(&report::of_target(target, &label)));
         }
     }
     out.write(&text);

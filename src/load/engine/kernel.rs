@@ -100,7 +100,9 @@ impl Place for KernelPlace {
     fn make_parents(&self, path: &Path) -> Result<(), Errno> {
         match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => {
-                std::fs::create_dir_all(parent).map_err(|error| errno(&error))
+                // What has a directory's name and is none has no files in it.
+                let not_dir = |errno| if errno == Errno::EXIST { Errno::NOTDIR } else { errno };
+                std::fs::create_dir_all(parent).map_err(|error| not_dir(errno(&error)))
             }
             _ => Ok(()),
         }

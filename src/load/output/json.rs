@@ -4,7 +4,10 @@ use std::fmt::Write;
 
 use super::super::Direction;
 use super::super::histogram::{Shares, percent_of};
-use super::super::results::{Depths, DirectionResult, JobResult, Latency, RunResult, TargetResult, depth_percent};
+use super::super::results::{
+    Depths, DirectionResult, JobResult, Latency, MIXED, RunResult, TargetResult, Unified, depth_percent,
+};
+use super::super::steady::{Steady, SteadyResult};
 
 /// A JSON value that knows which kind of number it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,7 +122,6 @@ pub fn run(result: &RunResult, bins: bool) -> Json {
 /// One job.
 fn job(job: &JobResult, bins: bool) -> Json {
     let (usr, sys) = job.cpu();
-    let direction = |which: Direction| direction(&job.directions[which], job.share(which), &job.percentiles, bins);
     let mut members = vec![
         ("jobname", Json::Text(job.name.clone())),
         ("groupid", Json::Int(u64::from(job.group))),
@@ -128,16 +130,9 @@ fn job(job: &JobResult, bins: bool) -> Json {
         ("eta", Json::Int(ETA_ENDED)),
         ("elapsed", Json::Int(job.elapsed_s)),
         ("job options", texts(&job.options)),
-        ("read", direction(Direction::Read)),
-        ("write", direction(Direction::Write)),
-        ("trim", direction(Direction::Trim)),
-        (
-            "sync",
-            object(vec![
-                ("total_ios", Json::Int(job.sync.0)),
-                ("lat_ns", latency(&job.sync.1, &job.percentiles, bins)),
-            ]),
-        ),
+    ];
+    members.extend(done(job, bins));
+    members.extend([
         ("job_runtime", Json::Int(job.runtime_ms)),
         ("usr_cpu", Json::Float(usr)),
         ("sys_cpu", Json::Float(sys)),
@@ -150,7 +145,7 @@ fn job(job: &JobResult, bins: bool) -> Json {
         ("latency_ns", shares(&job.shares.ns, job.ios())),
         ("latency_us", shares(&job.shares.us, job.ios())),
         ("latency_ms", shares(&job.shares.ms, job.ios())),
-    ];
+    ]);
     if let Some((total, first)) = job.errors.continued {
         members.push(("total_err", Json::Int(total)));
         members.push(("first_error", Json::Signed(i64::from(first))));
@@ -167,13 +162,14 @@ fn job(job: &JobResult, bins: bool) -> Json {
     if let Some(text) = &job.description {
         members.push(("desc", Json::Text(text.clone())));
     }
+    members.extend(job.steady.as_ref().map(|steady| ("steadystate", self::steady(steady))));
     if let Some(samples) = samples(job) {
         members.push(("x_samples", samples));
     }
     if !job.targets.is_empty() {
         let target = |target: &TargetResult| {
             let done = target.directions.iter().filter(|(_, done)| done.ios > 0);
-            let done = done.map(|(which, done)| (which.name(), self::direction(done, 0.0, &job.percentiles, bins)));
+            let done = done.map(|(which, done)| (job.label(which), self::direction(done, 0.0, &job.percentiles, bins)));
             object([("target", Json::Text(target.target.clone()))].into_iter().chain(done).collect())
         };
         members.push(("x_per_target", Json::Array(job.targets.iter().map(target).collect())));
@@ -182,6 +178,45 @@ fn job(job: &JobResult, bins: bool) -> Json {
         members.push(("x_step", texts(&job.step)));
     }
     object(members)
+}
+
+/// What the job did: each direction and syncs, and all directions together; or these alone, without syncs, as in fio.
+fn done(job: &JobResult, bins: bool) -> Vec<(&'static str, Json)> {
+    let of = |which: Direction| {
+        (job.label(which), direction(&job.directions[which], job.share(which), &job.percentiles, bins))
+    };
+    if job.unified == Unified::Mixed {
+        return vec![of(Direction::Read)];
+    }
+    let mut done: Vec<_> = Direction::ALL.into_iter().map(of).collect();
+    let lat = latency(&job.sync.1, &job.percentiles, bins);
+    done.push(("sync", object(vec![("total_ios", Json::Int(job.sync.0)), ("lat_ns", lat)])));
+    done.extend(job.sum().map(|(sum, share)| (MIXED, direction(&sum, share, &job.percentiles, bins))));
+    done
+}
+
+fn steady(steady: &SteadyResult) -> Json {
+    let Steady { criterion, seconds, .. } = steady.asked;
+    let (iops_mean, bw_mean) = steady.means();
+    let each = |values: &[u64]| Json::Array(values.iter().copied().map(Json::Int).collect());
+    let slope = if criterion.slope { "_slope" } else { "" };
+    object(vec![
+        ("ss", Json::Text(format!("{}{slope}:{:.6}{}", criterion.name(), criterion.limit, criterion.unit()))),
+        ("duration", Json::Int(u64::from(seconds))),
+        ("attained", Json::Int(u64::from(steady.attained))),
+        ("criterion", Json::Text(format!("{:.6}{}", steady.found, criterion.unit()))),
+        ("max_deviation", Json::Float(steady.deviation)),
+        ("slope", Json::Float(steady.slope)),
+        (
+            "data",
+            object(vec![
+                ("bw_mean", Json::Int(bw_mean)),
+                ("iops_mean", Json::Int(iops_mean)),
+                ("iops", each(&steady.iops)),
+                ("bw", each(&steady.bw)),
+            ]),
+        ),
+    ])
 }
 
 /// What was done in each half second (or longer interval): KiB and I/Os a second.
@@ -193,7 +228,7 @@ fn samples(job: &JobResult) -> Option<Json> {
         let floats = |values: Vec<f64>| Json::Array(values.into_iter().map(Json::Float).collect());
         let bw = timeline.per_second(|interval| interval.bytes).into_iter().map(|bytes| bytes / 1024.0).collect();
         let iops = floats(timeline.per_second(|interval| interval.ios));
-        members.push((direction.name(), object(vec![("bw", floats(bw)), ("iops", iops)])));
+        members.push((job.label(direction), object(vec![("bw", floats(bw)), ("iops", iops)])));
     }
     Some(object(members))
 }

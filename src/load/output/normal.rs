@@ -5,7 +5,8 @@
 use std::fmt::Write;
 
 use super::super::histogram::{Histogram, Moments, percent_of};
-use super::super::results::{Depths, DirectionResult, JobResult, Latency, per_second};
+use super::super::results::{Depths, DirectionResult, JobResult, Latency, MIXED, Unified, per_second};
+use super::super::steady::SteadyResult;
 use super::super::{Direction, Each};
 use super::number::{Of, shown};
 
@@ -42,7 +43,10 @@ pub fn job(job: &JobResult, when: &str, error: &str, manner: &Manner) -> String 
     }
     report.head(job, when, error);
     for (direction, result) in job.directions.iter().filter(|(_, result)| result.ios > 0) {
-        report.direction(job, direction, result);
+        report.direction(job, job.label(direction), result, job.share(direction));
+    }
+    if let Some((sum, share)) = job.sum().filter(|(sum, _)| sum.ios > 0) {
+        report.direction(job, MIXED, &sum, share);
     }
     report.shares(job);
     if job.sync.0 > 0 {
@@ -85,10 +89,10 @@ impl Report<'_> {
         shown(bytes, self.manner.digits, binary, Of::Bytes)
     }
 
-    fn direction(&mut self, job: &JobResult, direction: Direction, result: &DirectionResult) {
+    fn direction(&mut self, job: &JobResult, name: &str, result: &DirectionResult, share: f64) {
         let iops = shown(per_second(result.ios, result.runtime_ms), self.manner.digits, false, Of::Nothing);
         let (rate, bytes) = (self.rate(result.bytes_per_second()), self.bytes(result.bytes, self.manner.binary));
-        self.line(format_args!("  {}: IOPS={iops}, BW={rate}({bytes}/{}msec)", direction.name(), result.runtime_ms));
+        self.line(format_args!("  {name}: IOPS={iops}, BW={rate}({bytes}/{}msec)", result.runtime_ms));
         let latencies = [&result.slat, &result.clat, &result.lat];
         for (kind, latency) in KINDS.iter().zip(latencies) {
             self.moments(&format!("    {kind:>4} "), &latency.moments);
@@ -96,7 +100,7 @@ impl Report<'_> {
         for (kind, latency) in KINDS.iter().zip(latencies) {
             self.percentiles(kind, latency, &job.percentiles);
         }
-        self.samples(result, job.share(direction));
+        self.samples(result, share);
     }
 
     fn moments(&mut self, name: &str, moments: &Moments) {
@@ -221,6 +225,23 @@ impl Report<'_> {
                 target.depth
             ));
         }
+        if let Some(steady) = &job.steady {
+            self.steady(steady);
+        }
+    }
+
+    fn steady(&mut self, steady: &SteadyResult) {
+        let criterion = &steady.asked.criterion;
+        let (iops, bw) = steady.means();
+        let (rate, iops) = (self.rate(bw), shown(iops, self.manner.digits, false, Of::Nothing));
+        self.line(format_args!(
+            "  steadystate  : attained={}, bw={rate}, iops={iops}, {} {}={:.3}{}",
+            if steady.attained { "yes" } else { "no" },
+            criterion.name(),
+            if criterion.slope { "slope" } else { "mean dev" },
+            steady.found,
+            criterion.unit()
+        ));
     }
 
     fn depths(&mut self, name: &str, labels: &[&str], counts: &[u64], all: u64) {
@@ -228,6 +249,30 @@ impl Report<'_> {
         let shares: Vec<String> =
             labels.iter().zip(counts).map(|(label, count)| format!("{label}={:3.1}%", percent(*count))).collect();
         self.line(format_args!("{name} {}", shares.join(", ")));
+    }
+
+    /// A group's line: the bytes of all in the longest time, the slowest and the fastest of them. None of what did no I/O.
+    fn aggregate(&mut self, name: &str, results: &[&DirectionResult]) {
+        let done = || results.iter().filter(|result| result.ios > 0);
+        if done().next().is_none() {
+            return;
+        }
+        let manner = self.manner;
+        let bytes: u64 = done().map(|result| result.bytes).sum();
+        let times = || done().map(|result| result.runtime_ms);
+        let rates = || done().map(|result| result.bytes_per_second());
+        let (shortest, longest) = (times().min().unwrap_or(0), times().max().unwrap_or(0));
+        let (slowest, fastest) = (rates().min().unwrap_or(0), rates().max().unwrap_or(0));
+        let rate = self.rate(per_second(bytes, longest));
+        let [first, second] = [manner.binary, !manner.binary].map(|binary| {
+            let shown = |rate| shown(rate, manner.digits, binary, Of::BytesPerSecond);
+            format!("{}-{}", shown(slowest), shown(fastest))
+        });
+        let [io, io_second] = [manner.binary, !manner.binary].map(|binary| self.bytes(bytes, binary));
+        let name = name.to_uppercase();
+        self.line(format_args!(
+            "  {name:>5}: bw={rate}, {first} ({second}), io={io} ({io_second}), run={shortest}-{longest}msec"
+        ));
     }
 }
 
@@ -276,27 +321,11 @@ pub fn group(number: u32, jobs: &[&JobResult], manner: &Manner) -> String {
     let mut report = Report { out: String::new(), manner };
     report.line(format_args!("\nRun status group {number} (all jobs):"));
     for direction in Direction::ALL {
-        let results: Vec<&DirectionResult> =
-            jobs.iter().map(|job| &job.directions[direction]).filter(|result| result.ios > 0).collect();
-        if results.is_empty() {
-            continue;
-        }
-        let bytes: u64 = results.iter().map(|result| result.bytes).sum();
-        let times = || results.iter().map(|result| result.runtime_ms);
-        let rates = || results.iter().map(|result| result.bytes_per_second());
-        let (shortest, longest) = (times().min().unwrap_or(0), times().max().unwrap_or(0));
-        let (slowest, fastest) = (rates().min().unwrap_or(0), rates().max().unwrap_or(0));
-        let rate = report.rate(per_second(bytes, longest));
-        let [first, second] = [manner.binary, !manner.binary].map(|binary| {
-            let shown = |rate| shown(rate, manner.digits, binary, Of::BytesPerSecond);
-            format!("{}-{}", shown(slowest), shown(fastest))
-        });
-        let [io, io_second] = [manner.binary, !manner.binary].map(|binary| report.bytes(bytes, binary));
-        let name = direction.name().to_uppercase();
-        report.line(format_args!(
-            "  {name:>5}: bw={rate}, {first} ({second}), io={io} ({io_second}), run={shortest}-{longest}msec"
-        ));
+        let apart = jobs.iter().filter(|job| job.unified != Unified::Mixed);
+        report.aggregate(direction.name(), &apart.map(|job| &job.directions[direction]).collect::<Vec<_>>());
     }
+    let together = jobs.iter().filter(|job| job.unified != Unified::Apart);
+    report.aggregate(MIXED, &together.flat_map(|job| job.directions.iter().map(|(_, done)| done)).collect::<Vec<_>>());
     report.out
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::Direction;
 use super::super::histogram::{Moments, percent_of};
-use super::super::results::{DirectionResult, JobResult, Latency, depth_percent};
+use super::super::results::{DirectionResult, JobResult, Latency, Unified, depth_percent};
 
 /// Percentiles of a line; those that the list lacks are `0%=0`.
 const PERCENTILES: usize = 20;
@@ -15,12 +15,16 @@ pub fn line(job: &JobResult, version: u8, program: &str) -> String {
     }
     fields.extend([job.name.clone(), job.group.to_string(), job.errors.error.to_string()]);
     let directions = &job.directions;
-    let mut told = vec![(Direction::Read, &directions.read), (Direction::Write, &directions.write)];
-    if version != 3 {
-        told.push((Direction::Trim, &directions.trim));
+    let mut told = vec![(Direction::Read, &directions.read)];
+    if job.unified != Unified::Mixed {
+        told.push((Direction::Write, &directions.write));
+        told.extend((version != 3).then_some((Direction::Trim, &directions.trim)));
     }
     for (which, result) in told {
         direction(&mut fields, result, job.share(which), &job.percentiles, version);
+    }
+    if let Some((sum, share)) = job.sum() {
+        direction(&mut fields, &sum, share, &job.percentiles, version);
     }
     let (usr, sys) = job.cpu();
     fields.extend([

@@ -10,6 +10,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 
 use super::super::content::Contents;
+use super::super::depth::Search;
 use super::super::engine::{Buf, Done, Engine, Place};
 use super::super::offsets::Extent;
 use super::super::pace::{AfterPass, Pacer};
@@ -113,6 +114,7 @@ pub(super) struct Runner<'a, E> {
     /// The depth was reached; none is sent until iodepth_low.
     pub(super) is_full: bool,
     pub(super) pacers: Each<Option<Pacer>>,
+    pub(super) search: Option<Search>,
     pub(super) is_paced: bool,
     /// When the clock was read last; ns since the run's start.
     pub(super) now: u64,
@@ -171,6 +173,7 @@ pub fn run<E: Engine>(engine: E, work: &Work<'_>, go: &dyn Fn()) -> JobResult {
 pub fn idle(work: &Work<'_>) -> JobResult {
     let now = work.clock.now();
     let mut recorder = Recorder::new(work.settings, work.group, false);
+    recorder.result.start_ms = work.clock.wall_ms(now);
     recorder.begin(now);
     recorder.snapshot(now)
 }
@@ -215,6 +218,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             is_full: false,
             is_paced: rates.iter().any(|(_, rate)| rate.is_some()),
             pacers,
+            search: settings.pacing.latency.map(|asked| Search::new(asked, depth, 0)),
             now: work.clock.now(),
             began: 0,
             counts: true,
@@ -233,7 +237,12 @@ impl<'a, E: Engine> Runner<'a, E> {
             has_mismatch: false,
             checked: 0,
             backlogged: 0,
-            has_times: measures.slat || measures.clat || measures.lat || measures.bw || measures.samples,
+            has_times: settings.pacing.latency.is_some()
+                || measures.slat
+                || measures.clat
+                || measures.lat
+                || measures.bw
+                || measures.samples,
             is_preparing: false,
             recorder,
             engine,
@@ -320,6 +329,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         self.cycle.0 = self.began;
         self.recorder.result.start_ms = self.work.clock.wall_ms(self.began);
         self.recorder.begin(self.began);
+        self.search.iter_mut().for_each(|search| search.begin(self.began, 0));
         self.logs.begin(self.began);
         self.work.live.set_state(if self.counts { State::Running } else { State::Ramping });
     }
@@ -400,6 +410,9 @@ impl<'a, E: Engine> Runner<'a, E> {
 
     /// True when there is room for an I/O.
     fn may_start(&mut self) -> bool {
+        if self.search.is_some() && !self.search_depth() {
+            return false;
+        }
         if self.free.is_empty() {
             self.is_full = true;
             return false;
@@ -444,24 +457,6 @@ impl<'a, E: Engine> Runner<'a, E> {
         if settings.pacing.least.iter().any(|(_, least)| least.is_some()) {
             self.check_rate();
         }
-    }
-
-    pub(super) fn give_snapshot(&mut self) {
-        self.work.live.give(self.snapshot());
-    }
-
-    fn snapshot(&self) -> JobResult {
-        let mut result = self.recorder.snapshot(self.now);
-        if self.work.settings.errors.continues() && result.errors.continued.is_none() {
-            result.errors.continued = Some((0, 0));
-        }
-        if let Some(failed) = &self.failed {
-            (result.errors.error, result.errors.detail) = (failed.errno, failed.detail.clone());
-        } else if let Some((_, first)) = result.errors.continued {
-            // As in fio, reports show the first error of a job that went on; its exit status does not.
-            result.errors.error = first;
-        }
-        result
     }
 
     /// Ends what is under way, makes data safe where that is asked for, closes.

@@ -241,6 +241,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         if !self.counts && times.ended >= self.ramped {
             self.counts = true;
             self.recorder.begin(times.ended);
+            self.search.iter_mut().for_each(|search| search.begin(times.ended, self.ended));
             self.logs.begin(times.ended);
             self.work.live.set_state(State::Running);
         } else if self.counts {
@@ -251,12 +252,17 @@ impl<'a, E: Engine> Runner<'a, E> {
                 self.logs.io(&Logged { direction: next.direction, len, offset, times: *times }, (done.bytes, done.ios));
             }
         }
-        if let Some(most) = self.work.settings.pacing.latency_max
-            && times.ended - times.ready > ns(most)
+        let (pacing, took) = (&self.work.settings.pacing, times.ended - times.ready);
+        let too_long = |most| {
+            Failed::new(Errno::TIMEDOUT, format!("latency of {took} nsec exceeds specified max ({} nsec)", ns(most)))
+        };
+        if let Some(most) = pacing.latency_max.filter(|most| took > ns(*most)) {
+            self.failed = Some(too_long(most));
+        }
+        if let (Some(search), Some(asked), true) = (&mut self.search, &pacing.latency, self.counts)
+            && search.ended(took).is_err()
         {
-            let text =
-                format!("latency of {} nsec exceeds specified max ({} nsec)", times.ended - times.ready, ns(most));
-            self.failed = Some(Failed::new(Errno::TIMEDOUT, text));
+            self.failed = Some(too_long(asked.target));
         }
     }
 

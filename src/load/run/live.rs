@@ -5,6 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use super::super::results::JobResult;
+use super::super::steady::SteadyResult;
 use super::super::{Direction, Each};
 
 /// What a clone is doing: the letters of fio's status line.
@@ -60,6 +61,7 @@ pub struct Live {
     wanted: AtomicBool,
     snapshot: Mutex<Option<JobResult>>,
     taken: Condvar,
+    steady: Mutex<Option<SteadyResult>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -113,6 +115,16 @@ impl Live {
         *lock(&self.snapshot) = Some(result);
         self.wanted.store(false, Ordering::Relaxed);
         self.taken.notify_all();
+    }
+
+    /// How steady it is.
+    pub fn set_steady(&self, steady: SteadyResult) {
+        *lock(&self.steady) = Some(steady);
+    }
+
+    /// How steady it was when that was looked at last; None where nobody looks.
+    pub fn steady(&self) -> Option<SteadyResult> {
+        lock(&self.steady).clone()
     }
 
     /// What the clone has measured so far. One that waits for an I/O for longer than `wait` gives what it gave last.

@@ -14,6 +14,7 @@ mod open;
 pub mod prepare;
 pub mod recorder;
 pub mod schedule;
+pub mod steady;
 mod upkeep;
 pub mod usage;
 
@@ -22,3 +23,4 @@ pub use clone::{Host, Work, failed, idle, run, said};
 pub use live::{Live, State};
 pub use log::LogFiles;
 pub use schedule::{Entry, Schedule};
+pub use steady::SteadyWatch;

@@ -1,10 +1,10 @@
 //! Files before jobs start: what is there, what is missing, laid out in parallel.
 //!
 //! Promises: a file that several clones use is laid out once, in the largest size that any of them needs; one that is large enough is kept
-//! as it is; one that is too small is made anew, as in fio.
+//! as it is; one that is too small is made anew, as in fio. A clone whose files cannot be set up keeps no other from its own.
 //! Leaves out: names and regions (`settings`), and how a file is made (`engine`'s places).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -56,18 +56,23 @@ struct Missing<'a> {
     is_there: bool,
     /// What its bytes are.
     contents: Contents,
-    job: usize,
+    /// The clones that use it, by their place among those asked for; the first is the one that it is laid out for.
+    users: Vec<usize>,
 }
 
-/// Why files could not be set up: the clone's job, and the text.
+/// Why a clone's files could not be set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotReady {
-    /// Which of those asked for.
-    pub asked: usize,
     /// The reason's number.
     pub errno: i32,
     /// For people.
     pub text: String,
+}
+
+impl NotReady {
+    fn new(errno: Errno, text: String) -> NotReady {
+        NotReady { errno: errno.raw_os_error(), text }
+    }
 }
 
 /// Metadata engines that make their files themselves, or directories.
@@ -76,62 +81,88 @@ fn lays_out(settings: &Settings) -> bool {
     !makes && !settings.files.create_on_open
 }
 
-/// Finds and lays out the files of all clones. `tell` is given fio's lines about what is laid out, before it is.
+/// Finds and lays out the files of all clones; as many results. `tell` is given fio's lines about what is laid out, before it is.
 pub fn prepare(
     asked: &[Asked<'_>],
     readonly: bool,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(String),
-) -> Result<Vec<Found>, NotReady> {
-    let mut found = Vec::with_capacity(asked.len());
-    let mut missing: Vec<Missing<'_>> = Vec::new();
-    let mut known: HashMap<(usize, PathBuf), usize> = HashMap::new();
-    let there = look_at_all(asked, stop);
-    for (index, (clone, there)) in asked.iter().zip(there).enumerate() {
-        let failed = |errno: Errno, text: String| NotReady { asked: index, errno: errno.raw_os_error(), text };
+) -> Vec<Result<Found, NotReady>> {
+    let mut all = All::default();
+    let looked = asked.iter().zip(look_at_all(asked, stop)).enumerate();
+    let mut found: Vec<Result<Found, NotReady>> =
+        looked.map(|(index, (clone, there))| all.find(index, clone, &there, readonly)).collect();
+    tell_layouts(asked, &all.missing, tell);
+    for (clone, reason) in lay_out_all(asked.len(), &all.missing, stop).into_iter().enumerate() {
+        if let (Some(reason), Ok(_)) = (reason, &found[clone]) {
+            found[clone] = Err(reason);
+        }
+    }
+    found
+}
+
+/// What has to be made for all clones.
+#[derive(Default)]
+struct All<'a> {
+    missing: Vec<Missing<'a>>,
+    known: HashMap<(usize, PathBuf), usize>,
+}
+
+impl<'a> All<'a> {
+    /// The files of the clone `index`, of which `there` is known.
+    fn find(
+        &mut self,
+        index: usize,
+        clone: &Asked<'a>,
+        there: &[Result<There, Errno>],
+        readonly: bool,
+    ) -> Result<Found, NotReady> {
         let mut sizes = Vec::with_capacity(there.len());
-        for (path, there) in clone.paths.iter().zip(&there) {
+        for (path, there) in clone.paths.iter().zip(there) {
             sizes.push(match there {
-                Err(errno) => return Err(failed(*errno, format!("{}: {}", path.display(), said(*errno)))),
+                Err(errno) => {
+                    return Err(NotReady::new(*errno, format!("fio: {}: {}", path.display(), said(*errno))));
+                }
                 Ok(There::Dir) if clone.settings.engine.name.starts_with("dir") => There::Nothing,
-                Ok(There::Dir) => return Err(failed(Errno::ISDIR, format!("{}: it is a directory", path.display()))),
+                Ok(There::Dir) => {
+                    return Err(NotReady::new(Errno::ISDIR, format!("fio: {}: it is a directory", path.display())));
+                }
                 Ok(there) => *there,
             });
         }
-        let extents =
-            files(clone.settings, clone.clone, &sizes, clone.seeds).map_err(|text| failed(Errno::INVAL, text))?;
+        let extents = files(clone.settings, clone.clone, &sizes, clone.seeds)
+            .map_err(|text| NotReady::new(Errno::INVAL, text))?;
+        let mut needed_now = Vec::new();
         if lays_out(clone.settings) {
-            for ((path, extent), there) in clone.paths.iter().zip(&extents).zip(&there) {
-                let Some(new) = needed(clone, path, extent, there) else { continue };
-                if !clone.settings.files.allow_create && !new.is_there {
-                    let text = "fio: file creation disallowed by allow_file_create=0";
-                    return Err(failed(Errno::PERM, text.into()));
-                }
-                let key = (clone.place_index, path.clone());
-                match known.get(&key) {
-                    Some(at) => {
-                        let layout = &mut missing[*at].layout;
-                        layout.size = layout.size.max(new.layout.size);
-                        layout.filled |= new.layout.filled;
-                    }
-                    None => {
-                        known.insert(key, missing.len());
-                        missing.push(Missing { job: index, ..new });
-                    }
-                }
-            }
+            let each = clone.paths.iter().zip(&extents).zip(there);
+            needed_now.extend(each.filter_map(|((path, extent), there)| needed(clone, path, extent, there)));
         }
+        if let Some(first) = needed_now.first().filter(|_| readonly) {
+            let text = format!("fio: refusing extend of file due to read-only: {}", first.path.display());
+            return Err(NotReady::new(Errno::PERM, text));
+        }
+        if !clone.settings.files.allow_create && needed_now.iter().any(|new| !new.is_there) {
+            let text = "fio: file creation disallowed by allow_file_create=0";
+            return Err(NotReady::new(Errno::PERM, text.into()));
+        }
+        needed_now.into_iter().for_each(|new| self.add(index, new));
         let pass_bytes = total_io(clone.settings, &extents);
         let regions = clone.paths.iter().cloned().zip(extents.iter().map(|extent| extent.region));
-        found.push(Found { files: regions.collect(), pass_bytes });
+        Ok(Found { files: regions.collect(), pass_bytes })
     }
-    if let Some(first) = missing.first().filter(|_| readonly) {
-        let text = format!("fio: refusing extend of file due to read-only: {}", first.path.display());
-        return Err(NotReady { asked: first.job, errno: Errno::PERM.raw_os_error(), text });
+
+    fn add(&mut self, clone: usize, mut new: Missing<'a>) {
+        new.users.push(clone);
+        let at = *self.known.entry((new.place_index, new.path.clone())).or_insert(self.missing.len());
+        match self.missing.get_mut(at) {
+            Some(known) => {
+                known.layout.size = known.layout.size.max(new.layout.size);
+                known.layout.filled |= new.layout.filled;
+                known.users.push(clone);
+            }
+            None => self.missing.push(new),
+        }
     }
-    tell_layouts(asked, &missing, tell);
-    lay_out_all(&missing, stop)?;
-    Ok(found)
 }
 
 fn look_at_all(asked: &[Asked<'_>], stop: &AtomicBool) -> Vec<Vec<Result<There, Errno>>> {
@@ -140,12 +171,12 @@ fn look_at_all(asked: &[Asked<'_>], stop: &AtomicBool) -> Vec<Vec<Result<There, 
         chunks.map(|paths| (index, paths.to_vec())).collect::<Vec<_>>()
     };
     let all: Vec<(usize, Vec<PathBuf>)> = asked.iter().enumerate().flat_map(parts).collect();
-    let looked = in_parallel(&all, stop, |(index, paths)| Ok(asked[*index].place.look_many(paths)));
+    let looked = in_parallel(&all, stop, |(index, paths)| asked[*index].place.look_many(paths));
     let mut there: Vec<Vec<Result<There, Errno>>> = asked.iter().map(|_| Vec::new()).collect();
     for ((index, paths), result) in all.iter().zip(looked) {
         match result {
-            Some(Ok(found)) => there[*index].extend(found),
-            _ => there[*index].extend(paths.iter().map(|_| Err(Errno::INTR))),
+            Some(found) => there[*index].extend(found),
+            None => there[*index].extend(paths.iter().map(|_| Err(Errno::INTR))),
         }
     }
     there
@@ -175,12 +206,20 @@ fn needed<'a>(
     }
     let contents = Contents::new(&settings.buffers, clone.seeds, settings.load.block_min() as usize);
     let path = path.to_path_buf();
-    Some(Missing { place: clone.place, place_index: clone.place_index, path, layout, is_there, contents, job: 0 })
+    Some(Missing {
+        place: clone.place,
+        place_index: clone.place_index,
+        path,
+        layout,
+        is_there,
+        contents,
+        users: Vec::new(),
+    })
 }
 
 fn tell_layouts(asked: &[Asked<'_>], missing: &[Missing<'_>], tell: &mut dyn FnMut(String)) {
     for (index, clone) in asked.iter().enumerate() {
-        let of_clone = || missing.iter().filter(move |missing| missing.job == index);
+        let of_clone = || missing.iter().filter(move |missing| missing.users.first() == Some(&index));
         let (count, bytes) = (of_clone().count(), of_clone().map(|missing| missing.layout.size).sum::<u64>());
         if count == 0 {
             continue;
@@ -195,58 +234,64 @@ fn tell_layouts(asked: &[Asked<'_>], missing: &[Missing<'_>], tell: &mut dyn FnM
 const TOGETHER_FILES_MAX: usize = 512;
 const TOGETHER_BYTES_MAX: u64 = 1 << 20;
 
-fn lay_out_all(missing: &[Missing<'_>], stop: &AtomicBool) -> Result<(), NotReady> {
-    let mut made: HashSet<(usize, &Path)> = HashSet::new();
+/// Lays all of `missing` out; for each of so many clones why that failed, if it did. A clone's other files are then left out.
+fn lay_out_all(clones: usize, missing: &[Missing<'_>], stop: &AtomicBool) -> Vec<Option<NotReady>> {
+    let failed: Vec<Mutex<Option<NotReady>>> = (0..clones).map(|_| Mutex::default()).collect();
+    let of = |clone: usize| failed[clone].lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let fail = |one: &Missing<'_>, errno: Errno| {
+        let reason = NotReady::new(errno, format!("fio: {}: {}", one.path.display(), said(errno)));
+        for clone in &one.users {
+            of(*clone).get_or_insert_with(|| reason.clone());
+        }
+    };
+    let is_wanted = |one: &Missing<'_>| one.users.iter().any(|clone| of(*clone).is_none());
+    let mut made: HashMap<(usize, &Path), Result<(), Errno>> = HashMap::new();
     for one in missing {
         let parent = one.path.parent().unwrap_or(Path::new(""));
-        if made.insert((one.place_index, parent)) {
-            one.place.make_parents(&one.path).map_err(|errno| not_ready(one, errno))?;
-        }
+        let made = made.entry((one.place_index, parent)).or_insert_with(|| one.place.make_parents(&one.path));
+        made.err().into_iter().for_each(|errno| fail(one, errno));
     }
-    let batch = |batch: &[Missing<'_>]| {
-        let mut contents: Vec<Contents> = batch.iter().map(|missing| missing.contents.clone()).collect();
-        let files: Vec<(PathBuf, Layout)> = batch.iter().map(|one| (one.path.clone(), one.layout.clone())).collect();
-        let mut fill = |file: usize, offset: u64, block: &mut [u8]| contents[file].fill_anew(block, offset);
-        let Some(first) = batch.first() else { return Ok(Ok(())) };
-        let small: Vec<PathBuf> = batch.iter().filter(|one| one.is_there).map(|one| one.path.clone()).collect();
-        first.place.remove_many(&small).into_iter().collect::<Result<Vec<()>, Errno>>()?;
-        Ok(first.place.lay_out_many(&files, &mut fill, &|| stop.load(Ordering::Relaxed)))
-    };
     let is_small = |one: &Missing<'_>| one.layout.size <= TOGETHER_BYTES_MAX;
-    let together = |a: &Missing<'_>, b: &Missing<'_>| a.place_index == b.place_index && is_small(a) && is_small(b);
+    let together = |a: &Missing<'_>, b: &Missing<'_>| {
+        a.place_index == b.place_index && a.users == b.users && is_small(a) && is_small(b)
+    };
     let batches: Vec<&[Missing<'_>]> =
         missing.chunk_by(together).flat_map(|batch| batch.chunks(TOGETHER_FILES_MAX)).collect();
-    let results = in_parallel(&batches, stop, |one| batch(one));
-    for (batch, result) in batches.iter().zip(results) {
-        match result {
-            Some(Err(errno)) => return Err(not_ready(&batch[0], errno)),
-            Some(Ok(Err((file, errno)))) => return Err(not_ready(&batch[file], errno)),
-            Some(Ok(Ok(()))) | None => {}
+    in_parallel(&batches, stop, |batch| {
+        if is_wanted(&batch[0])
+            && let Err((file, errno)) = lay_out(batch, stop)
+        {
+            fail(&batch[file], errno);
         }
+    });
+    let reason =
+        |failed: Mutex<Option<NotReady>>| failed.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    failed.into_iter().map(reason).collect()
+}
+
+/// Makes the files of a batch, all of one place. An error is of one of them.
+fn lay_out(batch: &[Missing<'_>], stop: &AtomicBool) -> Result<(), (usize, Errno)> {
+    let Some(first) = batch.first() else { return Ok(()) };
+    let mut contents: Vec<Contents> = batch.iter().map(|missing| missing.contents.clone()).collect();
+    let files: Vec<(PathBuf, Layout)> = batch.iter().map(|one| (one.path.clone(), one.layout.clone())).collect();
+    let mut fill = |file: usize, offset: u64, block: &mut [u8]| contents[file].fill_anew(block, offset);
+    let small: Vec<usize> = (0..batch.len()).filter(|file| batch[*file].is_there).collect();
+    let paths: Vec<PathBuf> = small.iter().map(|file| batch[*file].path.clone()).collect();
+    for (file, removed) in small.into_iter().zip(first.place.remove_many(&paths)) {
+        removed.map_err(|errno| (file, errno))?;
     }
-    Ok(())
+    first.place.lay_out_many(&files, &mut fill, &|| stop.load(Ordering::Relaxed))
 }
 
-fn not_ready(missing: &Missing<'_>, errno: Errno) -> NotReady {
-    let text = format!("fio: {}: {}", missing.path.display(), said(errno));
-    NotReady { asked: missing.job, errno: errno.raw_os_error(), text }
-}
-
-/// `work` of each, by several threads; None for what was not begun before `stop`, or after an error.
-fn in_parallel<T: Sync, R: Send>(
-    all: &[T],
-    stop: &AtomicBool,
-    work: impl Fn(&T) -> Result<R, Errno> + Sync,
-) -> Vec<Option<Result<R, Errno>>> {
+/// `work` of each, by several threads; None for what was not begun before `stop`.
+fn in_parallel<T: Sync, R: Send>(all: &[T], stop: &AtomicBool, work: impl Fn(&T) -> R + Sync) -> Vec<Option<R>> {
     let next = AtomicUsize::new(0);
-    let failed = AtomicBool::new(false);
-    let results: Vec<Mutex<Option<Result<R, Errno>>>> = all.iter().map(|_| Mutex::new(None)).collect();
+    let results: Vec<Mutex<Option<R>>> = all.iter().map(|_| Mutex::new(None)).collect();
     let take = || {
-        while !stop.load(Ordering::Relaxed) && !failed.load(Ordering::Relaxed) {
+        while !stop.load(Ordering::Relaxed) {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(one) = all.get(at) else { break };
             let result = work(one);
-            failed.fetch_or(result.is_err(), Ordering::Relaxed);
             *results[at].lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(result);
         }
     };

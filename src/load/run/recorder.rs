@@ -67,7 +67,8 @@ impl Recorder {
             description: settings.description.clone(),
             directions: Each::of(direction),
             sync: (0, Latency::new(true)),
-            target: Target { depth: u64::from(settings.engine.depth), ..Target::default() },
+            unified: measures.unified,
+            target: target(settings),
             percentiles: measures.percentiles.clone(),
             ..JobResult::default()
         };
@@ -170,6 +171,15 @@ impl Recorder {
         (result.usr_us, result.sys_us) = (used.usr_us, used.sys_us);
         (result.ctx, result.majf, result.minf) = (used.ctx, used.majf, used.minf);
         result
+    }
+}
+
+fn target(settings: &Settings) -> Target {
+    match &settings.pacing.latency {
+        Some(asked) => {
+            Target { latency_ns: ns(asked.target), window_ns: ns(asked.window), percentile: asked.percentile, depth: 1 }
+        }
+        None => Target { depth: u64::from(settings.engine.depth), ..Target::default() },
     }
 }
 

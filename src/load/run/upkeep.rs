@@ -7,10 +7,11 @@ use rustix::io::Errno;
 use rustix::process::setpriority_process;
 use rustix::thread::{CpuSet, gettid, sched_setaffinity};
 
+use super::super::depth::Step;
 use super::super::engine::{Engine, Open, SyncKind};
 use super::super::offsets::Extent;
 use super::super::pace::Rate;
-use super::super::results::per_second;
+use super::super::results::{JobResult, per_second};
 use super::super::settings::Advice;
 use super::super::{Direction, Each};
 use super::choice::Next;
@@ -19,6 +20,45 @@ use super::clone::{Failed, Runner, said};
 use super::live::State;
 
 impl<E: Engine> Runner<'_, E> {
+    /// What latency_target= wants done now; false when no I/O more may be in flight.
+    pub(super) fn search_depth(&mut self) -> bool {
+        let Some(search) = &mut self.search else { return true };
+        let step = if self.counts { search.step(self.now, self.ended) } else { Step::Go };
+        self.recorder.result.target.depth = search.depth();
+        let room = self.in_flight < search.depth() as usize;
+        match step {
+            Step::Go => return room,
+            Step::Done => self.ends = self.ends.min(self.now),
+            Step::Quiet | Step::Last => {
+                self.drain();
+                self.now = self.work.clock.now();
+                if step == Step::Last {
+                    self.recorder.begin(self.now);
+                }
+                self.search.iter_mut().for_each(|search| search.begin(self.now, self.ended));
+            }
+        }
+        true
+    }
+
+    pub(super) fn give_snapshot(&mut self) {
+        self.work.live.give(self.snapshot());
+    }
+
+    pub(super) fn snapshot(&self) -> JobResult {
+        let mut result = self.recorder.snapshot(self.now);
+        if self.work.settings.errors.continues() && result.errors.continued.is_none() {
+            result.errors.continued = Some((0, 0));
+        }
+        if let Some(failed) = &self.failed {
+            (result.errors.error, result.errors.detail) = (failed.errno, failed.detail.clone());
+        } else if let Some((_, first)) = result.errors.continued {
+            // As in fio, reports show the first error of a job that went on; its exit status does not.
+            result.errors.error = first;
+        }
+        result
+    }
+
     /// Opens `file` where it is not open; another that is idle may have to be closed for it.
     #[inline]
     pub(super) fn open_for(&mut self, file: u32) -> Result<(), Failed> {
@@ -45,7 +85,8 @@ impl<E: Engine> Runner<'_, E> {
             // As fio, which opens for both what it writes.
             read: true,
             write: settings.load.writes() && !only,
-            create: settings.load.writes() && !only && settings.files.allow_create,
+            // As fio, which lays nothing out with create_on_open and then finds that there is nothing to read.
+            create: (settings.load.writes() && !only || settings.files.create_on_open) && settings.files.allow_create,
             direct: settings.engine.direct,
             sync: settings.syncs.open,
         };

@@ -3,9 +3,89 @@
 //! Promises: gtod_reduce= switches measurements off where it stands; options behind it may switch one on again, as in fio.
 //! Leaves out: the names of log files beyond their prefix.
 
+use std::time::Duration;
+
 use super::super::options::Value;
+use super::super::results::Unified;
 use super::asked::Asked;
-use super::{Logs, Measures, WindowValue};
+
+/// What is measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measures {
+    /// Not disable_slat, disable_clat, disable_lat, disable_bw_measurement; all false with gtod_reduce.
+    #[allow(missing_docs)] // as above
+    pub slat: bool,
+    #[allow(missing_docs)] // as above
+    pub clat: bool,
+    #[allow(missing_docs)] // as above
+    pub lat: bool,
+    #[allow(missing_docs)] // as above
+    pub bw: bool,
+    /// slat_percentiles, clat_percentiles, lat_percentiles.
+    #[allow(missing_docs)] // as above
+    pub slat_percentiles: bool,
+    #[allow(missing_docs)] // as above
+    pub clat_percentiles: bool,
+    #[allow(missing_docs)] // as above
+    pub lat_percentiles: bool,
+    /// percentile_list, ascending.
+    pub percentiles: Vec<f64>,
+    /// bwavgtime= and iopsavgtime=.
+    #[allow(missing_docs)] // as above
+    pub bw_every: Duration,
+    #[allow(missing_docs)] // as above
+    pub iops_every: Duration,
+    /// significant_figures.
+    pub digits: usize,
+    /// kb_base=1024.
+    pub binary: bool,
+    /// stats=0: the job is in no report.
+    pub told: bool,
+    /// unified_rw_reporting=.
+    pub unified: Unified,
+    /// x_samples: what is done in each half second is kept.
+    pub samples: bool,
+}
+
+/// Log files, each with its prefix.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Logs {
+    #[allow(missing_docs)] // fio's names
+    pub bw: Option<String>,
+    #[allow(missing_docs)] // as above
+    pub iops: Option<String>,
+    #[allow(missing_docs)] // as above
+    pub lat: Option<String>,
+    #[allow(missing_docs)] // as above
+    pub hist: Option<String>,
+    /// log_avg_msec: one line for each; zero for a line for each I/O.
+    pub every: Duration,
+    /// The same of the bandwidth log, which bwavgtime= may shorten, and of the IOPS log.
+    #[allow(missing_docs)] // as above
+    pub bw_every: Duration,
+    #[allow(missing_docs)] // as above
+    pub iops_every: Duration,
+    /// log_hist_msec and log_hist_coarseness.
+    pub hist_every: (Duration, u32),
+    /// per_job_logs.
+    pub per_job: bool,
+    /// log_offset.
+    pub offset: bool,
+    /// log_window_value, log_max_value.
+    pub window: WindowValue,
+    /// log_unix_epoch.
+    pub unix_epoch: bool,
+}
+
+/// What a line of a log that is averaged shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)] // fio's names
+pub enum WindowValue {
+    #[default]
+    Average,
+    Max,
+    Both,
+}
 
 /// Which latencies are measured and which have percentiles: slat, clat, lat.
 struct Switches {
@@ -64,6 +144,11 @@ pub(super) fn measures(asked: &Asked<'_>, logs: &Logs) -> Measures {
         digits: asked.number("significant_figures").map_or(4, |digits| digits as usize),
         binary: asked.word("kb_base") != "1000",
         told: asked.is("stats"),
+        unified: match asked.word("unified_rw_reporting") {
+            "mixed" | "1" => Unified::Mixed,
+            "both" | "2" => Unified::Both,
+            _ => Unified::Apart,
+        },
         samples: asked.is("x_samples"),
     }
 }

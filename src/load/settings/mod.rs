@@ -21,14 +21,17 @@ mod what;
 use std::time::Duration;
 
 use super::Each;
+use super::depth::LatencyTarget;
 use super::offsets::Plan;
 use super::pace::{Process, Rate, Span, Think};
 use super::pattern::Pattern;
+use super::steady::Steady;
 use super::value::Amount;
 use super::verify::Check;
 
 pub use clones::file_names;
 pub use extents::{FileExtent, files, total_io};
+pub use measures::{Logs, Measures, WindowValue};
 pub use order::{Started, order};
 pub use settle::{CARRIED, NOT_YET, Settled, WITHOUT_EFFECT, settle};
 
@@ -59,6 +62,8 @@ pub struct Settings {
     pub files: Files,
     /// How long.
     pub span: Span,
+    /// steadystate=, with steadystate_duration=: the job ends when its rate has become steady.
+    pub steady: Option<Steady>,
     /// startdelay=, from and to.
     pub delay: (Duration, Duration),
     /// How fast.
@@ -273,6 +278,8 @@ pub struct Pacing {
     pub think_issued: bool,
     /// max_latency=: an I/O that takes longer ends the job.
     pub latency_max: Option<Duration>,
+    /// latency_target= and its relatives: the depth is searched for.
+    pub latency: Option<LatencyTarget>,
 }
 
 /// sync=: flags that files are opened with.
@@ -353,82 +360,6 @@ pub struct Verify {
     pub dump: bool,
     /// verify_backlog= and verify_backlog_batch=: after so many writes, so many are read back; 0 for all.
     pub backlog: Option<(u64, u64)>,
-}
-
-/// What is measured.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Measures {
-    /// Not disable_slat, disable_clat, disable_lat, disable_bw_measurement; all false with gtod_reduce.
-    #[allow(missing_docs)] // as above
-    pub slat: bool,
-    #[allow(missing_docs)] // as above
-    pub clat: bool,
-    #[allow(missing_docs)] // as above
-    pub lat: bool,
-    #[allow(missing_docs)] // as above
-    pub bw: bool,
-    /// slat_percentiles, clat_percentiles, lat_percentiles.
-    #[allow(missing_docs)] // as above
-    pub slat_percentiles: bool,
-    #[allow(missing_docs)] // as above
-    pub clat_percentiles: bool,
-    #[allow(missing_docs)] // as above
-    pub lat_percentiles: bool,
-    /// percentile_list, ascending.
-    pub percentiles: Vec<f64>,
-    /// bwavgtime= and iopsavgtime=.
-    #[allow(missing_docs)] // as above
-    pub bw_every: Duration,
-    #[allow(missing_docs)] // as above
-    pub iops_every: Duration,
-    /// significant_figures.
-    pub digits: usize,
-    /// kb_base=1024.
-    pub binary: bool,
-    /// stats=0: the job is in no report.
-    pub told: bool,
-    /// x_samples: what is done in each half second is kept.
-    pub samples: bool,
-}
-
-/// Log files, each with its prefix.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Logs {
-    #[allow(missing_docs)] // fio's names
-    pub bw: Option<String>,
-    #[allow(missing_docs)] // as above
-    pub iops: Option<String>,
-    #[allow(missing_docs)] // as above
-    pub lat: Option<String>,
-    #[allow(missing_docs)] // as above
-    pub hist: Option<String>,
-    /// log_avg_msec: one line for each; zero for a line for each I/O.
-    pub every: Duration,
-    /// The same of the bandwidth log, which bwavgtime= may shorten, and of the IOPS log.
-    #[allow(missing_docs)] // as above
-    pub bw_every: Duration,
-    #[allow(missing_docs)] // as above
-    pub iops_every: Duration,
-    /// log_hist_msec and log_hist_coarseness.
-    pub hist_every: (Duration, u32),
-    /// per_job_logs.
-    pub per_job: bool,
-    /// log_offset.
-    pub offset: bool,
-    /// log_window_value, log_max_value.
-    pub window: WindowValue,
-    /// log_unix_epoch.
-    pub unix_epoch: bool,
-}
-
-/// What a line of a log that is averaged shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs)] // fio's names
-pub enum WindowValue {
-    #[default]
-    Average,
-    Max,
-    Both,
 }
 
 /// exit_what=: which jobs end with this one.

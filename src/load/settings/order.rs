@@ -66,7 +66,7 @@ fn waited_for(jobs: &[Settings], at: usize) -> Result<Option<usize>, String> {
     }
 }
 
-/// Percentiles of a group are of one kind.
+/// Percentiles of a group are of one kind, and it becomes steady as a whole.
 fn differs_from_group(jobs: &[Settings], at: usize, order: &[Started], group: u32) -> Result<(), String> {
     let job = &jobs[at];
     if !job.order.group_reporting || !job.measures.told {
@@ -74,6 +74,9 @@ fn differs_from_group(jobs: &[Settings], at: usize, order: &[Started], group: u3
     }
     let percentiles = job.measures.lat_percentiles;
     let others = order.iter().filter(|started| started.group == group).map(|started| &jobs[started.job]);
+    if others.clone().any(|other| other.order.group_reporting && other.steady != job.steady) {
+        return Err("fio: job rejected: steadystate options must be consistent within reporting groups".into());
+    }
     if others.into_iter().any(|other| other.measures.lat_percentiles != percentiles) {
         return Err(format!("fio: lat_percentiles in job: {} differs from group", job.section));
     }

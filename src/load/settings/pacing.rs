@@ -5,9 +5,12 @@
 
 use std::time::Duration;
 
+use super::super::depth::LatencyTarget;
 use super::super::job::BadJob;
 use super::super::options::Value;
 use super::super::pace::{Process, Rate, Span, Think};
+use super::super::steady::{Criterion, Steady};
+use super::super::value::KbBase;
 use super::super::{Direction, Each};
 use super::Pacing;
 use super::asked::Asked;
@@ -40,7 +43,35 @@ pub(super) fn pacing(asked: &Asked<'_>) -> Result<Pacing, BadJob> {
         },
         think_issued: asked.word("thinktime_blocks_type") == "issue",
         latency_max: some(asked.time("max_latency")),
+        latency: some(asked.time("latency_target")).map(|target| latency(asked, target)),
     })
+}
+
+fn latency(asked: &Asked<'_>, target: Duration) -> LatencyTarget {
+    let percentile = match asked.value("latency_percentile") {
+        Some(Value::Floats(list)) => list.first().copied().unwrap_or(100.0),
+        _ => 100.0,
+    };
+    LatencyTarget { target, window: asked.time("latency_window"), percentile, goes_on: asked.is("latency_run") }
+}
+
+/// steadystate=, which has no effect without a steadystate_duration=, as in fio.
+pub(super) fn steady(asked: &mut Asked<'_>) -> Result<Option<Steady>, BadJob> {
+    let duration = asked.time("steadystate_duration");
+    if duration.is_zero() {
+        for name in ["steadystate", "steadystate_ramp_time"] {
+            if asked.has(name) {
+                asked.note(format!("fio: {name} changes nothing without steadystate_duration"));
+            }
+        }
+        return Ok(None);
+    }
+    let base = if asked.word("kb_base") == "1000" { KbBase::Decimal } else { KbBase::Binary };
+    let (word, limit) = asked.choice("steadystate");
+    let criterion = Criterion::read(word, limit.as_deref().unwrap_or_default(), base);
+    let criterion = criterion.map_err(|reason| asked.bad("steadystate", reason))?;
+    let steady = Steady::new(criterion, duration, asked.time("steadystate_ramp_time"));
+    steady.map(Some).map_err(|reason| asked.bad("steadystate_duration", reason))
 }
 
 fn rates(asked: &Asked<'_>, bytes: &str, ios: &str) -> Result<Each<Option<Rate>>, BadJob> {

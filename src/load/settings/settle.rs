@@ -34,18 +34,19 @@ pub const CARRIED: &[&str] = &[
     "create_fsync", "create_on_open", "create_only", "allow_file_create", "pre_read", "unlink", "unlink_each_loop",
     "fsync", "fdatasync", "end_fsync", "fsync_on_close", "sync", "sync_file_range",
     "loops", "numjobs", "startdelay", "runtime", "time_based", "ramp_time",
+    "steadystate", "steadystate_duration", "steadystate_ramp_time",
     "verify", "do_verify", "verify_pattern", "verify_fatal", "verify_only", "verify_interval", "verify_offset", "verify_dump",
     "verify_backlog", "verify_backlog_batch",
     "thinktime", "thinktime_spin", "thinktime_blocks", "thinktime_blocks_type", "thinktime_iotime",
     "rate", "rate_iops", "rate_min", "rate_iops_min", "rate_process", "rate_cycle", "rate_ignore_thinktime",
-    "max_latency",
+    "max_latency", "latency_target", "latency_window", "latency_percentile", "latency_run",
     "exitall", "exitall_on_error", "exit_what", "stonewall", "new_group", "thread", "group_reporting",
     "per_job_logs", "write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log", "log_avg_msec", "log_offset",
     "log_hist_msec", "log_hist_coarseness", "log_max_value", "log_window_value", "log_unix_epoch", "bwavgtime", "iopsavgtime",
     "zero_buffers", "refill_buffers", "scramble_buffers", "buffer_pattern", "buffer_compress_percentage", "buffer_compress_chunk",
     "dedupe_percentage", "iomem_align",
     "clat_percentiles", "lat_percentiles", "slat_percentiles", "percentile_list", "significant_figures", "gtod_reduce",
-    "disable_lat", "disable_clat", "disable_slat", "disable_bw_measurement", "stats", "kb_base",
+    "disable_lat", "disable_clat", "disable_slat", "disable_bw_measurement", "stats", "kb_base", "unified_rw_reporting",
     "continue_on_error", "ignore_error", "error_dump",
     "exec_prerun", "exec_postrun", "nice", "cpus_allowed", "cpus_allowed_policy",
 ];
@@ -56,7 +57,6 @@ pub const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("disk_util", ""),
     ("zonemode", ""),
     // Their other values are refused.
-    ("unified_rw_reporting", ""),
     ("unit_base", ""),
     // Buffers are pages of this process, whatever hands them out.
     ("mem", ""),
@@ -74,9 +74,6 @@ pub const WITHOUT_EFFECT: &[(&str, &str)] = &[
 
 /// Options that are known and not carried out, and what to do instead. With its default, which asks for nothing, such an option is taken.
 pub const NOT_YET: &[(&str, &str)] = &[
-    ("steadystate", NO_STEADY_STATE),
-    ("steadystate_duration", NO_STEADY_STATE),
-    ("steadystate_ramp_time", NO_STEADY_STATE),
     ("read_iolog", "logs of I/O are not replayed; describe the load with rw=, bssplit= and random_distribution="),
     ("write_iolog", "logs of I/O are not written; use write_lat_log= with log_offset=1"),
     ("verify_async", "a job verifies what it reads itself; use numjobs= for more threads"),
@@ -87,17 +84,11 @@ pub const NOT_YET: &[(&str, &str)] = &[
     ("numa_cpu_nodes", "use cpus_allowed= with the processors of the node"),
     ("uid", NO_USER),
     ("gid", NO_USER),
-    ("latency_target", NO_TARGET),
-    ("latency_window", NO_TARGET),
-    ("latency_percentile", NO_TARGET),
-    ("latency_run", NO_TARGET),
     ("prio", NO_PRIO),
     ("prioclass", NO_PRIO),
     ("opendir", "files are not searched for; name them with filename="),
 ];
 
-const NO_STEADY_STATE: &str = "no steady state is detected; use runtime= with a ramp_time= that is long enough";
-const NO_TARGET: &str = "no depth is searched for; run the job at several iodepth= and read clat_percentiles";
 const NO_PRIO: &str = "priorities of I/O are the caller's; use ionice around the whole run";
 const NO_STATE: &str =
     "no state files are kept; a job with the same options and rw=read verifies the whole of what was written";
@@ -108,10 +99,12 @@ pub fn settle(job: &Job, general: &General) -> Result<Settled, BadJob> {
     let mut asked = Asked::new(job);
     refuse(&asked)?;
     misread(&mut asked);
-    let settings = settings(&mut asked)?;
+    let mut settings = settings(&mut asked)?;
     if general.readonly && settings.load.writes() {
         return Err(asked.together("fio: trim and write operations are not allowed with the --readonly parameter."));
     }
+    // Nothing is made, so that what is missing is told before the load.
+    settings.files.create_on_open &= !general.readonly;
     if general.warnings_fatal && !asked.warnings.is_empty() {
         return Err(asked.together(asked.warnings.join("\n")));
     }
@@ -186,6 +179,7 @@ fn settings(asked: &mut Asked<'_>) -> Result<Settings, BadJob> {
         load,
         files,
         span: pacing::span(asked),
+        steady: pacing::steady(asked)?,
         delay: pacing::delay(asked),
         pacing: pacing::pacing(asked)?,
         syncs,
