@@ -1,9 +1,10 @@
 //! What is to be run: the jobs of the command line and of job files, and what their options mean.
 
-use std::io::Read;
+use std::io::{BufReader, Read};
 
 use crate::load::commandline::CommandLine;
 use crate::load::general::General;
+use crate::load::iolog::{Lines, Summary};
 use crate::load::job::{Job, base};
 use crate::load::jobfile::{self, Surroundings};
 use crate::load::options::Given;
@@ -83,6 +84,7 @@ pub fn gather(line: CommandLine) -> Result<Gathered, String> {
     let (mut combinations, mut notices) = (Vec::new(), Vec::new());
     for marks in general.beyond.combinations() {
         let settled = settled(&jobs, &marks, &general, &mut notices)?;
+        check_logs(&settled)?;
         combinations.push((marks, settled));
     }
     let jobs = combinations.first().map(|(_, jobs)| jobs.clone()).unwrap_or_default();
@@ -92,6 +94,27 @@ pub fn gather(line: CommandLine) -> Result<Gathered, String> {
         return Err(format!("{notice}\nfio: it is fatal (--warnings-fatal)"));
     }
     Ok(Gathered { general, shown, jobs, combinations, notices })
+}
+
+/// Goes over the log that a job replays, for what the job has to know beforehand.
+fn follow_log(settings: &mut Settings, general: &General) -> Result<(), String> {
+    let Some(path) = settings.io_logs.replay.as_ref().map(|replay| replay.path.clone()) else { return Ok(()) };
+    let opened = std::fs::File::open(&path);
+    let file = opened.map_err(|error| format!("fio: {path}: {}", super::super::console::reason(&error)))?;
+    settings.follow(Summary::of(Lines::new(BufReader::new(file), &path))?);
+    if general.readonly && settings.load.writes() {
+        return Err(format!("fio: {path}: writes are not allowed with the --readonly parameter."));
+    }
+    Ok(())
+}
+
+/// As the second of two jobs would begin the log of the first anew, each has one of its own.
+fn check_logs(jobs: &[Settings]) -> Result<(), String> {
+    let mut written = std::collections::HashSet::new();
+    match jobs.iter().filter_map(|job| job.io_logs.write.as_ref()).find(|path| !written.insert(path.as_str())) {
+        Some(path) => Err(format!("fio: write_iolog={path} is of two jobs; give each a log of its own")),
+        None => Ok(()),
+    }
 }
 
 /// The jobs with the options of a sweep in place of their own. Each notice is kept once.
@@ -112,6 +135,9 @@ fn settled(jobs: &[Job], marks: &Marks, general: &General, notices: &mut Vec<Str
             return Err(format!("fio: {section}: --sweep of rwmix wants rw=rw or rw=randrw, not rw={rw}"));
         }
         let mut settings = done.settings;
+        if !general.parse_only && !general.show_command {
+            follow_log(&mut settings, general)?;
+        }
         let beyond = &general.beyond;
         // Plots are of latencies over time.
         settings.measures.samples |= beyond.samples || beyond.html.is_some();

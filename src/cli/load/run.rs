@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -97,6 +97,12 @@ impl Host for Run<'_> {
 
     fn save(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
         std::fs::write(name, bytes).map_err(|error| reason(&error))
+    }
+
+    fn read(&self, name: &str) -> Result<Box<dyn BufRead>, String> {
+        File::open(name)
+            .map(|file| Box::new(BufReader::new(file)) as Box<dyn BufRead>)
+            .map_err(|error| format!("fio: {name}: {}", reason(&error)))
     }
 
     fn shell(&self, command: &str, output: &str) -> Result<(), String> {

@@ -4,6 +4,7 @@
 //! before data is made safe or files are closed; an error that ends the job is in its result.
 //! Leaves out: setting files up, and when clones start.
 
+use std::io::BufRead;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use rustix::io::Errno;
 
 use super::super::content::Contents;
 use super::super::engine::{Buf, Done, Engine, Place};
+use super::super::iolog;
 use super::super::offsets::Extent;
 use super::super::pace::{AfterPass, Pacer};
 use super::super::random::{Seeds, Stream};
@@ -32,6 +34,9 @@ pub trait Host: Sync + LogFiles {
 
     /// Writes a file (verify_dump). An error is the reason.
     fn save(&self, name: &str, bytes: &[u8]) -> Result<(), String>;
+
+    /// Opens a file that is read as a stream (read_iolog). An error is the reason.
+    fn read(&self, name: &str) -> Result<Box<dyn BufRead>, String>;
 
     /// Runs a shell's command (exec_prerun, exec_postrun); what it prints goes to the file `output`. An error is the reason.
     fn shell(&self, command: &str, output: &str) -> Result<(), String>;
@@ -103,6 +108,7 @@ pub(super) struct Runner<'a, E> {
     pub(super) recorder: Recorder,
     pub(super) logs: Logs,
     pub(super) has_logs: bool,
+    pub(super) io_log: Option<iolog::Writer>,
     pub(super) open: OpenFiles,
     pub(super) slots: Vec<Slot>,
     pub(super) free: Vec<u32>,
@@ -186,7 +192,9 @@ pub fn failed(work: &Work<'_>, errno: Errno, detail: &str) -> JobResult {
 impl<'a, E: Engine> Runner<'a, E> {
     fn new(engine: E, work: &'a Work<'a>) -> Runner<'a, E> {
         let settings = work.settings;
-        let regions: Vec<Extent> = work.files.iter().map(|(_, region)| *region).collect();
+        // A log that is replayed says itself where I/O goes.
+        let chooses = settings.io_logs.replay.is_none();
+        let regions: Vec<Extent> = work.files.iter().filter(|_| chooses).map(|(_, region)| *region).collect();
         let choice = Choice::new(settings, work.seeds, &regions, work.pass_bytes);
         let depth = if engine.waits() { 1 } else { settings.engine.in_flight.max(1) };
         let largest = settings.load.blocks.iter().map(|(_, (_, most))| *most).max().unwrap_or(1);
@@ -206,6 +214,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             verifier: None,
             logs: Logs::default(),
             has_logs: false,
+            io_log: None,
             open: OpenFiles::new(work.files.len(), settings.files.open_max as usize),
             slots: Vec::new(),
             free: (0..depth).rev().collect(),
@@ -242,11 +251,9 @@ impl<'a, E: Engine> Runner<'a, E> {
         let waits = runner.engine.waits();
         match Logs::open(&settings.logs, work.number, !waits, work.host, work.clock.wall_ms(runner.now)) {
             Ok(logs) => (runner.has_logs, runner.logs) = (!logs.is_empty(), logs),
-            Err(text) => {
-                work.host.tell(&format!("fio: {text}"));
-                runner.failed = Some(Failed::new(Errno::IO, format!("func=log, error={text}")));
-            }
+            Err(text) => runner.log_failed(text),
         }
+        runner.open_io_log();
         runner
     }
 
@@ -292,7 +299,10 @@ impl<'a, E: Engine> Runner<'a, E> {
 
     /// Opens what is to be open from the start.
     fn prepare(&mut self) {
-        self.open_first();
+        // A log has its own lines for opening.
+        if self.work.settings.io_logs.replay.is_none() || self.work.settings.files.pre_read {
+            self.open_first();
+        }
         if self.failed.is_none() && self.work.settings.files.pre_read {
             self.pre_read();
         }
@@ -321,6 +331,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         self.recorder.result.start_ms = self.work.clock.wall_ms(self.began);
         self.recorder.begin(self.began);
         self.logs.begin(self.began);
+        self.io_log.iter_mut().for_each(|log| log.begin(self.began));
         self.work.live.set_state(if self.counts { State::Running } else { State::Ramping });
     }
 
@@ -335,6 +346,8 @@ impl<'a, E: Engine> Runner<'a, E> {
             (self.pass_issued, self.checked) = (0, 0);
             if only {
                 self.check_written(u64::MAX);
+            } else if let Some(replay) = &settings.io_logs.replay {
+                self.replay_log(replay);
             } else {
                 self.pass();
             }
@@ -361,7 +374,7 @@ impl<'a, E: Engine> Runner<'a, E> {
     }
 
     /// As in fio, number_ios= is of each pass.
-    fn has_all_ios(&self) -> bool {
+    pub(super) fn has_all_ios(&self) -> bool {
         let most = self.work.settings.load.number_ios;
         most > 0 && self.pass_issued >= most
     }
@@ -399,7 +412,7 @@ impl<'a, E: Engine> Runner<'a, E> {
     }
 
     /// True when there is room for an I/O.
-    fn may_start(&mut self) -> bool {
+    pub(super) fn may_start(&mut self) -> bool {
         if self.free.is_empty() {
             self.is_full = true;
             return false;
@@ -475,9 +488,9 @@ impl<'a, E: Engine> Runner<'a, E> {
         let mut result = self.snapshot();
         self.work.live.set_state(State::Finishing);
         self.close_all();
-        if let Some(text) = self.logs.close(self.now) {
-            self.work.host.tell(&format!("fio: {text}"));
-            self.failed.get_or_insert_with(|| Failed::new(Errno::IO, format!("func=log, error={text}")));
+        let failed = self.logs.close(self.now).or_else(|| self.io_log.take().and_then(iolog::Writer::close));
+        if let Some(text) = failed {
+            self.log_failed(text);
         }
         if self.work.settings.files.unlink {
             self.unlink_all();

@@ -13,6 +13,7 @@ pub mod log;
 mod open;
 pub mod prepare;
 pub mod recorder;
+mod replay;
 pub mod schedule;
 mod upkeep;
 pub mod usage;

@@ -8,6 +8,7 @@ use rustix::process::setpriority_process;
 use rustix::thread::{CpuSet, gettid, sched_setaffinity};
 
 use super::super::engine::{Engine, Open, SyncKind};
+use super::super::iolog;
 use super::super::offsets::Extent;
 use super::super::pace::Rate;
 use super::super::results::per_second;
@@ -52,6 +53,7 @@ impl<E: Engine> Runner<'_, E> {
         let path = self.path(file);
         self.engine.open(file, path, how).map_err(|errno| self.call_failed(file, "open", errno))?;
         self.open.opened(file);
+        self.log_file(file, format_args!("open"));
         self.work.live.open.store(self.open.count() as u32, Ordering::Relaxed);
         let advice = match settings.files.advice {
             Advice::None => None,
@@ -135,17 +137,19 @@ impl<E: Engine> Runner<'_, E> {
         }
     }
 
-    fn close_file(&mut self, file: u32) -> Result<(), Failed> {
+    pub(super) fn close_file(&mut self, file: u32) -> Result<(), Failed> {
         if self.work.settings.syncs.fsync_on_close && self.work.settings.load.writes() {
             self.sync_now(file, SyncKind::Full)?;
         }
         self.open.closed(file);
+        self.log_file(file, format_args!("close"));
         self.work.live.open.store(self.open.count() as u32, Ordering::Relaxed);
         self.engine.close(file).map_err(|errno| self.call_failed(file, "close", errno))
     }
 
     /// fsync and its like, measured.
-    fn sync_now(&mut self, file: u32, how: SyncKind) -> Result<(), Failed> {
+    pub(super) fn sync_now(&mut self, file: u32, how: SyncKind) -> Result<(), Failed> {
+        self.log_file(file, format_args!("{} 0 0", iolog::sync_word(how)));
         let start = self.work.clock.now();
         let result = self.engine.sync(file, how);
         self.now = self.work.clock.now();

@@ -19,6 +19,11 @@ pub(super) fn takes_urls(engine: &str) -> bool {
     engine == "nfs" || METADATA.contains(&engine)
 }
 
+/// True of engines whose I/Os are operations on names.
+pub(super) fn is_metadata(engine: &str) -> bool {
+    METADATA.contains(&engine)
+}
+
 /// ioengine=; what stands behind a colon (`external:path`) was refused with its word.
 pub(super) fn engine_name(asked: &Asked<'_>) -> Result<&'static str, BadJob> {
     let text = asked.text("ioengine").unwrap_or_default();

@@ -12,6 +12,7 @@ mod errors;
 mod extents;
 mod files;
 mod how;
+mod iologs;
 mod measures;
 mod order;
 mod pacing;
@@ -29,6 +30,7 @@ use super::verify::Check;
 
 pub use clones::file_names;
 pub use extents::{FileExtent, files, total_io};
+pub use iologs::IoLogs;
 pub use order::{Started, order};
 pub use settle::{CARRIED, NOT_YET, Settled, WITHOUT_EFFECT, settle};
 
@@ -73,6 +75,8 @@ pub struct Settings {
     pub measures: Measures,
     /// Log files.
     pub logs: Logs,
+    /// write_iolog= and read_iolog=.
+    pub io_logs: IoLogs,
     /// When it starts and which line of the report it is in.
     pub order: Order,
     /// What happens on errors.

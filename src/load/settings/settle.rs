@@ -9,7 +9,7 @@ use super::super::job::{BadJob, Job};
 use super::super::options::{Given, Value};
 use super::super::value::KbBase;
 use super::asked::Asked;
-use super::{ExitWhat, Order, Settings, content, errors, files, how, measures, pacing, what};
+use super::{ExitWhat, Order, Settings, content, errors, files, how, iologs, measures, pacing, what};
 
 /// A job's settings, and what a user should know of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +47,7 @@ pub const CARRIED: &[&str] = &[
     "clat_percentiles", "lat_percentiles", "slat_percentiles", "percentile_list", "significant_figures", "gtod_reduce",
     "disable_lat", "disable_clat", "disable_slat", "disable_bw_measurement", "stats", "kb_base",
     "continue_on_error", "ignore_error", "error_dump",
+    "write_iolog", "read_iolog", "replay_no_stall", "replay_time_scale", "replay_scale", "replay_align",
     "exec_prerun", "exec_postrun", "nice", "cpus_allowed", "cpus_allowed_policy",
 ];
 
@@ -77,8 +78,6 @@ pub const NOT_YET: &[(&str, &str)] = &[
     ("steadystate", NO_STEADY_STATE),
     ("steadystate_duration", NO_STEADY_STATE),
     ("steadystate_ramp_time", NO_STEADY_STATE),
-    ("read_iolog", "logs of I/O are not replayed; describe the load with rw=, bssplit= and random_distribution="),
-    ("write_iolog", "logs of I/O are not written; use write_lat_log= with log_offset=1"),
     ("verify_async", "a job verifies what it reads itself; use numjobs= for more threads"),
     ("verify_async_cpus", "a job verifies what it reads itself; use cpus_allowed="),
     ("verify_state_load", NO_STATE),
@@ -174,6 +173,7 @@ fn settings(asked: &mut Asked<'_>) -> Result<Settings, BadJob> {
     let verify = content::verify(asked, &load, clones)?;
     let buffers = content::buffers(asked, &load, verify.as_ref())?;
     let logs = measures::logs(asked, &name);
+    let io_logs = iologs::iologs(asked, engine_name, verify.as_ref())?;
     Ok(Settings {
         section: asked.job.section.clone(),
         description: asked.text("description"),
@@ -193,6 +193,7 @@ fn settings(asked: &mut Asked<'_>) -> Result<Settings, BadJob> {
         verify,
         measures: measures::measures(asked, &logs),
         logs,
+        io_logs,
         order: order(asked),
         errors: errors::on_errors(asked)?,
         host: how::host(asked),

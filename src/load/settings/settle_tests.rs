@@ -87,6 +87,8 @@ const SAMPLES: &[(&str, &str)] = &[
     ("", "significant_figures=6"), ("", "gtod_reduce=1"), ("", "disable_lat=1"), ("", "disable_clat=1"), ("", "disable_slat=1"),
     ("", "disable_bw_measurement=1"), ("", "stats=0"), ("", "kb_base=1000"),
     ("", "continue_on_error=io"), ("", "ignore_error=ENOSPC"), ("", "error_dump=1"),
+    ("", "write_iolog=l"), ("", "read_iolog=l"), ("read_iolog=l", "replay_no_stall=1"), ("read_iolog=l", "replay_time_scale=50"),
+    ("read_iolog=l", "replay_scale=2"), ("read_iolog=l", "replay_align=512"),
     ("", "exec_prerun=true"), ("", "exec_postrun=true"), ("", "nice=5"), ("", "cpus_allowed=0-1"),
     ("cpus_allowed=0-1", "cpus_allowed_policy=split"),
 ];
