@@ -1,14 +1,16 @@
 //! What is to be run: the jobs of the command line and of job files, and what their options mean.
 
-use std::io::{BufReader, Read};
+use std::io::Read;
+use std::path::Path;
 
 use crate::load::commandline::CommandLine;
 use crate::load::general::General;
-use crate::load::iolog::{Lines, Summary};
 use crate::load::job::{Job, base};
 use crate::load::jobfile::{self, Surroundings};
 use crate::load::options::Given;
 use crate::load::settings::{Settings, settle};
+
+use super::here;
 
 /// A job file at most, in bytes.
 const FILE_BYTES_MAX: u64 = 16 << 20;
@@ -84,7 +86,7 @@ pub fn gather(line: CommandLine) -> Result<Gathered, String> {
     let (mut combinations, mut notices) = (Vec::new(), Vec::new());
     for marks in general.beyond.combinations() {
         let settled = settled(&jobs, &marks, &general, &mut notices)?;
-        check_logs(&settled)?;
+        here::check_logs(&settled)?;
         combinations.push((marks, settled));
     }
     let jobs = combinations.first().map(|(_, jobs)| jobs.clone()).unwrap_or_default();
@@ -94,27 +96,6 @@ pub fn gather(line: CommandLine) -> Result<Gathered, String> {
         return Err(format!("{notice}\nfio: it is fatal (--warnings-fatal)"));
     }
     Ok(Gathered { general, shown, jobs, combinations, notices })
-}
-
-/// Goes over the log that a job replays, for what the job has to know beforehand.
-fn follow_log(settings: &mut Settings, general: &General) -> Result<(), String> {
-    let Some(path) = settings.io_logs.replay.as_ref().map(|replay| replay.path.clone()) else { return Ok(()) };
-    let opened = std::fs::File::open(&path);
-    let file = opened.map_err(|error| format!("fio: {path}: {}", super::super::console::reason(&error)))?;
-    settings.follow(Summary::of(Lines::new(BufReader::new(file), &path))?);
-    if general.readonly && settings.load.writes() {
-        return Err(format!("fio: {path}: writes are not allowed with the --readonly parameter."));
-    }
-    Ok(())
-}
-
-/// As the second of two jobs would begin the log of the first anew, each has one of its own.
-fn check_logs(jobs: &[Settings]) -> Result<(), String> {
-    let mut written = std::collections::HashSet::new();
-    match jobs.iter().filter_map(|job| job.io_logs.write.as_ref()).find(|path| !written.insert(path.as_str())) {
-        Some(path) => Err(format!("fio: write_iolog={path} is of two jobs; give each a log of its own")),
-        None => Ok(()),
-    }
 }
 
 /// The jobs with the options of a sweep in place of their own. Each notice is kept once.
@@ -127,7 +108,8 @@ fn settled(jobs: &[Job], marks: &Marks, general: &General, notices: &mut Vec<Str
             job.options.retain(|own| own.spec.name != given.spec.name);
             job.options.push(given);
         }
-        let job = if marks.is_empty() { job } else { job.check().map_err(|error| error.to_string())? };
+        let mut job = if marks.is_empty() { job } else { job.check().map_err(|error| error.to_string())? };
+        here::read_patterns(&mut job)?;
         let done = settle(&job, general).map_err(|error| error.to_string())?;
         let mixes = |(name, _): &(String, String)| name.starts_with("rwmix");
         if marks.iter().any(mixes) && !(done.settings.load.reads() && done.settings.load.writes()) {
@@ -136,7 +118,7 @@ fn settled(jobs: &[Job], marks: &Marks, general: &General, notices: &mut Vec<Str
         }
         let mut settings = done.settings;
         if !general.parse_only && !general.show_command {
-            follow_log(&mut settings, general)?;
+            here::look_up(&mut settings, general, Path::new("/sys"))?;
         }
         let beyond = &general.beyond;
         // Plots are of latencies over time.

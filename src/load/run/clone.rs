@@ -35,6 +35,9 @@ pub trait Host: Sync + LogFiles {
     /// Writes a file (verify_dump). An error is the reason.
     fn save(&self, name: &str, bytes: &[u8]) -> Result<(), String>;
 
+    /// Where state files of this name are (--aux-path).
+    fn state_path(&self, name: &str) -> String;
+
     /// Opens a file that is read as a stream (read_iolog). An error is the reason.
     fn read(&self, name: &str) -> Result<Box<dyn BufRead>, String>;
 
@@ -134,6 +137,9 @@ pub(super) struct Runner<'a, E> {
     pub(super) issued: u64,
     /// I/Os that were issued in this pass.
     pub(super) pass_issued: u64,
+    /// The most of any pass; and how many a pass may have.
+    pub(super) pass_most: u64,
+    pub(super) ios_max: u64,
     /// Writes that were issued, of the job, and the bytes of the last file that they touched since the last sync.
     pub(super) writes: u64,
     pub(super) touched: Option<(u32, Extent)>,
@@ -167,6 +173,7 @@ pub fn run<E: Engine>(engine: E, work: &Work<'_>, go: &dyn Fn()) -> JobResult {
     work.live.set_state(State::Initialized);
     go();
     runner.begin();
+    runner.load_state();
     if runner.failed.is_none() {
         runner.all_passes();
     }
@@ -232,6 +239,8 @@ impl<'a, E: Engine> Runner<'a, E> {
             ended: 0,
             issued: 0,
             pass_issued: 0,
+            pass_most: 0,
+            ios_max: Some(settings.load.number_ios).filter(|most| *most > 0).unwrap_or(u64::MAX),
             writes: 0,
             touched: None,
             thought: 0,
@@ -356,6 +365,7 @@ impl<'a, E: Engine> Runner<'a, E> {
                 self.check_written(u64::MAX);
                 self.work.live.set_state(State::Running);
             }
+            self.pass_most = self.pass_most.max(self.pass_issued);
             passes += 1;
             if self.is_over() || self.failed.is_some() || settings.span.after_pass(passes) == AfterPass::End {
                 return;
@@ -375,8 +385,7 @@ impl<'a, E: Engine> Runner<'a, E> {
 
     /// As in fio, number_ios= is of each pass.
     pub(super) fn has_all_ios(&self) -> bool {
-        let most = self.work.settings.load.number_ios;
-        most > 0 && self.pass_issued >= most
+        self.pass_issued >= self.ios_max
     }
 
     /// One pass over the load.
@@ -487,6 +496,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         // Times end with the last I/O; what follows is told by its errors only.
         let mut result = self.snapshot();
         self.work.live.set_state(State::Finishing);
+        self.save_state();
         self.close_all();
         let failed = self.logs.close(self.now).or_else(|| self.io_log.take().and_then(iolog::Writer::close));
         if let Some(text) = failed {

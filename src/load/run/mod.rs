@@ -12,9 +12,11 @@ pub mod live;
 pub mod log;
 mod open;
 pub mod prepare;
+mod prio;
 pub mod recorder;
 mod replay;
 pub mod schedule;
+mod state;
 mod upkeep;
 pub mod usage;
 

@@ -18,6 +18,7 @@ use super::choice::Next;
 use super::clock::ns;
 use super::clone::{Failed, Runner, said};
 use super::live::State;
+use super::prio;
 
 impl<E: Engine> Runner<'_, E> {
     /// Opens `file` where it is not open; another that is idle may have to be closed for it.
@@ -116,7 +117,7 @@ impl<E: Engine> Runner<'_, E> {
         }
     }
 
-    /// cpus_allowed and nice, of this thread.
+    /// cpus_allowed, nice, prio and prioclass, of this thread.
     pub(super) fn adopt_host(&mut self) {
         let host = &self.work.settings.host;
         let mut failed = None;
@@ -130,6 +131,9 @@ impl<E: Engine> Runner<'_, E> {
         if let Some(nice) = host.nice {
             let set = setpriority_process(Some(gettid()), nice);
             failed = failed.or(set.err().map(|errno| (errno, "setpriority")));
+        }
+        if let Some((class, level)) = host.prio {
+            failed = failed.or(prio::set(class, level).err().map(|errno| (errno, "ioprio_set")));
         }
         if let Some((errno, call)) = failed {
             self.work.host.tell(&format!("fio: {call}: {}", said(errno)));

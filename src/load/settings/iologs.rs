@@ -50,9 +50,6 @@ pub(super) fn iologs(asked: &Asked<'_>, engine: &str, verify: Option<&Verify>) -
 impl Settings {
     /// Takes over what the log that is to be replayed has in it.
     pub fn follow(&mut self, log: Summary) {
-        let count = u32::try_from(log.files.len()).unwrap_or(u32::MAX);
-        let asked = self.io_logs.replay.as_ref().and_then(|replay| replay.open_max);
-        (self.files.count, self.files.open_max) = (count, asked.unwrap_or(count).min(count));
         self.load.rw = log.rw();
         self.load.read_percent = if log.blocks.write.is_none() { 100 } else { 0 };
         for (direction, blocks) in log.blocks.iter() {
@@ -61,6 +58,17 @@ impl Settings {
             self.load.plans[direction].sizes = Sizes::Range(least, most);
         }
         self.load.io_size = Some(Amount::Bytes(log.bytes));
-        self.files.names = log.files;
+        let open_max = self.io_logs.replay.as_ref().and_then(|replay| replay.open_max);
+        self.files.names.clear();
+        self.take_files(log.files);
+        self.files.open_max = open_max.unwrap_or(self.files.count).min(self.files.count);
+    }
+
+    /// Takes files into the job, behind those that it names itself.
+    pub fn take_files(&mut self, found: Vec<String>) {
+        let all_open = self.files.open_max >= self.files.count;
+        self.files.names.extend(found);
+        self.files.count = u32::try_from(self.files.names.len()).unwrap_or(u32::MAX);
+        self.files.open_max = if all_open { self.files.count } else { self.files.open_max.min(self.files.count) };
     }
 }

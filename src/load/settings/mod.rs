@@ -219,6 +219,8 @@ pub enum Advice {
 pub struct Files {
     /// filename=, without directories in front; empty for generated names.
     pub names: Vec<String>,
+    /// opendir=: all files below are the job's.
+    pub search: Option<String>,
     /// directory=.
     pub directories: Vec<String>,
     /// filename_format=.
@@ -355,6 +357,11 @@ pub struct Verify {
     pub fatal: bool,
     /// verify_dump=.
     pub dump: bool,
+    /// verify_state_save= and verify_state_load=.
+    #[allow(missing_docs)] // as above
+    pub save_state: bool,
+    #[allow(missing_docs)] // as above
+    pub load_state: bool,
     /// verify_backlog= and verify_backlog_batch=: after so many writes, so many are read back; 0 for all.
     pub backlog: Option<(u64, u64)>,
 }
@@ -492,6 +499,15 @@ impl OnErrors {
 pub struct HostChoice {
     /// cpus_allowed=, and whether each clone gets one of its own (cpus_allowed_policy=split).
     pub cpus: Option<(Vec<usize>, bool)>,
+    /// numa_cpu_nodes=: their processors become `cpus` when they were looked up.
+    pub nodes: Vec<usize>,
+    /// uid= and gid=: whose files they are; over NFS the identity in the calls.
+    #[allow(missing_docs)] // as above
+    pub uid: Option<u32>,
+    #[allow(missing_docs)] // as above
+    pub gid: Option<u32>,
+    /// prioclass= and prio=.
+    pub prio: Option<(u8, u8)>,
     /// nice=.
     pub nice: Option<i32>,
     /// exec_prerun= and exec_postrun=: commands of a shell.

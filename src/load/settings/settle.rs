@@ -6,7 +6,7 @@
 
 use super::super::general::General;
 use super::super::job::{BadJob, Job};
-use super::super::options::{Given, Value};
+use super::super::options::Given;
 use super::super::value::KbBase;
 use super::asked::Asked;
 use super::{ExitWhat, Order, Settings, content, errors, files, how, iologs, measures, pacing, what};
@@ -49,6 +49,7 @@ pub const CARRIED: &[&str] = &[
     "continue_on_error", "ignore_error", "error_dump",
     "write_iolog", "read_iolog", "replay_no_stall", "replay_time_scale", "replay_scale", "replay_align",
     "exec_prerun", "exec_postrun", "nice", "cpus_allowed", "cpus_allowed_policy",
+    "numa_cpu_nodes", "uid", "gid", "prio", "prioclass", "opendir", "verify_state_save", "verify_state_load",
 ];
 
 /// Options that change nothing by their nature, and what is said where one could think otherwise; nothing for an empty text.
@@ -69,6 +70,7 @@ pub const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("io_submit_mode", ""),
     ("clocksource", "the clock is always the system's monotonic one"),
     ("gtod_cpu", "each job reads the clock itself"),
+    ("experimental_verify", "what was written is always found by choosing it again, never from a list of it"),
     // Logs grow as needed.
     ("log_entries", ""),
 ];
@@ -80,27 +82,14 @@ pub const NOT_YET: &[(&str, &str)] = &[
     ("steadystate_ramp_time", NO_STEADY_STATE),
     ("verify_async", "a job verifies what it reads itself; use numjobs= for more threads"),
     ("verify_async_cpus", "a job verifies what it reads itself; use cpus_allowed="),
-    ("verify_state_load", NO_STATE),
-    ("verify_state_save", NO_STATE),
-    ("experimental_verify", "verification always goes over what was written; leave it out"),
-    ("numa_cpu_nodes", "use cpus_allowed= with the processors of the node"),
-    ("uid", NO_USER),
-    ("gid", NO_USER),
     ("latency_target", NO_TARGET),
     ("latency_window", NO_TARGET),
     ("latency_percentile", NO_TARGET),
     ("latency_run", NO_TARGET),
-    ("prio", NO_PRIO),
-    ("prioclass", NO_PRIO),
-    ("opendir", "files are not searched for; name them with filename="),
 ];
 
 const NO_STEADY_STATE: &str = "no steady state is detected; use runtime= with a ramp_time= that is long enough";
 const NO_TARGET: &str = "no depth is searched for; run the job at several iodepth= and read clat_percentiles";
-const NO_PRIO: &str = "priorities of I/O are the caller's; use ionice around the whole run";
-const NO_STATE: &str =
-    "no state files are kept; a job with the same options and rw=read verifies the whole of what was written";
-const NO_USER: &str = "the user is the caller's; use sudo -u, or setpriv, around the whole run";
 
 /// What `job` asks for.
 pub fn settle(job: &Job, general: &General) -> Result<Settled, BadJob> {
@@ -127,12 +116,8 @@ fn refuse(asked: &Asked<'_>) -> Result<(), BadJob> {
     Ok(())
 }
 
-/// True when an option of [`NOT_YET`] asks for something. That state files are saved is fio's default, which nobody waits for; asked for by
-/// name they are missed.
+/// True when an option of [`NOT_YET`] asks for something.
 fn asks(given: &Given) -> bool {
-    if given.spec.name == "verify_state_save" {
-        return given.value == Value::Bool(true);
-    }
     let default = given.spec.kind.read(given.spec.default, KbBase::Binary).ok();
     default.is_none_or(|default| default.value != given.value)
 }
