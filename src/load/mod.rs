@@ -14,6 +14,7 @@ pub mod distribution;
 pub mod engine;
 pub mod general;
 pub mod histogram;
+pub mod iolog;
 pub mod job;
 pub mod jobfile;
 pub mod offsets;

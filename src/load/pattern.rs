@@ -1,7 +1,7 @@
 //! Patterns of bytes: verify_pattern, buffer_pattern.
 //!
 //! Promises: the bytes that fio writes for the same text (measured with 3.33), begun anew in each block.
-//! Leaves out: `'file'`, whose bytes are a file's; it is refused by name.
+//! Leaves out: `'file'`, whose bytes a caller that opens files has put in its place.
 
 use super::value::BadValue;
 
@@ -24,6 +24,11 @@ impl Pattern {
         let mut pattern = Pattern { bytes: Vec::new(), offsets: Vec::new() };
         let mut rest = text.trim();
         while !rest.is_empty() {
+            // Blanks tell digits from the next number's.
+            if let Some(after) = rest.strip_prefix(' ') {
+                rest = after;
+                continue;
+            }
             let digits = |rest: &str, radix| rest.find(|c: char| !c.is_digit(radix)).unwrap_or(rest.len());
             if let Some(after) = rest.strip_prefix('"') {
                 let Some((text, after)) = after.split_once('"') else {

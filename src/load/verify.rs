@@ -11,6 +11,7 @@ use std::hash::Hasher;
 use md5::Md5;
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
+use sha3::{Sha3_224, Sha3_256, Sha3_384, Sha3_512};
 
 use super::pattern::Pattern;
 
@@ -56,9 +57,13 @@ pub enum Check {
     PatternHdr,
     /// Nothing.
     Null,
+    Sha3_224,
+    Sha3_256,
+    Sha3_384,
+    Sha3_512,
 }
 
-const NAMES: [(&str, Check); 15] = [
+const NAMES: [(&str, Check); 19] = [
     ("md5", Check::Md5),
     ("sha1", Check::Sha1),
     ("sha256", Check::Sha256),
@@ -74,10 +79,14 @@ const NAMES: [(&str, Check); 15] = [
     ("pattern", Check::Pattern),
     ("pattern_hdr", Check::PatternHdr),
     ("null", Check::Null),
+    ("sha3-224", Check::Sha3_224),
+    ("sha3-256", Check::Sha3_256),
+    ("sha3-384", Check::Sha3_384),
+    ("sha3-512", Check::Sha3_512),
 ];
 
 impl Check {
-    /// By the word of verify=; None for what is not carried (sha3).
+    /// By the word of verify=; None for what is none.
     pub fn named(word: &str) -> Option<Check> {
         NAMES.iter().find(|(name, _)| *name == word).map(|(_, check)| *check)
     }
@@ -104,6 +113,10 @@ impl Check {
             Check::Sha1 => digest::<Sha1>(parts),
             Check::Sha256 => digest::<Sha256>(parts),
             Check::Sha512 => digest::<Sha512>(parts),
+            Check::Sha3_224 => digest::<Sha3_224>(parts),
+            Check::Sha3_256 => digest::<Sha3_256>(parts),
+            Check::Sha3_384 => digest::<Sha3_384>(parts),
+            Check::Sha3_512 => digest::<Sha3_512>(parts),
             Check::Crc64 => {
                 let mut sum = CRC64.digest();
                 parts.iter().for_each(|part| sum.update(part));
@@ -138,8 +151,10 @@ impl Check {
         match self {
             Check::Md5 => 16,
             Check::Sha1 => 20,
-            Check::Sha256 => 32,
-            Check::Sha512 => SUM_MAX,
+            Check::Sha3_224 => 28,
+            Check::Sha256 | Check::Sha3_256 => 32,
+            Check::Sha3_384 => 48,
+            Check::Sha512 | Check::Sha3_512 => SUM_MAX,
             Check::Crc64 => 8,
             Check::Crc32 | Check::Crc32c | Check::Xxhash => 4,
             Check::Crc16 => 2,

@@ -120,5 +120,7 @@ fn what_cannot_be_verified() {
     assert!(Verifier::new(Check::Sha512, Some(100), BLOCK, 0, None).is_err());
     assert!(Verifier::new(Check::Md5, None, 64, 0, None).is_err(), "blocks are too small");
     assert!(Verifier::new(Check::Pattern, None, BLOCK, 0, None).is_err());
-    assert_eq!(Check::named("sha3-256"), None);
+    assert_eq!(Check::named("sha3-256"), Some(Check::Sha3_256));
+    let empty: String = Check::Sha3_256.sum([b"", b""]).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert!(empty.starts_with("a7ffc6f8bf1ed766") && empty.ends_with("80f8434a"), "FIPS 202: {empty}");
 }

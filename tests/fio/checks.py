@@ -271,6 +271,37 @@ def log_files(ran):
     return found
 
 
+def replayed(pair, tally, _full):
+    """Each program's log of I/O is replayed by both; all four replays do what the log says."""
+    line = "--name=a --filename=f:g --size=64k --bs=4k --rw=randrw --number_ios=12 --fsync=4 --write_iolog=log"
+    logs = {}
+    for ran in pair.run(line):
+        with open(f"{ran.dir}/log") as file:
+            logs["fio" if ran.is_fio else "ours"] = file.read()
+    logs["version 2"] = "fio version 2 iolog\nf add\nf open\nf write 0 4096\nf wait 1 0\nf write 4096 8192\nf sync 0 0\nf close\n"
+
+    def make(dir, log):
+        with open(f"{dir}/log", "w") as file:
+            file.write(log)
+        for name in "fg":
+            with open(f"{dir}/{name}", "wb") as file:
+                file.write(bytes(64 << 10))
+
+    for whose, log in logs.items():
+        said = [len(re.findall(rf" {word} \d+ \d+$", log, re.M)) for word in ("read", "write", "sync")]
+        wrong = []
+        for ran in pair.run("--name=r --read_iolog=log --output-format=json", before=lambda dir, log=log: make(dir, log)):
+            if ran.status != 0:
+                wrong.append(f"{'fio' if ran.is_fio else 'ours'} ends with {ran.status}: {ran.stderr[:200]}")
+                continue
+            job = ran.document()["jobs"][0]
+            did = [job[part]["total_ios"] for part in ("read", "write", "sync")]
+            if did != said:
+                wrong.append(f"{'fio' if ran.is_fio else 'ours'} did {did}, the log says {said}")
+        tally.check(f"replayed log of {whose}", wrong)
+    pair.forget()
+
+
 PARTS = {
     "json": json_shapes,
     "terse": terse,
@@ -280,4 +311,5 @@ PARTS = {
     "jobs": jobs,
     "published": published,
     "logs": logs,
+    "replayed": replayed,
 }

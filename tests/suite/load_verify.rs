@@ -70,7 +70,9 @@ fn found(ran: &Ran, check: &str) {
 #[test]
 fn what_was_written_is_found_whole() {
     for place in Where::both() {
-        for check in ["md5", "crc32c", "sha256", "xxhash", "meta", "pattern --verify_pattern=0xabcd"] {
+        for check in
+            ["md5", "crc32c", "sha256", "sha3-224", "sha3-512", "xxhash", "meta", "pattern --verify_pattern=0xabcd"]
+        {
             for rw in ["write", "randwrite"] {
                 place.run(&format!("--rw={rw} --verify={check}")).ok();
                 let read = rw.replace("write", "read");

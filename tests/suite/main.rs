@@ -33,6 +33,8 @@ mod golden;
 mod hostile;
 mod imagined;
 mod load;
+mod load_host;
+mod load_iolog;
 mod load_jobs;
 mod load_nfs;
 mod load_nfs_place;

@@ -1,6 +1,7 @@
 //! What is to be run: the jobs of the command line and of job files, and what their options mean.
 
 use std::io::Read;
+use std::path::Path;
 
 use crate::load::commandline::CommandLine;
 use crate::load::general::General;
@@ -8,6 +9,8 @@ use crate::load::job::{Job, base};
 use crate::load::jobfile::{self, Surroundings};
 use crate::load::options::Given;
 use crate::load::settings::{Settings, settle};
+
+use super::here;
 
 /// A job file at most, in bytes.
 const FILE_BYTES_MAX: u64 = 16 << 20;
@@ -83,6 +86,7 @@ pub fn gather(line: CommandLine) -> Result<Gathered, String> {
     let (mut combinations, mut notices) = (Vec::new(), Vec::new());
     for marks in general.beyond.combinations() {
         let settled = settled(&jobs, &marks, &general, &mut notices)?;
+        here::check_logs(&settled)?;
         combinations.push((marks, settled));
     }
     let jobs = combinations.first().map(|(_, jobs)| jobs.clone()).unwrap_or_default();
@@ -104,7 +108,8 @@ fn settled(jobs: &[Job], marks: &Marks, general: &General, notices: &mut Vec<Str
             job.options.retain(|own| own.spec.name != given.spec.name);
             job.options.push(given);
         }
-        let job = if marks.is_empty() { job } else { job.check().map_err(|error| error.to_string())? };
+        let mut job = if marks.is_empty() { job } else { job.check().map_err(|error| error.to_string())? };
+        here::read_patterns(&mut job)?;
         let done = settle(&job, general).map_err(|error| error.to_string())?;
         let mixes = |(name, _): &(String, String)| name.starts_with("rwmix");
         if marks.iter().any(mixes) && !(done.settings.load.reads() && done.settings.load.writes()) {
@@ -112,6 +117,9 @@ fn settled(jobs: &[Job], marks: &Marks, general: &General, notices: &mut Vec<Str
             return Err(format!("fio: {section}: --sweep of rwmix wants rw=rw or rw=randrw, not rw={rw}"));
         }
         let mut settings = done.settings;
+        if !general.parse_only && !general.show_command {
+            here::look_up(&mut settings, general, Path::new("/sys"))?;
+        }
         let beyond = &general.beyond;
         // Plots are of latencies over time.
         settings.measures.samples |= beyond.samples || beyond.html.is_some();

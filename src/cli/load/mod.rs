@@ -7,6 +7,7 @@
 mod compare;
 mod eta;
 pub(super) mod forecast;
+mod here;
 pub(super) mod inputs;
 mod out;
 mod places;

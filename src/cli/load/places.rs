@@ -29,19 +29,23 @@ enum Entry {
     Nfs(usize, Arc<Export>),
 }
 
+/// x_nconnect=, uid= and gid= of a job: jobs with the same share a mount.
+type Identity = (Option<u32>, Option<u32>, Option<u32>);
+
 impl Places {
     /// Mounts what jobs name by URL, each URL once. An error is for stderr.
     pub fn open(jobs: &[Settings]) -> Result<Places, String> {
         let mut places = Places { jobs: Vec::new(), exports: Vec::new(), meters: Meters::default() };
-        let mut known: HashMap<(String, Option<u32>), (usize, Arc<Export>)> = HashMap::new();
+        let mut known: HashMap<(String, Identity), (usize, Arc<Export>)> = HashMap::new();
         for job in jobs {
             let mut entries = Vec::new();
             for text in &job.engine.nfs_urls {
-                let key = (text.clone(), job.engine.nconnect);
+                let of_job = (job.engine.nconnect, job.host.uid, job.host.gid);
+                let key = (text.clone(), of_job);
                 let (index, export) = match known.get(&key) {
                     Some(found) => found.clone(),
                     None => {
-                        let opened = places.attach(text, job.engine.nconnect)?;
+                        let opened = places.attach(text, of_job)?;
                         known.insert(key, opened.clone());
                         opened
                     }
@@ -56,11 +60,12 @@ impl Places {
         Ok(places)
     }
 
-    fn attach(&mut self, text: &str, nconnect: Option<u32>) -> Result<(usize, Arc<Export>), String> {
+    fn attach(&mut self, text: &str, (nconnect, uid, gid): Identity) -> Result<(usize, Arc<Export>), String> {
         let mut url = Url::parse(text).map_err(|error| format!("fio: nfs_url={text}: {error}"))?;
         if let Some(connections) = nconnect {
             url.nconnect = connections as usize;
         }
+        (url.uid, url.gid) = (uid.or(url.uid), gid.or(url.gid));
         let mounts = nfs::attach(&url).map_err(|error| format!("fio: nfs_url={text}: Cannot mount: {error}"))?;
         let volume = Opener::new(None, self.meters.clone()).attached(mounts, None, &[]);
         let export = Arc::new(Export::new(Arc::new(volume), Modes::under(super::super::host::umask())));

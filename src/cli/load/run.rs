@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rustix::io::Errno;
+use rustix::process::{Gid, Uid};
+use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 
 use crate::cli::Exit;
 use crate::cli::console::{Console, reason};
@@ -20,8 +22,8 @@ use crate::load::pace::start_delay;
 use crate::load::random::{Seeds, Stream};
 use crate::load::results::JobResult;
 use crate::load::run::prepare::{Asked, Found, NotReady, prepare};
-use crate::load::run::{Clock, Entry, Host, Live, LogFiles, Schedule, SteadyWatch, Work, failed, idle};
-use crate::load::settings::{Settings, Started, file_names, order};
+use crate::load::run::{Clock, Entry, Host, Live, LogFiles, Schedule, SteadyWatch, Work, failed, idle, said};
+use crate::load::settings::{HostChoice, Settings, Started, file_names, order};
 
 use super::eta::StatusLine;
 use super::inputs::Gathered;
@@ -99,6 +101,16 @@ impl Host for Run<'_> {
 
     fn save(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
         std::fs::write(name, bytes).map_err(|error| reason(&error))
+    }
+
+    fn state_path(&self, name: &str) -> String {
+        self.gathered.general.aux_path.as_ref().map_or(name.to_owned(), |dir| format!("{dir}/{name}"))
+    }
+
+    fn read(&self, name: &str) -> Result<Box<dyn BufRead>, String> {
+        File::open(name)
+            .map(|file| Box::new(BufReader::new(file)) as Box<dyn BufRead>)
+            .map_err(|error| format!("fio: {name}: {}", reason(&error)))
     }
 
     fn shell(&self, command: &str, output: &str) -> Result<(), String> {
@@ -288,6 +300,14 @@ impl<'a> Run<'a> {
         if work.settings.files.create_only {
             return idle(&work);
         }
+        // Over NFS the calls have the identity.
+        if work.settings.engine.nfs_urls.is_empty()
+            && let Err((call, errno)) = adopt_user(&work.settings.host)
+        {
+            let text = format!("{call}: {}", said(errno));
+            self.tell(&format!("fio: {text}"));
+            return failed(&work, errno, &text);
+        }
         self.places.run(start.job, start.clone, &work, go)
     }
 
@@ -296,6 +316,17 @@ impl<'a> Run<'a> {
         let globals = self.gathered.jobs.first().map_or(&[][..], |job| &job.globals);
         self.out.write(&report::text(&self.gathered.general, &lines, globals, &self.out.notices()));
     }
+}
+
+/// uid= and gid= of the calling thread, which is the clone's alone; threads that its engine starts have them too.
+fn adopt_user(host: &HostChoice) -> Result<(), (&'static str, Errno)> {
+    if let Some(gid) = host.gid.map(Gid::from_raw) {
+        set_thread_res_gid(gid, gid, gid).map_err(|errno| ("setgid", errno))?;
+    }
+    if let Some(uid) = host.uid.map(Uid::from_raw) {
+        set_thread_res_uid(uid, uid, uid).map_err(|errno| ("setuid", errno))?;
+    }
+    Ok(())
 }
 
 /// The exit status of a run of which so many clones failed.

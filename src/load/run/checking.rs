@@ -57,7 +57,7 @@ impl<E: Engine> Runner<'_, E> {
         while left > 0 && self.failed.is_none() {
             let Some(replay) = &mut self.replay else { return };
             // Without a limit of its own a pass that is only checked goes as far as the load does.
-            if !only && self.checked >= self.pass_issued {
+            if self.checked >= if only { self.ios_max } else { self.pass_issued } {
                 break;
             }
             let Some(next) = replay.next_io(&Each::default()) else { break };

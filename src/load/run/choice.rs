@@ -108,7 +108,7 @@ impl Choice {
             Service::Sequential => Pick::Sequential,
             Service::Random => Pick::Drawn { sampler: None, random, each: *each },
             Service::By(distribution) => {
-                let sampler = Sampler::new(distribution, files.len() as u64, 1, seeds.seed(Stream::File, 1));
+                let sampler = Sampler::new(distribution, files.len().max(1) as u64, 1, seeds.seed(Stream::File, 1));
                 Pick::Drawn { sampler: Some(sampler), random, each: *each }
             }
         };

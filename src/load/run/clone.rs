@@ -4,6 +4,7 @@
 //! before data is made safe or files are closed; an error that ends the job is in its result.
 //! Leaves out: setting files up, and when clones start.
 
+use std::io::BufRead;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use rustix::io::Errno;
 use super::super::content::Contents;
 use super::super::depth::Search;
 use super::super::engine::{Buf, Done, Engine, Place};
+use super::super::iolog;
 use super::super::offsets::Extent;
 use super::super::pace::{AfterPass, Pacer};
 use super::super::random::{Seeds, Stream};
@@ -33,6 +35,12 @@ pub trait Host: Sync + LogFiles {
 
     /// Writes a file (verify_dump). An error is the reason.
     fn save(&self, name: &str, bytes: &[u8]) -> Result<(), String>;
+
+    /// Where state files of this name are (--aux-path).
+    fn state_path(&self, name: &str) -> String;
+
+    /// Opens a file that is read as a stream (read_iolog). An error is the reason.
+    fn read(&self, name: &str) -> Result<Box<dyn BufRead>, String>;
 
     /// Runs a shell's command (exec_prerun, exec_postrun); what it prints goes to the file `output`. An error is the reason.
     fn shell(&self, command: &str, output: &str) -> Result<(), String>;
@@ -104,6 +112,7 @@ pub(super) struct Runner<'a, E> {
     pub(super) recorder: Recorder,
     pub(super) logs: Logs,
     pub(super) has_logs: bool,
+    pub(super) io_log: Option<iolog::Writer>,
     pub(super) open: OpenFiles,
     pub(super) slots: Vec<Slot>,
     pub(super) free: Vec<u32>,
@@ -130,6 +139,9 @@ pub(super) struct Runner<'a, E> {
     pub(super) issued: u64,
     /// I/Os that were issued in this pass.
     pub(super) pass_issued: u64,
+    /// The most of any pass; and how many a pass may have.
+    pub(super) pass_most: u64,
+    pub(super) ios_max: u64,
     /// Writes that were issued, of the job, and the bytes of the last file that they touched since the last sync.
     pub(super) writes: u64,
     pub(super) touched: Option<(u32, Extent)>,
@@ -163,6 +175,7 @@ pub fn run<E: Engine>(engine: E, work: &Work<'_>, go: &dyn Fn()) -> JobResult {
     work.live.set_state(State::Initialized);
     go();
     runner.begin();
+    runner.load_state();
     if runner.failed.is_none() {
         runner.all_passes();
     }
@@ -189,7 +202,9 @@ pub fn failed(work: &Work<'_>, errno: Errno, detail: &str) -> JobResult {
 impl<'a, E: Engine> Runner<'a, E> {
     fn new(engine: E, work: &'a Work<'a>) -> Runner<'a, E> {
         let settings = work.settings;
-        let regions: Vec<Extent> = work.files.iter().map(|(_, region)| *region).collect();
+        // A log that is replayed says itself where I/O goes.
+        let chooses = settings.io_logs.replay.is_none();
+        let regions: Vec<Extent> = work.files.iter().filter(|_| chooses).map(|(_, region)| *region).collect();
         let choice = Choice::new(settings, work.seeds, &regions, work.pass_bytes);
         let depth = if engine.waits() { 1 } else { settings.engine.in_flight.max(1) };
         let largest = settings.load.blocks.iter().map(|(_, (_, most))| *most).max().unwrap_or(1);
@@ -209,6 +224,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             verifier: None,
             logs: Logs::default(),
             has_logs: false,
+            io_log: None,
             open: OpenFiles::new(work.files.len(), settings.files.open_max as usize),
             slots: Vec::new(),
             free: (0..depth).rev().collect(),
@@ -227,6 +243,8 @@ impl<'a, E: Engine> Runner<'a, E> {
             ended: 0,
             issued: 0,
             pass_issued: 0,
+            pass_most: 0,
+            ios_max: Some(settings.load.number_ios).filter(|most| *most > 0).unwrap_or(u64::MAX),
             writes: 0,
             touched: None,
             thought: 0,
@@ -251,11 +269,9 @@ impl<'a, E: Engine> Runner<'a, E> {
         let waits = runner.engine.waits();
         match Logs::open(&settings.logs, work.number, !waits, work.host, work.clock.wall_ms(runner.now)) {
             Ok(logs) => (runner.has_logs, runner.logs) = (!logs.is_empty(), logs),
-            Err(text) => {
-                work.host.tell(&format!("fio: {text}"));
-                runner.failed = Some(Failed::new(Errno::IO, format!("func=log, error={text}")));
-            }
+            Err(text) => runner.log_failed(text),
         }
+        runner.open_io_log();
         runner
     }
 
@@ -301,7 +317,10 @@ impl<'a, E: Engine> Runner<'a, E> {
 
     /// Opens what is to be open from the start.
     fn prepare(&mut self) {
-        self.open_first();
+        // A log has its own lines for opening.
+        if self.work.settings.io_logs.replay.is_none() || self.work.settings.files.pre_read {
+            self.open_first();
+        }
         if self.failed.is_none() && self.work.settings.files.pre_read {
             self.pre_read();
         }
@@ -331,6 +350,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         self.recorder.begin(self.began);
         self.search.iter_mut().for_each(|search| search.begin(self.began, 0));
         self.logs.begin(self.began);
+        self.io_log.iter_mut().for_each(|log| log.begin(self.began));
         self.work.live.set_state(if self.counts { State::Running } else { State::Ramping });
     }
 
@@ -345,6 +365,8 @@ impl<'a, E: Engine> Runner<'a, E> {
             (self.pass_issued, self.checked) = (0, 0);
             if only {
                 self.check_written(u64::MAX);
+            } else if let Some(replay) = &settings.io_logs.replay {
+                self.replay_log(replay);
             } else {
                 self.pass();
             }
@@ -353,6 +375,7 @@ impl<'a, E: Engine> Runner<'a, E> {
                 self.check_written(u64::MAX);
                 self.work.live.set_state(State::Running);
             }
+            self.pass_most = self.pass_most.max(self.pass_issued);
             passes += 1;
             if self.is_over() || self.failed.is_some() || settings.span.after_pass(passes) == AfterPass::End {
                 return;
@@ -371,9 +394,8 @@ impl<'a, E: Engine> Runner<'a, E> {
     }
 
     /// As in fio, number_ios= is of each pass.
-    fn has_all_ios(&self) -> bool {
-        let most = self.work.settings.load.number_ios;
-        most > 0 && self.pass_issued >= most
+    pub(super) fn has_all_ios(&self) -> bool {
+        self.pass_issued >= self.ios_max
     }
 
     /// One pass over the load.
@@ -409,7 +431,7 @@ impl<'a, E: Engine> Runner<'a, E> {
     }
 
     /// True when there is room for an I/O.
-    fn may_start(&mut self) -> bool {
+    pub(super) fn may_start(&mut self) -> bool {
         if self.search.is_some() && !self.search_depth() {
             return false;
         }
@@ -469,10 +491,11 @@ impl<'a, E: Engine> Runner<'a, E> {
         // Times end with the last I/O; what follows is told by its errors only.
         let mut result = self.snapshot();
         self.work.live.set_state(State::Finishing);
+        self.save_state();
         self.close_all();
-        if let Some(text) = self.logs.close(self.now) {
-            self.work.host.tell(&format!("fio: {text}"));
-            self.failed.get_or_insert_with(|| Failed::new(Errno::IO, format!("func=log, error={text}")));
+        let failed = self.logs.close(self.now).or_else(|| self.io_log.take().and_then(iolog::Writer::close));
+        if let Some(text) = failed {
+            self.log_failed(text);
         }
         if self.work.settings.files.unlink {
             self.unlink_all();

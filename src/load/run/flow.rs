@@ -113,6 +113,11 @@ impl<'a, E: Engine> Runner<'a, E> {
         } else {
             self.slots[index].is_stale = true;
         }
+        if let (Some(log), false) = (&mut self.io_log, self.is_preparing) {
+            let Extent { offset, len } = next.extent;
+            let path = self.work.files[next.file as usize].0.display();
+            log.line(self.work.clock.now(), path, format_args!("{} {offset} {len}", next.direction.name()));
+        }
         let issued = if self.has_times { self.work.clock.now() } else { ready };
         let at = &mut self.slots[index];
         (at.next, at.moved, at.checks) = (next, 0, checks);

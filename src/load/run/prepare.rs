@@ -78,7 +78,7 @@ impl NotReady {
 /// Metadata engines that make their files themselves, or directories.
 fn lays_out(settings: &Settings) -> bool {
     let makes = ["filecreate", "dircreate", "dirstat", "dirdelete", "null"].contains(&settings.engine.name);
-    !makes && !settings.files.create_on_open
+    !makes && !settings.files.create_on_open && settings.io_logs.replay.is_none()
 }
 
 /// Finds and lays out the files of all clones; as many results. `tell` is given fio's lines about what is laid out, before it is.

@@ -9,6 +9,7 @@ use rustix::thread::{CpuSet, gettid, sched_setaffinity};
 
 use super::super::depth::Step;
 use super::super::engine::{Engine, Open, SyncKind};
+use super::super::iolog;
 use super::super::offsets::Extent;
 use super::super::pace::Rate;
 use super::super::results::{JobResult, per_second};
@@ -18,6 +19,7 @@ use super::choice::Next;
 use super::clock::ns;
 use super::clone::{Failed, Runner, said};
 use super::live::State;
+use super::prio;
 
 impl<E: Engine> Runner<'_, E> {
     /// What latency_target= wants done now; false when no I/O more may be in flight.
@@ -93,6 +95,7 @@ impl<E: Engine> Runner<'_, E> {
         let path = self.path(file);
         self.engine.open(file, path, how).map_err(|errno| self.call_failed(file, "open", errno))?;
         self.open.opened(file);
+        self.log_file(file, format_args!("open"));
         self.work.live.open.store(self.open.count() as u32, Ordering::Relaxed);
         let advice = match settings.files.advice {
             Advice::None => None,
@@ -155,7 +158,7 @@ impl<E: Engine> Runner<'_, E> {
         }
     }
 
-    /// cpus_allowed and nice, of this thread.
+    /// cpus_allowed, nice, prio and prioclass, of this thread.
     pub(super) fn adopt_host(&mut self) {
         let host = &self.work.settings.host;
         let mut failed = None;
@@ -170,23 +173,28 @@ impl<E: Engine> Runner<'_, E> {
             let set = setpriority_process(Some(gettid()), nice);
             failed = failed.or(set.err().map(|errno| (errno, "setpriority")));
         }
+        if let Some((class, level)) = host.prio {
+            failed = failed.or(prio::set(class, level).err().map(|errno| (errno, "ioprio_set")));
+        }
         if let Some((errno, call)) = failed {
             self.work.host.tell(&format!("fio: {call}: {}", said(errno)));
             self.failed = Some(Failed::new(errno, format!("func={call}")));
         }
     }
 
-    fn close_file(&mut self, file: u32) -> Result<(), Failed> {
+    pub(super) fn close_file(&mut self, file: u32) -> Result<(), Failed> {
         if self.work.settings.syncs.fsync_on_close && self.work.settings.load.writes() {
             self.sync_now(file, SyncKind::Full)?;
         }
         self.open.closed(file);
+        self.log_file(file, format_args!("close"));
         self.work.live.open.store(self.open.count() as u32, Ordering::Relaxed);
         self.engine.close(file).map_err(|errno| self.call_failed(file, "close", errno))
     }
 
     /// fsync and its like, measured.
-    fn sync_now(&mut self, file: u32, how: SyncKind) -> Result<(), Failed> {
+    pub(super) fn sync_now(&mut self, file: u32, how: SyncKind) -> Result<(), Failed> {
+        self.log_file(file, format_args!("{} 0 0", iolog::sync_word(how)));
         let start = self.work.clock.now();
         let result = self.engine.sync(file, how);
         self.now = self.work.clock.now();

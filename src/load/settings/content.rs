@@ -60,7 +60,7 @@ pub(super) fn verify(asked: &mut Asked<'_>, load: &Load, clones: u32) -> Result<
         "0" => return Ok(None),
         word => match Check::named(word) {
             Some(check) => check,
-            None => return Err(asked.refused("verify", "SHA-3 is not built in; use verify=sha256 or verify=sha512")),
+            None => return Err(asked.bad("verify", format!("'{word}' is no check"))),
         },
     };
     let direction = if load.writes() { Direction::Write } else { Direction::Read };
@@ -95,6 +95,8 @@ pub(super) fn verify(asked: &mut Asked<'_>, load: &Load, clones: u32) -> Result<
         only: asked.is("verify_only"),
         fatal: asked.is("verify_fatal"),
         dump: asked.is("verify_dump"),
+        save_state: asked.is("verify_state_save"),
+        load_state: asked.is("verify_state_load"),
         backlog: backlog.map(|writes| (writes, asked.number("verify_backlog_batch").unwrap_or(0))),
     }))
 }

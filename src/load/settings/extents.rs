@@ -26,6 +26,11 @@ const OFFSET_MAX: u64 = i64::MAX as u64;
 /// range are drawn with them.
 pub fn files(settings: &Settings, clone: u32, there: &[There], seeds: Seeds) -> Result<Vec<FileExtent>, String> {
     let load = &settings.load;
+    if settings.io_logs.replay.is_some() {
+        // A log says where its I/O goes; as in fio no file is laid out for it.
+        let whole = |there: &There| FileExtent { size: 0, region: Extent { offset: 0, len: size_of(*there) } };
+        return Ok(there.iter().map(whole).collect());
+    }
     let given = given(settings);
     let fills = load.fill && given == 0;
     let real: u64 = there.iter().fold(0, |sum, there| sum.saturating_add(size_of(*there)));

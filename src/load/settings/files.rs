@@ -95,6 +95,10 @@ pub(super) fn files(asked: &mut Asked<'_>, directories: Vec<String>) -> Result<F
         Some(Value::BytesRange(range)) => Some(range),
         Some(_) => None,
     };
+    let search = asked.text("opendir");
+    if search.is_some() && (asked.has("nfs_url") || asked.text("x_targets").is_some_and(|text| text.contains(URL))) {
+        return Err(asked.refused("opendir", "an export is not searched for files; name them with filename="));
+    }
     let pre_read = asked.is("pre_read");
     Ok(Files {
         count,
@@ -102,6 +106,7 @@ pub(super) fn files(asked: &mut Asked<'_>, directories: Vec<String>) -> Result<F
         size,
         service: service(asked)?,
         names,
+        search,
         directories,
         format: asked.text("filename_format").unwrap_or_default(),
         create_fsync: asked.is("create_fsync"),

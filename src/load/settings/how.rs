@@ -19,6 +19,11 @@ pub(super) fn takes_urls(engine: &str) -> bool {
     engine == "nfs" || METADATA.contains(&engine)
 }
 
+/// True of engines whose I/Os are operations on names.
+pub(super) fn is_metadata(engine: &str) -> bool {
+    METADATA.contains(&engine)
+}
+
 /// ioengine=; what stands behind a colon (`external:path`) was refused with its word.
 pub(super) fn engine_name(asked: &Asked<'_>) -> Result<&'static str, BadJob> {
     let text = asked.text("ioengine").unwrap_or_default();
@@ -148,8 +153,22 @@ pub(super) fn host(asked: &Asked<'_>) -> HostChoice {
         Some(Value::Cpus(cpus)) => Some((cpus, asked.word("cpus_allowed_policy") == "split")),
         _ => None,
     };
+    let nodes = match asked.value("numa_cpu_nodes") {
+        Some(Value::Cpus(nodes)) => nodes,
+        _ => Vec::new(),
+    };
+    let small = |name: &str| asked.number(name).map(|number| number as u8);
+    let prio = match (small("prioclass"), small("prio")) {
+        (None, None) => None,
+        // As in fio: best effort where no class is given.
+        (class, level) => Some((class.filter(|class| *class > 0).unwrap_or(2), level.unwrap_or(0))),
+    };
     HostChoice {
         cpus,
+        nodes,
+        uid: asked.count("uid"),
+        gid: asked.count("gid"),
+        prio,
         nice: asked.signed("nice").filter(|nice| *nice != 0).map(|nice| nice as i32),
         before: asked.text("exec_prerun"),
         after: asked.text("exec_postrun"),

@@ -12,6 +12,7 @@ mod errors;
 mod extents;
 mod files;
 mod how;
+mod iologs;
 mod measures;
 mod order;
 mod pacing;
@@ -31,6 +32,7 @@ use super::verify::Check;
 
 pub use clones::file_names;
 pub use extents::{FileExtent, files, total_io};
+pub use iologs::IoLogs;
 pub use measures::{Logs, Measures, WindowValue};
 pub use order::{Started, order};
 pub use settle::{CARRIED, NOT_YET, Settled, WITHOUT_EFFECT, settle};
@@ -78,6 +80,8 @@ pub struct Settings {
     pub measures: Measures,
     /// Log files.
     pub logs: Logs,
+    /// write_iolog= and read_iolog=.
+    pub io_logs: IoLogs,
     /// When it starts and which line of the report it is in.
     pub order: Order,
     /// What happens on errors.
@@ -220,6 +224,8 @@ pub enum Advice {
 pub struct Files {
     /// filename=, without directories in front; empty for generated names.
     pub names: Vec<String>,
+    /// opendir=: all files below are the job's.
+    pub search: Option<String>,
     /// directory=.
     pub directories: Vec<String>,
     /// filename_format=.
@@ -358,6 +364,11 @@ pub struct Verify {
     pub fatal: bool,
     /// verify_dump=.
     pub dump: bool,
+    /// verify_state_save= and verify_state_load=.
+    #[allow(missing_docs)] // as above
+    pub save_state: bool,
+    #[allow(missing_docs)] // as above
+    pub load_state: bool,
     /// verify_backlog= and verify_backlog_batch=: after so many writes, so many are read back; 0 for all.
     pub backlog: Option<(u64, u64)>,
 }
@@ -419,6 +430,15 @@ impl OnErrors {
 pub struct HostChoice {
     /// cpus_allowed=, and whether each clone gets one of its own (cpus_allowed_policy=split).
     pub cpus: Option<(Vec<usize>, bool)>,
+    /// numa_cpu_nodes=: their processors become `cpus` when they were looked up.
+    pub nodes: Vec<usize>,
+    /// uid= and gid=: whose files they are; over NFS the identity in the calls.
+    #[allow(missing_docs)] // as above
+    pub uid: Option<u32>,
+    #[allow(missing_docs)] // as above
+    pub gid: Option<u32>,
+    /// prioclass= and prio=.
+    pub prio: Option<(u8, u8)>,
     /// nice=.
     pub nice: Option<i32>,
     /// exec_prerun= and exec_postrun=: commands of a shell.

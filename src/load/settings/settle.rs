@@ -6,10 +6,10 @@
 
 use super::super::general::General;
 use super::super::job::{BadJob, Job};
-use super::super::options::{Given, Value};
+use super::super::options::Given;
 use super::super::value::KbBase;
 use super::asked::Asked;
-use super::{ExitWhat, Order, Settings, content, errors, files, how, measures, pacing, what};
+use super::{ExitWhat, Order, Settings, content, errors, files, how, iologs, measures, pacing, what};
 
 /// A job's settings, and what a user should know of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +48,9 @@ pub const CARRIED: &[&str] = &[
     "clat_percentiles", "lat_percentiles", "slat_percentiles", "percentile_list", "significant_figures", "gtod_reduce",
     "disable_lat", "disable_clat", "disable_slat", "disable_bw_measurement", "stats", "kb_base", "unified_rw_reporting",
     "continue_on_error", "ignore_error", "error_dump",
+    "write_iolog", "read_iolog", "replay_no_stall", "replay_time_scale", "replay_scale", "replay_align",
     "exec_prerun", "exec_postrun", "nice", "cpus_allowed", "cpus_allowed_policy",
+    "numa_cpu_nodes", "uid", "gid", "prio", "prioclass", "opendir", "verify_state_save", "verify_state_load",
 ];
 
 /// Options that change nothing by their nature, and what is said where one could think otherwise; nothing for an empty text.
@@ -68,31 +70,16 @@ pub const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("io_submit_mode", ""),
     ("clocksource", "the clock is always the system's monotonic one"),
     ("gtod_cpu", "each job reads the clock itself"),
+    ("experimental_verify", "what was written is always found by choosing it again, never from a list of it"),
     // Logs grow as needed.
     ("log_entries", ""),
 ];
 
 /// Options that are known and not carried out, and what to do instead. With its default, which asks for nothing, such an option is taken.
 pub const NOT_YET: &[(&str, &str)] = &[
-    ("read_iolog", "logs of I/O are not replayed; describe the load with rw=, bssplit= and random_distribution="),
-    ("write_iolog", "logs of I/O are not written; use write_lat_log= with log_offset=1"),
     ("verify_async", "a job verifies what it reads itself; use numjobs= for more threads"),
     ("verify_async_cpus", "a job verifies what it reads itself; use cpus_allowed="),
-    ("verify_state_load", NO_STATE),
-    ("verify_state_save", NO_STATE),
-    ("experimental_verify", "verification always goes over what was written; leave it out"),
-    ("numa_cpu_nodes", "use cpus_allowed= with the processors of the node"),
-    ("uid", NO_USER),
-    ("gid", NO_USER),
-    ("prio", NO_PRIO),
-    ("prioclass", NO_PRIO),
-    ("opendir", "files are not searched for; name them with filename="),
 ];
-
-const NO_PRIO: &str = "priorities of I/O are the caller's; use ionice around the whole run";
-const NO_STATE: &str =
-    "no state files are kept; a job with the same options and rw=read verifies the whole of what was written";
-const NO_USER: &str = "the user is the caller's; use sudo -u, or setpriv, around the whole run";
 
 /// What `job` asks for.
 pub fn settle(job: &Job, general: &General) -> Result<Settled, BadJob> {
@@ -121,12 +108,8 @@ fn refuse(asked: &Asked<'_>) -> Result<(), BadJob> {
     Ok(())
 }
 
-/// True when an option of [`NOT_YET`] asks for something. That state files are saved is fio's default, which nobody waits for; asked for by
-/// name they are missed.
+/// True when an option of [`NOT_YET`] asks for something.
 fn asks(given: &Given) -> bool {
-    if given.spec.name == "verify_state_save" {
-        return given.value == Value::Bool(true);
-    }
     let default = given.spec.kind.read(given.spec.default, KbBase::Binary).ok();
     default.is_none_or(|default| default.value != given.value)
 }
@@ -167,6 +150,7 @@ fn settings(asked: &mut Asked<'_>) -> Result<Settings, BadJob> {
     let verify = content::verify(asked, &load, clones)?;
     let buffers = content::buffers(asked, &load, verify.as_ref())?;
     let logs = measures::logs(asked, &name);
+    let io_logs = iologs::iologs(asked, engine_name, verify.as_ref())?;
     Ok(Settings {
         section: asked.job.section.clone(),
         description: asked.text("description"),
@@ -187,6 +171,7 @@ fn settings(asked: &mut Asked<'_>) -> Result<Settings, BadJob> {
         verify,
         measures: measures::measures(asked, &logs),
         logs,
+        io_logs,
         order: order(asked),
         errors: errors::on_errors(asked)?,
         host: how::host(asked),

@@ -90,8 +90,11 @@ const SAMPLES: &[(&str, &str)] = &[
     ("", "significant_figures=6"), ("", "gtod_reduce=1"), ("", "disable_lat=1"), ("", "disable_clat=1"), ("", "disable_slat=1"),
     ("", "disable_bw_measurement=1"), ("", "stats=0"), ("", "kb_base=1000"), ("", "unified_rw_reporting=mixed"),
     ("", "continue_on_error=io"), ("", "ignore_error=ENOSPC"), ("", "error_dump=1"),
+    ("", "write_iolog=l"), ("", "read_iolog=l"), ("read_iolog=l", "replay_no_stall=1"), ("read_iolog=l", "replay_time_scale=50"),
+    ("read_iolog=l", "replay_scale=2"), ("read_iolog=l", "replay_align=512"),
     ("", "exec_prerun=true"), ("", "exec_postrun=true"), ("", "nice=5"), ("", "cpus_allowed=0-1"),
-    ("cpus_allowed=0-1", "cpus_allowed_policy=split"),
+    ("cpus_allowed=0-1", "cpus_allowed_policy=split"), ("", "numa_cpu_nodes=0"), ("", "uid=5"), ("", "gid=5"), ("", "prio=3"), ("", "prioclass=3"),
+    ("", "opendir=d"), ("verify=md5", "verify_state_save=0"), ("verify=md5", "verify_state_load=1"),
 ];
 
 #[test]
@@ -133,16 +136,12 @@ fn what_is_not_carried_out_is_refused_by_name() {
         let message = error(&format!("--{name}={text}"));
         assert_eq!(message, format!("fio: option '{name}={text}' is not supported here: {reason}\nfio: job j dropped"));
     }
-    for harmless in [
-        "verify_state_save=0",
-        "verify_state_load=0",
-        "verify_async=0",
-        "experimental_verify=0",
-        "steadystate_duration=0",
-    ] {
+    for harmless in ["verify_async=0", "steadystate_duration=0"] {
         assert_eq!(notices(&format!("--{harmless}")), [""; 0], "{harmless}");
     }
-    assert!(error("--verify=sha3-256").contains("is not supported here"));
+    assert!(error("--opendir=d --ioengine=nfs --nfs_url=nfs://a/b").contains("an export is not searched"));
+    assert_eq!(job("--prio=3").host.prio, Some((2, 3)));
+    assert_eq!(job("--prioclass=1").host.prio, Some((1, 0)));
     assert!(error("--verify=pattern --verify_pattern='f'").contains("patterns from files are not supported"));
     assert!(error("--rw=read:-4k").starts_with("fio: option 'rw=read:-4k' is not supported here"));
     assert!(error("--sync_file_range=write:8 --ioengine=nfs --nfs_url=nfs://a/b").contains("NFSv3 has only COMMIT"));

@@ -1,0 +1,142 @@
+//! `parfs load`'s options that name something of the host: users, priorities of I/O, patterns in files, directories of files, state files.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+use rustix::process::{getgid, getuid};
+
+use super::cli_support::Sim;
+use super::load::{Loads, document};
+
+#[test]
+fn files_are_the_users_that_is_named() {
+    let loads = Loads::new();
+    fs::set_permissions(loads.path("."), fs::Permissions::from_mode(0o777)).unwrap();
+    let (own, group) = (getuid(), getgid());
+    let (uid, gid) = if own.is_root() { (65534, 65533) } else { (own.as_raw(), group.as_raw()) };
+    for engine in ["psync", "posixaio", "libaio"] {
+        loads.json(&format!(
+            "--name={engine} --size=16k --rw=write --create_on_open=1 --ioengine={engine} --uid={uid} --gid={gid}"
+        ));
+        let made = fs::metadata(loads.path(format!("{engine}.0.0"))).unwrap();
+        assert_eq!((made.uid(), made.gid()), (uid, gid), "{engine}");
+    }
+    if own.is_root() {
+        fs::write(loads.path("roots"), [0; 4096]).unwrap();
+        fs::set_permissions(loads.path("roots"), fs::Permissions::from_mode(0o600)).unwrap();
+        let ran = loads.run(&format!("--output-format=json --name=a --filename=roots --uid={uid}"));
+        assert_eq!((ran.status, &document(&ran)["jobs"][0]["error"]), (Some(1), &13.into()), "{ran:?}");
+        loads.json("--name=a --filename=roots");
+    } else {
+        let ran = loads.run("--output-format=json --name=a --size=4k --uid=0");
+        assert_eq!((ran.status, &document(&ran)["jobs"][0]["error"]), (Some(1), &1.into()), "{ran:?}");
+    }
+}
+
+#[test]
+fn over_nfs_the_calls_have_the_identity() {
+    let (loads, dir) = (Loads::new(), tempfile::tempdir().unwrap());
+    let sim = Sim::start(&["--dir", dir.path().to_str().unwrap(), "--unlimited"]);
+    let line = "--size=4k --rw=write --create_on_open=1 --ioengine=nfs";
+    let identity = if getuid().is_root() { "--uid=7 --gid=8" } else { "" };
+    loads.json(&format!("--name=a {line} --nfs_url={} {identity}", sim.url));
+    let made = fs::metadata(dir.path().join("a.0.0")).unwrap();
+    let wanted = if getuid().is_root() { (7, 8) } else { (getuid().as_raw(), getgid().as_raw()) };
+    assert_eq!((made.uid(), made.gid()), wanted);
+}
+
+/// A command of the job has what its thread has.
+#[test]
+fn the_priority_is_the_threads() {
+    let loads = Loads::new();
+    for (line, said) in [
+        ("--prio=6", "best-effort: prio 6"),
+        ("--prioclass=3", "idle"),
+        ("--prioclass=2 --prio=1", "best-effort: prio 1"),
+    ] {
+        loads.json(&format!("--name=a --size=4k --exec_prerun=ionice {line}"));
+        assert_eq!(fs::read_to_string(loads.path("a.prerun.txt")).unwrap().trim(), said, "{line}");
+    }
+}
+
+#[test]
+fn patterns_are_read_from_files() {
+    let loads = Loads::new();
+    fs::write(loads.path("three"), "abc").unwrap();
+    fs::write(loads.path("long"), (0..600).map(|at| (at % 251) as u8).collect::<Vec<u8>>()).unwrap();
+    let written = |pattern: &str| {
+        loads.json(&format!("--name=a --filename=f --size=4k --rw=write --buffer_pattern={pattern}"));
+        fs::read(loads.path("f")).unwrap()
+    };
+    assert_eq!(&written("0x01'three'")[..8], b"\x01abc\x01abc", "as fio 3.33");
+    assert_eq!(&written("\"it's\"'three'")[..8], b"it'sabci");
+    assert_eq!(&written("'three'0x02")[..5], b"abc\x02a");
+    let long = written("'long'");
+    assert_eq!((long[511], long[512]), ((511 % 251) as u8, 0), "512 bytes of it, as fio 3.33");
+    loads.json("--name=a --filename=f --size=4k --rw=write --verify=pattern --verify_pattern='three'");
+    assert_eq!(&fs::read(loads.path("f")).unwrap()[..4], b"abca");
+    fs::write(loads.path("three"), "abd").unwrap();
+    let ran = loads.run("--name=a --filename=f --size=4k --rw=read --verify=pattern --verify_pattern='three'");
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    fs::write(loads.path("empty"), "").unwrap();
+    for (pattern, said) in
+        [("'none'", "fio: none: No such file"), ("'empty'", "it is empty"), ("'three", "' is missing in")]
+    {
+        let ran = loads.run(&format!("--name=a --size=4k --rw=write --buffer_pattern={pattern}"));
+        assert!(ran.status == Some(1) && ran.stderr.contains(said), "{pattern}: {ran:?}");
+    }
+}
+
+#[test]
+fn all_files_below_a_directory_are_the_jobs() {
+    let loads = Loads::new();
+    fs::create_dir_all(loads.path("o/p")).unwrap();
+    fs::write(loads.path("o/a"), [0; 8192]).unwrap();
+    fs::write(loads.path("o/p/b"), [0; 4096]).unwrap();
+    fs::write(loads.path("c"), [0; 4096]).unwrap();
+    symlink("a", loads.path("o/l")).unwrap();
+    let reads =
+        |line: &str| loads.json(&format!("--name=a --opendir=o {line}"))["jobs"][0]["read"]["total_ios"].as_u64();
+    assert_eq!([reads(""), reads("--filename=c"), reads("--openfiles=1")], [Some(3), Some(4), Some(3)]);
+    fs::create_dir(loads.path("empty")).unwrap();
+    for (dir, said) in [("none", "fio: none: No such file"), ("empty", "there is no file in it")] {
+        let ran = loads.run(&format!("--name=a --opendir={dir}"));
+        assert!(ran.status == Some(1) && ran.stderr.contains(said), "{dir}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_state_file_says_how_far_a_job_came() {
+    let loads = Loads::new();
+    let line = "--name=a --filename=f --size=64k --verify=crc32c";
+    loads.json(&format!("{line} --rw=randwrite --number_ios=5"));
+    let state = loads.path("local-a-0-verify.state");
+    assert!(state.exists(), "saved unless verify_state_save=0, as fio does");
+    loads.run(&format!("{line} --rw=randread")).stderr.find("verify: bad").expect("the rest was never written");
+    let ios = |json: serde_json::Value| json["jobs"][0]["read"]["total_ios"].as_u64();
+    assert_eq!(ios(loads.json(&format!("{line} --rw=randread --verify_state_load=1"))), Some(5));
+    assert_eq!(ios(loads.json(&format!("{line} --rw=randwrite --verify_only --verify_state_load=1"))), Some(5));
+    fs::remove_file(&state).unwrap();
+    let ran = loads.run(&format!("{line} --rw=randread --verify_state_load=1"));
+    assert!(ran.status == Some(1) && ran.stderr.contains("local-a-0-verify.state: No such file"), "{ran:?}");
+    fs::write(&state, "text").unwrap();
+    let ran = loads.run(&format!("{line} --rw=randread --verify_state_load=1"));
+    assert!(ran.status == Some(1) && ran.stderr.contains("is not a state file"), "{ran:?}");
+    fs::remove_file(&state).unwrap();
+    loads.json(&format!("{line} --rw=write --verify_state_save=0"));
+    assert!(!state.exists());
+    fs::create_dir(loads.path("aux")).unwrap();
+    loads.json(&format!("--aux-path=aux {line} --rw=write"));
+    assert!(loads.path("aux/local-a-0-verify.state").exists() && !state.exists());
+}
+
+/// As in fio the job has done its work.
+#[test]
+fn a_state_that_cannot_be_saved_is_told() {
+    let loads = Loads::new();
+    let ran = loads.run("--aux-path=none --name=a --size=16k --rw=write --verify=crc32c");
+    assert!(
+        ran.status == Some(0) && ran.stderr.contains("verify state: none/local-a-0-verify.state: No such"),
+        "{ran:?}"
+    );
+}
