@@ -19,6 +19,7 @@ pub mod schedule;
 mod state;
 mod upkeep;
 pub mod usage;
+mod verifiers;
 
 pub use clock::Clock;
 pub use clone::{Host, Work, failed, idle, run, said};

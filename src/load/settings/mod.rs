@@ -357,6 +357,10 @@ pub struct Verify {
     pub fatal: bool,
     /// verify_dump=.
     pub dump: bool,
+    /// verify_async= and verify_async_cpus=: threads that check, 0 for the job's own, and their processors.
+    pub threads: u32,
+    #[allow(missing_docs)] // as above
+    pub cpus: Option<Vec<usize>>,
     /// verify_state_save= and verify_state_load=.
     #[allow(missing_docs)] // as above
     pub save_state: bool,

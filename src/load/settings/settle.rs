@@ -49,7 +49,7 @@ pub const CARRIED: &[&str] = &[
     "continue_on_error", "ignore_error", "error_dump",
     "write_iolog", "read_iolog", "replay_no_stall", "replay_time_scale", "replay_scale", "replay_align",
     "exec_prerun", "exec_postrun", "nice", "cpus_allowed", "cpus_allowed_policy",
-    "numa_cpu_nodes", "uid", "gid", "prio", "prioclass", "opendir", "verify_state_save", "verify_state_load",
+    "numa_cpu_nodes", "uid", "gid", "prio", "prioclass", "opendir", "verify_async", "verify_async_cpus", "verify_state_save", "verify_state_load",
 ];
 
 /// Options that change nothing by their nature, and what is said where one could think otherwise; nothing for an empty text.
@@ -80,8 +80,6 @@ pub const NOT_YET: &[(&str, &str)] = &[
     ("steadystate", NO_STEADY_STATE),
     ("steadystate_duration", NO_STEADY_STATE),
     ("steadystate_ramp_time", NO_STEADY_STATE),
-    ("verify_async", "a job verifies what it reads itself; use numjobs= for more threads"),
-    ("verify_async_cpus", "a job verifies what it reads itself; use cpus_allowed="),
     ("latency_target", NO_TARGET),
     ("latency_window", NO_TARGET),
     ("latency_percentile", NO_TARGET),
