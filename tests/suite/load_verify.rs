@@ -221,3 +221,26 @@ fn published_lines_run_against_several_targets() {
         assert_eq!(job[direction]["short_ios"], 0, "{job}");
     }
 }
+
+/// verify_async: threads find what the job itself finds, with as many blocks as there are.
+#[test]
+fn threads_of_a_job_find_the_same() {
+    for place in Where::both() {
+        for threads in ["1", "3", "3 --verify_async_cpus=0"] {
+            let line = format!("--verify=sha256 --iodepth=4 --verify_async={threads}");
+            place.run(&format!("--rw=randwrite {line}")).ok();
+            place.run(&format!("--rw=randread {line}")).ok();
+            for block in [0, 7, 15] {
+                let at = block * BLOCK + 999;
+                let byte = place.bytes()[at];
+                place.put(at, &[byte ^ 1]);
+                let ran = place.run(&format!("--rw=randread {line}"));
+                found(&ran, "sha256");
+                assert!(ran.stderr.contains(&format!(" offset {}, length 4096 ", block * BLOCK)), "{ran:?}");
+                place.put(at, &[byte]);
+            }
+        }
+        let ran = place.run("--rw=read --verify=sha256 --verify_async=1 --verify_async_cpus=1023");
+        assert!(ran.status == Some(1) && ran.stderr.contains("fio: verify_async=1: Invalid argument"), "{ran:?}");
+    }
+}

@@ -3,7 +3,7 @@
 use rustix::io::Errno;
 
 use super::super::engine::Engine;
-use super::super::verify::{Told, Written};
+use super::super::verify::{Mismatch, Told, Written};
 use super::super::{Direction, Each};
 use super::choice::Next;
 use super::clone::Runner;
@@ -11,10 +11,19 @@ use super::clone::Runner;
 impl<E: Engine> Runner<'_, E> {
     /// Checks what was read as `next`.
     pub(super) fn check(&mut self, block: &[u8], written: &Written, next: &Next) {
+        if self.verifiers.is_some() {
+            return self.check_elsewhere(block, written, next);
+        }
         let Some(verifier) = &self.verifier else { return };
-        let Err(mismatch) = verifier.verify(block, written) else { return };
+        if let Err(mismatch) = verifier.verify(block, written) {
+            self.mismatched(block, written, next, &mismatch);
+        }
+    }
+
+    /// A block is not what was written.
+    pub(super) fn mismatched(&mut self, block: &[u8], written: &Written, next: &Next, mismatch: &Mismatch) {
         let path = self.path(next.file);
-        self.work.host.tell(&Told(&mismatch, &path.display().to_string()).to_string());
+        self.work.host.tell(&Told(mismatch, &path.display().to_string()).to_string());
         let verify = self.work.settings.verify.as_ref();
         if verify.is_some_and(|verify| verify.dump) {
             self.dump(block, written, next);

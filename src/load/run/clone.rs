@@ -27,6 +27,7 @@ use super::live::{Live, State};
 use super::log::{LogFiles, Logs};
 use super::open::OpenFiles;
 use super::recorder::{Recorder, Times};
+use super::verifiers::Verifiers;
 
 /// What a clone asks of the host.
 pub trait Host: Sync + LogFiles {
@@ -109,6 +110,7 @@ pub(super) struct Runner<'a, E> {
     pub(super) replay: Option<Choice>,
     pub(super) contents: Contents,
     pub(super) verifier: Option<Verifier>,
+    pub(super) verifiers: Option<Verifiers>,
     pub(super) recorder: Recorder,
     pub(super) logs: Logs,
     pub(super) has_logs: bool,
@@ -222,6 +224,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             replay: None,
             contents: Contents::new(&settings.buffers, work.seeds, settings.load.block_min() as usize),
             verifier: None,
+            verifiers: None,
             logs: Logs::default(),
             has_logs: false,
             io_log: None,
@@ -272,6 +275,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             Err(text) => runner.log_failed(text),
         }
         runner.open_io_log();
+        runner.start_verifiers();
         runner
     }
 
@@ -484,6 +488,7 @@ impl<'a, E: Engine> Runner<'a, E> {
     /// Ends what is under way, makes data safe where that is asked for, closes.
     fn finish(mut self) -> JobResult {
         self.drain();
+        self.verifiers.take().into_iter().for_each(Verifiers::end);
         self.now = self.work.clock.now();
         if let (None, Some(detail)) = (&self.failed, self.mismatch.take()) {
             self.failed = Some(Failed { errno: Errno::ILSEQ.raw_os_error(), detail });

@@ -20,6 +20,7 @@ mod state;
 pub mod steady;
 mod upkeep;
 pub mod usage;
+mod verifiers;
 
 pub use clock::Clock;
 pub use clone::{Host, Work, failed, idle, run, said};

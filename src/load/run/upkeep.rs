@@ -245,6 +245,7 @@ impl<E: Engine> Runner<'_, E> {
             self.send();
             self.reap(1, self.slots.len(), None);
         }
+        self.take_checked(0);
     }
 
     /// Closes what is open, after end_fsync; the first error is the clone's if it has none.

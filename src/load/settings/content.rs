@@ -47,6 +47,9 @@ pub(super) fn buffers(asked: &Asked<'_>, load: &Load, verify: Option<&Verify>) -
     Ok(Buffers { content, refill, scramble, dedupe, align })
 }
 
+/// Threads that verify for one clone.
+const THREADS_MAX: u32 = 256;
+
 fn pattern(asked: &Asked<'_>, name: &str) -> Result<Option<Pattern>, BadJob> {
     let pattern = asked.text(name).map(|text| Pattern::parse(&text)).transpose();
     pattern.map_err(|error| asked.bad(name, error.0))
@@ -75,6 +78,10 @@ pub(super) fn verify(asked: &mut Asked<'_>, load: &Load, clones: u32) -> Result<
         Verifier::new(check, Some(in_memory(interval)), in_memory(least), in_memory(mark_at), pattern.clone());
     verifier.map_err(|reason| asked.together(format!("fio: {reason}")))?;
     let read_back = asked.is("do_verify");
+    let threads = asked.count("verify_async").unwrap_or(0);
+    if threads > THREADS_MAX {
+        return Err(asked.bad("verify_async", format!("{threads} threads; {THREADS_MAX} are possible")));
+    }
     let backlog = asked.number("verify_backlog").filter(|writes| *writes > 0);
     if load.writes() && read_back {
         warn_of_writers(asked, clones);
@@ -95,6 +102,11 @@ pub(super) fn verify(asked: &mut Asked<'_>, load: &Load, clones: u32) -> Result<
         only: asked.is("verify_only"),
         fatal: asked.is("verify_fatal"),
         dump: asked.is("verify_dump"),
+        threads,
+        cpus: match asked.value("verify_async_cpus") {
+            Some(Value::Cpus(cpus)) if threads > 0 => Some(cpus),
+            _ => None,
+        },
         save_state: asked.is("verify_state_save"),
         load_state: asked.is("verify_state_load"),
         backlog: backlog.map(|writes| (writes, asked.number("verify_backlog_batch").unwrap_or(0))),

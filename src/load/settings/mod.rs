@@ -35,7 +35,7 @@ pub use extents::{FileExtent, files, total_io};
 pub use iologs::IoLogs;
 pub use measures::{Logs, Measures, WindowValue};
 pub use order::{Started, order};
-pub use settle::{CARRIED, NOT_YET, Settled, WITHOUT_EFFECT, settle};
+pub use settle::{CARRIED, Settled, WITHOUT_EFFECT, settle};
 
 /// A section's job.
 #[derive(Clone, Debug, PartialEq)]
@@ -364,6 +364,10 @@ pub struct Verify {
     pub fatal: bool,
     /// verify_dump=.
     pub dump: bool,
+    /// verify_async= and verify_async_cpus=: threads that check, 0 for the job's own, and their processors.
+    pub threads: u32,
+    #[allow(missing_docs)] // as above
+    pub cpus: Option<Vec<usize>>,
     /// verify_state_save= and verify_state_load=.
     #[allow(missing_docs)] // as above
     pub save_state: bool,

@@ -1,13 +1,12 @@
 //! From a job's options to its settings.
 //!
-//! Promises: each option of the table is carried out, refused by name, or has no effect by its nature; the three lists say which, and no option
-//! is in none of them.
+//! Promises: each option of the table is carried out, refused by name, or has no effect by its nature; the two lists say which, and no option
+//! is in neither.
 //! Leaves out: what other jobs ask for, and what is there on a host.
 
 use super::super::general::General;
 use super::super::job::{BadJob, Job};
 use super::super::options::Given;
-use super::super::value::KbBase;
 use super::asked::Asked;
 use super::{ExitWhat, Order, Settings, content, errors, files, how, iologs, measures, pacing, what};
 
@@ -50,7 +49,7 @@ pub const CARRIED: &[&str] = &[
     "continue_on_error", "ignore_error", "error_dump",
     "write_iolog", "read_iolog", "replay_no_stall", "replay_time_scale", "replay_scale", "replay_align",
     "exec_prerun", "exec_postrun", "nice", "cpus_allowed", "cpus_allowed_policy",
-    "numa_cpu_nodes", "uid", "gid", "prio", "prioclass", "opendir", "verify_state_save", "verify_state_load",
+    "numa_cpu_nodes", "uid", "gid", "prio", "prioclass", "opendir", "verify_async", "verify_async_cpus", "verify_state_save", "verify_state_load",
 ];
 
 /// Options that change nothing by their nature, and what is said where one could think otherwise; nothing for an empty text.
@@ -75,16 +74,9 @@ pub const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("log_entries", ""),
 ];
 
-/// Options that are known and not carried out, and what to do instead. With its default, which asks for nothing, such an option is taken.
-pub const NOT_YET: &[(&str, &str)] = &[
-    ("verify_async", "a job verifies what it reads itself; use numjobs= for more threads"),
-    ("verify_async_cpus", "a job verifies what it reads itself; use cpus_allowed="),
-];
-
 /// What `job` asks for.
 pub fn settle(job: &Job, general: &General) -> Result<Settled, BadJob> {
     let mut asked = Asked::new(job);
-    refuse(&asked)?;
     misread(&mut asked);
     let mut settings = settings(&mut asked)?;
     if general.readonly && settings.load.writes() {
@@ -96,22 +88,6 @@ pub fn settle(job: &Job, general: &General) -> Result<Settled, BadJob> {
         return Err(asked.together(asked.warnings.join("\n")));
     }
     Ok(Settled { settings, notices: asked.notices })
-}
-
-fn refuse(asked: &Asked<'_>) -> Result<(), BadJob> {
-    for (name, reason) in NOT_YET {
-        let Some(given) = asked.job.given(name) else { continue };
-        if asks(given) {
-            return Err(asked.refused(name, *reason));
-        }
-    }
-    Ok(())
-}
-
-/// True when an option of [`NOT_YET`] asks for something.
-fn asks(given: &Given) -> bool {
-    let default = given.spec.kind.read(given.spec.default, KbBase::Binary).ok();
-    default.is_none_or(|default| default.value != given.value)
 }
 
 /// Tells of values that mean what they say here, and something else to fio; and of options that one could think to have an effect.

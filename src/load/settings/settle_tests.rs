@@ -4,7 +4,7 @@ use std::time::Duration;
 use super::super::super::commandline::{self, Asked as Line};
 use super::super::super::distribution::Distribution;
 use super::super::super::offsets::{Order as Visits, Sizes};
-use super::super::super::options::{Given, Kind, OptionError, TABLE, find};
+use super::super::super::options::{Given, OptionError, TABLE};
 use super::super::super::pace::Rate;
 use super::super::super::verify::Check;
 use super::super::{Advice, Allocate, Content, OpenSync, Service, WindowValue};
@@ -38,10 +38,8 @@ fn error(options: &str) -> String {
 
 #[test]
 fn each_option_of_the_table_is_in_one_list() {
-    let lists =
-        CARRIED.iter().chain(WITHOUT_EFFECT.iter().map(|(name, _)| name)).chain(NOT_YET.iter().map(|(name, _)| name));
     let mut named = BTreeSet::new();
-    for name in lists {
+    for name in CARRIED.iter().chain(WITHOUT_EFFECT.iter().map(|(name, _)| name)) {
         assert!(named.insert(*name), "{name} twice");
     }
     assert_eq!(named, TABLE.iter().map(|spec| spec.name).collect());
@@ -94,7 +92,7 @@ const SAMPLES: &[(&str, &str)] = &[
     ("read_iolog=l", "replay_scale=2"), ("read_iolog=l", "replay_align=512"),
     ("", "exec_prerun=true"), ("", "exec_postrun=true"), ("", "nice=5"), ("", "cpus_allowed=0-1"),
     ("cpus_allowed=0-1", "cpus_allowed_policy=split"), ("", "numa_cpu_nodes=0"), ("", "uid=5"), ("", "gid=5"), ("", "prio=3"), ("", "prioclass=3"),
-    ("", "opendir=d"), ("verify=md5", "verify_state_save=0"), ("verify=md5", "verify_state_load=1"),
+    ("", "opendir=d"), ("verify=md5", "verify_async=2"), ("verify=md5 --verify_async=2", "verify_async_cpus=0"), ("verify=md5", "verify_state_save=0"), ("verify=md5", "verify_state_load=1"),
 ];
 
 #[test]
@@ -127,19 +125,9 @@ fn a_job_may_be_renamed() {
 
 #[test]
 fn what_is_not_carried_out_is_refused_by_name() {
-    for (name, reason) in NOT_YET {
-        let text = match find(name).unwrap().kind {
-            Kind::Time(_) | Kind::Bool | Kind::Int(..) | Kind::Cpus | Kind::Floats(..) => "1",
-            Kind::ChoiceMore(_) => "iops:5",
-            _ => "x",
-        };
-        let message = error(&format!("--{name}={text}"));
-        assert_eq!(message, format!("fio: option '{name}={text}' is not supported here: {reason}\nfio: job j dropped"));
-    }
-    for harmless in ["verify_async=0", "steadystate_duration=0"] {
-        assert_eq!(notices(&format!("--{harmless}")), [""; 0], "{harmless}");
-    }
+    assert_eq!(notices("--steadystate_duration=0"), [""; 0]);
     assert!(error("--opendir=d --ioengine=nfs --nfs_url=nfs://a/b").contains("an export is not searched"));
+    assert!(error("--verify=md5 --verify_async=257").contains("257 threads; 256 are possible"));
     assert_eq!(job("--prio=3").host.prio, Some((2, 3)));
     assert_eq!(job("--prioclass=1").host.prio, Some((1, 0)));
     assert!(error("--verify=pattern --verify_pattern='f'").contains("patterns from files are not supported"));
