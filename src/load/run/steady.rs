@@ -87,7 +87,8 @@ impl Watched {
             let add =
                 |sum: Looked, (ios, bytes): &(u64, u64)| Looked { ios: sum.ios + ios, bytes: sum.bytes + bytes, ..sum };
             let sum = done.iter().fold(nothing, |sum, (_, done)| add(sum, done));
-            let Some(before) = last.replace(sum).filter(|before| before.at_ns >= began + self.ramp_ns) else {
+            let Some(before) = last.replace(sum).filter(|before| before.at_ns >= began.saturating_add(self.ramp_ns))
+            else {
                 continue;
             };
             let rate = |done: u64| (u128::from(done) * 1_000_000_000 / u128::from((now - before.at_ns).max(1))) as u64;
