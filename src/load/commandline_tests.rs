@@ -93,7 +93,9 @@ fn general_options() {
     );
     assert_eq!(general("--output-format=json+,json").unwrap().formats, [Format::JsonPlus]);
     assert_eq!(general("--eta=always").unwrap().eta, Eta::Always);
-    assert!(general("--bandwidth-log").unwrap_err().contains("use write_bw_log="));
+    assert!(general("--idle-prof=system").unwrap_err().contains("mpstat"));
+    assert_eq!(general("--bandwidth-log").unwrap().bandwidth_log.as_deref(), Some("agg"));
+    assert_eq!(general("--bandwidth-log=all").unwrap().bandwidth_log.as_deref(), Some("all"));
     assert_eq!(general("--eta-interval=100ms"), Err("fio: eta interval time too short (250msec min)".into()));
     assert_eq!(general("--status-interval=1us"), Err("fio: status interval too small".into()));
     assert!(general("--output-format=foo").unwrap_err().starts_with("fio: invalid output format foo"));

@@ -69,18 +69,19 @@ impl Search {
         (self.since_ns, self.ios, self.slow, self.is_quieting) = (now_ns, ios, 0, false);
     }
 
-    /// An I/O took so long. An error: it is too long even at the depth 1, and none may be.
-    pub fn ended(&mut self, took_ns: u64) -> Result<(), ()> {
+    /// An I/O took so long. False when that is too long even at the depth 1, and none may be.
+    #[must_use]
+    pub fn takes(&mut self, took_ns: u64) -> bool {
         if u128::from(took_ns) <= self.asked.target.as_nanos() || self.is_quieting {
-            return Ok(());
+            return true;
         }
         self.slow += 1;
         match (self.asked.percentile < 100.0, self.depth) {
-            (true, _) => Ok(()),
-            (false, 1) => Err(()),
+            (true, _) => true,
+            (false, 1) => false,
             (false, _) => {
                 self.lower();
-                Ok(())
+                true
             }
         }
     }
@@ -157,7 +158,7 @@ mod tests {
             for _ in 0..100 {
                 ios += 1;
                 now += 100_000;
-                if search.ended(took).is_err() {
+                if !search.takes(took) {
                     return (depths, Step::Done);
                 }
             }

@@ -58,6 +58,7 @@ pub static TABLE: &[Spec] = &[
     spec("max-jobs", 'j', Argument::Required),
     spec("status-interval", 'L', Argument::Required),
     spec("aux-path", 'K', Argument::Required),
+    spec("bandwidth-log", 'b', Argument::Optional),
 ];
 
 const NO_CLIENTS: &str =
@@ -79,7 +80,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("merge-blktrace-only", "blktrace files cannot be replayed"),
     ("latency-log", "it is deprecated in fio; use write_lat_log="),
     ("debug", "there is no debug output"),
-    ("bandwidth-log", "each job has its own; use write_bw_log= with log_avg_msec=, and per_job_logs=0 for one file"),
     (
         "idle-prof",
         "idle processors are told by mpstat and vmstat beside the run; usr_cpu and sys_cpu are the jobs' own",
@@ -149,6 +149,8 @@ pub struct General {
     pub jobs_max: Option<u32>,
     /// Where state files go.
     pub aux_path: Option<String>,
+    /// What the names of logs of all jobs' bandwidth begin with.
+    pub bandwidth_log: Option<String>,
     /// A warning ends the run before any I/O.
     pub warnings_fatal: bool,
     /// What fio has not.
@@ -171,6 +173,7 @@ impl Default for General {
             show_command: false,
             jobs_max: None,
             aux_path: None,
+            bandwidth_log: None,
             warnings_fatal: false,
             beyond: Beyond::default(),
         }
@@ -257,6 +260,7 @@ impl General {
                 }
                 self.status_interval = Some(interval);
             }
+            "bandwidth-log" => self.bandwidth_log = Some(if value.is_empty() { "agg" } else { value }.to_owned()),
             "aux-path" => self.aux_path = Some(value.to_owned()),
             _ if self.beyond.take(name, value)? => {}
             _ => return Err(bad()),

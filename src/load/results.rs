@@ -370,6 +370,26 @@ pub fn depth_percent(count: u64, all: u64) -> f64 {
     }
 }
 
+/// What a disk did during a run, as the kernel counts it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DiskResult {
+    /// As the kernel names it.
+    pub name: String,
+    /// Reads and writes: requests, sectors of 512 bytes, requests that were merged into others, ms that they took.
+    #[allow(missing_docs)] // as above
+    pub ios: [u64; 2],
+    #[allow(missing_docs)] // as above
+    pub sectors: [u64; 2],
+    #[allow(missing_docs)] // as above
+    pub merges: [u64; 2],
+    #[allow(missing_docs)] // as above
+    pub ticks: [u64; 2],
+    /// ms, times the requests that were waited for.
+    pub in_queue: u64,
+    /// Percent of the time in which there was any.
+    pub util: f64,
+}
+
 /// A whole run, or what of it is done.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunResult {
@@ -383,6 +403,8 @@ pub struct RunResult {
     pub globals: Vec<(String, String)>,
     /// Lines of the report.
     pub jobs: Vec<JobResult>,
+    /// The disks below the jobs' files; none of files that are on no disk of this host.
+    pub disks: Vec<DiskResult>,
     /// What fio would print on stdout whatever the format.
     pub notices: Vec<String>,
 }

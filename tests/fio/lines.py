@@ -234,6 +234,8 @@ REASONED = {
     "counted ba": "fio's notice about the random map goes to stderr, which stays empty here",
     "counted read sequence": "fio begins anew at the end of the file until all bytes are moved; here holes are left out of the pass",
     "counted backwards": "backward I/O is refused by name",
+    "counted exit of two": "fio reports no error of a job that may not create its files, though its exit status counts it",
+    "human unified too": "fio 3.33 tells no rate in the sum of unified_rw_reporting=both",
     "job file blanks.fio": "fio takes blanks ahead of numbers only",
     "job file expressions.fio": "Debian's fio is built without arithmetic",
     "job file name-in-section.fio": "fio names clones after the first by the section, not by its name=",

@@ -79,8 +79,9 @@ fn keys(text: &str) -> String {
 #[test]
 fn documents_have_fios_keys_in_fios_order() {
     let loads = Loads::new();
-    let ran =
-        loads.run("--output-format=json --size=64k --name=a --rw=write --fsync=4 --thread --description=what").ok();
+    let ran = loads
+        .run("--output-format=json --disk_util=0 --size=64k --name=a --rw=write --fsync=4 --thread --description=what")
+        .ok();
     insta::assert_snapshot!("load_json_write", keys(&ran.stdout));
     let ran = loads.run("--output-format=json+ --name=a --size=64k --rw=read --percentile_list=50:99.9").ok();
     let clat = &document(&ran)["jobs"][0]["read"]["clat_ns"];
@@ -95,7 +96,7 @@ fn the_three_formats_stand_in_fios_order() {
     let at = |text: &str| ran.stdout.find(text).unwrap_or_else(|| panic!("{text} is not in {ran:?}"));
     assert!(at("3;fio-3.") < at("{\n") && at("\n}\n") < at("\na: (groupid=0, jobs=1): err= 0: pid="), "{ran:?}");
     for (version, fields) in [(2, 161), (3, 121), (4, 162), (5, 180)] {
-        let ran = loads.run(&format!("--minimal --terse-version={version} --name=a --size=64k")).ok();
+        let ran = loads.run(&format!("--minimal --disk_util=0 --terse-version={version} --name=a --size=64k")).ok();
         assert_eq!(ran.stdout.trim_end().split(';').count(), fields, "version {version}: {ran:?}");
     }
     loads.run("--output=out.txt --name=a --size=64k").ok();

@@ -2,13 +2,15 @@
 //! Leaves out what fio prints of the same, which tests/fio/run compares with.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use super::load::{Loads, document};
 
-fn job<'a>(document: &'a Value, index: usize) -> &'a Value {
+fn job(document: &Value, index: usize) -> &Value {
     &document["jobs"][index]
 }
 
@@ -31,8 +33,9 @@ fn directions_are_told_together_where_that_is_asked_for() {
     assert!(ios("read") > 0 && ios("write") > 0 && ios("read") + ios("write") == 128 && ios("mixed") == 128, "{both}");
     for (how, fields) in [("mixed", [79, 80, 80, 86]), ("2", [202, 162, 203, 227])] {
         for (version, wanted) in (2..=5).zip(fields) {
-            let line =
-                format!("--minimal --terse-version={version} --name=a --size=64k --rw=rw --unified_rw_reporting={how}");
+            let line = format!(
+                "--minimal --disk_util=0 --terse-version={version} --name=a --size=64k --rw=rw --unified_rw_reporting={how}"
+            );
             assert_eq!(loads.run(&line).ok().stdout.trim_end().split(';').count(), wanted, "{how}, version {version}");
         }
     }
@@ -154,4 +157,51 @@ fn the_depth_that_is_fast_enough_is_found() {
         ran.stdout.contains("     latency   : target=10000.00ms, window=1000.00ns, percentile=100.00%, depth=4\n"),
         "{ran:?}"
     );
+}
+
+#[test]
+fn disks_are_told_where_files_are_on_one() {
+    let loads = Loads::new();
+    let line = "--name=a --size=64k --rw=write --end_fsync=1";
+    let document = loads.json(line);
+    let device = fs::metadata(loads.path("")).unwrap().dev();
+    let link = format!("/sys/dev/block/{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
+    let ran = loads.run(line).ok();
+    if Path::new(&link).exists() {
+        let disk = &document["disk_util"][0];
+        assert!(fs::canonicalize(link).unwrap().to_str().unwrap().contains(disk["name"].as_str().unwrap()), "{disk}");
+        assert!(disk["write_sectors"].is_u64() && disk["util"].is_f64(), "{disk}");
+        let stats = format!("\nDisk stats (read/write):\n  {}: ios=", disk["name"].as_str().unwrap());
+        assert!(ran.stdout.contains(&stats), "{ran:?}");
+        let terse = loads.run(&format!("--minimal {line}")).ok();
+        assert_eq!(terse.stdout.trim_end().split(';').count(), 130, "{terse:?}");
+    } else {
+        assert!(document.get("disk_util").is_none() && !ran.stdout.contains("Disk stats"), "{ran:?}");
+    }
+    for without in ["--disk_util=0", "--ioengine=null"] {
+        assert!(loads.json(&format!("{without} {line}")).get("disk_util").is_none(), "{without}");
+    }
+    let pipe = "--name=a --size=64k --rw=write --filename=/proc/self/fd/1/none --allow_file_create=0";
+    assert!(!loads.run(pipe).stdout.contains("Disk stats"), "nothing was set up");
+}
+
+#[test]
+fn the_bandwidth_of_all_jobs_is_logged() {
+    let loads = Loads::new();
+    let line = "--disk_util=0 --ioengine=null --rw=write --bs=1k --size=1m --time_based --runtime=2 --rate_iops=1000 --name=a --name=b";
+    loads.run(&format!("--bandwidth-log {line}")).ok();
+    loads.run(&format!("--bandwidth-log=two {}", line.replace("runtime=2", "runtime=1"))).ok();
+    for prefix in ["agg", "two"] {
+        let of = |direction: &str| fs::read_to_string(loads.path(format!("{prefix}-{direction}_bw.log"))).unwrap();
+        let written = of("write");
+        let lines: Vec<Vec<u64>> =
+            written.lines().map(|line| line.split(", ").map(|word| word.parse().unwrap()).collect()).collect();
+        assert!(lines.len() > usize::from(prefix == "agg"), "{prefix}: {written}");
+        assert!(lines.iter().all(|line| line.len() == 5 && line[2..] == [1, 0, 0]), "{written}");
+        // Both jobs: 2000 KiB a second; the first line has the time before they began.
+        let most = lines.iter().map(|line| line[1]).max().unwrap();
+        assert!((1000..4000).contains(&most), "{written}");
+        assert!(of("read").lines().all(|line| line.contains(", 0, 0, 0, 0")) && of("trim").contains(", 0, 2, 0, 0"));
+    }
+    loads.run(&format!("--bandwidth-log=no/such/place {line}")).ended(1, "no/such/place-read_bw.log");
 }

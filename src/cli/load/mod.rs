@@ -4,7 +4,9 @@
 //! well; the exit status is the number of failed jobs, 1 for a command line that is none, 128 after a signal.
 //! Leaves out: the language, the numbers and the measuring, which are `load`'s.
 
+mod aggregate;
 mod compare;
+mod disks;
 mod eta;
 pub(super) mod forecast;
 mod here;

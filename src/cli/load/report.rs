@@ -4,7 +4,7 @@ use jiff::{Timestamp, tz::TimeZone};
 
 use crate::load::general::{Format, General};
 use crate::load::output::{json, normal, terse};
-use crate::load::results::{DirectionResult, JobResult, RunResult, TargetResult};
+use crate::load::results::{DirectionResult, DiskResult, JobResult, RunResult, TargetResult};
 use crate::load::settings::Settings;
 use crate::load::{Direction, Each};
 
@@ -72,17 +72,24 @@ fn group_rates(clones: &[Line<'_>]) -> Vec<Each<u64>> {
 }
 
 /// The text of everything that was asked for, in fio's order: terse, JSON, human.
-pub fn text(general: &General, lines: &[Line<'_>], globals: &[(String, String)], notices: &[String]) -> String {
-    let run = result(lines.iter().map(|line| line.result.clone()).collect(), globals, notices);
+pub fn text(
+    general: &General,
+    lines: &[Line<'_>],
+    globals: &[(String, String)],
+    disks: &[DiskResult],
+    notices: &[String],
+) -> String {
+    let run = result(lines.iter().map(|line| line.result.clone()).collect(), globals, disks, notices);
     let mut out = String::new();
     if general.formats.contains(&Format::Terse) {
-        run.jobs.iter().for_each(|job| out.push_str(&terse::line(job, general.terse_version, &run.version)));
+        run.jobs.iter().for_each(|job| out.push_str(&terse::line(job, disks, general.terse_version, &run.version)));
     }
     if let Some(bins) = json_bins(general) {
         out.push_str(&json::run(&run, bins).document());
     }
     if general.formats.contains(&Format::Normal) {
         out.push_str(&human(lines, &run.time));
+        out.push_str(&normal::disks(disks));
     }
     out
 }
@@ -94,7 +101,12 @@ pub fn json_bins(general: &General) -> Option<bool> {
 }
 
 /// The run as it is told now.
-pub fn result(jobs: Vec<JobResult>, globals: &[(String, String)], notices: &[String]) -> RunResult {
+pub fn result(
+    jobs: Vec<JobResult>,
+    globals: &[(String, String)],
+    disks: &[DiskResult],
+    notices: &[String],
+) -> RunResult {
     let now = Timestamp::now();
     RunResult {
         version: super::version(),
@@ -102,6 +114,7 @@ pub fn result(jobs: Vec<JobResult>, globals: &[(String, String)], notices: &[Str
         time: now.to_zoned(TimeZone::system()).strftime("%a %b %e %H:%M:%S %Y").to_string(),
         globals: globals.to_vec(),
         jobs,
+        disks: disks.to_vec(),
         notices: notices.to_vec(),
     }
 }

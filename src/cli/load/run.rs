@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -25,6 +25,8 @@ use crate::load::run::prepare::{Asked, Found, NotReady, prepare};
 use crate::load::run::{Clock, Entry, Host, Live, LogFiles, Schedule, SteadyWatch, Work, failed, idle, said};
 use crate::load::settings::{HostChoice, Settings, Started, file_names, order};
 
+use super::aggregate::Aggregate;
+use super::disks::Disks;
 use super::eta::StatusLine;
 use super::inputs::Gathered;
 use super::out::Out;
@@ -92,6 +94,8 @@ pub(super) struct Run<'a> {
     clock: Clock,
     /// Log files that a job has begun.
     logs: Mutex<HashSet<String>>,
+    /// The disks below the jobs' files, since the jobs began.
+    disks: OnceLock<Disks>,
 }
 
 impl Host for Run<'_> {
@@ -155,7 +159,16 @@ impl<'a> Run<'a> {
         out: &'a Out,
     ) -> Result<Run<'a>, String> {
         let places = Places::open(&gathered.jobs)?;
-        Ok(Run { console, gathered, starts, out, places, clock: Clock::start(), logs: Mutex::default() })
+        Ok(Run {
+            console,
+            gathered,
+            starts,
+            out,
+            places,
+            clock: Clock::start(),
+            logs: Mutex::default(),
+            disks: OnceLock::new(),
+        })
     }
 
     fn settings(&self, start: &Started) -> &'a Settings {
@@ -203,8 +216,10 @@ impl<'a> Run<'a> {
     }
 
     fn told(&self, stop: &AtomicBool) -> Result<Exit, String> {
-        let Finished { clones, failed } = self.carry_out(stop, &mut Partial::new(self)?);
+        let mut partial = Partial::new(self)?;
+        let Finished { clones, failed } = self.carry_out(stop, &mut partial);
         self.tell_all(clones);
+        partial.aggregate.map_or(Ok(()), Aggregate::close)?;
         Ok(exit_of(failed))
     }
 
@@ -217,6 +232,9 @@ impl<'a> Run<'a> {
             let reasons: BTreeSet<&str> = found.iter().filter_map(|found| Some(&*found.as_ref().err()?.text)).collect();
             reasons.into_iter().for_each(|reason| self.tell(reason));
         }
+        let of_disks =
+            asked.iter().zip(&found).filter_map(|(asked, found)| Some((asked.settings, found.as_ref().ok()?)));
+        self.disks.get_or_init(|| Disks::below(of_disks.map(|(settings, found)| (settings, &found.files[..]))));
         let entries: Vec<Entry> =
             self.starts.iter().enumerate().map(|(index, start)| self.entry(index, start)).collect();
         let lives: Vec<Live> = self.starts.iter().map(|_| Live::default()).collect();
@@ -314,7 +332,8 @@ impl<'a> Run<'a> {
     fn tell_all(&self, lines: Vec<Line<'_>>) {
         let lines = report::merged(lines);
         let globals = self.gathered.jobs.first().map_or(&[][..], |job| &job.globals);
-        self.out.write(&report::text(&self.gathered.general, &lines, globals, &self.out.notices()));
+        let disks = self.disks.get().map_or(Vec::new(), Disks::since);
+        self.out.write(&report::text(&self.gathered.general, &lines, globals, &disks, &self.out.notices()));
     }
 }
 
@@ -349,12 +368,13 @@ impl SoFar for Untold {
     }
 }
 
-/// Whole results while jobs run: every `--status-interval`, and on SIGUSR1.
+/// Whole results while jobs run, every `--status-interval` and on SIGUSR1; and `--bandwidth-log`.
 struct Partial<'a> {
     run: &'a Run<'a>,
     every_ns: Option<u64>,
     next_ns: u64,
     asked: Arc<AtomicBool>,
+    aggregate: Option<Aggregate>,
 }
 
 impl<'a> Partial<'a> {
@@ -364,7 +384,9 @@ impl<'a> Partial<'a> {
             .map_err(|error| format!("fio: SIGUSR1: {error}"))?;
         let every = run.gathered.general.status_interval;
         let every_ns = every.map(|every| u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
-        Ok(Partial { run, every_ns, next_ns: run.clock.now().saturating_add(every_ns.unwrap_or(u64::MAX)), asked })
+        let aggregate = run.gathered.general.bandwidth_log.as_deref().map(Aggregate::open).transpose()?;
+        let next_ns = run.clock.now().saturating_add(every_ns.unwrap_or(u64::MAX));
+        Ok(Partial { run, every_ns, next_ns, asked, aggregate })
     }
 }
 
@@ -385,6 +407,7 @@ impl SoFar for Partial<'_> {
         {
             self.next_ns = self.next_ns.saturating_add(every.max(1));
         }
-        Duration::from_nanos(self.next_ns.saturating_sub(now))
+        let next = Duration::from_nanos(self.next_ns.saturating_sub(now));
+        self.aggregate.as_mut().map_or(next, |aggregate| aggregate.look(now, lives).min(next))
     }
 }

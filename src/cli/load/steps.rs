@@ -100,6 +100,9 @@ fn steps(gathered: &Gathered) -> Result<Vec<Step>, String> {
             "fio: --status-interval tells of one run; with --scale or --sweep results are told at the end".into()
         );
     }
+    if gathered.general.bandwidth_log.is_some() {
+        return Err("fio: --bandwidth-log is of one run; with --scale or --sweep use --x-samples".into());
+    }
     let scale = &gathered.general.beyond.scale;
     let mut all = Vec::new();
     for (marks, jobs) in &gathered.combinations {
@@ -241,10 +244,13 @@ fn tell(gathered: &Gathered, out: &Out, server: &ServerProfile, told: &Told) -> 
     };
     let rows = scale::rows(&told.measured, &target);
     let globals = gathered.jobs.first().map_or(&[][..], |job| &job.globals);
-    let result = report::result(told.jobs.clone(), globals, &out.notices());
+    let result = report::result(told.jobs.clone(), globals, &[], &out.notices());
     let mut text = String::new();
     if general.formats.contains(&Format::Terse) {
-        result.jobs.iter().for_each(|job| text.push_str(&terse::line(job, general.terse_version, &result.version)));
+        result
+            .jobs
+            .iter()
+            .for_each(|job| text.push_str(&terse::line(job, &[], general.terse_version, &result.version)));
     }
     if let Some(bins) = report::json_bins(general) {
         let mut document = json::run(&result, bins);

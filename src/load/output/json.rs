@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::super::Direction;
 use super::super::histogram::{Shares, percent_of};
 use super::super::results::{
-    Depths, DirectionResult, JobResult, Latency, MIXED, RunResult, TargetResult, Unified, depth_percent,
+    Depths, DirectionResult, DiskResult, JobResult, Latency, MIXED, RunResult, TargetResult, Unified, depth_percent,
 };
 use super::super::steady::{Steady, SteadyResult};
 
@@ -113,10 +113,30 @@ pub fn run(result: &RunResult, bins: bool) -> Json {
         members.push(("global options", texts(&result.globals)));
     }
     members.push(("jobs", Json::Array(result.jobs.iter().map(|result| job(result, bins)).collect())));
+    if !result.disks.is_empty() {
+        members.push(("disk_util", Json::Array(result.disks.iter().map(disk).collect())));
+    }
     if !result.notices.is_empty() {
         members.push(("notices", Json::Array(result.notices.iter().cloned().map(Json::Text).collect())));
     }
     object(members)
+}
+
+fn disk(disk: &DiskResult) -> Json {
+    let DiskResult { name, ios, sectors, merges, ticks, in_queue, util } = disk;
+    object(vec![
+        ("name", Json::Text(name.clone())),
+        ("read_ios", Json::Int(ios[0])),
+        ("write_ios", Json::Int(ios[1])),
+        ("read_sectors", Json::Int(sectors[0])),
+        ("write_sectors", Json::Int(sectors[1])),
+        ("read_merges", Json::Int(merges[0])),
+        ("write_merges", Json::Int(merges[1])),
+        ("read_ticks", Json::Int(ticks[0])),
+        ("write_ticks", Json::Int(ticks[1])),
+        ("in_queue", Json::Int(*in_queue)),
+        ("util", Json::Float(*util)),
+    ])
 }
 
 /// One job.

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use super::super::histogram::{Histogram, Moments, percent_of};
-use super::super::results::{Depths, DirectionResult, JobResult, Latency, MIXED, Unified, per_second};
+use super::super::results::{Depths, DirectionResult, DiskResult, JobResult, Latency, MIXED, Unified, per_second};
 use super::super::steady::SteadyResult;
 use super::super::{Direction, Each};
 use super::number::{Of, shown};
@@ -314,6 +314,26 @@ fn decimals(percentiles: &[f64]) -> usize {
         (0..6).find(|digits| (percentile * 10_f64.powi(*digits)).fract().abs() < 1e-6).unwrap_or(6) as usize
     };
     percentiles.iter().map(needed).max().unwrap_or(0)
+}
+
+/// What disks did; nothing where there are none.
+pub fn disks(disks: &[DiskResult]) -> String {
+    let mut out = String::new();
+    if !disks.is_empty() {
+        out.push_str("\nDisk stats (read/write):\n");
+    }
+    for DiskResult { name, ios, sectors, merges, ticks, in_queue, util } in disks {
+        let both = |[read, write]: &[u64; 2]| format!("{read}/{write}");
+        let _ = writeln!(
+            out,
+            "  {name}: ios={}, sectors={}, merge={}, ticks={}, in_queue={in_queue}, util={util:3.2}%",
+            both(ios),
+            both(sectors),
+            both(merges),
+            both(ticks)
+        );
+    }
+    out
 }
 
 /// The aggregate of the group `number`, whose members (clones, merged or not) are `jobs`.

@@ -98,6 +98,7 @@ pub fn run() -> RunResult {
         time: "Sat Nov 21 15:49:16 2026".into(),
         globals: globals.map(|(name, text)| (name.to_owned(), text.to_owned())).to_vec(),
         jobs: vec![job()],
+        disks: Vec::new(),
         notices: Vec::new(),
     }
 }

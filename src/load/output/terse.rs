@@ -2,13 +2,13 @@
 
 use super::super::Direction;
 use super::super::histogram::{Moments, percent_of};
-use super::super::results::{DirectionResult, JobResult, Latency, Unified, depth_percent};
+use super::super::results::{DirectionResult, DiskResult, JobResult, Latency, Unified, depth_percent};
 
 /// Percentiles of a line; those that the list lacks are `0%=0`.
 const PERCENTILES: usize = 20;
 
-/// The line of `job`, with a newline; `version` is 2 to 5, `program` what fio's version is told as.
-pub fn line(job: &JobResult, version: u8, program: &str) -> String {
+/// The line of `job`, with a newline; `version` is 2 to 5, `program` what fio's version is told as. The second version has no `disks`.
+pub fn line(job: &JobResult, disks: &[DiskResult], version: u8, program: &str) -> String {
     let mut fields = vec![version.to_string()];
     if version > 2 {
         fields.push(program.to_owned());
@@ -40,6 +40,11 @@ pub fn line(job: &JobResult, version: u8, program: &str) -> String {
     us[0] += job.shares.ns.iter().sum::<u64>();
     let shares = us.iter().chain(&job.shares.ms);
     fields.extend(shares.map(|count| format!("{:3.2}%", percent_of(*count, job.ios()))));
+    for DiskResult { name, ios, merges, ticks, in_queue, util, .. } in disks.iter().filter(|_| version > 2) {
+        fields.push(name.clone());
+        fields.extend([ios, merges, ticks].into_iter().flatten().chain([in_queue]).map(u64::to_string));
+        fields.push(format!("{util:3.2}%"));
+    }
     if let Some((total, first)) = job.errors.continued {
         fields.extend([total.to_string(), first.to_string()]);
     }
@@ -95,7 +100,7 @@ mod tests {
 
     #[test]
     fn as_fio_prints_it() {
-        let text = line(&sample::job(), 3, "fio-3.33");
+        let text = line(&sample::job(), &[], 3, "fio-3.33");
         assert!(text.starts_with(LINE), "{text}");
         let middle = ";2;71;5.908295;5.697531;0;0;0.000000%;0.000000;0.000000;0.312826%;6.047967%;2019;0;27;124.6%;0.0%;0.0%;0.0%;0.0%;0.0%;0.0%;\
                       0.00%;30.03%;14.70%;5.62%;2.98%;32.32%;4.88%;1.86%;1.22%;";
@@ -103,15 +108,18 @@ mod tests {
         assert!(text.ends_with(";text here\n"));
     }
 
-    /// Without disks, as on NFS.
+    /// Without disks, as on NFS, and with one.
     #[test]
     fn fields() {
         let sample = JobResult { description: None, ..sample::job() };
-        let count = |version| line(&sample, version, "fio-3.42").trim_end().split(';').count();
-        assert_eq!([2, 3, 4, 5].map(count), [161, 121, 162, 180]);
+        let count =
+            |disks: &[DiskResult], version| line(&sample, disks, version, "fio-3.42").trim_end().split(';').count();
+        assert_eq!([2, 3, 4, 5].map(|version| count(&[], version)), [161, 121, 162, 180]);
+        let disks = [DiskResult::default()];
+        assert_eq!([2, 3, 4, 5].map(|version| count(&disks, version)), [161, 130, 171, 189]);
         // The second version has no description either.
         let sample = sample::job();
-        let count = |version| line(&sample, version, "fio-3.42").trim_end().split(';').count();
+        let count = |version| line(&sample, &[], version, "fio-3.42").trim_end().split(';').count();
         assert_eq!([2, 3].map(count), [161, 122]);
     }
 }

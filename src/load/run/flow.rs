@@ -265,7 +265,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             self.failed = Some(too_long(most));
         }
         if let (Some(search), Some(asked), true) = (&mut self.search, &pacing.latency, self.counts)
-            && search.ended(took).is_err()
+            && !search.takes(took)
         {
             self.failed = Some(too_long(asked.target));
         }

@@ -13,12 +13,20 @@ use super::live::{Live, State};
 
 const EVERY_NS: u64 = 1_000_000_000;
 
+/// What a clone had done when it was looked at.
+#[derive(Clone, Copy)]
+struct Looked {
+    at_ns: u64,
+    ios: u64,
+    bytes: u64,
+}
+
 /// Clones that become steady together.
 struct Watched {
     window: Window,
     ramp_ns: u64,
-    /// Of each clone its place, and when it was looked at last with I/Os and bytes then.
-    clones: Vec<(usize, Option<(u64, u64, u64)>)>,
+    /// Of each clone its place, and the last look.
+    clones: Vec<(usize, Option<Looked>)>,
     attained: bool,
 }
 
@@ -75,14 +83,17 @@ impl Watched {
                 continue;
             }
             let done = live.done();
-            let sum = done.iter().fold((0, 0), |sum, (_, done)| (sum.0 + done.0, sum.1 + done.1));
-            let before = last.replace((now, sum.0, sum.1));
-            let Some((at, ios_before, bytes_before)) = before.filter(|(at, ..)| *at >= began + self.ramp_ns) else {
+            let nothing = Looked { at_ns: now, ios: 0, bytes: 0 };
+            let add =
+                |sum: Looked, (ios, bytes): &(u64, u64)| Looked { ios: sum.ios + ios, bytes: sum.bytes + bytes, ..sum };
+            let sum = done.iter().fold(nothing, |sum, (_, done)| add(sum, done));
+            let Some(before) = last.replace(sum).filter(|before| before.at_ns >= began.saturating_add(self.ramp_ns))
+            else {
                 continue;
             };
-            let rate = |done: u64| (u128::from(done) * 1_000_000_000 / u128::from((now - at).max(1))) as u64;
-            iops += rate(sum.0 - ios_before);
-            bytes += rate(sum.1 - bytes_before);
+            let rate = |done: u64| (u128::from(done) * 1_000_000_000 / u128::from((now - before.at_ns).max(1))) as u64;
+            iops += rate(sum.ios - before.ios);
+            bytes += rate(sum.bytes - before.bytes);
             counted = true;
         }
         if !counted {

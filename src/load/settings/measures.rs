@@ -41,6 +41,8 @@ pub struct Measures {
     pub binary: bool,
     /// stats=0: the job is in no report.
     pub told: bool,
+    /// disk_util=: what the disks below its files did is told.
+    pub disks: bool,
     /// unified_rw_reporting=.
     pub unified: Unified,
     /// x_samples: what is done in each half second is kept.
@@ -144,6 +146,7 @@ pub(super) fn measures(asked: &Asked<'_>, logs: &Logs) -> Measures {
         digits: asked.number("significant_figures").map_or(4, |digits| digits as usize),
         binary: asked.word("kb_base") != "1000",
         told: asked.is("stats"),
+        disks: asked.is("disk_util"),
         unified: match asked.word("unified_rw_reporting") {
             "mixed" | "1" => Unified::Mixed,
             "both" | "2" => Unified::Both,

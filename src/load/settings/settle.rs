@@ -46,6 +46,7 @@ pub const CARRIED: &[&str] = &[
     "dedupe_percentage", "iomem_align",
     "clat_percentiles", "lat_percentiles", "slat_percentiles", "percentile_list", "significant_figures", "gtod_reduce",
     "disable_lat", "disable_clat", "disable_slat", "disable_bw_measurement", "stats", "kb_base", "unified_rw_reporting",
+    "disk_util",
     "continue_on_error", "ignore_error", "error_dump",
     "write_iolog", "read_iolog", "replay_no_stall", "replay_time_scale", "replay_scale", "replay_align",
     "exec_prerun", "exec_postrun", "nice", "cpus_allowed", "cpus_allowed_policy",
@@ -55,7 +56,6 @@ pub const CARRIED: &[&str] = &[
 /// Options that change nothing by their nature, and what is said where one could think otherwise; nothing for an empty text.
 pub const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("unique_filename", ""),
-    ("disk_util", ""),
     ("zonemode", ""),
     // Their other values are refused.
     ("unit_base", ""),
