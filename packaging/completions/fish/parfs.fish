@@ -680,6 +680,10 @@ complete -c parfs -n "__fish_parfs_using_subcommand load" -l verify_state_save -
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l dedupe_percentage -d 'a number from 0 to 100' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l write_iolog -d 'a text' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l read_iolog -d 'a text' -r
+complete -c parfs -n "__fish_parfs_using_subcommand load" -l replay_no_stall -d '0 or 1; 0 if not given' -r
+complete -c parfs -n "__fish_parfs_using_subcommand load" -l replay_time_scale -d 'a number from 1 to 2147483647; 100 if not given' -r
+complete -c parfs -n "__fish_parfs_using_subcommand load" -l replay_scale -d 'a number from 1 to 2147483647; 1 if not given' -r
+complete -c parfs -n "__fish_parfs_using_subcommand load" -l replay_align -d 'a number from 0 to 2147483647; 0 if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l exec_prerun -d 'a text' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l exec_postrun -d 'a text' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l nice -d 'a number from -20 to 19; 0 if not given' -r
@@ -982,6 +986,10 @@ complete -c parfs -n "__fish_parfs_using_subcommand parload" -l verify_state_sav
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l dedupe_percentage -d 'a number from 0 to 100' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l write_iolog -d 'a text' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l read_iolog -d 'a text' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -l replay_no_stall -d '0 or 1; 0 if not given' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -l replay_time_scale -d 'a number from 1 to 2147483647; 100 if not given' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -l replay_scale -d 'a number from 1 to 2147483647; 1 if not given' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -l replay_align -d 'a number from 0 to 2147483647; 0 if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l exec_prerun -d 'a text' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l exec_postrun -d 'a text' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l nice -d 'a number from -20 to 19; 0 if not given' -r

@@ -229,6 +229,10 @@ complete -c parload -l verify_state_save -d '0 or 1; 1 if not given' -r
 complete -c parload -l dedupe_percentage -d 'a number from 0 to 100' -r
 complete -c parload -l write_iolog -d 'a text' -r
 complete -c parload -l read_iolog -d 'a text' -r
+complete -c parload -l replay_no_stall -d '0 or 1; 0 if not given' -r
+complete -c parload -l replay_time_scale -d 'a number from 1 to 2147483647; 100 if not given' -r
+complete -c parload -l replay_scale -d 'a number from 1 to 2147483647; 1 if not given' -r
+complete -c parload -l replay_align -d 'a number from 0 to 2147483647; 0 if not given' -r
 complete -c parload -l exec_prerun -d 'a text' -r
 complete -c parload -l exec_postrun -d 'a text' -r
 complete -c parload -l nice -d 'a number from -20 to 19; 0 if not given' -r

@@ -6,6 +6,7 @@ use super::super::super::distribution::Distribution;
 use super::super::super::offsets::{Order as Visits, Sizes};
 use super::super::super::options::{Given, OptionError, TABLE};
 use super::super::super::pace::Rate;
+use super::super::super::value::KbBase;
 use super::super::super::verify::Check;
 use super::super::{Advice, Allocate, Content, OpenSync, Service, WindowValue};
 use super::*;
