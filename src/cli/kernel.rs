@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn what_was_sent_stands_beside_what_was_planned() {
-        let mount = Mounted { point: "/m".into(), server: "10.0.0.5".into(), device: 3 };
+        let mount = Mounted { point: "/m".into(), server: "10.0.0.5".into(), device: 3, options: String::new() };
         let mut planned = Tally::default();
         planned.count(Proc::Create, 0, false);
         planned.count(Proc::Write, 65536, false);

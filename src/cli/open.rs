@@ -165,6 +165,9 @@ impl Opener {
                 let opened = Arc::new(opened.map_err(failed)?);
                 first.get_or_insert_with(|| opened.clone());
                 self.meters.kernel.count(&mount, &opened);
+                if let Some(planned) = &self.planned {
+                    planned.measure(&opened, &target, Some(&mount));
+                }
                 let meter = Meter { label, ledger: Arc::default(), nfs: Vec::new(), is_nfs: true, role, key, target };
                 Ok((opened as Arc<dyn Mount>, meter))
             });
@@ -182,6 +185,9 @@ impl Opener {
             key: format!("device {device}"),
             target: format!("device {device}"),
         };
+        if let Some(planned) = &self.planned {
+            planned.measure(&mount, &meter.target, None);
+        }
         Ok(self.tapped(vec![(Arc::new(mount), meter)], more))
     }
 
@@ -223,14 +229,15 @@ impl Opener {
         };
         let throttles: Vec<Option<Arc<dyn Tap>>> = meters.iter().zip(&mounts).map(&mut throttle).collect();
         if let Some(rehearsal) = self.rehearsal {
-            let shadow = |shadow: ShadowMount| -> Arc<dyn Mount> {
+            let shadow = |(shadow, meter): (ShadowMount, &Meter)| -> Arc<dyn Mount> {
                 let shadow = if rehearsal == Rehearsal::Reading { shadow.reading() } else { shadow };
-                Arc::new(if self.planned.is_some() { shadow.pausing(PAUSE) } else { shadow })
+                // Of what is not on NFS nothing is forecast.
+                Arc::new(if self.planned.is_some() && meter.is_nfs { shadow.pausing(PAUSE) } else { shadow })
             };
             let held = mounts.into_iter().zip(&throttles).map(|(mount, throttle)| -> Arc<dyn Mount> {
                 Arc::new(Tapped::new(mount, throttle.iter().cloned().collect()))
             });
-            mounts = ShadowMount::all(held).into_iter().map(shadow).collect();
+            mounts = ShadowMount::all(held).into_iter().zip(&meters).map(shadow).collect();
         }
         let is_real = self.rehearsal.is_none();
         let courses = self.planned.as_ref().map(|planned| planned.follow(&mounts, &meters)).unwrap_or_default();

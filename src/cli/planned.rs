@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::base::price::Ceiling;
-use crate::mounts::nfs;
+use crate::mounts::local::peers::Mounted;
+use crate::mounts::{LocalMount, nfs};
 use crate::plan::course::{Course, Seen};
 use crate::plan::forecast::{Held, Side};
 use crate::storage::{Ledger, Mount, Tap};
@@ -25,6 +26,10 @@ struct Inner {
     sides: Vec<Observed>,
     lanes: Option<usize>,
     held: Held,
+    /// Answer times need not be measured.
+    is_latency_given: bool,
+    /// Mounts of kernels by their target and name, with what they answered in.
+    answers: Vec<(String, String, Option<Duration>)>,
     summary: String,
     notes: Vec<String>,
 }
@@ -71,6 +76,16 @@ impl Observed {
     }
 }
 
+/// What is told of a kernel's mount. NFSv4's operations are not NFSv3's, whose prices the forecast has.
+fn mount_note(name: &str, answer: Option<Duration>, options: &str) -> String {
+    let answer = answer.map(|answer| format!("answers in {:.2} ms", answer.as_secs_f64() * 1e3));
+    let options = (!options.is_empty()).then(|| format!("is mounted with {options}"));
+    let is_new = options.as_ref().is_some_and(|text| text.contains("vers=4"));
+    let new = is_new.then(|| "what it sends is counted as NFSv3's procedures, which NFSv4's are not".into());
+    let said: Vec<String> = [answer, options, new].into_iter().flatten().collect();
+    if said.is_empty() { format!("{name}: nothing is known of it") } else { format!("{name} {}", said.join("; ")) }
+}
+
 impl fmt::Debug for Planned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Planned").finish_non_exhaustive()
@@ -78,6 +93,24 @@ impl fmt::Debug for Planned {
 }
 
 impl Planned {
+    /// A rehearsal, of whose mounts the answer times are measured unless one is given.
+    pub fn new(is_latency_given: bool) -> Planned {
+        Planned(Arc::new(Mutex::new(Inner { is_latency_given, ..Inner::default() })))
+    }
+
+    /// Measures how fast a kernel's mount of `target` answers, once, and notes how it is mounted.
+    pub fn measure(&self, mount: &LocalMount, target: &str, mounted: Option<&Mounted>) {
+        let name = mount.label();
+        let is_given = self.inner().is_latency_given;
+        if !mount.limits().dirs_locked || self.inner().answers.iter().any(|(_, there, _)| *there == name) {
+            return;
+        }
+        let answer = if is_given { None } else { mount.answer() };
+        let options = mounted.map_or("", |mounted| &mounted.options);
+        self.note(&mount_note(&name, answer, options));
+        self.inner().answers.push((target.into(), name, answer));
+    }
+
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().expect("nothing panics while it notes")
     }
@@ -91,7 +124,12 @@ impl Planned {
         let key = targets.join(",");
         let is_locked = mount.limits().dirs_locked;
         let mut inner = self.inner();
-        let answers = meters.iter().flat_map(|meter| &meter.nfs).map(|mount| mount.idle_answer());
+        let of_kernel = |(target, _, answer): &(String, String, Option<Duration>)| {
+            answer.filter(|_| targets.contains(&target.as_str()))
+        };
+        let kernels = inner.answers.iter().filter_map(of_kernel);
+        let direct = meters.iter().flat_map(|meter| &meter.nfs).map(|mount| mount.idle_answer());
+        let idle = direct.chain(kernels).max();
         let mut side = Observed {
             role: first.role,
             courses: Vec::new(),
@@ -101,7 +139,7 @@ impl Planned {
             is_nfs: first.is_nfs,
             is_locked,
             is_direct: !first.nfs.is_empty(),
-            idle: answers.max(),
+            idle,
             key,
         };
         // Operands may name some of the targets of others, of several even: they all are one side, whose ceiling they share.
@@ -126,7 +164,7 @@ impl Planned {
         }
     }
 
-    /// Something that the forecast does not know.
+    /// Something that the forecast does not know, or found out.
     pub fn note(&self, text: &str) {
         self.inner().notes.push(text.into());
     }
@@ -167,6 +205,14 @@ impl Planned {
         (inner.summary.clone(), inner.notes.clone())
     }
 
+    /// Targets of which nobody said how fast they answer, though they are on NFS; and whether something is.
+    pub fn unmeasured(&self) -> (Vec<String>, bool) {
+        let inner = self.inner();
+        let unknown = |side: &&Observed| side.is_nfs && side.idle.is_none() && !inner.is_latency_given;
+        let unknown = inner.sides.iter().filter(unknown).map(|side| side.key.clone()).collect();
+        (unknown, inner.sides.iter().any(|side| side.is_nfs))
+    }
+
     /// What was asked of each side; targets answer in `latency`, or in what was measured, or else in `unknown`.
     pub fn sides(&self, latency: Option<Duration>, unknown: Duration) -> Vec<Side> {
         let inner = self.inner();
@@ -183,5 +229,52 @@ impl Planned {
             lanes: latency.filter(|_| side.is_direct).map_or(side.lanes, |latency| nfs::shape(latency).lanes),
         };
         inner.sides.iter().map(side).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::meter::tests::meter;
+    use crate::mounts::MemoryMount;
+
+    const UNKNOWN: Duration = Duration::from_millis(1);
+
+    /// A side of one kernel mount of 10.0.0.5, after these were measured.
+    fn planned(is_latency_given: bool, answers: &[(&str, u64)]) -> Planned {
+        let planned = Planned::new(is_latency_given);
+        let answer = |&(target, ms): &(&str, u64)| {
+            (target.into(), format!("/mnt/{target}"), (ms > 0).then(|| Duration::from_millis(ms)))
+        };
+        planned.inner().answers = answers.iter().map(answer).collect();
+        let mount: Arc<dyn Mount> = Arc::new(MemoryMount::new());
+        assert_eq!(planned.follow(&[mount], &[meter(0, crate::base::Proc::Null, 0)]).len(), 1);
+        planned
+    }
+
+    #[test]
+    fn a_kernel_mount_has_the_answer_time_that_was_measured_of_its_target() {
+        let latency = |given: Option<u64>, answers: &[(&str, u64)]| {
+            let given = given.map(Duration::from_millis);
+            let planned = planned(given.is_some(), answers);
+            (planned.sides(given, UNKNOWN)[0].latency.as_millis(), planned.unmeasured().0.len())
+        };
+        assert_eq!(latency(None, &[("10.0.0.5", 3), ("10.0.0.6", 9)]), (3, 0));
+        assert_eq!(latency(None, &[("10.0.0.5", 3), ("10.0.0.5", 4)]), (4, 0));
+        assert_eq!(latency(Some(7), &[("10.0.0.5", 0)]), (7, 0));
+        assert_eq!(latency(None, &[("10.0.0.5", 0), ("10.0.0.6", 9)]), (1, 1));
+        assert_eq!(planned(false, &[]).unmeasured(), (vec!["10.0.0.5".to_string()], true));
+    }
+
+    #[test]
+    fn it_is_told_how_a_kernel_mount_answers_and_is_mounted() {
+        let told = |options| mount_note("/m", Some(Duration::from_micros(1_234)), options);
+        assert_eq!(told("vers=3,nconnect=4"), "/m answers in 1.23 ms; is mounted with vers=3,nconnect=4");
+        assert!(told("vers=4.1").ends_with("; what it sends is counted as NFSv3's procedures, which NFSv4's are not"));
+        // What is not on NFS is not asked.
+        let (dir, planned) = (tempfile::tempdir().unwrap(), Planned::new(false));
+        let mount = LocalMount::open(dir.path()).unwrap();
+        planned.measure(&mount, "t", None);
+        assert!(mount.answer().is_none() && planned.told().1.is_empty() && planned.inner().answers.is_empty());
     }
 }

@@ -8,8 +8,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::base::Memo;
-use crate::storage::{Attr, Beyond, Call, Cookie, Found, Kind, Mount, Node, Op, Out, Tap};
+use crate::base::{Memo, Proc};
+use crate::storage::{Attr, Beyond, Call, Cookie, Found, How, Kind, Mount, Node, Op, Out, Tally, Tap};
 
 /// Objects whose chains are remembered at least; some 30 bytes each.
 const REMEMBERED_MAX: usize = 100_000;
@@ -22,6 +22,7 @@ const CHANGED: u64 = 1;
 const LISTED: u64 = 2;
 const CHANGES: u64 = 3;
 const ENTRIES: u64 = 4;
+const LOCKED: u64 = 5;
 const BITS: u64 = 7;
 
 /// What was seen so far.
@@ -36,6 +37,8 @@ pub struct Seen {
     /// The most entries that one directory has right after one was added, as far as that is seen: those listed, plus those added,
     /// less those removed. What was there and not listed is not known; a name that replaces another one adds to them.
     pub largest: u64,
+    /// The longest chain where changes of one directory also wait for each other, at its lock in a kernel's mount; else 0.
+    pub locked: u64,
     /// A file was met that has fewer bytes on storage than its size.
     pub has_holes: bool,
 }
@@ -48,6 +51,7 @@ impl Seen {
             chain: self.chain.max(other.chain),
             busiest: self.busiest.max(other.busiest),
             largest: self.largest.max(other.largest),
+            locked: self.locked.max(other.locked),
             has_holes: self.has_holes || other.has_holes,
         }
     }
@@ -55,6 +59,13 @@ impl Seen {
 
 struct State {
     seen: Seen,
+    plain: Known,
+    /// The same where locks are waited for.
+    locked: Known,
+}
+
+/// Of the objects that were seen.
+struct Known {
     /// By an object's key: after how many round trips it is known, was last changed, was listed so far; and its changes and
     /// entries, of which those may be below 0 where it was not listed.
     known: Memo<u64>,
@@ -70,7 +81,8 @@ pub struct Course {
 
 impl Default for Course {
     fn default() -> Course {
-        let state = State { seen: Seen::default(), known: Memo::new(REMEMBERED_MAX), named: Memo::new(REMEMBERED_MAX) };
+        let known = || Known { known: Memo::new(REMEMBERED_MAX), named: Memo::new(REMEMBERED_MAX) };
+        let state = State { seen: Seen::default(), plain: known(), locked: known() };
         Course { hasher: RandomState::new(), state: Mutex::new(state) }
     }
 }
@@ -96,20 +108,42 @@ struct Follower {
 impl Tap for Follower {
     fn after(&self, calls: &[Call<'_>], _took: Duration) {
         let mut state = self.course.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut window = Window { hasher: &self.course.hasher, state: &mut state };
+        let State { seen, plain, locked } = &mut *state;
+        let hasher = &self.course.hasher;
         let mut rounds = 0;
         for call in calls {
-            let trips = self.mount.lower(call).calls();
+            let lowered = self.mount.lower(call);
+            let trips = lowered.calls();
             rounds += trips;
-            window.follow(call, if self.in_turn { trips } else { trips.min(1) });
+            let one = if self.in_turn { trips } else { trips.min(1) };
+            let end = Window { hasher, state: plain, seen, under_lock: None }.follow(call, one);
+            seen.chain = seen.chain.max(end);
+            if self.in_turn {
+                let under_lock = Some(under_lock(call, &lowered));
+                let end = Window { hasher, state: locked, seen, under_lock }.follow(call, one);
+                seen.locked = seen.locked.max(end);
+            }
         }
         state.seen.rounds += if self.in_turn { rounds } else { rounds.min(1) };
     }
 }
 
+/// Round trips of a call for which a kernel holds the lock of the directory that it changes: those that make or remove the name, the
+/// SETATTR of O_EXCL, and what the client asks of a new directory or of a file with one name more.
+fn under_lock(call: &Call<'_>, lowered: &Tally) -> u64 {
+    match &call.op {
+        Op::Create { how, .. } => 1 + u64::from(*how != How::Unchecked && lowered.get(Proc::SetAttr).calls > 0),
+        Op::MkDir { .. } | Op::Link { .. } => 2,
+        _ => 1,
+    }
+}
+
 struct Window<'a> {
     hasher: &'a RandomState,
-    state: &'a mut State,
+    state: &'a mut Known,
+    seen: &'a mut Seen,
+    /// How long a change of a directory keeps others waiting; none where none wait.
+    under_lock: Option<u64>,
 }
 
 impl Window<'_> {
@@ -193,7 +227,7 @@ impl Window<'_> {
 
     fn look(&mut self, attr: Option<&Attr>) {
         let holes = |attr: &&Attr| attr.kind == Kind::File && attr.used.saturating_add(BLOCK_MAX) < attr.size;
-        self.state.seen.has_holes |= attr.filter(holes).is_some();
+        self.seen.has_holes |= attr.filter(holes).is_some();
     }
 
     fn found(&mut self, dir: &Node, name: &crate::base::Name, out: &Out<Found>, end: u64) {
@@ -217,18 +251,39 @@ impl Window<'_> {
         }
         let changes = self.get(key | CHANGES) + 1;
         self.state.known.insert(key | CHANGES, changes);
-        self.state.seen.busiest = self.state.seen.busiest.max(changes);
+        self.seen.busiest = self.seen.busiest.max(changes);
         let entries = self.get(key | ENTRIES).wrapping_add_signed(more);
         self.state.known.insert(key | ENTRIES, entries);
         if more > 0 {
             let entries = u64::try_from(entries.cast_signed()).unwrap_or(0);
-            self.state.seen.largest = self.state.seen.largest.max(entries);
+            self.seen.largest = self.seen.largest.max(entries);
         }
     }
 
-    fn follow(&mut self, call: &Call<'_>, trips: u64) {
-        let end = self.begins(&call.op) + trips;
-        self.state.seen.chain = self.state.seen.chain.max(end);
+    /// After how many round trips it begins that has to wait for the lock of the directory that it changes.
+    fn enters(&mut self, op: &Op<'_>, begins: u64) -> u64 {
+        let Some(under_lock) = self.under_lock else { return begins };
+        let dir = match op {
+            Op::Create { dir, .. }
+            | Op::MkDir { dir, .. }
+            | Op::Symlink { dir, .. }
+            | Op::MkNod { dir, .. }
+            | Op::Link { dir, .. }
+            | Op::Remove { dir, .. }
+            | Op::RmDir { dir, .. } => dir,
+            Op::Rename { to_dir, .. } => to_dir,
+            _ => return begins,
+        };
+        let lock = self.key(dir) | LOCKED;
+        let enters = begins.max(self.get(lock));
+        self.raise(lock, enters + under_lock);
+        enters
+    }
+
+    /// The call's outcome, after which round trip it comes.
+    fn follow(&mut self, call: &Call<'_>, trips: u64) -> u64 {
+        let begins = self.begins(&call.op);
+        let end = self.enters(&call.op, begins) + trips;
         match &call.op {
             Op::Lookup { dir, name, out } => self.found(dir, name, out, end),
             Op::Create { dir, name, out, .. }
@@ -270,6 +325,7 @@ impl Window<'_> {
             }
             _ => {}
         }
+        end
     }
 }
 
@@ -298,7 +354,7 @@ mod tests {
 
     fn seen(rounds: u64, chain: u64, busiest: u64) -> Seen {
         // Everything is made in one directory, and nothing was there before.
-        Seen { rounds, chain, busiest, largest: busiest, has_holes: false }
+        Seen { rounds, chain, busiest, largest: busiest, ..Seen::default() }
     }
 
     #[test]
@@ -323,6 +379,29 @@ mod tests {
         // The directory's own times come after the last CREATE in it, whatever became of the files.
         mount.perform(&mut [Call::set_attr(&dir, AttrChange::default())]);
         assert_eq!(course.seen(), seen(8, 4, 8));
+    }
+
+    #[test]
+    fn changes_of_one_directory_wait_at_its_lock_in_a_kernel_s_mount() {
+        let (course, memory) = (Arc::new(Course::default()), Arc::new(MemoryMount::new()));
+        let mount = Tapped::new(memory.clone(), vec![course.tap(memory, true)]);
+        let mkdir = |at: &str| made(&mount, Call::mkdir(&mount.root(), &name(at), AttrChange::default()));
+        let dirs = ["a", "b"].map(mkdir);
+        // The second waits until the client knows the first: after 2, and ends after 3.
+        assert_eq!((course.seen().chain, course.seen().locked), (1, 3));
+        for at in 0..20 {
+            let file = name(&at.to_string());
+            let node = made(&mount, Call::create(&dirs[at % 2], &file, How::Guarded, AttrChange::default()));
+            mount.perform(&mut [Call::set_attr(&node, AttrChange::default())]);
+        }
+        // Ten in each: those of b are made after 4 to 13, and then set.
+        assert_eq!((course.seen().chain, course.seen().locked), (3, 14));
+        // Nothing waits at a direct mount.
+        let (course, mount) = watched();
+        (0..9).for_each(|at| {
+            made(&mount, Call::create(&mount.root(), &name(&at.to_string()), How::Guarded, AttrChange::default()));
+        });
+        assert_eq!((course.seen().chain, course.seen().locked), (1, 0));
     }
 
     #[test]

@@ -19,6 +19,9 @@ use super::course::Seen;
 /// file's calls, the last ones and their directory's.
 const EDGES_MAX: u64 = 8;
 
+/// Changes of one directory for each mount, from which lanes go to more mounts than one: fewer are a few lanes' work.
+const SHARED_FROM: u64 = 64;
+
 /// One side of a job: the source, the destination, or the only one.
 #[derive(Clone, Debug)]
 pub struct Side {
@@ -45,6 +48,29 @@ pub struct Side {
 impl Side {
     fn targets(&self) -> Vec<&str> {
         self.key.split(',').collect()
+    }
+
+    /// Mounts on so many targets: of one there may be several of a kernel's, each with locks and lanes of its own.
+    fn mounts_on(&self, targets: usize) -> usize {
+        let each = if self.is_locked { (self.mounts / self.targets().len()).max(1) } else { 1 };
+        targets.max(1) * each
+    }
+
+    /// Round trips of the longest chain of calls that also wait for each other at locks of directories, each of which `mounts` mounts
+    /// have. A directory that some lanes meet in keeps its mount; where many do, they share out what waits. Names are removed so
+    /// through more than two mounts only, and looked up before, under the lock, for the others' changes made each mount forget them.
+    fn locked_rounds(&self, mounts: u64) -> u64 {
+        let count = |procs: &[Proc]| procs.iter().map(|&proc| self.tally.get(proc).calls).sum::<u64>();
+        let removes =
+            count(&[Proc::Remove, Proc::RmDir]) > count(&[Proc::Create, Proc::MkDir, Proc::Symlink, Proc::Link]);
+        let share = match mounts {
+            _ if self.seen.busiest < SHARED_FROM * mounts => 1.0,
+            0..=2 if removes => 1.0,
+            _ if removes => 2.0 / mounts as f64,
+            _ => 1.0 / mounts as f64,
+        };
+        let waits = self.seen.locked.saturating_sub(self.seen.chain);
+        self.seen.chain.min(self.seen.locked) + (waits as f64 * share) as u64
     }
 }
 
@@ -197,8 +223,9 @@ impl Job {
     /// of a kernel a run takes no more than its client carries.
     fn lanes_on(&self, targets: usize) -> usize {
         let of = |side: &Side| {
-            let all = side.lanes * targets;
-            if side.is_locked && targets > 1 { all.min(LATE_LANES_MAX) } else { all }
+            let mounts = side.mounts_on(targets);
+            let all = side.lanes * mounts;
+            if side.is_locked && mounts > 1 { all.min(LATE_LANES_MAX) } else { all }
         };
         let all = self.nfs().map(of).reduce(|a, b| a + b);
         self.lanes.or(all).unwrap_or(targets).max(1)
@@ -228,18 +255,22 @@ impl Job {
             self.nfs().map(|side| figure(side) as f64 * side.latency.as_secs_f64()).sum()
         };
         let chain = over(&|side| side.seen.chain);
-        let lock = over(&|side| if side.is_locked { side.seen.busiest } else { 0 });
+        let lock = over(&|side| if side.is_locked { side.locked_rounds(side.mounts_on(targets) as u64) } else { 0 });
         let mut alone = vec![
             (Bound::Iops, price / (self.ceiling.iops * n)),
             (if reads { Bound::ReadBandwidth } else { Bound::WriteBandwidth }, bytes / (self.ceiling.bytes_per_s * n)),
             (Bound::Latency, over(&|side| side.seen.rounds) / lanes as f64),
             (Bound::Chain, chain),
-            (Bound::Lock, lock / n),
+            (Bound::Lock, lock),
             (Bound::Limit, limit),
         ];
         alone.sort_by(|a, b| b.1.total_cmp(&a.1));
         let (bound, longest) = alone[0];
-        let edges = if bound == Bound::Chain { 0.0 } else { over(&|side| side.seen.chain.min(EDGES_MAX)) };
+        let edges = if matches!(bound, Bound::Chain | Bound::Lock) {
+            0.0
+        } else {
+            over(&|side| side.seen.chain.min(EDGES_MAX))
+        };
         let seconds = longest + edges;
         let per_s = |amount: f64| if seconds > 0.0 { amount / n / seconds } else { 0.0 };
         Point {
@@ -268,7 +299,7 @@ mod tests {
             key: "a".into(),
             mounts: 1,
             tally,
-            seen: Seen { rounds, chain, busiest: 1000, largest: 0, has_holes: false },
+            seen: Seen { rounds, chain, busiest: 1000, ..Seen::default() },
             is_nfs: true,
             is_locked: false,
             latency: Duration::from_millis(1),
@@ -295,9 +326,29 @@ mod tests {
         assert!((big.on(2).seconds - 0.5274).abs() < 1e-3);
         assert_eq!(bound(&job(&[(Proc::MkDir, 1000, 0)], 1000, 1000), 8), Some("longest chain"));
         let mut locked = job(&[(Proc::Remove, 1000, 0)], 250, 2);
-        locked.sides[0].is_locked = true;
+        (locked.sides[0].is_locked, locked.sides[0].seen.locked) = (true, 1_000);
         assert_eq!(bound(&locked, 2), Some("directory lock"));
         assert_eq!(bound(&job(&[], 0, 0), 1), None);
+    }
+
+    #[test]
+    fn locks_are_shared_by_mounts_where_many_lanes_meet() {
+        let lock = |proc, (busiest, mounts): (u64, usize), targets: usize| {
+            let mut job = job(&[(proc, 1000, 0)], 1, 10);
+            let side = &mut job.sides[0];
+            (side.is_locked, side.mounts, side.seen.busiest, side.seen.locked) = (true, mounts, busiest, 1_010);
+            let point = job.on(targets);
+            let (_, seconds) = point.alone.into_iter().find(|(bound, _)| *bound == Bound::Lock).unwrap();
+            (seconds * 1e3).round() as u64
+        };
+        // 10 that wait for each other's answers, 1,000 that wait at a lock.
+        assert_eq!([1, 2, 4, 8].map(|n| lock(Proc::Create, (1_000, 1), n)), [1_010, 510, 260, 135]);
+        // Names that another mount removed something beside are looked up again.
+        assert_eq!([1, 2, 4, 8].map(|n| lock(Proc::Remove, (1_000, 1), n)), [1_010, 1_010, 510, 260]);
+        // Of one target there may be several mounts.
+        assert_eq!(lock(Proc::Create, (1_000, 4), 1), 260);
+        // A few lanes' directory keeps its mount.
+        assert_eq!(lock(Proc::Create, (100, 1), 4), 1_010);
     }
 
     #[test]

@@ -234,6 +234,25 @@ fn a_forecast_tells_time_bounds_and_the_fact_beside_it() {
 }
 
 #[test]
+fn the_answer_time_is_measured_unless_it_is_given() {
+    let served = tempfile::tempdir().unwrap();
+    let bench = Bench::new();
+    plant(&served.path().join("tree"));
+    let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--latency", "5ms"]);
+    let latency = |options: &str| {
+        let ran = plan(&bench, &format!("--json {options} remove -rf {}tree", sim.url)).ok();
+        let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+        document["sides"][0]["latency_us"].as_u64().unwrap()
+    };
+    // Read from a histogram, whose bucket may begin below; what this host adds is not bounded.
+    assert!(latency("--measure") >= 4_800 && latency("") >= 4_800);
+    assert_eq!(latency("--latency 1ms"), 1_000);
+    plan(&bench, "--measure remove -rf out").failed("--measure: nothing of this job is on NFS");
+    plan(&bench, "--measure --latency 1ms remove -rf out").failed("cannot be used with");
+    plan(&bench, "--measure --files 1 --size 1 remove").failed("cannot be used with");
+}
+
+#[test]
 fn what_cannot_be_forecast_is_refused_by_name() {
     let bench = Bench::new();
     plan(&bench, "extract -tf a.tar").failed("changes nothing");

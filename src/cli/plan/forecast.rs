@@ -27,7 +27,7 @@ use super::svg::{self, Canvas};
 /// Mount targets of a forecast at most.
 const TARGETS_MAX: u64 = 1024;
 
-/// The answer time of a kernel's mount, which does not tell it: what OCI's targets have within one availability domain.
+/// The answer time where none is measured: what OCI's targets have within one availability domain.
 pub const LATENCY: Duration = Duration::from_millis(1);
 
 const AFTER_HELP: &str = "\
@@ -84,9 +84,12 @@ struct Low {
     /// Numbers of mount targets
     #[arg(long, value_name = "N,N...", value_delimiter = ',', default_value = "1,2,4,8", value_parser = targets)]
     targets: Vec<usize>,
-    /// Answer time of an idle target [default: measured through nfs://; 1ms for a kernel's mount]
+    /// Answer time of an idle target [default: measured on the spot]
     #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
     latency: Option<Duration>,
+    /// Fail where the answer time cannot be measured, instead of taking 1 ms
+    #[arg(long, conflicts_with_all = ["latency", "files"])]
+    measure: bool,
     /// Prices and ceilings of a target, as TOML [default: OCI File Storage's]
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
@@ -176,7 +179,7 @@ fn forecast(low: &Low, console: &Console) -> Result<Exit, String> {
         let forecast = Forecast::new(low, imagined.sides()?, (imagined.lanes(), Held::default()), profile, told);
         return forecast.show(low, console, fact.as_ref(), canvas.as_ref()).map(|()| Exit::Success);
     }
-    let planned = Planned::default();
+    let planned = Planned::new(low.latency.is_some());
     let job = low.job.clone();
     let exit = match low.what {
         What::Extract => partar::program().rehearse(job, "extract", &planned),
@@ -184,10 +187,21 @@ fn forecast(low: &Low, console: &Console) -> Result<Exit, String> {
         What::Copy => parcp::program().rehearse(job, "copy", &planned),
         What::Remove => parrm::program().rehearse(job, "remove", &planned),
     };
-    let told = planned.told();
+    let mut told = planned.told();
     // It could not begin, or was stopped, and said so.
     if told.0.is_empty() || matches!(exit, Exit::Signal(_)) {
         return Ok(exit);
+    }
+    let (unmeasured, is_nfs) = planned.unmeasured();
+    if low.measure && !is_nfs {
+        return Err("--measure: nothing of this job is on NFS, so there is nothing to measure".into());
+    }
+    if let Some(target) = unmeasured.first() {
+        let text = format!("how fast {target} answers could not be measured");
+        if low.measure {
+            return Err(format!("--measure: {text}; --latency gives it"));
+        }
+        told.1.push(format!("{text}: 1 ms was taken; --latency gives another"));
     }
     let sides = planned.sides(low.latency, LATENCY);
     let forecast = Forecast::new(low, sides, (planned.lanes(), planned.held()), profile, told);
@@ -263,10 +277,6 @@ impl Forecast {
         told: (String, Vec<String>),
     ) -> Forecast {
         let (summary, mut notes) = told;
-        if low.latency.is_none() && sides.iter().any(|side| side.is_locked) {
-            notes
-                .push("a kernel's mount does not tell its answer time: 1 ms was taken; --latency gives another".into());
-        }
         if sides.iter().any(|side| side.seen.has_holes && side.tally.get(Proc::Read).calls > 0) {
             notes.push("files with holes are forecast at their full size, for what is read is not known".into());
         }

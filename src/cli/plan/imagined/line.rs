@@ -103,6 +103,7 @@ impl Line<'_> {
                     busiest: if b.seen.busiest > 0 { b.seen.busiest.max(tree.dirs) } else { 0 },
                     // Of those made: a removal leaves none.
                     largest: if b.seen.largest > 0 { b.seen.largest.max(tree.dirs) } else { 0 },
+                    locked: 0,
                     has_holes: false,
                 };
                 (Side { tally, seen, ..b.clone() }, Listed { pages, ..*top_b })

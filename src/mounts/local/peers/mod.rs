@@ -65,6 +65,8 @@ pub struct Mounted {
     pub server: String,
     /// What stat(2) gives as its device.
     pub device: u64,
+    /// How it is mounted, as far as that changes what it sends: `vers=3,nconnect=4,rsize=1048576,wsize=1048576`.
+    pub options: String,
 }
 
 /// One way to a directory.
@@ -99,7 +101,7 @@ pub struct Finder {
 /// A mount that comes into question, and where it shows what is to be compared.
 struct Candidate {
     entry: Entry,
-    server: String,
+    mounted: Mounted,
     terms: Terms,
     /// The way to the common root and to the directory, below the mount points of the base and of the candidate.
     root: [Vec<u8>; 2],
@@ -141,7 +143,9 @@ type Timed<T> = Result<(T, Option<Duration>), Reason>;
 impl Mounted {
     fn new(entry: &Entry, export: &Export) -> Mounted {
         let server = export.address.clone().unwrap_or_else(|| export.host.clone());
-        Mounted { point: entry.point.clone(), server, device: entry.device_number() }
+        let said = |name| entry.option(name).map(|value| format!("{name}={value}"));
+        let options = ["vers", "nconnect", "rsize", "wsize"].into_iter().filter_map(said).collect::<Vec<_>>();
+        Mounted { point: entry.point.clone(), server, device: entry.device_number(), options: options.join(",") }
     }
 }
 
@@ -175,8 +179,8 @@ impl Base {
         let one_address = self.export.address.is_some() && self.export.address == export.address;
         let terms = Terms { writes: false, one_server: one_address && self.entry.option("sec") == entry.option("sec") };
         let candidate = |root: [Vec<u8>; 2], dir: Vec<u8>| {
-            let server = Mounted::new(entry, export).server;
-            Some(Candidate { entry: entry.clone(), server, terms, root, dir })
+            let mounted = Mounted::new(entry, export);
+            Some(Candidate { entry: entry.clone(), mounted, terms, root, dir })
         };
         if self.export.path == export.path {
             return candidate([Vec::new(), Vec::new()], self.way.clone());
@@ -270,9 +274,7 @@ impl Finder {
                         self.proven.insert((ours, theirs));
                     }
                     self.join(ours, theirs);
-                    let Candidate { entry, server, .. } = candidate;
-                    let mount = Mounted { point: entry.point, server, device: theirs };
-                    ways.push(Way { dir: opened.dir, mount });
+                    ways.push(Way { dir: opened.dir, mount: candidate.mounted });
                 }
                 Err(reason) => {
                     if reason.is_of_mount() {

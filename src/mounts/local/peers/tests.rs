@@ -404,3 +404,12 @@ fn why_local(ours: &Witness, path: &Path) -> String {
     let theirs = Opened { root: top.dir.try_clone().unwrap(), dir: view::descend(top.dir.as_fd(), b"a").unwrap() };
     proof::prove(ours, &theirs, WRITES).unwrap_err().to_string()
 }
+
+#[test]
+fn it_is_kept_how_a_mount_is_mounted_where_that_changes_what_it_sends() {
+    let line =
+        b"36 1 0:22 / /m rw - nfs h:/e rw,vers=3,rsize=65536,wsize=32768,hard,proto=tcp,nconnect=4,addr=10.0.1.2";
+    let table = Table::parse(line);
+    let (entry, export) = table.nfs().next().unwrap();
+    assert_eq!(Mounted::new(entry, &export).options, "vers=3,nconnect=4,rsize=65536,wsize=32768");
+}
