@@ -392,7 +392,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand rm" -l no-progress -d 'Show 
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l help -d 'This help'
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l version -d 'The version'
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l targets -d 'Numbers of mount targets' -r
-complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l latency -d 'Answer time of an idle target [default: measured through nfs://; 1ms for a kernel\'s mount]' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l latency -d 'Answer time of an idle target [default: measured on the spot]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l profile -d 'Prices and ceilings of a target, as TOML [default: OCI File Storage\'s]' -r -F
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l scale -d 'Ceilings of a target are the profile\'s times this' -r
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l files -d 'A tree that does not exist, instead of the job\'s own command line: this many files, such as 10M' -r
@@ -400,6 +400,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_su
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l per-dir -d 'How many of --files are in a directory' -r
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l explain -d 'Set the forecast beside what a run reported (its --report FILE)' -r -F
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l svg -d 'Draw IOPS and time against targets into FILE' -r -F
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l measure -d 'Fail where the answer time cannot be measured, instead of taking 1 ms'
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l json -d 'JSON instead of tables'
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -a "capacity" -d 'How many mount targets a load of reads and writes needs, and which of their ceilings binds'
@@ -463,6 +464,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand load" -l alloc-size -d 'Take
 complete -c parfs -n "__fish_parfs_using_subcommand load" -s j -l max-jobs -d 'Taken, and nothing comes of them: as in fio there is room for all jobs' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -s L -l status-interval -d 'Results so far, again and again' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -s K -l aux-path -d 'Where logs and other files go' -r
+complete -c parfs -n "__fish_parfs_using_subcommand load" -s b -l bandwidth-log -d 'Bytes a second of all jobs together go to NAME-read_bw.log and so on; NAME is agg if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l scale -d 'Runs the jobs on the first N of their targets (x_targets=, nfs_url=, directory=), with N times the clones, one number after the other, and prints a table: I/Os a second of each target and in all, how linear that is, priced IOPS against the ceiling of a mount target, forecast and fact, and what bound it' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l scale-ceilings -d 'The targets have FACTOR of the ceilings of an OCI mount target' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l sweep -d 'Runs the jobs with each combination of these values: --sweep bs=4k,8k rwmix=100,70,0' -r
@@ -769,6 +771,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand parload" -l alloc-size -d 'T
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -s j -l max-jobs -d 'Taken, and nothing comes of them: as in fio there is room for all jobs' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -s L -l status-interval -d 'Results so far, again and again' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -s K -l aux-path -d 'Where logs and other files go' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -s b -l bandwidth-log -d 'Bytes a second of all jobs together go to NAME-read_bw.log and so on; NAME is agg if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l scale -d 'Runs the jobs on the first N of their targets (x_targets=, nfs_url=, directory=), with N times the clones, one number after the other, and prints a table: I/Os a second of each target and in all, how linear that is, priced IOPS against the ceiling of a mount target, forecast and fact, and what bound it' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l scale-ceilings -d 'The targets have FACTOR of the ceilings of an OCI mount target' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l sweep -d 'Runs the jobs with each combination of these values: --sweep bs=4k,8k rwmix=100,70,0' -r

@@ -12,6 +12,7 @@ complete -c parload -l alloc-size -d 'Taken, and nothing comes of them: as in fi
 complete -c parload -s j -l max-jobs -d 'Taken, and nothing comes of them: as in fio there is room for all jobs' -r
 complete -c parload -s L -l status-interval -d 'Results so far, again and again' -r
 complete -c parload -s K -l aux-path -d 'Where logs and other files go' -r
+complete -c parload -s b -l bandwidth-log -d 'Bytes a second of all jobs together go to NAME-read_bw.log and so on; NAME is agg if not given' -r
 complete -c parload -l scale -d 'Runs the jobs on the first N of their targets (x_targets=, nfs_url=, directory=), with N times the clones, one number after the other, and prints a table: I/Os a second of each target and in all, how linear that is, priced IOPS against the ceiling of a mount target, forecast and fact, and what bound it' -r
 complete -c parload -l scale-ceilings -d 'The targets have FACTOR of the ceilings of an OCI mount target' -r
 complete -c parload -l sweep -d 'Runs the jobs with each combination of these values: --sweep bs=4k,8k rwmix=100,70,0' -r

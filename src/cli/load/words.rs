@@ -25,6 +25,7 @@ Results:
   --output-format=FORMAT   terse, json, json+, normal; several with commas
   --minimal, --append-terse, --terse-version=N
                            Terse lines (versions 2 to 5; 3 if not given)
+  --bandwidth-log[=NAME]   Bytes a second of all jobs together go to NAME-read_bw.log and so on; NAME is agg if not given
   --status-interval=TIME   Results so far, again and again
   --eta=WHEN               The status line: always, never, auto (on a terminal)
   --aux-path=DIR           Where logs and other files go
