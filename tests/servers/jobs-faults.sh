@@ -54,9 +54,10 @@ claims_are_true() {
     if [[ -z $wrong ]]; then ok "$1"; else bad "$1" "a file looks complete and is not"; fi
 }
 
-# killed_copies NAME TARGETS OPTION...: parcp is killed again and again, and run again until it ends by itself.
+# killed_copies NAME TARGETS OPTION...: parcp is killed again and again, and run again until it is done. What a killed run sent may
+# still be under way when the next one begins: one run may end with 1 and say why.
 killed_copies() {
-    local name=$1 targets=$2 seed=$((1000 + $2)) kills=0 whole=0 from=$work/jobs/$long
+    local name=$1 targets=$2 seed=$((1000 + $2)) kills=0 whole=0 told=0 from=$work/jobs/$long
     local ended said
     shift 2
     RANDOM=$seed
@@ -75,6 +76,10 @@ killed_copies() {
             if [[ $status == 137 ]]; then kills=$((kills + 1)); else whole=1; fi
         fi
         ended=$status
+        if [[ $status == 1 && -n $said && $told == 0 ]]; then
+            printf '# %s/run-%d ended with 1: %s\n' "$name" "$kills" "$(printf '%s' "$said" | cut -c -300)"
+            told=1 whole=0
+        fi
         ((whole)) || claims_are_true "$name/kill-$kills" "$from" "$exports/$there"
     done
     # With --atomic and hard links a temporary name may be left that no later run needs; --delete takes it away.
