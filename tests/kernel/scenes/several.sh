@@ -41,12 +41,13 @@ swap() {
     for name in "${names[@]}" others; do echo "precious $name" >"$in/$1/$2/$name"; done
 }
 
-# least TREE, most TREE: its directory with the fewest, the most files now.
+# least TREE, most TREE: its directory with the fewest, the most files now; of those with files, for one that was only just made the run
+# has not entered: mkdir(2) does not say what it made, and what is there under its name a moment later is taken for that.
 by_files() {
     local d
     for d in "$served/$1"/d?; do [[ ! -d $d ]] || echo "$(find "$d" -type f | wc -l) ${d##*/}"; done | sort -n
 }
-least() { by_files "$1" | head -n 1 | cut -d ' ' -f 2; }
+least() { by_files "$1" | grep -v '^0 ' | head -n 1 | cut -d ' ' -f 2; }
 most() { by_files "$1" | tail -n 1 | cut -d ' ' -f 2; }
 
 # swap_midway TREE WHICH OTHER: what is done in the middle of a run, which waits meanwhile: without delays it would be over first. Sets d.
