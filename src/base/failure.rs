@@ -1,6 +1,7 @@
 //! One object's failure: which object, which call, why. Every layer above `storage` speaks of errors with this.
 
 use std::fmt;
+use std::io;
 
 use super::name::Shown;
 use super::{Proc, Status};
@@ -54,3 +55,12 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+/// What `strerror` says of an error, without Rust's "(os error 2)".
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" (os error ") {
+        Some(end) => text[..end].into(),
+        None => text,
+    }
+}

@@ -10,7 +10,7 @@ pub mod status;
 pub mod time;
 pub mod units;
 
-pub use failure::{Cause, Failure};
+pub use failure::{Cause, Failure, reason};
 pub use memo::Memo;
 pub use name::{BadName, Name};
 pub use price::PriceList;

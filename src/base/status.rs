@@ -93,8 +93,7 @@ pub enum Status {
 
 /// What the system says of an errno.
 fn said(errno: i32) -> String {
-    let text = std::io::Error::from_raw_os_error(errno).to_string();
-    text.strip_suffix(&format!(" (os error {errno})")).unwrap_or(&text).to_string()
+    super::reason(&std::io::Error::from_raw_os_error(errno))
 }
 
 /// The statuses that travel, with their numbers on the wire.

@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::ProgressBar;
 
+pub use crate::base::reason;
+
 /// Bytes read of an answer.
 const ANSWER_BYTES_MAX: u64 = 4096;
 
@@ -142,15 +144,6 @@ impl Console {
             Some(bar) => bar.suspend(write),
             None => write(),
         }
-    }
-}
-
-/// What `strerror` says of an error, without Rust's "(os error 2)".
-pub fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    match text.rfind(" (os error ") {
-        Some(end) => text[..end].into(),
-        None => text,
     }
 }
 

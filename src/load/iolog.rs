@@ -8,6 +8,7 @@ use std::io::{BufRead, Read, Write};
 
 use super::engine::SyncKind;
 use super::{Direction, Each};
+use crate::base::reason;
 
 /// Bytes of a line at most; fio reads as many.
 const LINE_MAX: u64 = 4096;
@@ -273,7 +274,7 @@ impl Writer {
 
     fn flush(&mut self) {
         if let Err(error) = self.out.write_all(self.block.as_bytes()).and_then(|()| self.out.flush()) {
-            self.failed.get_or_insert_with(|| format!("{}: {error}", self.path));
+            self.failed.get_or_insert_with(|| format!("{}: {}", self.path, reason(&error)));
         }
         self.block.clear();
     }

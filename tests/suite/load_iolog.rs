@@ -43,6 +43,13 @@ fn clones_have_logs_of_their_own() {
 }
 
 #[test]
+fn a_log_that_finds_no_room_is_told() {
+    let loads = Loads::new();
+    let ran = loads.run("--name=a --size=16k --rw=write --write_iolog=/dev/full");
+    assert!(ran.status == Some(1) && ran.stderr.contains("fio: /dev/full: No space left on device\n"), "{ran:?}");
+}
+
+#[test]
 fn writes_make_their_files_and_go_where_the_log_says() {
     let loads = Loads::new();
     fs::create_dir(loads.path("d")).unwrap();

@@ -248,6 +248,12 @@ fn the_answer_time_is_measured_unless_it_is_given() {
     assert!(latency("--measure") >= 4_800 && latency("") >= 4_800);
     assert_eq!(latency("--latency 1ms"), 1_000);
     plan(&bench, "--measure remove -rf out").failed("--measure: nothing of this job is on NFS");
+    let unreachable = plan(&bench, "--measure remove -rf nfs://127.0.0.1:1/x").ended(1, "Connection refused");
+    assert!(
+        !unreachable.stderr.contains("--measure") && !unreachable.stderr.contains("os error"),
+        "{}",
+        unreachable.stderr
+    );
     plan(&bench, "--measure --latency 1ms remove -rf out").failed("cannot be used with");
     plan(&bench, "--measure --files 1 --size 1 remove").failed("cannot be used with");
 }

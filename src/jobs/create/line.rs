@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use crate::base::{Failure, Proc, Status};
+use crate::base::{Failure, Proc, Status, reason};
 use crate::crew::Scope;
 use crate::storage::{AttrChange, Call, Mount, Node};
 
@@ -239,10 +239,4 @@ impl<'a> Line<'a> {
 
 fn text(proc: Proc, status: Status) -> String {
     format!("{proc}: {status}")
-}
-
-/// What the system says of an error, without its number.
-fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.find(" (os error").map_or(text.clone(), |at| text[..at].to_owned())
 }

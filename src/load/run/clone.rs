@@ -28,6 +28,7 @@ use super::log::{LogFiles, Logs};
 use super::open::OpenFiles;
 use super::recorder::{Recorder, Times};
 use super::verifiers::Verifiers;
+use crate::base::reason;
 
 /// What a clone asks of the host.
 pub trait Host: Sync + LogFiles {
@@ -520,7 +521,5 @@ impl<'a, E: Engine> Runner<'a, E> {
 
 /// What the system says of an errno, without its number.
 pub fn said(errno: Errno) -> String {
-    let text = std::io::Error::from(errno).to_string();
-    let number = format!(" (os error {})", errno.raw_os_error());
-    text.strip_suffix(&number).unwrap_or(&text).to_owned()
+    reason(&errno.into())
 }

@@ -4,16 +4,14 @@
 //! Leaves out: opening files. A log that cannot be written is told once, at the end.
 
 use std::fmt::Write as _;
-use std::io::{self, Write};
-
-use rustix::io::Errno;
+use std::io::Write;
 
 use super::super::histogram::{FIO_BUCKETS, bucket};
 use super::super::settings::{Logs as Asked, WindowValue};
 use super::super::{Direction, Each};
 use super::clock::ns;
-use super::clone::said;
 use super::recorder::Times;
+use crate::base::reason;
 
 /// A block of lines is written when it is this large.
 const BLOCK_BYTES: usize = 64 << 10;
@@ -283,11 +281,6 @@ impl Logs {
         }
         failed
     }
-}
-
-/// What the system says, without its number.
-fn reason(error: &io::Error) -> String {
-    Errno::from_io_error(error).map_or_else(|| error.to_string(), said)
 }
 
 /// A log of rates: of each I/O, or of an interval.

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::base::hash::mix;
 use crate::base::name::Shown;
-use crate::base::{Name, Proc, Status, Time};
+use crate::base::{Name, Proc, Status, Time, reason};
 use crate::storage::{AttrChange, Call, Extras, Handle, How, Kind, Limits, Mount, Node, Op, SetTime, Shape};
 use crate::wire::mount3::{self, MountProc};
 use crate::wire::rpc::{self, Credential};
@@ -37,7 +37,7 @@ const ANSWER_BYTES_MAX: usize = 64 << 10;
 pub enum AttachError {
     #[error(transparent)]
     Url(#[from] UrlError),
-    #[error("{target}: cannot reach {what}: {error}")]
+    #[error("{target}: cannot reach {what}: {}", reason(error))]
     Connect { target: String, what: &'static str, error: std::io::Error },
     #[error("{target}: {what} answers: {error}")]
     Rpc { target: String, what: &'static str, error: String },
