@@ -166,13 +166,17 @@ impl<'a> Line<'a> {
         writer: &Mutex<&'a mut (dyn Write + Send)>,
     ) {
         let mut writer = writer.lock().expect("nothing panics while it writes");
-        while let Some(piece) = self.next(ctx, &mut state) {
+        while let Some(mut piece) = self.next(ctx, &mut state) {
             state.at += piece.bytes.len() as u64;
             drop(state);
             if !self.has_failed()
                 && let Err(error) = writer.write_all(&piece.bytes)
             {
                 self.refuse(ctx, &error);
+            }
+            // What is packed is not of a size that is asked for again.
+            if piece.raw == piece.bytes.len() as u64 {
+                ctx.spare.give(std::mem::take(&mut piece.bytes));
             }
             drop(piece);
             state = self.state();

@@ -375,7 +375,7 @@ impl<'s> Run<'_, 's, '_> {
             let mut filled = piece::fill(ctx, piece);
             if let Some(pack) = pack {
                 match pack.pack(&filled.bytes) {
-                    Ok(packed) => filled.bytes = packed,
+                    Ok(packed) => ctx.spare.give(std::mem::replace(&mut filled.bytes, packed)),
                     Err(error) => line.fail(ctx, format!("Cannot compress: {error}")),
                 }
             }

@@ -123,7 +123,7 @@ struct Got {
 /// Reads what the piece holds.
 pub(super) fn fill(ctx: &Ctx<'_>, piece: Piece) -> Filled {
     let Piece { mut parts, bytes, permit, .. } = piece;
-    let mut buffer = vec![0; bytes];
+    let mut buffer = ctx.spare.take(bytes);
     let mut wanted = Vec::new();
     let mut at = 0;
     for (i, part) in parts.iter().enumerate() {
