@@ -25,6 +25,7 @@ mod copy_trees;
 mod create;
 mod creates;
 mod doctor;
+mod documents;
 mod edits;
 mod extract;
 mod extract_attributes;
