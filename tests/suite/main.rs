@@ -26,6 +26,7 @@ mod create;
 mod creates;
 mod doctor;
 mod documents;
+mod documents_world;
 mod edits;
 mod extract;
 mod extract_attributes;
