@@ -10,7 +10,7 @@ use super::cli_support::{PARFS, Sim};
 
 /// What the documents say, and what is run in its place: hosts are targets of one simulator that serves `srv`, directories are below the
 /// document's own, sizes and times are small.
-const REPLACED: [(&str, &str); 35] = [
+const REPLACED: [(&str, &str); 39] = [
     ("10.0.0.5", "{target1}"),
     ("10.0.0.6", "{target2}"),
     ("10.0.0.7", "{target3}"),
@@ -43,16 +43,25 @@ const REPLACED: [(&str, &str); 35] = [
     ),
     ("parfs doctor --depth 3 /mnt/fss", "parfs doctor --root {repository}/tests/data/hosts/healthy --depth 3 /mnt/mt1"),
     ("parfs doctor", "parfs doctor --root {repository}/tests/data/hosts/healthy"),
+    ("--runtime=8", "--runtime=1"),
     ("--runtime=180", "--runtime=1"),
     ("--runtime=60", "--runtime=1"),
-    ("--ramp_time=10", "--ramp_time=0"),
-    ("size=8G", "size=1m"),
+    ("--ramp_time=2", "--ramp_time=0"),
+    ("--scale 1,2,4,8", "--scale 1,2"),
+    ("--scale-ceilings 0.05", "--scale-ceilings 0.02"),
+    // A tree of a few files is to feel the budget.
+    ("--max-iops 20000", "--max-iops 100"),
+    ("--size=32m", "--size=1m"),
+    ("-size=8G", "-size=1m"),
     ("--size=1g", "--size=1m"),
     // The file system of a test need not have O_DIRECT.
     ("--direct=1", "--direct=0"),
     ("--numjobs=8", "--numjobs=2"),
     ("--iodepth=32", "--iodepth=4"),
 ];
+
+/// Of the simulator, as a share of OCI's: low enough to bind also on a machine that is busy.
+const CEILINGS: &str = "0.02";
 
 /// Where a document's commands run: its directory, its simulator, and the table for both.
 pub struct World {
@@ -66,7 +75,7 @@ impl World {
         let dir = tempfile::tempdir().unwrap();
         plant(dir.path());
         let served = dir.path().join("srv");
-        let sim = Sim::start(&["--dir", served.to_str().unwrap(), "--targets", "8", "--latency", "0.1ms"]);
+        let sim = Sim::start(&["--dir", served.to_str().unwrap(), "--targets", "8", "--scale", CEILINGS]);
         let targets: Vec<&str> = sim.url.trim_start_matches("nfs://").trim_end_matches('/').split(',').collect();
         assert_eq!(targets.len(), 8, "{}", sim.url);
         let fill = |with: &str| {
@@ -151,37 +160,55 @@ fn tree(dir: &Path) {
     }
 }
 
-/// What the documents take to be there.
+/// What the documents take to be there: empty directories, and trees.
+const EMPTY: [&str; 13] = [
+    "here",
+    "bin",
+    "jobs",
+    "backup",
+    "destination",
+    "mnt/destination",
+    "mnt/fss/dir",
+    "mnt/mt1/app",
+    "srv/backup",
+    "srv/export/data",
+    "srv/fss",
+    "srv/new",
+    "srv/b",
+];
+const TREES: [&str; 19] = [
+    "data",
+    "far/apps",
+    "here/app",
+    "here/apps",
+    "here/example",
+    "mnt/fss/.snapshot/daily/apps",
+    "mnt/fss/.snapshot/daily/cache",
+    "mnt/fss/.snapshot/daily/dir",
+    "mnt/fss/.snapshot/daily/old-release",
+    "mnt/fss/app",
+    "mnt/fss/apps",
+    "mnt/fss/cache",
+    "mnt/mt1/a",
+    "mnt/old/data",
+    "path",
+    "source/folder",
+    "srv/a/src",
+    "srv/export/apps/app",
+    "srv/export/scratch/tmp/old",
+];
+
 fn plant(dir: &Path) {
-    let make = |name: &str| fs::create_dir_all(dir.join(name)).unwrap();
-    for name in ["here", "bin", "jobs", "mnt/mt1", "mnt/mt2", "destination", "backup"] {
-        make(name);
-    }
-    for name in ["export/apps", "export/scratch/tmp", "fss", "backup", "new", "b"] {
-        make(&format!("srv/{name}"));
-    }
-    for name in [
-        "here/apps",
-        "here/app",
-        "here/folder",
-        "far/apps",
-        "data",
-        "source/folder",
-        "mnt/old/data",
-        "mnt/fss/apps",
-        "mnt/fss/app",
-        "mnt/fss/old-release",
-        "mnt/fss/cache",
-        "mnt/fss/.snapshot/daily/apps",
-        "srv/a/src",
-        "srv/export/apps/app",
-        "srv/export/scratch/tmp/old",
-        "path",
-    ] {
-        tree(&dir.join(name));
-    }
+    EMPTY.iter().for_each(|name| fs::create_dir_all(dir.join(name)).unwrap());
+    TREES.iter().for_each(|name| tree(&dir.join(name)));
     for name in ["partar", "parcp", "parrm", "parload", "parfs", "fio"] {
         symlink(PARFS, dir.join("bin").join(name)).unwrap();
+    }
+    for (archive, of) in [("app.tar.zst", "app"), ("patch.tar.zst", "app"), ("patch.tar", "app"), ("apps.tar", "apps")]
+    {
+        let made =
+            Command::new(dir.join("bin/partar")).args(["-caf", archive, of]).current_dir(dir.join("here")).status();
+        assert!(made.unwrap().success(), "{archive}");
     }
     // Another host is another directory here; jq reads what it is given.
     let far = format!("#!/bin/sh\nshift\ncd '{}' && exec sh -c \"$*\"\n", dir.join("far").display());
@@ -194,7 +221,7 @@ fn plant(dir: &Path) {
         let job = job.unwrap();
         let text = fs::read_to_string(job.path()).unwrap();
         let text =
-            text.replace("size=8G", "size=1m").replace("runtime=180", "runtime=1").replace("nrfiles=2500", "nrfiles=5");
+            text.replace("-size=8G", "-size=1m").replace("runtime=180", "runtime=1").replace("nrfiles=2500", "nrfiles=5");
         fs::write(dir.join("jobs").join(job.file_name()), text.replace("direct=1", "direct=0")).unwrap();
     }
 }
