@@ -15,7 +15,7 @@ use super::documents_world::World;
 const NOT_RUN_MAX: usize = 14;
 
 /// `text` blocks that begin with a command, and the tests that hold them: `cli_plan`, `plan` and `doctor`.
-const HELD_ELSEWHERE: [&str; 6] = [
+const HELD_ELSEWHERE: &[&str] = &[
     "parfs plan capacity ",
     "parfs plan load ",
     "parfs plan volume ",
@@ -25,10 +25,13 @@ const HELD_ELSEWHERE: [&str; 6] = [
 ];
 
 /// Units that a number changes with its size.
-const UNITS: [&str; 20] = [
+const UNITS: &[&str] = &[
     "ns", "us", "ms", "s", "min", "h", "d", "B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "B/s", "kB/s", "MB/s",
     "GB/s", "KiB/s",
 ];
+
+/// What binds a row of a table.
+const BOUNDS: &[&str] = &["  IOPS", "  bandwidth", "  latency x depth"];
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -163,10 +166,11 @@ fn numbers(word: &str) -> String {
 
 /// The words of a line with each number, and the unit behind it, as `#`; a time of two parts (`3 min 21 s`) is one.
 fn shape(line: &str) -> String {
-    // What bound a run is another thing in one as small as a test's.
+    // What bound a run is another thing in one as small as a test's, in a sentence or as the last column.
     if line.starts_with("Bound by ") {
         return "Bound by".to_owned();
     }
+    let line = BOUNDS.iter().find_map(|bound| line.strip_suffix(bound)).unwrap_or(line);
     let mut words: Vec<String> = vec![];
     let mut is_part = false;
     for word in line.split_whitespace() {

@@ -10,7 +10,7 @@ use super::cli_support::{PARFS, Sim};
 
 /// What the documents say, and what is run in its place: hosts are targets of one simulator that serves `srv`, directories are below the
 /// document's own, sizes and times are small.
-const REPLACED: [(&str, &str); 39] = [
+const REPLACED: &[(&str, &str)] = &[
     ("10.0.0.5", "{target1}"),
     ("10.0.0.6", "{target2}"),
     ("10.0.0.7", "{target3}"),
@@ -83,7 +83,7 @@ impl World {
             let with = with.replace("{repository}", env!("CARGO_MANIFEST_DIR"));
             (1..=8).fold(with, |with, i| with.replace(&format!("{{target{i}}}"), targets[i - 1]))
         };
-        let table = REPLACED.map(|(what, with)| (what, fill(with))).to_vec();
+        let table = REPLACED.iter().map(|(what, with)| (*what, fill(with))).collect();
         World { table, dir, _sim: sim }
     }
 
@@ -161,7 +161,7 @@ fn tree(dir: &Path) {
 }
 
 /// What the documents take to be there: empty directories, and trees.
-const EMPTY: [&str; 13] = [
+const EMPTY: &[&str] = &[
     "here",
     "bin",
     "jobs",
@@ -171,12 +171,11 @@ const EMPTY: [&str; 13] = [
     "mnt/fss/dir",
     "mnt/mt1/app",
     "srv/backup",
-    "srv/export/data",
     "srv/fss",
     "srv/new",
     "srv/b",
 ];
-const TREES: [&str; 19] = [
+const TREES: &[&str] = &[
     "data",
     "far/apps",
     "here/app",
@@ -191,7 +190,7 @@ const TREES: [&str; 19] = [
     "mnt/fss/cache",
     "mnt/mt1/a",
     "mnt/old/data",
-    "path",
+    "path/example",
     "source/folder",
     "srv/a/src",
     "srv/export/apps/app",
@@ -221,7 +220,7 @@ fn plant(dir: &Path) {
         let job = job.unwrap();
         let text = fs::read_to_string(job.path()).unwrap();
         let text =
-            text.replace("-size=8G", "-size=1m").replace("runtime=180", "runtime=1").replace("nrfiles=2500", "nrfiles=5");
+            text.replace("size=8G", "size=1m").replace("runtime=180", "runtime=1").replace("nrfiles=2500", "nrfiles=5");
         fs::write(dir.join("jobs").join(job.file_name()), text.replace("direct=1", "direct=0")).unwrap();
     }
 }
