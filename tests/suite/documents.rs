@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use super::documents_world::World;
 
 /// Blocks of commands that are not run, at most: each needs root, a kernel's mounts, the network or another's tool.
-const NOT_RUN_MAX: usize = 14;
+const NOT_RUN_MAX: usize = 6;
 
 /// `text` blocks that begin with a command, and the tests that hold them: `cli_plan`, `plan` and `doctor`.
 const HELD_ELSEWHERE: &[&str] = &[
