@@ -1,5 +1,5 @@
 //! `parfs plan capacity` and `parfs plan volume` from outside: answers, JSON, profiles of other servers, exit status; and
-//! what README shows of them.
+//! what the documents show of them.
 
 use std::fs;
 use std::process::Command;
@@ -7,6 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::cli_support::{PARFS, Ran};
+use super::documents;
 
 fn plan(line: &str) -> Ran {
     Ran::of(Command::new(PARFS).arg("plan").args(line.split_whitespace()).output().unwrap())
@@ -131,15 +132,15 @@ fn steady(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Blocks of README that begin with a command of `parfs plan` hold what it prints.
+/// Blocks of README and docs/ that begin with a command of `parfs plan` hold what it prints.
 #[test]
-fn readme_shows_what_is_printed() {
-    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
-    let blocks: Vec<&str> = readme.split("```text\n$ parfs plan ").skip(1).collect();
+fn documents_show_what_is_printed() {
+    let documents = documents::text();
+    let blocks: Vec<&str> = documents.split("```text\n$ parfs plan ").skip(1).collect();
     // Those of jobs need their trees.
     let alone = |block: &&str| ["capacity", "load", "volume", "--files"].iter().any(|what| block.starts_with(what));
     let blocks: Vec<&str> = blocks.into_iter().filter(alone).collect();
-    assert!(blocks.len() >= 5, "README shows capacity, load, volume and a tree that does not exist");
+    assert!(blocks.len() >= 5, "the documents show capacity, load, volume and a tree that does not exist");
     for block in blocks {
         let (block, _) = block.split_once("```").unwrap();
         let (line, shown) = block.split_once('\n').unwrap();

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use super::cli_support::{PARFS, Ran};
+use super::documents;
 
 /// A host of tests/data/hosts.
 fn host(name: &str) -> PathBuf {
@@ -194,13 +195,13 @@ fn wrong_command_lines_are_refused() {
     doctor(&healthy.join("etc/fstab"), &[]).failed("No directory");
 }
 
-/// README's block is what the binary says.
+/// The block in docs/ is what the binary says.
 #[test]
-fn readme_shows_real_output() {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
-    let (_, after) = readme.split_once("<!-- doctor: begin -->\n").expect("README marks the block");
+fn documents_show_real_output() {
+    let documents = documents::text();
+    let (_, after) = documents.split_once("<!-- doctor: begin -->\n").expect("a document marks the block");
     let (block, _) = after.split_once("<!-- doctor: end -->").expect("the block ends");
     let said = printed(doctor(&host("usual"), &[]), 1);
     let command = "$ parfs doctor --root tests/data/hosts/usual\n";
-    assert_eq!(block, format!("```text\n{command}{said}```\n"), "README's block is to be this output");
+    assert_eq!(block, format!("```text\n{command}{said}```\n"), "the block is to be this output");
 }

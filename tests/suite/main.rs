@@ -25,6 +25,8 @@ mod copy_trees;
 mod create;
 mod creates;
 mod doctor;
+mod documents;
+mod documents_world;
 mod edits;
 mod extract;
 mod extract_attributes;

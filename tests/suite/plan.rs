@@ -8,6 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::cli_support::{Bench, PARFS, Ran, Sim};
+use super::documents;
 
 /// Calls by side and procedure.
 type Calls = BTreeMap<(String, String), u64>;
@@ -360,12 +361,12 @@ fn words(block: &str) -> Vec<String> {
     lines.flat_map(|line| line.split_whitespace().map(String::from).collect::<Vec<_>>()).collect()
 }
 
-/// README's example is what is printed for such an archive.
+/// The example in docs/ is what is printed for such an archive.
 #[test]
-fn readme_shows_a_forecast_as_it_is_printed() {
-    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+fn documents_show_a_forecast_as_it_is_printed() {
+    let documents = documents::text();
     let command = "$ parfs plan --latency 1ms extract -xf app.tar -C nfs://10.0.0.5,10.0.0.6/\n";
-    let (_, block) = readme.split_once(&format!("```text\n{command}")).expect("README shows a forecast");
+    let (_, block) = documents.split_once(&format!("```text\n{command}")).expect("a document shows a forecast");
     let (shown, _) = block.split_once("```").unwrap();
     let bench = Bench::new();
     for dir in 0..50 {

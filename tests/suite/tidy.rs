@@ -391,10 +391,12 @@ fn ci_runs_what_readme_says() {
 #[test]
 fn documents_name_what_exists() {
     let mut wrong = Vec::new();
-    for document in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {
-        for name in read(document).split('`').skip(1).step_by(2) {
+    let ours = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(String::from);
+    for document in files("docs", &[".md"]).into_iter().chain(ours) {
+        for name in read(&document).split('`').skip(1).step_by(2) {
             let top = name.split('/').next().unwrap_or_default();
-            let is_path = ["src", "tests", "benches", ".ci", "man", "packaging"].contains(&top) && name.contains('/');
+            let is_path =
+                ["src", "tests", "benches", ".ci", "man", "packaging", "docs"].contains(&top) && name.contains('/');
             let name = name.split_whitespace().next().unwrap_or_default();
             if is_path && !name.contains(['*', '{']) && !root().join(name).exists() {
                 wrong.push(format!("{document}: {name}"));

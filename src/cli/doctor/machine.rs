@@ -13,13 +13,13 @@ use super::words::{counted, ms};
 /// Calls that one target takes in a second of small files: 50,000 IOPS, of which a file of CREATE, WRITE and SETATTR costs 10.
 const CALLS_PER_S: f64 = 15_000.0;
 
-/// Processor time of parfs for a call, in microseconds: README's figures, 4 targets.
+/// Processor time of parfs for a call, in microseconds: docs/figures.md, 4 targets.
 const CALL_US: f64 = 12.0;
 
 /// Payload in flight to one target (README, Limits).
 const TARGET_BYTES: u64 = 16 << 20;
 
-/// Memory that a lane takes besides: 64 lanes on 4 targets had 214 MB at most (README, "4 targets x0.2").
+/// Memory that a lane takes besides: 64 lanes on 4 targets had 214 MB at most (docs/figures.md, "4 targets x0.2").
 const LANE_BYTES: u64 = 256 << 10;
 
 /// Open files that are of use (`Host::here`).
