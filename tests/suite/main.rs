@@ -64,3 +64,4 @@ mod tidy;
 mod transport;
 mod tree;
 mod trees;
+mod watch;
