@@ -5,12 +5,15 @@
 
 use std::fmt;
 use std::io::{self, BufRead, Read, Write};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use indicatif::ProgressBar;
+use serde::Serialize;
 
 pub use crate::base::reason;
+
+use super::watch::log::Log;
 
 /// Bytes read of an answer.
 const ANSWER_BYTES_MAX: u64 = 4096;
@@ -49,9 +52,16 @@ fn quote_char(f: &mut fmt::Formatter<'_>, c: char) -> fmt::Result {
     }
 }
 
-/// The command's two outputs.
+/// A message in the log.
+#[derive(Serialize)]
+struct Message {
+    text: String,
+}
+
+/// The command's two outputs, and its log.
 pub struct Console {
     program: &'static str,
+    log: OnceLock<Arc<Log>>,
     bar: Mutex<Option<ProgressBar>>,
     stdout: Mutex<io::BufWriter<io::Stdout>>,
     stdout_gone: AtomicBool,
@@ -65,12 +75,23 @@ impl Console {
         use std::io::IsTerminal;
         Console {
             program,
+            log: OnceLock::new(),
             bar: Mutex::new(None),
             stdout: Mutex::new(io::BufWriter::with_capacity(64 << 10, io::stdout())),
             stdout_gone: AtomicBool::new(false),
             stdout_failed: AtomicBool::new(false),
             stdout_shares_terminal: io::stdout().is_terminal(),
         }
+    }
+
+    /// From now on messages are in `log` too; the first one stays.
+    pub fn set_log(&self, log: Arc<Log>) {
+        let _first = self.log.set(log);
+    }
+
+    /// Where a run is logged, if it is.
+    pub fn log(&self) -> Option<&Arc<Log>> {
+        self.log.get()
     }
 
     /// From now on `bar` is drawn on stderr and steps aside for lines.
@@ -90,8 +111,16 @@ impl Console {
         });
     }
 
-    /// A message on stderr: `partar: text`.
+    /// A message on stderr, and in the log: `partar: text`.
     pub fn message(&self, text: impl fmt::Display) {
+        if let Some(log) = self.log() {
+            log.add("message", &Message { text: text.to_string() });
+        }
+        self.show(text);
+    }
+
+    /// A message on stderr that the log has already, or need not have.
+    pub fn show(&self, text: impl fmt::Display) {
         self.line(format_args!("{}: {text}", self.program));
     }
 

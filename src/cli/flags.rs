@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, Command};
+use clap::{Args, Command, ValueEnum};
 
 use crate::base::units::{parse_bytes, parse_duration};
 
@@ -33,6 +33,15 @@ pub struct ParallelFlags {
     pub no_spread: bool,
 }
 
+/// How progress is shown where it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ProgressForm {
+    /// A line for people
+    Line,
+    /// JSON for programs
+    Json,
+}
+
 /// What is told, and where.
 #[derive(Clone, Debug, Args)]
 #[allow(missing_docs)]
@@ -40,9 +49,22 @@ pub struct TellFlags {
     /// Write what the run did and cost to FILE as JSON, also when it fails
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub report: Option<OsString>,
-    /// Show progress on stderr (default when it is a terminal)
-    #[arg(long, overrides_with = "no_progress")]
-    pub progress: bool,
+    /// Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    pub log: Option<OsString>,
+    /// Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1
+    #[arg(long, value_name = "ADDR", value_parser = endpoint)]
+    pub metrics: Option<String>,
+    /// Show progress on stderr (default when it is a terminal); json: a document a line each second
+    #[arg(
+        long,
+        value_name = "FORM",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "line",
+        overrides_with = "no_progress"
+    )]
+    pub progress: Option<ProgressForm>,
     /// Show no progress
     #[arg(long, overrides_with = "progress")]
     pub no_progress: bool,
@@ -85,6 +107,11 @@ pub fn latency(text: &str) -> Result<Duration, String> {
     let time = parse_duration(text).map_err(|error| error.to_string())?;
     let is_well = (Duration::from_micros(1)..=Duration::from_secs(60)).contains(&time);
     if is_well { Ok(time) } else { Err("from 1us to a minute".into()) }
+}
+
+fn endpoint(text: &str) -> Result<String, String> {
+    let port = text.rsplit_once(':').map_or(text, |(_, port)| port);
+    port.parse::<u16>().map(|_| text.to_string()).map_err(|_| "HOST:PORT, or a port of 127.0.0.1".into())
 }
 
 fn iops(text: &str) -> Result<u64, String> {

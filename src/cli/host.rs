@@ -10,9 +10,10 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::base::price::Ceiling;
 use crate::storage::Shape;
 
-use super::flags::{ParallelFlags, TellFlags};
+use super::flags::{ParallelFlags, ProgressForm, TellFlags};
 use super::planned::Planned;
 use super::spread::Spread;
+use super::watch::Progress;
 
 /// What the meaning of options depends on.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +94,10 @@ pub struct Manner {
     pub report: Option<PathBuf>,
     /// The mode of new reports.
     pub report_mode: u32,
-    pub progress: bool,
+    pub progress: Progress,
+    pub log: Option<PathBuf>,
+    /// Where Prometheus is answered.
+    pub metrics: Option<String>,
     pub spread: Spread,
     /// The run is a rehearsal for a forecast.
     pub planned: Option<Planned>,
@@ -116,7 +120,14 @@ impl Manner {
             verbose,
             report: tell.report.clone().map(PathBuf::from),
             report_mode: 0o666 & !host.umask,
-            progress: tell.progress || (host.stderr_is_terminal && !tell.no_progress && !names_hide_progress),
+            progress: match tell.progress {
+                Some(ProgressForm::Json) => Progress::Json,
+                Some(ProgressForm::Line) => Progress::Line,
+                None if host.stderr_is_terminal && !tell.no_progress && !names_hide_progress => Progress::Line,
+                None => Progress::Off,
+            },
+            log: tell.log.clone().map(PathBuf::from),
+            metrics: tell.metrics.clone(),
             spread: Spread::new(parallel).map_err(Unclear::Usage)?,
             planned: None,
         })

@@ -29,7 +29,6 @@ mod places;
 pub mod plan;
 pub mod planned;
 pub mod program;
-pub mod progress;
 pub mod readahead;
 pub mod refused;
 pub mod report;
@@ -40,6 +39,7 @@ pub mod spread;
 pub mod summary;
 pub mod table;
 pub mod unpack;
+pub mod watch;
 pub mod xz;
 
 use std::ffi::{OsStr, OsString};

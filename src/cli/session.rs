@@ -1,7 +1,8 @@
 //! What a run of any command goes through: a crew, signals, a progress line, figures, failures told, the report written.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
@@ -17,11 +18,12 @@ use super::footprint;
 use super::host::Manner;
 use super::kernel;
 use super::meter::{self, Meters};
-use super::progress::Progress;
 use super::report::{self, Document, FailureReport, RunReport};
 use super::signals::{self, Caught};
 use super::spread::Spreader;
 use super::summary;
+use super::watch::log::Log;
+use super::watch::{self, Endpoint, Watched, Ways};
 
 /// Memory for file data on its way, in bytes: the payload that eight targets can have in flight.
 pub const BUDGET_BYTES: u64 = 128 << 20;
@@ -41,7 +43,37 @@ pub struct Session<'a> {
     pub report: RunReport,
     /// The name of what it counts: `members`, `files`.
     pub noun: &'static str,
+    started: Instant,
+    endpoint: Option<Endpoint>,
+    /// Raised by SIGUSR1.
+    asked: Arc<AtomicBool>,
+    /// Why the run cannot be watched as it was asked to be.
+    unwatched: Option<String>,
 }
+
+/// The log's first event.
+#[derive(Serialize)]
+struct Begun {
+    program: &'static str,
+    version: &'static str,
+    pid: u32,
+    arguments: Vec<String>,
+}
+
+/// The log's last event.
+#[derive(Serialize)]
+struct Finished<'a, J: Serialize> {
+    exit_status: u8,
+    seconds: f64,
+    failures: u64,
+    fatal: &'a Option<String>,
+    stopped: &'a Option<String>,
+    #[serde(flatten)]
+    job: &'a J,
+}
+
+/// Arguments that the log shows; a command line may have millions.
+const ARGUMENTS_MAX: usize = 1000;
 
 /// What came of a job, as far as all jobs have it in common.
 #[derive(Clone, Debug, Default)]
@@ -63,15 +95,56 @@ pub struct Ended {
 impl<'a> Session<'a> {
     /// A run of `program` that counts `noun`.
     pub fn new(program: &'static str, noun: &'static str, console: &Arc<Console>, manner: &'a Manner) -> Session<'a> {
-        let (meters, report) = (Meters::default(), RunReport::new(program));
-        Session { console: console.clone(), manner, meters, report, noun }
+        let mut session = Session {
+            console: console.clone(),
+            manner,
+            meters: Meters::default(),
+            report: RunReport::new(program),
+            noun,
+            started: Instant::now(),
+            endpoint: None,
+            asked: Arc::default(),
+            unwatched: None,
+        };
+        // A rehearsal is no run.
+        if manner.planned.is_none() {
+            session.unwatched = session.open_watches().err();
+        }
+        session
+    }
+
+    fn open_watches(&mut self) -> Result<(), String> {
+        self.asked = signals::asked().map_err(|error| format!("Cannot watch signals: {}", reason(&error)))?;
+        if let Some(path) = &self.manner.log {
+            let log = Arc::new(Log::open(path, self.manner.report_mode)?);
+            let arguments = std::env::args_os().take(ARGUMENTS_MAX).map(|a| a.to_string_lossy().into_owned()).collect();
+            let RunReport { program, version, .. } = self.report;
+            log.add("begin", &Begun { program, version, pid: std::process::id(), arguments });
+            self.console.set_log(log);
+        }
+        if let Some(address) = &self.manner.metrics {
+            let bound = Endpoint::bind(address).and_then(|endpoint| Ok((endpoint.address()?, endpoint)));
+            let (at, endpoint) = bound.map_err(|error| format!("--metrics {address}: {}", reason(&error)))?;
+            // A port that was left to the system has to be told.
+            if self.manner.verbose > 0 || address == "0" || address.ends_with(":0") {
+                self.console.message(format_args!("metrics are at http://{at}/metrics"));
+            }
+            self.endpoint = Some(endpoint);
+        }
+        Ok(())
     }
 
     /// Threads in the shape asked for, or as suggested; the first signal stops them.
     pub fn crew(&mut self, suggested: Shape) -> Result<(Crew, Caught), String> {
+        if let Some(why) = self.unwatched.take() {
+            return Err(why);
+        }
         let crew = Crew::new(self.manner.shape(suggested), BUDGET_BYTES).map_err(|error| error.to_string())?;
         self.report.shape = Some(crew.shape().into());
         let caught = self.watch_signals(crew.stop())?;
+        if let Some(log) = self.console.log().cloned() {
+            crew.report().tell(move |failure| log.add("failure", &FailureReport::from(failure)));
+        }
         Ok((crew, caught))
     }
 
@@ -102,15 +175,16 @@ impl<'a> Session<'a> {
         warnings.iter().for_each(|warning| self.console.message(warning));
     }
 
-    /// Runs `job` with its progress shown, where it is to be.
-    pub fn with_progress<R>(&self, live: &Arc<Live>, crew: &Crew, job: impl FnOnce() -> R) -> R {
-        let start =
-            || Progress::start(&self.console, live.clone(), self.meters.clone(), crew.budget().clone(), self.noun);
-        let progress = self.manner.progress.then(start);
-        let done = job();
-        if let Some(progress) = progress {
-            progress.finish();
-        }
+    /// Runs `job` while it is watched, as far as that was asked for.
+    pub fn with_progress<R>(&self, live: &Live, crew: &Crew, job: impl FnOnce() -> R) -> R {
+        let (program, noun, meters) = (self.report.program, self.noun, &self.meters);
+        let ways = Ways {
+            console: &self.console,
+            progress: self.manner.progress,
+            asked: &self.asked,
+            endpoint: self.endpoint.as_ref(),
+        };
+        let done = watch::watched(&Watched { program, noun, live, meters, crew, started: self.started }, &ways, job);
         self.console.flush();
         done
     }
@@ -144,7 +218,7 @@ impl<'a> Session<'a> {
         let (console, report) = (&self.console, &self.report);
         report.warnings.iter().for_each(|warning| console.message(warning));
         // Also what was begun when the run was stopped: it is there, and incomplete.
-        crew.report().failures().iter().for_each(|failure| console.message(failure));
+        crew.report().failures().iter().for_each(|failure| console.show(failure));
         if crew.report().unkept() > 0 {
             console.message(format_args!("{} failures more are not listed", crew.report().unkept()));
         }
@@ -175,14 +249,23 @@ impl<'a> Session<'a> {
         self.console.flush();
         self.report.exit_status = exit.number();
         // A rehearsal is no run: what it found is the forecast's to tell.
-        let Some(path) = self.manner.report.as_ref().filter(|_| self.manner.planned.is_none()) else { return exit };
-        let document = Document { run: &self.report, job };
-        if let Err(error) = report::write_json(path, self.manner.report_mode, &document) {
-            self.console.message(format_args!("{}: Cannot write: {}", path.display(), reason(&error)));
-            if exit == Exit::Success {
-                return failure;
+        if self.manner.planned.is_some() {
+            return exit;
+        }
+        let mut complaints = Vec::new();
+        if let Some(path) = &self.manner.report {
+            let document = Document { run: &self.report, job };
+            if let Err(error) = report::write_json(path, self.manner.report_mode, &document) {
+                complaints.push(format!("{}: Cannot write: {}", path.display(), reason(&error)));
             }
         }
-        exit
+        if let Some(log) = self.console.log() {
+            let RunReport { exit_status, seconds, failures, fatal, stopped, .. } = &self.report;
+            let (exit_status, seconds, failures) = (*exit_status, *seconds, *failures);
+            log.add("end", &Finished { exit_status, seconds, failures, fatal, stopped, job });
+            complaints.extend(log.lost());
+        }
+        complaints.iter().for_each(|complaint| self.console.show(complaint));
+        if exit == Exit::Success && !complaints.is_empty() { failure } else { exit }
     }
 }

@@ -1,10 +1,10 @@
-//! SIGINT, SIGTERM and SIGHUP: the first asks the run to end in order, the second ends it at once.
+//! SIGINT, SIGTERM and SIGHUP: the first asks the run to end in order, the second ends it at once. SIGUSR1 asks how far it is.
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
 use crate::crew::Stop;
@@ -18,6 +18,13 @@ impl Caught {
     pub fn signal(&self) -> Option<i32> {
         Some(self.0.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
     }
+}
+
+/// A flag that SIGUSR1 raises.
+pub fn asked() -> io::Result<Arc<AtomicBool>> {
+    let asked = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGUSR1, asked.clone())?;
+    Ok(asked)
 }
 
 /// Sets `stop` at the first signal, then calls `tell` with its number; a second one ends the process.

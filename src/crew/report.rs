@@ -1,6 +1,7 @@
 //! What failed in a run. Bounded: the first failures are kept whole, the rest only counted.
 
-use std::sync::Mutex;
+use std::fmt;
+use std::sync::{Mutex, OnceLock};
 
 use crate::base::name::cut;
 use crate::base::{Cause, Failure};
@@ -19,13 +20,30 @@ struct Kept {
     cancelled: u64,
 }
 
+/// Who is told of each failure as it comes.
+type Listener = Box<dyn Fn(&Failure) + Send + Sync>;
+
 /// The failures of a run; shared by its lanes.
-#[derive(Debug, Default)]
-pub struct Report(Mutex<Kept>);
+#[derive(Default)]
+pub struct Report {
+    kept: Mutex<Kept>,
+    listener: OnceLock<Listener>,
+}
+
+impl fmt::Debug for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Report").field("kept", &self.kept).finish_non_exhaustive()
+    }
+}
 
 impl Report {
     fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
-        self.0.lock().expect("nothing panics while it reports")
+        self.kept.lock().expect("nothing panics while it reports")
+    }
+
+    /// From now on `listener` is told of each failure, also of those that are not kept; the first one stays.
+    pub fn tell(&self, listener: impl Fn(&Failure) + Send + Sync + 'static) {
+        let _first = self.listener.set(Box::new(listener));
     }
 
     /// Records one object's failure.
@@ -37,6 +55,9 @@ impl Report {
         }
         if let Cause::Refused(reason) = &mut failure.cause {
             *reason = cut(std::mem::take(reason), TEXT_BYTES_MAX);
+        }
+        if let Some(listener) = self.listener.get() {
+            listener(&failure);
         }
         let mut kept = self.kept();
         kept.count += 1;
@@ -72,6 +93,9 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
     use crate::base::{Proc, Status};
 
@@ -88,11 +112,15 @@ mod tests {
     #[test]
     fn keeps_the_first_and_counts_all() {
         let report = Report::default();
+        let told = Arc::new(AtomicUsize::new(0));
+        let count = told.clone();
+        report.tell(move |failure| _ = count.fetch_add(usize::from(!failure.is_cancelled()), Ordering::Relaxed));
         for i in (0..FAILURES_MAX + 5).rev() {
             let status = if i == 0 { Status::Cancelled } else { Status::Io };
             report.add(Failure::call(format!("{i:05}").as_bytes(), Proc::Write, status));
         }
         assert_eq!((report.count(), report.unkept(), report.cancelled()), (FAILURES_MAX as u64 + 5, 5, 1));
+        assert_eq!(told.load(Ordering::Relaxed), FAILURES_MAX + 4);
         let failures = report.failures();
         assert_eq!(failures.len(), FAILURES_MAX);
         assert!(failures.is_sorted_by(|a, b| a.path < b.path));

@@ -66,3 +66,4 @@ mod tidy;
 mod transport;
 mod tree;
 mod trees;
+mod watch;

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use crate::cli::console::Quoted;
+use crate::cli::flags::ProgressForm;
 use crate::cli::host::Unclear::{self, Usage};
 use crate::cli::host::{Host, Manner};
 use crate::cli::lists;
@@ -84,7 +85,9 @@ impl High {
         };
         let informs = |info| low.output.info.contains(&info);
         let stats = low.output.stats || informs(Info::Stats);
-        low.output.tell.progress |= informs(Info::Progress);
+        if informs(Info::Progress) {
+            low.output.tell.progress.get_or_insert(ProgressForm::Line);
+        }
         Ok(High {
             sources,
             destination,

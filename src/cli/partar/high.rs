@@ -346,6 +346,7 @@ fn selection(low: &Low, archive: &ArchiveName) -> Result<Selection, Unclear> {
 mod tests {
     use super::*;
     use crate::cli::partar::low;
+    use crate::cli::watch::Progress;
 
     const USER: Host = Host {
         uid: 1000,
@@ -417,9 +418,9 @@ mod tests {
     fn a_terminal_is_no_archive_and_hides_no_names() {
         let terminal = Host { stdin_is_terminal: true, stdout_is_terminal: true, stderr_is_terminal: true, ..USER };
         assert!(matches!(high("x", &terminal), Err(Fatal(text)) if text.contains("Refusing")));
-        let progress = |line| high(line, &terminal).unwrap().manner.progress;
+        let progress = |line| high(line, &terminal).unwrap().manner.progress != Progress::Off;
         assert!(progress("xf a") && !progress("xvf a") && progress("xvf a --progress"));
-        assert!(!progress("xf a --no-progress") && !high("x", &USER).unwrap().manner.progress);
+        assert!(!progress("xf a --no-progress") && high("x", &USER).unwrap().manner.progress == Progress::Off);
     }
 
     #[test]

@@ -163,7 +163,7 @@ mod tests {
         assert!(e.overwrite && !e.keep_old_files && !e.skip_old_files);
         let e = low("-x --overwrite -k").existing;
         assert!(e.keep_old_files && !e.overwrite);
-        assert!(!low("-x --progress --no-progress").output.tell.progress);
+        assert!(low("-x --progress --no-progress").output.tell.progress.is_none());
     }
 
     #[test]
