@@ -304,7 +304,7 @@ def replayed(pair, tally, _full):
 
 def traced(pair, tally, _full):
     """What is told of each I/O as it is given to the engine and as it ends; of syncs that there was one, as fio's have what is left of the I/O before."""
-    step = re.compile(r"^io +\d+ (queue|complete): io_u 0x[0-9a-f]+: (off=\S+)$", re.M)
+    step = re.compile(r"^io +\d+ +(queue|complete): io_u 0x[0-9a-f]+: (off=\S+)$", re.M)
     for name, line in TRACED.items():
         fio, ours = pair.run(f"--debug=io {COMMON}{line}")
         told = [[" ".join(found) for found in step.findall(ran.stdout)] for ran in (fio, ours)]
