@@ -21,6 +21,10 @@ pub enum Asked {
     CommandHelp(Option<String>),
     /// `--enghelp`: of one engine, or which there are.
     EngineHelp(Option<String>),
+    /// `--debug=help`: the types that there are.
+    DebugHelp,
+    /// `--idle-prof=calibrate`, and the general options ahead of it.
+    Calibrate(Box<General>),
     Run(Box<CommandLine>),
     /// `--compare`: two documents, by their names.
     Compare(String, String),
@@ -186,6 +190,8 @@ impl Line {
             "help" => Some(Asked::Help),
             "cmdhelp" => Some(Asked::CommandHelp(owned())),
             "enghelp" => Some(Asked::EngineHelp(owned())),
+            "debug" if value == Some("help") => Some(Asked::DebugHelp),
+            "idle-prof" if value == Some("calibrate") => Some(Asked::Calibrate(Box::new(self.done.general.clone()))),
             _ => {
                 self.done.general.take(spec, value.unwrap_or_default())?;
                 None

@@ -1,4 +1,4 @@
-use super::super::general::{Eta, Format};
+use super::super::general::{Eta, Format, IdleProf, Traces};
 use super::*;
 
 fn line(text: &str) -> Result<CommandLine, String> {
@@ -93,7 +93,12 @@ fn general_options() {
     );
     assert_eq!(general("--output-format=json+,json").unwrap().formats, [Format::JsonPlus]);
     assert_eq!(general("--eta=always").unwrap().eta, Eta::Always);
-    assert!(general("--idle-prof=system").unwrap_err().contains("mpstat"));
+    assert_eq!(general("--idle-prof=system").unwrap().idle_prof, Some(IdleProf::System));
+    assert_eq!(general("--idle-prof percpu").unwrap().idle_prof, Some(IdleProf::PerCpu));
+    assert_eq!(general("--idle-prof=all"), Err("fio: incorrect idle-prof option: all".into()));
+    assert_eq!(general("--debug=random").unwrap().traces, Traces { io: false, random: true });
+    assert_eq!(general("--debug=random --debug=io").unwrap().traces, general("--debug=all").unwrap().traces);
+    assert_eq!(general("--debug=io,mem"), Err("fio: debug mask mem not found; there are io, random, all".into()));
     assert_eq!(general("--bandwidth-log").unwrap().bandwidth_log.as_deref(), Some("agg"));
     assert_eq!(general("--bandwidth-log=all").unwrap().bandwidth_log.as_deref(), Some("all"));
     assert_eq!(general("--eta-interval=100ms"), Err("fio: eta interval time too short (250msec min)".into()));

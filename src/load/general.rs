@@ -59,6 +59,8 @@ pub static TABLE: &[Spec] = &[
     spec("status-interval", 'L', Argument::Required),
     spec("aux-path", 'K', Argument::Required),
     spec("bandwidth-log", 'b', Argument::Optional),
+    spec("idle-prof", 'I', Argument::Required),
+    spec("debug", 'd', Argument::Required),
 ];
 
 const NO_CLIENTS: &str =
@@ -79,11 +81,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("memcpytest", NO_TEST),
     ("merge-blktrace-only", "blktrace files cannot be replayed"),
     ("latency-log", "it is deprecated in fio; use write_lat_log="),
-    ("debug", "there is no debug output"),
-    (
-        "idle-prof",
-        "idle processors are told by mpstat and vmstat beside the run; usr_cpu and sys_cpu are the jobs' own",
-    ),
 ];
 
 /// Why the general option `name` is refused, if it is known and refused.
@@ -120,6 +117,46 @@ pub enum Eta {
     Never,
 }
 
+/// What is told of idle processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // fio's words
+pub enum IdleProf {
+    System,
+    PerCpu,
+}
+
+/// Types of --debug: what is told line by line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traces {
+    /// Each I/O, when it is given to the engine and when it has ended.
+    pub io: bool,
+    /// Seeds, and where each random I/O goes.
+    pub random: bool,
+}
+
+impl Traces {
+    /// All types, as fio names them.
+    pub const NAMES: [&str; 2] = ["io", "random"];
+
+    /// Those that are on.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        Traces::NAMES.into_iter().zip([self.io, self.random]).filter(|(_, is_on)| *is_on).map(|(name, _)| name)
+    }
+
+    /// Adds the types of a list.
+    fn take(&mut self, list: &str) -> Result<(), BadGeneral> {
+        for word in list.split(',') {
+            match word {
+                "io" => self.io = true,
+                "random" => self.random = true,
+                "all" => *self = Traces { io: true, random: true },
+                _ => return Err(BadGeneral::Debug(word.to_owned())),
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The general options of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct General {
@@ -151,6 +188,10 @@ pub struct General {
     pub aux_path: Option<String>,
     /// What the names of logs of all jobs' bandwidth begin with.
     pub bandwidth_log: Option<String>,
+    /// How idle processors are is told.
+    pub idle_prof: Option<IdleProf>,
+    /// What is told line by line.
+    pub traces: Traces,
     /// A warning ends the run before any I/O.
     pub warnings_fatal: bool,
     /// What fio has not.
@@ -174,6 +215,8 @@ impl Default for General {
             jobs_max: None,
             aux_path: None,
             bandwidth_log: None,
+            idle_prof: None,
+            traces: Traces::default(),
             warnings_fatal: false,
             beyond: Beyond::default(),
         }
@@ -196,6 +239,10 @@ pub enum BadGeneral {
     Value(&'static str, String),
     #[error("fio: option --{0} requires an argument")]
     Empty(&'static str),
+    #[error("fio: incorrect idle-prof option: {0}")]
+    IdleProf(String),
+    #[error("fio: debug mask {} not found; there are {}, all", .0, Traces::NAMES.join(", "))]
+    Debug(String),
     #[error("fio: --{name}={value}: expected {reason}")]
     Beyond { name: &'static str, value: String, reason: String },
 }
@@ -261,6 +308,14 @@ impl General {
                 self.status_interval = Some(interval);
             }
             "bandwidth-log" => self.bandwidth_log = Some(if value.is_empty() { "agg" } else { value }.to_owned()),
+            "idle-prof" => {
+                self.idle_prof = match value {
+                    "system" => Some(IdleProf::System),
+                    "percpu" => Some(IdleProf::PerCpu),
+                    _ => return Err(BadGeneral::IdleProf(value.to_owned())),
+                }
+            }
+            "debug" => self.traces.take(value)?,
             "aux-path" => self.aux_path = Some(value.to_owned()),
             _ if self.beyond.take(name, value)? => {}
             _ => return Err(bad()),

@@ -61,6 +61,22 @@ pub enum Stream {
     Sequence,
 }
 
+impl Stream {
+    /// All, in the order of their numbers.
+    pub const ALL: [Stream; 10] = [
+        Stream::Blocks,
+        Stream::Sizes,
+        Stream::Mix,
+        Stream::File,
+        Stream::FileSizes,
+        Stream::Delay,
+        Stream::Poisson,
+        Stream::Buffers,
+        Stream::Verify,
+        Stream::Sequence,
+    ];
+}
+
 /// Where a clone's streams begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seeds(u64);
@@ -183,6 +199,12 @@ mod tests {
         assert!(near < 10, "{near}");
         let fixed = (0..10_000).filter(|i| permutation.at(*i) == *i).count();
         assert!(fixed < 5, "{fixed}");
+    }
+
+    #[test]
+    fn streams_are_in_the_order_of_their_numbers() {
+        assert!(Stream::ALL.iter().enumerate().all(|(at, stream)| *stream as usize == at));
+        assert_eq!(Stream::ALL.last(), Some(&Stream::Sequence), "the last one");
     }
 
     #[test]

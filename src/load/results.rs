@@ -388,6 +388,47 @@ pub struct DiskResult {
     pub in_queue: u64,
     /// Percent of the time in which there was any.
     pub util: f64,
+    /// The disks that it is made of, where it is of a device mapper or RAID: the mean of each number, and the largest `util`; without a name.
+    pub parts: Option<Box<DiskResult>>,
+}
+
+impl DiskResult {
+    /// As [`DiskResult::parts`], of disks that there are.
+    pub fn mean(disks: &[&DiskResult]) -> Option<DiskResult> {
+        let n = disks.len() as u64;
+        let mean = |number: &dyn Fn(&DiskResult) -> u64| disks.iter().map(|disk| number(disk)).sum::<u64>() / n;
+        let both = |numbers: &dyn Fn(&DiskResult) -> [u64; 2]| [0, 1].map(|at| mean(&|disk| numbers(disk)[at]));
+        (n > 0).then(|| DiskResult {
+            name: String::new(),
+            ios: both(&|disk| disk.ios),
+            sectors: both(&|disk| disk.sectors),
+            merges: both(&|disk| disk.merges),
+            ticks: both(&|disk| disk.ticks),
+            in_queue: mean(&|disk| disk.in_queue),
+            util: disks.iter().map(|disk| disk.util).fold(0.0, f64::max),
+            parts: None,
+        })
+    }
+}
+
+/// How idle processors were, by work of the lowest priority that they had time for (--idle-prof).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Idleness {
+    /// Each processor that the run could use, by the kernel's number, and its idle share in percent; none of a calibration alone.
+    pub cpus: Vec<(usize, f64)>,
+    /// --idle-prof=percpu: each is told, not only their mean.
+    pub told: bool,
+    /// What a unit of work takes in µs: the mean of all processors, and their deviation.
+    pub unit_mean_us: f64,
+    #[allow(missing_docs)] // as above
+    pub unit_stddev_us: f64,
+}
+
+impl Idleness {
+    /// The mean of all processors, in percent.
+    pub fn system(&self) -> f64 {
+        self.cpus.iter().map(|(_, idle)| idle).sum::<f64>() / self.cpus.len().max(1) as f64
+    }
 }
 
 /// A whole run, or what of it is done.
@@ -405,6 +446,8 @@ pub struct RunResult {
     pub jobs: Vec<JobResult>,
     /// The disks below the jobs' files; none of files that are on no disk of this host.
     pub disks: Vec<DiskResult>,
+    /// --idle-prof: how idle processors were.
+    pub idleness: Option<Idleness>,
     /// What fio would print on stdout whatever the format.
     pub notices: Vec<String>,
 }

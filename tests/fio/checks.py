@@ -6,7 +6,7 @@ import re
 import subprocess
 
 import shapes
-from lines import BAD, COMMON, COUNTED, GOOD, LOGS, PUBLISHED, SHAPES
+from lines import BAD, COMMON, COUNTED, GOOD, LOGS, PUBLISHED, SHAPES, TRACED
 
 
 def json_shapes(pair, tally, _full):
@@ -302,6 +302,18 @@ def replayed(pair, tally, _full):
     pair.forget()
 
 
+def traced(pair, tally, _full):
+    """What is told of each I/O as it is given to the engine and as it ends; of syncs that there was one, as fio's have what is left of the I/O before."""
+    step = re.compile(r"^io +\d+ +(queue|complete): io_u 0x[0-9a-f]+: (off=\S+)$", re.M)
+    for name, line in TRACED.items():
+        fio, ours = pair.run(f"--debug=io {COMMON}{line}")
+        told = [[" ".join(found) for found in step.findall(ran.stdout)] for ran in (fio, ours)]
+        told = [[re.sub(r"off=\S+,(ddir=3)", r"\1", line) for line in lines] for lines in told]
+        wrong = shapes.differences(*told) or ([] if told[0] else ["nothing is told"])
+        tally.check(f"traced {name}", wrong + ended(fio, ours))
+    pair.forget()
+
+
 PARTS = {
     "json": json_shapes,
     "terse": terse,
@@ -312,4 +324,5 @@ PARTS = {
     "published": published,
     "logs": logs,
     "replayed": replayed,
+    "traced": traced,
 }

@@ -31,7 +31,12 @@ SHAPES = {
     "unified": "--name=a --size=256k --rw=randrw --unified_rw_reporting=mixed --fsync=8",
     "unified too": "--name=a --size=256k --rw=randrw --unified_rw_reporting=both --numjobs=2 --group_reporting",
     "digits": "--name=a --size=256k --rw=read --significant_figures=6 --kb_base=1000",
+    "bits": "--name=a --size=256k --rw=randrw --unit_base=1 --numjobs=2 --group_reporting",
+    "bits, decimal": "--name=a --size=1m --rw=read --ioengine=null --unit_base=1 --kb_base=1000 --time_based --runtime=1 --rate_iops=2000 "
+    "--name=b --size=64k --rw=read",
     "verify": "--name=a --size=64k --rw=write --verify=crc32c",
+    "idle processors": "--idle-prof=percpu --name=a --size=256k --rw=read --ioengine=null",
+    "idle system": "--idle-prof system --name=a --size=64k --rw=write --numjobs=2",
     "globals": "--size=64k --bs=8k --direct=0 --name=a --readwrite=read --blocksize=4k --name=b --rw=read",
     "flags": "--name=a --size=64k --rw=randread --norandommap --time_based=0 --group_reporting=1 --new_group",
 }
@@ -62,6 +67,7 @@ BAD = {
     "status-interval": ("--name=a --size=64k --status-interval=100us", ""),
     "output": ("--name=a --size=64k --output=no/such/file", "output"),
     "bad format": ("--name=a --size=64k --output-format=xml", ""),
+    "bad idle-prof": ("--name=a --size=64k --idle-prof=most", "incorrect idle-prof option: most"),
     "bad terse version": ("--name=a --size=64k --terse-version=9", ""),
     "rate and rate_iops": ("--name=a --size=64k --rate=1m --rate_iops=10", ""),
     "bs=0": ("--name=a --size=64k --bs=0", ""),
@@ -91,6 +97,9 @@ GOOD = {
     "eta-newline": "--eta-newline=1 --name=a --size=64k",
     "alloc-size": "--alloc-size=1024 --name=a --size=64k",
     "max-jobs": "--max-jobs=16 --name=a --size=64k",
+    "calibrate": "--idle-prof=calibrate",
+    "debug": "--debug=io,random --name=a --size=64k --rw=randread",
+    "debug=help": "--debug=help",
     "1G as true": "--name=a --size=64k --invalidate=1G --parse-only",
     "output before jobs": "--output=o --output-format=json --name=a --size=64k",
     "thread": "--name=a --size=64k --thread --numjobs=2 --rw=write",
@@ -197,6 +206,15 @@ COUNTED = {
     "pvsync": ("--name=a --rw=write --size=64k --ioengine=pvsync", 0),
     "vsync": ("--name=a --rw=write --size=64k --ioengine=vsync", 0),
     "job names": ("'--name=with blanks' --rw=write --size=16k", 0),
+}
+
+# Lines of one clone and one I/O at a time: what --debug=io tells of each is the same.
+TRACED = {
+    "sequential": "--name=a --rw=write --size=64k --bs=8k",
+    "two files": "--name=a --rw=read --size=64k --nrfiles=2 --file_service_type=roundrobin:2",
+    "odd sizes": "--name=a --rw=write --size=50000 --bs=4k",
+    "asynchronous": "--name=a --rw=write --size=32k --ioengine=libaio",
+    "syncs": "--name=a --rw=write --size=32k --fsync=2",
 }
 
 # Published command lines (COMPAT.md 3), smaller.

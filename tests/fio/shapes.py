@@ -40,11 +40,13 @@ def mask(line):
     line = re.sub(r"(?<=: )\w{3} \w{3} [ \d]\d [\d:]{8} \d{4}", "DATE", line)
     line = re.sub(r"pid=\d+", "pid=#", line)
     line = re.sub(r"\b\d+(\.\d+)?[kMGT]?([KMGT]i?B|[KMGT]?B)(?=[/ ,)-]|$)", "#B", line)
+    line = re.sub(r"\b\d+(\.\d+)?([KMGT]i|[kMGT])?bit/s(?=[ ,)-]|$)", "#bit/s", line)
     line = re.sub(r"(?<![\w.])\d+(\.\d+)?[kMGT]?(?![\w.])", "#", line)
+    line = re.sub(r"mean=[\d.]+us", "mean=#us", line)
     line = re.sub(r"(?<=-)#msec|\d+-\d+msec", "#msec", line)
     line = re.sub(r"\d+msec", "#msec", line)
     line = re.sub(r"= +#", "=#", line)
-    line = re.sub(r"\( *[KMG]?i?B/s\)", "(B/s)", line)
+    line = re.sub(r"\( *[kKMG]?i?B/s\)", "(B/s)", line)
     return re.sub(r"fio-\S+", "fio", line)
 
 
@@ -74,7 +76,7 @@ def by_speed(text):
     found = set()
     for line in text.splitlines():
         if re.match(r"^ +(bw \(|iops +:)", line):
-            found.add(re.sub(r"[\d.]+", "#", re.sub(r"= *", "=", re.sub(r"\( *[KMG]?i?B/s\)", "(B/s)", line))))
+            found.add(re.sub(r"[\d.]+", "#", re.sub(r"= *", "=", re.sub(r"\( *[kKMG]?i?B/s\)", "(B/s)", line))))
         elif re.match(r"^ +lat \([num]sec\) +:", line):
             found.update(re.sub(r"=[\d.]+%", "=#%", line).split(":")[0:1])
     return found

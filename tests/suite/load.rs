@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::cli_support::{PARFS, Ran, send};
+use super::cli_support::{PARFS, Ran, Sim, send};
 
 /// A directory where `parfs load` runs.
 pub struct Loads {
@@ -285,6 +285,33 @@ fn a_signal_ends_a_run_with_128_and_a_valid_document() {
             documents.iter().map(|document| document["jobs"][0]["read"]["total_ios"].as_u64().unwrap()).collect();
         assert!(ios.len() > 1 && ios.is_sorted() && ios[ios.len() - 1] > 0, "{ios:?}");
     }
+}
+
+/// 64 GiB at 50 MB a second: the signal always comes before the end.
+#[test]
+fn a_signal_ends_a_layout_with_128_and_a_document_without_jobs() {
+    let (loads, sim) = (Loads::new(), Sim::start(&["--bandwidth", "50MB"]));
+    let line = format!(
+        "--output-format=json,normal --output=out --ioengine=nfs --nfs_url={} --name=a --rw=read --size=64g --bs=1m",
+        sim.url
+    );
+    let child = loads.command(&line).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    let told = || {
+        fs::read_to_string(loads.path("out"))
+            .is_ok_and(|text| text.contains("a: Laying out IO file (1 file / 65536MiB)"))
+    };
+    while !told() {
+        assert!(Instant::now() < until);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    send(&child, Signal::INT);
+    Ran::of(child.wait_with_output().unwrap()).ended(128, "terminating on signal");
+    let text = fs::read_to_string(loads.path("out")).unwrap();
+    let document = &text[text.find("{\n").unwrap()..=text.rfind("\n}\n").unwrap() + 2];
+    let document: Value = serde_json::from_str(document).unwrap_or_else(|error| panic!("{error}: {text}"));
+    assert_eq!(document["jobs"], Value::Array(Vec::new()), "{text}");
+    assert!(!text.contains("err="), "{text}");
 }
 
 #[test]

@@ -42,6 +42,7 @@ mod load_nfs;
 mod load_nfs_place;
 mod load_report;
 mod load_scale;
+mod load_told;
 mod load_verify;
 mod memory;
 mod model;

@@ -51,7 +51,7 @@ const OUTSIDE: [(&str, &str, &[&str]); 6] = [
 /// Addresses are values, not sockets: every layer may name them.
 const ADDRESSES: [&str; 5] = ["SocketAddr", "IpAddr", "Ipv4Addr", "Ipv6Addr", "SocketAddrV4"];
 
-/// Files that may hold `unsafe`: one socket option and one system call that no safe crate has, and the kernel engines' buffers, rings and mappings, which the
+/// Files that may hold `unsafe`: a socket option and two system calls that no safe crate has, and the kernel engines' buffers, rings and mappings, which the
 /// kernel writes to by their addresses.
 const UNSAFE_FILES: [&str; 6] = [
     "src/mounts/nfs/lowat.rs",

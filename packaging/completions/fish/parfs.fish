@@ -465,6 +465,8 @@ complete -c parfs -n "__fish_parfs_using_subcommand load" -s j -l max-jobs -d 'T
 complete -c parfs -n "__fish_parfs_using_subcommand load" -s L -l status-interval -d 'Results so far, again and again' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -s K -l aux-path -d 'Where logs and other files go' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -s b -l bandwidth-log -d 'Bytes a second of all jobs together go to NAME-read_bw.log and so on; NAME is agg if not given' -r
+complete -c parfs -n "__fish_parfs_using_subcommand load" -s I -l idle-prof -d 'How idle processors were while jobs ran: system (their mean) or percpu (each too); calibrate measures only the unit of work that idle time is told by' -r
+complete -c parfs -n "__fish_parfs_using_subcommand load" -s d -l debug -d 'Tells line by line of io (each I/O), random (seeds, and where random I/Os go) or all, in the report or, where there is none, on standard error; help lists the types' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l scale -d 'Runs the jobs on the first N of their targets (x_targets=, nfs_url=, directory=), with N times the clones, one number after the other, and prints a table: I/Os a second of each target and in all, how linear that is, priced IOPS against the ceiling of a mount target, forecast and fact, and what bound it' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l scale-ceilings -d 'The targets have FACTOR of the ceilings of an OCI mount target' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l sweep -d 'Runs the jobs with each combination of these values: --sweep bs=4k,8k rwmix=100,70,0' -r
@@ -772,6 +774,8 @@ complete -c parfs -n "__fish_parfs_using_subcommand parload" -s j -l max-jobs -d
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -s L -l status-interval -d 'Results so far, again and again' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -s K -l aux-path -d 'Where logs and other files go' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -s b -l bandwidth-log -d 'Bytes a second of all jobs together go to NAME-read_bw.log and so on; NAME is agg if not given' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -s I -l idle-prof -d 'How idle processors were while jobs ran: system (their mean) or percpu (each too); calibrate measures only the unit of work that idle time is told by' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -s d -l debug -d 'Tells line by line of io (each I/O), random (seeds, and where random I/Os go) or all, in the report or, where there is none, on standard error; help lists the types' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l scale -d 'Runs the jobs on the first N of their targets (x_targets=, nfs_url=, directory=), with N times the clones, one number after the other, and prints a table: I/Os a second of each target and in all, how linear that is, priced IOPS against the ceiling of a mount target, forecast and fact, and what bound it' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l scale-ceilings -d 'The targets have FACTOR of the ceilings of an OCI mount target' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l sweep -d 'Runs the jobs with each combination of these values: --sweep bs=4k,8k rwmix=100,70,0' -r

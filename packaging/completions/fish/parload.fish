@@ -13,6 +13,8 @@ complete -c parload -s j -l max-jobs -d 'Taken, and nothing comes of them: as in
 complete -c parload -s L -l status-interval -d 'Results so far, again and again' -r
 complete -c parload -s K -l aux-path -d 'Where logs and other files go' -r
 complete -c parload -s b -l bandwidth-log -d 'Bytes a second of all jobs together go to NAME-read_bw.log and so on; NAME is agg if not given' -r
+complete -c parload -s I -l idle-prof -d 'How idle processors were while jobs ran: system (their mean) or percpu (each too); calibrate measures only the unit of work that idle time is told by' -r
+complete -c parload -s d -l debug -d 'Tells line by line of io (each I/O), random (seeds, and where random I/Os go) or all, in the report or, where there is none, on standard error; help lists the types' -r
 complete -c parload -l scale -d 'Runs the jobs on the first N of their targets (x_targets=, nfs_url=, directory=), with N times the clones, one number after the other, and prints a table: I/Os a second of each target and in all, how linear that is, priced IOPS against the ceiling of a mount target, forecast and fact, and what bound it' -r
 complete -c parload -l scale-ceilings -d 'The targets have FACTOR of the ceilings of an OCI mount target' -r
 complete -c parload -l sweep -d 'Runs the jobs with each combination of these values: --sweep bs=4k,8k rwmix=100,70,0' -r

@@ -96,6 +96,8 @@ impl<'a> StatusLine<'a> {
             let state = live.state();
             status.letters.push(letter(state, settings, live));
             status.binary &= settings.measures.binary;
+            // As in fio, the last one's.
+            status.bits = settings.measures.bits;
             for direction in [Direction::Read, Direction::Write] {
                 let more = live.done()[direction];
                 let sum = &mut done[direction];

@@ -22,6 +22,9 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use crate::load::commandline::{self, Asked};
+use crate::load::general::{General, Traces};
+use crate::load::output::machine;
+use crate::load::run::IdleProf;
 
 use super::Exit;
 use super::console::Console;
@@ -59,6 +62,13 @@ pub fn run(args: Vec<OsString>) -> Exit {
             Ok(text) => super::shown(&console, text.trim_end()),
             Err(text) => refused(&console, &text),
         },
+        Ok(Asked::DebugHelp) => {
+            super::shown(&console, &format!("fio: dumping debug options:{},all", Traces::NAMES.join(",")))
+        }
+        Ok(Asked::Calibrate(general)) => match calibrated(&general) {
+            Ok(out) => run::ended(&console, &out, Exit::Success),
+            Err(text) => refused(&console, &text),
+        },
         Ok(Asked::Compare(first, second)) => match compare::compared(&first, &second) {
             Ok(text) => super::shown(&console, &text),
             Err(text) => refused(&console, &text),
@@ -68,6 +78,13 @@ pub fn run(args: Vec<OsString>) -> Exit {
             Ok(gathered) => run::run(&console, gathered),
         },
     }
+}
+
+/// `--idle-prof=calibrate`: told whatever the format.
+fn calibrated(general: &General) -> Result<out::Out, String> {
+    let out = out::Out::open(general)?;
+    out.write(&machine::idleness(&IdleProf::calibrate()?.calibration()));
+    Ok(out)
 }
 
 /// Nothing was done: exit status 1, as fio's.

@@ -3,9 +3,9 @@
 use jiff::{Timestamp, tz::TimeZone};
 
 use crate::load::general::{Format, General};
-use crate::load::output::{json, normal, terse};
-use crate::load::results::{DirectionResult, DiskResult, JobResult, RunResult, TargetResult};
-use crate::load::settings::Settings;
+use crate::load::output::{json, machine, normal, terse};
+use crate::load::results::{DirectionResult, DiskResult, Idleness, JobResult, RunResult, TargetResult};
+use crate::load::settings::{Measures, Settings};
 use crate::load::{Direction, Each};
 
 /// A clone's result and its job.
@@ -77,9 +77,11 @@ pub fn text(
     lines: &[Line<'_>],
     globals: &[(String, String)],
     disks: &[DiskResult],
+    idleness: Option<&Idleness>,
     notices: &[String],
 ) -> String {
-    let run = result(lines.iter().map(|line| line.result.clone()).collect(), globals, disks, notices);
+    let jobs = lines.iter().map(|line| line.result.clone()).collect();
+    let run = RunResult { idleness: idleness.cloned(), ..result(jobs, globals, disks, notices) };
     let mut out = String::new();
     if general.formats.contains(&Format::Terse) {
         run.jobs.iter().for_each(|job| out.push_str(&terse::line(job, disks, general.terse_version, &run.version)));
@@ -89,7 +91,8 @@ pub fn text(
     }
     if general.formats.contains(&Format::Normal) {
         out.push_str(&human(lines, &run.time));
-        out.push_str(&normal::disks(disks));
+        out.push_str(&machine::disks(disks));
+        idleness.iter().for_each(|idleness| out.push_str(&format!("\n{}", machine::idleness(idleness))));
     }
     out
 }
@@ -115,6 +118,7 @@ pub fn result(
         globals: globals.to_vec(),
         jobs,
         disks: disks.to_vec(),
+        idleness: None,
         notices: notices.to_vec(),
     }
 }
@@ -139,8 +143,10 @@ pub fn of_target(target: &TargetResult, label: &dyn Fn(Direction) -> &'static st
 
 fn human(lines: &[Line<'_>], time: &str) -> String {
     let mut out = String::from("\n");
-    let manner =
-        |settings: &Settings| normal::Manner { digits: settings.measures.digits, binary: settings.measures.binary };
+    let manner = |settings: &Settings| {
+        let Measures { digits, binary, bits, .. } = settings.measures;
+        normal::Manner { digits, binary, bits }
+    };
     for line in lines {
         let errno = line.result.errors.error;
         let error = if errno == 0 {
@@ -156,9 +162,10 @@ fn human(lines: &[Line<'_>], time: &str) -> String {
     groups.dedup();
     for group in groups {
         let of_group: Vec<&Line<'_>> = lines.iter().filter(|line| line.result.group == group).collect();
-        let Some(first) = of_group.first() else { continue };
+        // As in fio, a group's lines are in the units of the last of its jobs.
+        let Some(last) = of_group.last() else { continue };
         let results: Vec<&JobResult> = of_group.iter().map(|line| &line.result).collect();
-        out.push_str(&normal::group(group, &results, &manner(first.settings)));
+        out.push_str(&normal::group(group, &results, &manner(last.settings)));
     }
     out
 }

@@ -17,13 +17,13 @@ use crate::cli::Exit;
 use crate::cli::console::{Console, reason};
 use crate::crew::Stop;
 use crate::load::engine::There;
-use crate::load::job;
 use crate::load::pace::start_delay;
 use crate::load::random::{Seeds, Stream};
-use crate::load::results::JobResult;
+use crate::load::results::{Idleness, JobResult};
 use crate::load::run::prepare::{Asked, Found, NotReady, prepare};
-use crate::load::run::{Clock, Entry, Host, Live, LogFiles, Schedule, SteadyWatch, Work, failed, idle, said};
+use crate::load::run::{Clock, Entry, Host, IdleProf, Live, LogFiles, Schedule, SteadyWatch, Work, failed, idle, said};
 use crate::load::settings::{HostChoice, Settings, Started, file_names, order};
+use crate::load::{general, job};
 
 use super::aggregate::Aggregate;
 use super::disks::Disks;
@@ -62,6 +62,7 @@ pub fn run(console: &Arc<Console>, gathered: Gathered) -> Exit {
         Ok(starts) => starts,
         Err(text) => return super::refused(console, &text),
     };
+    general.traces.names().for_each(|name| aside(console, &out, &format!("fio: set debug option {name}")));
     if general.beyond.has_steps() {
         return steps::run(console, &gathered, &out);
     }
@@ -74,6 +75,11 @@ pub fn run(console: &Arc<Console>, gathered: Gathered) -> Exit {
         Ok(run) => run.all(),
         Err(text) => super::refused(console, &text),
     }
+}
+
+/// A line of --debug: in the human report as in fio, else where it tears no document.
+fn aside(console: &Console, out: &Out, line: &str) {
+    if out.is_normal { out.banner(line) } else { console.line(line) }
 }
 
 /// What could not be written is an error, whatever came of the jobs.
@@ -96,11 +102,17 @@ pub(super) struct Run<'a> {
     logs: Mutex<HashSet<String>>,
     /// The disks below the jobs' files, since the jobs began.
     disks: OnceLock<Disks>,
+    /// How idle processors were, when the jobs have ended.
+    idleness: OnceLock<Idleness>,
 }
 
 impl Host for Run<'_> {
     fn tell(&self, line: &str) {
         self.console.line(line);
+    }
+
+    fn trace(&self, line: &str) {
+        aside(self.console, self.out, line);
     }
 
     fn save(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
@@ -168,6 +180,7 @@ impl<'a> Run<'a> {
             clock: Clock::start(),
             logs: Mutex::default(),
             disks: OnceLock::new(),
+            idleness: OnceLock::new(),
         })
     }
 
@@ -217,14 +230,19 @@ impl<'a> Run<'a> {
 
     fn told(&self, stop: &AtomicBool) -> Result<Exit, String> {
         let mut partial = Partial::new(self)?;
-        let Finished { clones, failed } = self.carry_out(stop, &mut partial);
+        let idle_prof = self.gathered.general.idle_prof;
+        let idle = idle_prof.map(|_| IdleProf::calibrate()).transpose()?;
+        let Finished { clones, failed } = self.carry_out(stop, &mut partial, idle.as_ref());
+        if let Some(idle) = idle {
+            self.idleness.get_or_init(|| idle.finish(idle_prof == Some(general::IdleProf::PerCpu)));
+        }
         self.tell_all(clones);
         partial.aggregate.map_or(Ok(()), Aggregate::close)?;
         Ok(exit_of(failed))
     }
 
-    /// Sets files up and runs all clones. What clones found so far goes to `sofar` now and then.
-    pub(super) fn carry_out(&self, stop: &AtomicBool, sofar: &mut dyn SoFar) -> Finished<'a> {
+    /// Sets files up and runs all clones. What clones found so far goes to `sofar` now and then; `idle` begins when the files are there.
+    pub(super) fn carry_out(&self, stop: &AtomicBool, sofar: &mut dyn SoFar, idle: Option<&IdleProf>) -> Finished<'a> {
         let asked: Vec<Asked<'_>> =
             self.starts.iter().enumerate().map(|(index, start)| self.asked(index, start)).collect();
         let found = prepare(&asked, self.gathered.general.readonly, stop, &mut |line| self.out.banner(&line));
@@ -245,6 +263,7 @@ impl<'a> Run<'a> {
             self.starts.iter().map(|start| (self.settings(start), start.group)).collect();
         let mut steady = SteadyWatch::new(&groups, &lives);
         let mut line = StatusLine::new(&self.gathered.general, of_clones, self.clock);
+        idle.iter().for_each(|idle| idle.begin());
         let results = schedule.run(&clone, &mut || {
             let next = line.as_mut().map_or(LOOK_EVERY, |line| line.refresh(&lives));
             next.min(sofar.tell(&lives)).min(steady.look(self.clock.now(), &lives)).min(LOOK_EVERY)
@@ -300,6 +319,7 @@ impl<'a> Run<'a> {
         let start = &self.starts[index];
         let work = Work {
             settings: self.settings(start),
+            traces: self.gathered.general.traces,
             group: start.group,
             clone: start.clone,
             number: start.number,
@@ -333,7 +353,8 @@ impl<'a> Run<'a> {
         let lines = report::merged(lines);
         let globals = self.gathered.jobs.first().map_or(&[][..], |job| &job.globals);
         let disks = self.disks.get().map_or(Vec::new(), Disks::since);
-        self.out.write(&report::text(&self.gathered.general, &lines, globals, &disks, &self.out.notices()));
+        let (general, idleness, notices) = (&self.gathered.general, self.idleness.get(), self.out.notices());
+        self.out.write(&report::text(general, &lines, globals, &disks, idleness, &notices));
     }
 }
 

@@ -103,6 +103,9 @@ fn steps(gathered: &Gathered) -> Result<Vec<Step>, String> {
     if gathered.general.bandwidth_log.is_some() {
         return Err("fio: --bandwidth-log is of one run; with --scale or --sweep use --x-samples".into());
     }
+    if gathered.general.idle_prof.is_some() {
+        return Err("fio: --idle-prof is of one run, not of --scale or --sweep".into());
+    }
     let scale = &gathered.general.beyond.scale;
     let mut all = Vec::new();
     for (marks, jobs) in &gathered.combinations {
@@ -170,7 +173,7 @@ fn carry_out(
         notices: Vec::new(),
     };
     let run = Run::new(console, &of_step, &starts, out)?;
-    let Finished { clones, failed } = run.carry_out(stop, &mut Untold);
+    let Finished { clones, failed } = run.carry_out(stop, &mut Untold, None);
     told.failed += failed;
     for job in &of_step.jobs {
         let lines: Vec<&Line<'_>> = clones.iter().filter(|line| std::ptr::eq(line.settings, job)).collect();

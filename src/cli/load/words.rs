@@ -27,6 +27,10 @@ Results:
                            Terse lines (versions 2 to 5; 3 if not given)
   --bandwidth-log[=NAME]   Bytes a second of all jobs together go to NAME-read_bw.log and so on; NAME is agg if not given
   --status-interval=TIME   Results so far, again and again
+  --idle-prof=WHAT         How idle processors were while jobs ran: system (their mean) or percpu (each too); calibrate measures only
+                           the unit of work that idle time is told by
+  --debug=TYPE,TYPE        Tells line by line of io (each I/O), random (seeds, and where random I/Os go) or all, in the report or, where
+                           there is none, on standard error; help lists the types
   --eta=WHEN               The status line: always, never, auto (on a terminal)
   --aux-path=DIR           Where logs and other files go
   --eta-interval=TIME, --eta-newline=TIME

@@ -101,7 +101,6 @@ const VALUES: &[(&str, &[&str], &str)] = &[
     ("iomem", &["shmhuge", "mmaphuge"], "huge pages need a reservation on the host; use mem=malloc or mem=mmap"),
     ("mem", &["cudamalloc"], "buffers are in the host's memory; use mem=malloc"),
     ("iomem", &["cudamalloc"], "buffers are in the host's memory; use mem=malloc"),
-    ("unit_base", &["1"], "rates are told in bytes; leave it out and multiply by 8"),
     ("io_submit_mode", &["offload"], "requests are sent by the job's own thread; use numjobs= for more threads"),
 ];
 

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use super::super::Direction;
 use super::super::histogram::{Shares, percent_of};
 use super::super::results::{
-    Depths, DirectionResult, DiskResult, JobResult, Latency, MIXED, RunResult, TargetResult, Unified, depth_percent,
+    Depths, DirectionResult, DiskResult, Idleness, JobResult, Latency, MIXED, RunResult, TargetResult, Unified,
+    depth_percent,
 };
 use super::super::steady::{Steady, SteadyResult};
 
@@ -116,6 +117,7 @@ pub fn run(result: &RunResult, bins: bool) -> Json {
     if !result.disks.is_empty() {
         members.push(("disk_util", Json::Array(result.disks.iter().map(disk).collect())));
     }
+    members.extend(result.idleness.as_ref().map(|idleness| ("cpu_idleness", self::idleness(idleness))));
     if !result.notices.is_empty() {
         members.push(("notices", Json::Array(result.notices.iter().cloned().map(Json::Text).collect())));
     }
@@ -123,20 +125,38 @@ pub fn run(result: &RunResult, bins: bool) -> Json {
 }
 
 fn disk(disk: &DiskResult) -> Json {
-    let DiskResult { name, ios, sectors, merges, ticks, in_queue, util } = disk;
-    object(vec![
-        ("name", Json::Text(name.clone())),
+    let mut members = vec![("name".to_owned(), Json::Text(disk.name.clone()))];
+    members.extend(counts(disk, ""));
+    members.extend(disk.parts.iter().flat_map(|parts| counts(parts, "aggr_")));
+    Json::Object(members)
+}
+
+fn counts(disk: &DiskResult, prefix: &str) -> impl Iterator<Item = (String, Json)> {
+    let DiskResult { ios, sectors, merges, ticks, in_queue, util, .. } = disk;
+    // As fio names it of what a disk is made of.
+    let write_merges = if prefix.is_empty() { "write_merges" } else { "write_merge" };
+    let members = [
         ("read_ios", Json::Int(ios[0])),
         ("write_ios", Json::Int(ios[1])),
         ("read_sectors", Json::Int(sectors[0])),
         ("write_sectors", Json::Int(sectors[1])),
         ("read_merges", Json::Int(merges[0])),
-        ("write_merges", Json::Int(merges[1])),
+        (write_merges, Json::Int(merges[1])),
         ("read_ticks", Json::Int(ticks[0])),
         ("write_ticks", Json::Int(ticks[1])),
         ("in_queue", Json::Int(*in_queue)),
         ("util", Json::Float(*util)),
-    ])
+    ];
+    members.into_iter().map(move |(name, value)| (format!("{prefix}{name}"), value))
+}
+
+fn idleness(idleness: &Idleness) -> Json {
+    let mut members = vec![("system".to_owned(), Json::Float(idleness.system()))];
+    let each = idleness.cpus.iter().filter(|_| idleness.told);
+    members.extend(each.map(|(cpu, idle)| (format!("cpu-{cpu}"), Json::Float(*idle))));
+    members.push(("unit_mean".to_owned(), Json::Float(idleness.unit_mean_us)));
+    members.push(("unit_stddev".to_owned(), Json::Float(idleness.unit_stddev_us)));
+    Json::Object(members)
 }
 
 /// One job.
@@ -346,6 +366,20 @@ mod tests {
         let Json::Object(read) = &job[7].1 else { panic!("no read") };
         let Json::Object(clat) = &read[10].1 else { panic!("no clat") };
         assert_eq!(names(clat), "min,max,mean,stddev,N,percentile,bins");
+    }
+
+    #[test]
+    fn what_a_disk_is_made_of_is_told_behind_it() {
+        let part = DiskResult { merges: [5, 6], util: 2.0, ..DiskResult::default() };
+        let Json::Object(members) = disk(&DiskResult { parts: Some(Box::new(part)), ..DiskResult::default() }) else {
+            panic!("no object")
+        };
+        let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
+        let wanted = "name,read_ios,write_ios,read_sectors,write_sectors,read_merges,write_merges,read_ticks,write_ticks,in_queue,util,\
+                      aggr_read_ios,aggr_write_ios,aggr_read_sectors,aggr_write_sectors,aggr_read_merges,aggr_write_merge,aggr_read_ticks,\
+                      aggr_write_ticks,aggr_in_queue,aggr_util";
+        assert_eq!(names.join(","), wanted);
+        assert_eq!((&members[16].1, &members[20].1), (&Json::Int(6), &Json::Float(2.0)));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! Leaves out: streams, and when what is printed.
 
 pub mod json;
+pub mod machine;
 pub mod normal;
 pub mod number;
 pub mod status;

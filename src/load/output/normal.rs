@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use super::super::histogram::{Histogram, Moments, percent_of};
-use super::super::results::{Depths, DirectionResult, DiskResult, JobResult, Latency, MIXED, Unified, per_second};
+use super::super::results::{Depths, DirectionResult, JobResult, Latency, MIXED, Unified, per_second};
 use super::super::steady::SteadyResult;
 use super::super::{Direction, Each};
 use super::number::{Of, shown};
@@ -17,11 +17,13 @@ pub struct Manner {
     pub digits: usize,
     /// kb_base=1024: binary units first.
     pub binary: bool,
+    /// unit_base=1: rates are in bits. As in fio those of samples (`bw (KiB/s)`) stay in bytes.
+    pub bits: bool,
 }
 
 impl Default for Manner {
     fn default() -> Manner {
-        Manner { digits: 4, binary: true }
+        Manner { digits: 4, binary: true, bits: false }
     }
 }
 
@@ -78,11 +80,14 @@ impl Report<'_> {
         }
     }
 
-    /// Bytes a second in both units: `294MiB/s (309MB/s)`.
+    /// Bytes a second in both units: `294MiB/s (309MB/s)`; with unit_base=1 `2352Mibit/s (2472Mbit/s)`.
     fn rate(&self, bytes: u64) -> String {
         let [first, second] = [self.manner.binary, !self.manner.binary];
-        let shown = |binary| shown(bytes, self.manner.digits, binary, Of::BytesPerSecond);
-        format!("{} ({})", shown(first), shown(second))
+        format!("{} ({})", self.rate_in(bytes, first), self.rate_in(bytes, second))
+    }
+
+    fn rate_in(&self, bytes: u64, binary: bool) -> String {
+        shown(bytes, self.manner.digits, binary, Of::rate(self.manner.bits))
     }
 
     fn bytes(&self, bytes: u64, binary: bool) -> String {
@@ -257,18 +262,15 @@ impl Report<'_> {
         if done().next().is_none() {
             return;
         }
-        let manner = self.manner;
         let bytes: u64 = done().map(|result| result.bytes).sum();
         let times = || done().map(|result| result.runtime_ms);
         let rates = || done().map(|result| result.bytes_per_second());
         let (shortest, longest) = (times().min().unwrap_or(0), times().max().unwrap_or(0));
         let (slowest, fastest) = (rates().min().unwrap_or(0), rates().max().unwrap_or(0));
         let rate = self.rate(per_second(bytes, longest));
-        let [first, second] = [manner.binary, !manner.binary].map(|binary| {
-            let shown = |rate| shown(rate, manner.digits, binary, Of::BytesPerSecond);
-            format!("{}-{}", shown(slowest), shown(fastest))
-        });
-        let [io, io_second] = [manner.binary, !manner.binary].map(|binary| self.bytes(bytes, binary));
+        let [first, second] = [self.manner.binary, !self.manner.binary]
+            .map(|binary| format!("{}-{}", self.rate_in(slowest, binary), self.rate_in(fastest, binary)));
+        let [io, io_second] = [self.manner.binary, !self.manner.binary].map(|binary| self.bytes(bytes, binary));
         let name = name.to_uppercase();
         self.line(format_args!(
             "  {name:>5}: bw={rate}, {first} ({second}), io={io} ({io_second}), run={shortest}-{longest}msec"
@@ -314,26 +316,6 @@ fn decimals(percentiles: &[f64]) -> usize {
         (0..6).find(|digits| (percentile * 10_f64.powi(*digits)).fract().abs() < 1e-6).unwrap_or(6) as usize
     };
     percentiles.iter().map(needed).max().unwrap_or(0)
-}
-
-/// What disks did; nothing where there are none.
-pub fn disks(disks: &[DiskResult]) -> String {
-    let mut out = String::new();
-    if !disks.is_empty() {
-        out.push_str("\nDisk stats (read/write):\n");
-    }
-    for DiskResult { name, ios, sectors, merges, ticks, in_queue, util } in disks {
-        let both = |[read, write]: &[u64; 2]| format!("{read}/{write}");
-        let _ = writeln!(
-            out,
-            "  {name}: ios={}, sectors={}, merge={}, ticks={}, in_queue={in_queue}, util={util:3.2}%",
-            both(ios),
-            both(sectors),
-            both(merges),
-            both(ticks)
-        );
-    }
-    out
 }
 
 /// The aggregate of the group `number`, whose members (clones, merged or not) are `jobs`.
@@ -416,7 +398,7 @@ Run status group 0 (all jobs):
         [51_743, 88_381].iter().for_each(|iops| read.iops.add(*iops));
         sample.errors.error = 5;
         sample.errors.detail = "file:x.c:1, func=read".into();
-        let text = job(&sample, "now", "Input/output error", &Manner { digits: 4, binary: false });
+        let text = job(&sample, "now", "Input/output error", &Manner { binary: false, ..Manner::default() });
         for line in [
             "one: (groupid=0, jobs=2): err= 5 (file:x.c:1, func=read, error=Input/output error): pid=5889: now\n",
             "  read: IOPS=2037, BW=8345kB/s (8149KiB/s)(4022kB/482msec)\n",
@@ -441,6 +423,24 @@ Run status group 0 (all jobs):
             ),
             "{text}"
         );
+    }
+
+    /// unit_base=1: what fio 3.33 prints of the same numbers.
+    #[test]
+    fn rates_in_bits() {
+        let mut sample = sample::job();
+        [2040, 2064].iter().for_each(|kib| sample.directions.read.bw.add(*kib));
+        let bits = Manner { bits: true, ..Manner::default() };
+        let text = job(&sample, "now", "", &bits);
+        for line in [
+            "  read: IOPS=2037, BW=63.7Mibit/s (66.8Mbit/s)(3928KiB/482msec)\n",
+            "   bw (  KiB/s): min= 2040, max= 2064, per=25.18%, avg=2052.00, stdev=16.97, samples=2\n",
+        ] {
+            assert!(text.contains(line), "{line}{text}");
+        }
+        let wanted = "   READ: bw=63.7Mibit/s (66.8Mbit/s), 63.7Mibit/s-63.7Mibit/s (66.8Mbit/s-66.8Mbit/s), io=3928KiB (4022kB), run=482-482msec\n";
+        let text = group(0, &[&sample], &bits);
+        assert!(text.contains(wanted), "{text}");
     }
 
     /// Lists that fio 3.33 was given, and their lines.

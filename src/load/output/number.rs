@@ -7,13 +7,24 @@ pub enum Of {
     Nothing,
     Bytes,
     BytesPerSecond,
+    /// Eight for each byte.
+    BitsPerSecond,
 }
 
-/// `n` with at most `digits` digits and a prefix: divided by 1024 (`Ki`) or 1000 (`k`) until it fits, then filled up with decimals.
+impl Of {
+    /// What rates are of: unit_base=1, or bytes.
+    pub fn rate(bits: bool) -> Of {
+        if bits { Of::BitsPerSecond } else { Of::BytesPerSecond }
+    }
+}
+
+/// `n`, in bytes where it is one of bits, with at most `digits` digits and a prefix: divided by 1024 (`Ki`) or 1000 (`k`) until it fits, then
+/// filled up with decimals.
 pub fn shown(n: u64, digits: usize, binary: bool, of: Of) -> String {
     const DECIMAL: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
     const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
     let thousand = if binary { 1024 } else { 1000 };
+    let n = if of == Of::BitsPerSecond { n.saturating_mul(8) } else { n };
     let (mut whole, mut rest, mut power) = (n, None, 0);
     while whole.to_string().len() > digits && power < 6 {
         rest = Some(whole % thousand);
@@ -25,6 +36,7 @@ pub fn shown(n: u64, digits: usize, binary: bool, of: Of) -> String {
         Of::Nothing => "",
         Of::Bytes => "B",
         Of::BytesPerSecond => "B/s",
+        Of::BitsPerSecond => "bit/s",
     };
     let Some(rest) = rest else { return format!("{whole}{prefix}{unit}") };
     let room = digits.saturating_sub(whole.to_string().len());
@@ -57,5 +69,11 @@ mod tests {
         assert_eq!(shown(8_344_962, 4, true, Of::BytesPerSecond), "8149KiB/s");
         assert_eq!(shown(10_911_744, 4, true, Of::BytesPerSecond), "10.4MiB/s");
         assert_eq!(shown(u64::MAX, 4, true, Of::Bytes), "16.0EiB");
+        // unit_base=1, with four digits and with six.
+        assert_eq!(shown(2_098_150, 4, true, Of::BitsPerSecond), "16.0Mibit/s");
+        assert_eq!(shown(2_098_150, 4, false, Of::BitsPerSecond), "16.8Mbit/s");
+        assert_eq!(shown(1_000_000_000, 6, false, Of::BitsPerSecond), "8000.0Mbit/s");
+        assert_eq!(shown(1_000_000_000, 6, true, Of::BitsPerSecond), "7629.4Mibit/s");
+        assert_eq!(shown(u64::MAX, 4, true, Of::BitsPerSecond), "16.0Eibit/s");
     }
 }

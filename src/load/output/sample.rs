@@ -99,6 +99,7 @@ pub fn run() -> RunResult {
         globals: globals.map(|(name, text)| (name.to_owned(), text.to_owned())).to_vec(),
         jobs: vec![job()],
         disks: Vec::new(),
+        idleness: None,
         notices: Vec::new(),
     }
 }

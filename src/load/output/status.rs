@@ -32,6 +32,8 @@ pub struct Status {
     pub has: [bool; 2],
     /// kb_base=1024.
     pub binary: bool,
+    /// unit_base=1: rates are in bits. As in fio those of `limits` stay in bytes.
+    pub bits: bool,
 }
 
 /// The same letters in a row as one and their number: `r(4),_(1)`.
@@ -79,7 +81,7 @@ impl Status {
         let (mut bytes, mut ios) = (Vec::new(), Vec::new());
         for ((direction, (rate, iops)), _) in shown_of {
             let letter = &direction.name()[..1];
-            bytes.push(format!("{letter}={}", shown(rate, 4, self.binary, Of::BytesPerSecond)));
+            bytes.push(format!("{letter}={}", shown(rate, 4, self.binary, Of::rate(self.bits))));
             ios.push(format!("{letter}={}", shown(iops, 4, false, Of::Nothing)));
         }
         if !bytes.is_empty() {
@@ -126,6 +128,11 @@ mod tests {
         };
         assert_eq!(status.line(true), "Jobs: 4 (f=4)");
         assert_eq!(status.line(false), "Jobs: 4 (f=4): [r(4)][50.0%][r=311MiB/s][r=79.6k IOPS][eta 00m:03s]");
+        let bits = Status { bits: true, limits: Some((Rate::Bytes(0), Rate::Bytes(16 << 20))), ..status.clone() };
+        assert_eq!(
+            bits.line(false),
+            "Jobs: 4 (f=4), 0B/s-16.0MiB/s: [r(4)][50.0%][r=2488Mibit/s][r=79.6k IOPS][eta 00m:03s]"
+        );
         let mixed = Status {
             letters: "mm_".into(),
             rates: [(117 << 20, 29_800), (116 << 20, 29_600)],

@@ -40,10 +40,13 @@ pub fn line(job: &JobResult, disks: &[DiskResult], version: u8, program: &str) -
     us[0] += job.shares.ns.iter().sum::<u64>();
     let shares = us.iter().chain(&job.shares.ms);
     fields.extend(shares.map(|count| format!("{:3.2}%", percent_of(*count, job.ios()))));
-    for DiskResult { name, ios, merges, ticks, in_queue, util, .. } in disks.iter().filter(|_| version > 2) {
-        fields.push(name.clone());
-        fields.extend([ios, merges, ticks].into_iter().flatten().chain([in_queue]).map(u64::to_string));
-        fields.push(format!("{util:3.2}%"));
+    for disk in disks.iter().filter(|_| version > 2) {
+        let named = [(disk.name.as_str(), disk)].into_iter().chain(disk.parts.iter().map(|parts| ("slaves", &**parts)));
+        for (name, DiskResult { ios, merges, ticks, in_queue, util, .. }) in named {
+            fields.push(name.to_owned());
+            fields.extend([ios, merges, ticks].into_iter().flatten().chain([in_queue]).map(u64::to_string));
+            fields.push(format!("{util:3.2}%"));
+        }
     }
     if let Some((total, first)) = job.errors.continued {
         fields.extend([total.to_string(), first.to_string()]);
@@ -117,6 +120,9 @@ mod tests {
         assert_eq!([2, 3, 4, 5].map(|version| count(&[], version)), [161, 121, 162, 180]);
         let disks = [DiskResult::default()];
         assert_eq!([2, 3, 4, 5].map(|version| count(&disks, version)), [161, 130, 171, 189]);
+        let made_of = DiskResult { parts: Some(Box::default()), ..DiskResult::default() };
+        let text = line(&sample, std::slice::from_ref(&made_of), 3, "fio-3.42");
+        assert!(text.ends_with(";;0;0;0;0;0;0;0;0.00%;slaves;0;0;0;0;0;0;0;0.00%\n"), "{text}");
         // The second version has no description either.
         let sample = sample::job();
         let count = |version| line(&sample, &[], version, "fio-3.42").trim_end().split(';').count();

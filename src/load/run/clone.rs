@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use super::super::content::Contents;
 use super::super::depth::Search;
 use super::super::engine::{Buf, Done, Engine, Place};
+use super::super::general::Traces;
 use super::super::iolog;
 use super::super::offsets::Extent;
 use super::super::pace::{AfterPass, Pacer};
@@ -27,6 +28,7 @@ use super::live::{Live, State};
 use super::log::{LogFiles, Logs};
 use super::open::OpenFiles;
 use super::recorder::{Recorder, Times};
+use super::traced::Traced;
 use super::verifiers::Verifiers;
 use crate::base::reason;
 
@@ -44,6 +46,9 @@ pub trait Host: Sync + LogFiles {
     /// Opens a file that is read as a stream (read_iolog). An error is the reason.
     fn read(&self, name: &str) -> Result<Box<dyn BufRead>, String>;
 
+    /// A line of --debug.
+    fn trace(&self, line: &str);
+
     /// Runs a shell's command (exec_prerun, exec_postrun); what it prints goes to the file `output`. An error is the reason.
     fn shell(&self, command: &str, output: &str) -> Result<(), String>;
 }
@@ -52,6 +57,8 @@ pub trait Host: Sync + LogFiles {
 pub struct Work<'a> {
     /// Its job.
     pub settings: &'a Settings,
+    /// What of it is told line by line.
+    pub traces: Traces,
     /// Its group in reports.
     pub group: u32,
     /// Its number within the job, from 0, and in the run, from 1.
@@ -167,6 +174,13 @@ pub(super) struct Runner<'a, E> {
 
 /// Runs a clone: opens its files, waits for `go`, and does its I/O.
 pub fn run<E: Engine>(engine: E, work: &Work<'_>, go: &dyn Fn()) -> JobResult {
+    match work.traces.names().next() {
+        None => drive(engine, work, go),
+        Some(_) => drive(Traced::new(Box::new(engine), work), work, go),
+    }
+}
+
+fn drive<E: Engine>(engine: E, work: &Work<'_>, go: &dyn Fn()) -> JobResult {
     let mut runner = Runner::new(engine, work);
     runner.adopt_host();
     if runner.failed.is_none() {

@@ -39,6 +39,8 @@ pub struct Measures {
     pub digits: usize,
     /// kb_base=1024.
     pub binary: bool,
+    /// unit_base=1: people are told rates in bits.
+    pub bits: bool,
     /// stats=0: the job is in no report.
     pub told: bool,
     /// disk_util=: what the disks below its files did is told.
@@ -145,6 +147,7 @@ pub(super) fn measures(asked: &Asked<'_>, logs: &Logs) -> Measures {
         iops_every: every("iopsavgtime", &logs.iops),
         digits: asked.number("significant_figures").map_or(4, |digits| digits as usize),
         binary: asked.word("kb_base") != "1000",
+        bits: asked.word("unit_base") == "1",
         told: asked.is("stats"),
         disks: asked.is("disk_util"),
         unified: match asked.word("unified_rw_reporting") {

@@ -45,7 +45,7 @@ pub const CARRIED: &[&str] = &[
     "zero_buffers", "refill_buffers", "scramble_buffers", "buffer_pattern", "buffer_compress_percentage", "buffer_compress_chunk",
     "dedupe_percentage", "iomem_align",
     "clat_percentiles", "lat_percentiles", "slat_percentiles", "percentile_list", "significant_figures", "gtod_reduce",
-    "disable_lat", "disable_clat", "disable_slat", "disable_bw_measurement", "stats", "kb_base", "unified_rw_reporting",
+    "disable_lat", "disable_clat", "disable_slat", "disable_bw_measurement", "stats", "kb_base", "unit_base", "unified_rw_reporting",
     "disk_util",
     "continue_on_error", "ignore_error", "error_dump",
     "write_iolog", "read_iolog", "replay_no_stall", "replay_time_scale", "replay_scale", "replay_align",
@@ -56,9 +56,8 @@ pub const CARRIED: &[&str] = &[
 /// Options that change nothing by their nature, and what is said where one could think otherwise; nothing for an empty text.
 pub const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("unique_filename", ""),
+    // Its other values are refused.
     ("zonemode", ""),
-    // Their other values are refused.
-    ("unit_base", ""),
     // Buffers are pages of this process, whatever hands them out.
     ("mem", ""),
     // Files are laid out before jobs start, in parallel.

@@ -87,7 +87,7 @@ const SAMPLES: &[(&str, &str)] = &[
     ("", "iomem_align=65536"),
     ("", "clat_percentiles=0"), ("", "lat_percentiles=1"), ("", "slat_percentiles=1"), ("", "percentile_list=50:99"),
     ("", "significant_figures=6"), ("", "gtod_reduce=1"), ("", "disable_lat=1"), ("", "disable_clat=1"), ("", "disable_slat=1"),
-    ("", "disable_bw_measurement=1"), ("", "stats=0"), ("", "kb_base=1000"), ("", "unified_rw_reporting=mixed"),
+    ("", "disable_bw_measurement=1"), ("", "stats=0"), ("", "kb_base=1000"), ("", "unit_base=1"), ("", "unified_rw_reporting=mixed"),
     ("", "disk_util=0"),
     ("", "continue_on_error=io"), ("", "ignore_error=ENOSPC"), ("", "error_dump=1"),
     ("", "write_iolog=l"), ("", "read_iolog=l"), ("read_iolog=l", "replay_no_stall=1"), ("read_iolog=l", "replay_time_scale=50"),

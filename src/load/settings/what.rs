@@ -36,7 +36,11 @@ pub(super) fn load(asked: &mut Asked<'_>) -> Result<Load, BadJob> {
         offset_align: align(asked)?,
         number_ios: asked.number("number_ios").unwrap_or(0),
         seed: asked.has("randseed").then(|| asked.number("randseed")).flatten(),
-        repeat: asked.is("randrepeat") || asked.is("allrandrepeat"),
+        // Later versions of fio have one option of both names (its t/random_seed.py holds it): the last counts.
+        repeat: match asked.place("allrandrepeat") > asked.place("randrepeat") {
+            true => asked.is("allrandrepeat"),
+            false => asked.is("randrepeat"),
+        },
         fill: asked.is("fill_device"),
     };
     if let Some(Amount::Bytes(size)) = load.size {
