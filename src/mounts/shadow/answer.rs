@@ -239,8 +239,10 @@ impl ShadowMount {
         let parent = self.world.made(dir).map(|parent| self.attr_of(parent));
         let mut attr = self.world.new_attr(&*self.real, made, parent, change);
         more(&mut attr);
-        self.world.memory().objects.insert(made.id, attr);
-        self.set_name(dir, name, Known::Made(made));
+        let key = dir.key_of(name);
+        let mut memory = self.world.memory();
+        memory.objects.insert(made.id, attr);
+        memory.names.insert(key, Known::Made(made));
         Ok(Found { node: self.world.node(made), attr: Some(attr) })
     }
 
