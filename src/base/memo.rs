@@ -1,12 +1,17 @@
 //! A memory of bounded size that keeps the latest, for what a tree of any size brings.
 
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
-/// Remembers the latest `max` to `2 * max` keys.
+use super::hash::Mix;
+
+type Table<V> = HashMap<u64, V, BuildHasherDefault<Mix>>;
+
+/// Remembers the latest `max` to `2 * max` keys, which are hashes or counters of this process.
 #[derive(Debug)]
 pub struct Memo<V> {
-    young: HashMap<u64, V>,
-    old: HashMap<u64, V>,
+    young: Table<V>,
+    old: Table<V>,
     max: usize,
     /// Something was dropped: a key that is not here may have been.
     pub forgot: bool,
@@ -15,7 +20,7 @@ pub struct Memo<V> {
 impl<V> Memo<V> {
     /// An empty memory of at least `max` keys.
     pub fn new(max: usize) -> Memo<V> {
-        Memo { young: HashMap::new(), old: HashMap::new(), max, forgot: false }
+        Memo { young: Table::default(), old: Table::default(), max, forgot: false }
     }
 
     /// What is remembered of `key`.
@@ -32,7 +37,9 @@ impl<V> Memo<V> {
     pub fn insert(&mut self, key: u64, value: V) {
         if self.young.len() >= self.max {
             self.forgot |= !self.old.is_empty();
-            self.old = std::mem::take(&mut self.young);
+            // Its memory is used again: a new table would grow to the same size step by step.
+            self.old.clear();
+            std::mem::swap(&mut self.old, &mut self.young);
         }
         self.young.insert(key, value);
     }

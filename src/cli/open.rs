@@ -232,7 +232,11 @@ impl Opener {
             let shadow = |(shadow, meter): (ShadowMount, &Meter)| -> Arc<dyn Mount> {
                 let shadow = if rehearsal == Rehearsal::Reading { shadow.reading() } else { shadow };
                 // Of what is not on NFS nothing is forecast.
-                Arc::new(if self.planned.is_some() && meter.is_nfs { shadow.pausing(PAUSE) } else { shadow })
+                Arc::new(match (self.planned.is_some(), meter.is_nfs, rehearsal) {
+                    (true, true, _) => shadow.pausing(PAUSE),
+                    (true, false, Rehearsal::Unread) => shadow.unopened(),
+                    _ => shadow,
+                })
             };
             let held = mounts.into_iter().zip(&throttles).map(|(mount, throttle)| -> Arc<dyn Mount> {
                 Arc::new(Tapped::new(mount, throttle.iter().cloned().collect()))

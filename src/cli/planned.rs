@@ -152,7 +152,11 @@ impl Planned {
         }
         let course = side.courses[0].clone();
         inner.sides.insert(at, side);
-        mounts.iter().map(|mount| course.tap(mount.clone(), is_locked)).collect()
+        // Of what is not on NFS nothing is forecast.
+        let tap = |mount: &Arc<dyn Mount>| {
+            if first.is_nfs { course.tap(mount.clone(), is_locked) } else { course.looking() }
+        };
+        mounts.iter().map(tap).collect()
     }
 
     /// What was asked of the side of `meter` is counted in `ledger`.

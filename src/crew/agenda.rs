@@ -145,7 +145,9 @@ impl<T: Send> Agenda<T> {
     fn settle(&self, done: usize, taken: (Class, Option<Seat>), due: impl IntoIterator<Item = Due<T>>) {
         let (class, seat) = taken;
         let mut state = self.state();
+        let mut more = 0;
         for Due { class, depth, task } in due {
+            more += 1;
             match (class, (self.place_of)(&task)) {
                 (Class::Work, Some(place)) => state.placed.put(place, task),
                 (Class::Work, None) => state.work.put(depth, task),
@@ -158,11 +160,10 @@ impl<T: Send> Agenda<T> {
         state.under_way -= done;
         state.listing -= if class == Class::List { done } else { 0 };
         state.most = state.most.max(state.work.len + state.placed.len() + state.lists.len);
-        let wake = state.waiting > 0;
+        // Lanes wait only where there is nothing to take. That all is done is told by the one that finds nothing left under way.
+        let wake = more.min(state.waiting);
         drop(state);
-        if wake {
-            self.changed.notify_all();
-        }
+        (0..wake).for_each(|_| self.changed.notify_one());
     }
 
     /// Waits for tasks of one class and moves up to `max` of them to `into`; none when all is done, or stopped.

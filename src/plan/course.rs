@@ -4,7 +4,6 @@
 //! A tap; it changes nothing and knows no time. Memory is bounded: of objects seen long ago the chain is forgotten, which may
 //! make the longest one too short.
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -75,7 +74,6 @@ struct Known {
 
 /// Follows the calls of one mount or more.
 pub struct Course {
-    hasher: RandomState,
     state: Mutex<State>,
 }
 
@@ -83,7 +81,7 @@ impl Default for Course {
     fn default() -> Course {
         let known = || Known { known: Memo::new(REMEMBERED_MAX), named: Memo::new(REMEMBERED_MAX) };
         let state = State { seen: Seen::default(), plain: known(), locked: known() };
-        Course { hasher: RandomState::new(), state: Mutex::new(state) }
+        Course { state: Mutex::new(state) }
     }
 }
 
@@ -93,9 +91,33 @@ impl Course {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).seen
     }
 
+    /// A tap for a mount of which only this is to be known: whether a file with holes was met.
+    pub fn looking(self: &Arc<Course>) -> Arc<dyn Tap> {
+        Arc::new(Looker(self.clone()))
+    }
+
     /// A tap for `mount`, which sends the procedures of its calls one after the other, as a kernel does, when `in_turn`.
     pub fn tap(self: &Arc<Course>, mount: Arc<dyn Mount>, in_turn: bool) -> Arc<dyn Tap> {
         Arc::new(Follower { course: self.clone(), mount, in_turn })
+    }
+}
+
+/// True for a file that has fewer bytes on storage than its size.
+fn has_holes(attr: &Attr) -> bool {
+    attr.kind == Kind::File && attr.used.saturating_add(BLOCK_MAX) < attr.size
+}
+
+struct Looker(Arc<Course>);
+
+impl Tap for Looker {
+    fn after(&self, calls: &[Call<'_>], _took: Duration) {
+        let met = |call: &Call<'_>| match &call.op {
+            Op::ReadDir { out: Ok(page), .. } => page.entries.iter().filter_map(|e| e.attr.as_ref()).any(has_holes),
+            _ => call.found_object().and_then(|found| found.attr.as_ref()).is_some_and(has_holes),
+        };
+        if calls.iter().any(met) {
+            self.0.state.lock().unwrap_or_else(PoisonError::into_inner).seen.has_holes = true;
+        }
     }
 }
 
@@ -109,18 +131,18 @@ impl Tap for Follower {
     fn after(&self, calls: &[Call<'_>], _took: Duration) {
         let mut state = self.course.state.lock().unwrap_or_else(PoisonError::into_inner);
         let State { seen, plain, locked } = &mut *state;
-        let hasher = &self.course.hasher;
         let mut rounds = 0;
         for call in calls {
-            let lowered = self.mount.lower(call);
-            let trips = lowered.calls();
+            // Of a call that is one procedure no tally is made.
+            let lowered = (self.in_turn || !call.proc().is_nfs3()).then(|| self.mount.lower(call));
+            let trips = lowered.as_ref().map_or(1, Tally::calls);
             rounds += trips;
             let one = if self.in_turn { trips } else { trips.min(1) };
-            let end = Window { hasher, state: plain, seen, under_lock: None }.follow(call, one);
+            let end = Window { state: plain, seen, under_lock: None }.follow(call, one);
             seen.chain = seen.chain.max(end);
-            if self.in_turn {
+            if let Some(lowered) = lowered.filter(|_| self.in_turn) {
                 let under_lock = Some(under_lock(call, &lowered));
-                let end = Window { hasher, state: locked, seen, under_lock }.follow(call, one);
+                let end = Window { state: locked, seen, under_lock }.follow(call, one);
                 seen.locked = seen.locked.max(end);
             }
         }
@@ -139,7 +161,6 @@ fn under_lock(call: &Call<'_>, lowered: &Tally) -> u64 {
 }
 
 struct Window<'a> {
-    hasher: &'a RandomState,
     state: &'a mut Known,
     seen: &'a mut Seen,
     /// How long a change of a directory keeps others waiting; none where none wait.
@@ -148,7 +169,7 @@ struct Window<'a> {
 
 impl Window<'_> {
     fn key(&self, node: &Node) -> u64 {
-        node.key(self.hasher) & !BITS
+        node.key() & !BITS
     }
 
     fn get(&self, key: u64) -> u64 {
@@ -178,10 +199,6 @@ impl Window<'_> {
         self.get(self.key(dir) | LISTED)
     }
 
-    fn name_key(&self, dir: u64, name: &crate::base::Name) -> u64 {
-        self.hasher.hash_one((dir, name))
-    }
-
     /// After how many round trips the call can begin.
     fn begins(&self, op: &Op<'_>) -> u64 {
         match op {
@@ -202,7 +219,7 @@ impl Window<'_> {
             // The name is one of a page, where there are pages.
             Op::Remove { dir, .. } => self.at(dir).max(self.listed(dir)),
             Op::RmDir { dir, name, .. } => {
-                let child = self.state.named.get(self.name_key(self.key(dir), name)).copied();
+                let child = self.state.named.get(dir.key_of(name)).copied();
                 // It is empty when its last page was seen and the last name on it is gone.
                 let emptied = |child| self.get(child).max(self.get(child | CHANGED)).max(self.get(child | LISTED));
                 self.at(dir).max(self.listed(dir)).max(child.map_or(0, emptied))
@@ -226,18 +243,16 @@ impl Window<'_> {
     }
 
     fn look(&mut self, attr: Option<&Attr>) {
-        let holes = |attr: &&Attr| attr.kind == Kind::File && attr.used.saturating_add(BLOCK_MAX) < attr.size;
-        self.seen.has_holes |= attr.filter(holes).is_some();
+        self.seen.has_holes |= attr.is_some_and(has_holes);
     }
 
     fn found(&mut self, dir: &Node, name: &crate::base::Name, out: &Out<Found>, end: u64) {
         if let Ok(found) = out {
             self.look(found.attr.as_ref());
-            let (dir, node) = (self.key(dir), self.key(&found.node));
+            let node = self.key(&found.node);
             self.raise(node, end);
             if found.attr.is_none_or(|attr| attr.kind == Kind::Dir) {
-                let name_key = self.name_key(dir, name);
-                self.state.named.insert(name_key, node);
+                self.state.named.insert(dir.key_of(name), node);
             }
         }
     }
@@ -318,8 +333,7 @@ impl Window<'_> {
                     let node = self.key(node);
                     self.raise(node, end);
                     if entry.kind.is_none_or(|kind| kind == Kind::Dir) {
-                        let name_key = self.name_key(key, &entry.name);
-                        self.state.named.insert(name_key, node);
+                        self.state.named.insert(dir.key_of(&entry.name), node);
                     }
                 }
             }

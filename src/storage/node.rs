@@ -1,7 +1,7 @@
 //! What a call works on: a reference to an object, good on each mount of its volume.
 
 use std::fmt;
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -69,6 +69,8 @@ pub struct Chain {
     seen: AtomicU64,
     /// Its file id, where that is known; 0: not known.
     fileid: AtomicU64,
+    /// What it was found to have for a key; 0: it was not asked for.
+    key: AtomicU64,
 }
 
 /// A deep chain is taken apart link by link: the compiler's way would need stack for each directory of a path.
@@ -91,6 +93,12 @@ impl Chain {
     pub fn note(&self, fileid: u64) {
         self.fileid.store(fileid, Ordering::Relaxed);
     }
+}
+
+/// A hash that nobody outside can foresee, the same for all volumes of this process.
+fn hash(value: impl Hash) -> u64 {
+    static HASHER: OnceLock<RandomState> = OnceLock::new();
+    HASHER.get_or_init(RandomState::new).hash_one(value)
 }
 
 /// The bit of a mount; mounts beyond the 63rd share one and are asked once too often or too seldom, which file ids catch.
@@ -127,21 +135,38 @@ impl Node {
         }
     }
 
-    /// Stands for the object. A chain's is that of its way from the root: two chains may be one directory.
-    pub fn key(&self, hasher: &impl BuildHasher) -> u64 {
+    /// Stands for the object in this process. A chain's is that of its way from the root: two chains may be one directory.
+    pub fn key(&self) -> u64 {
         let mut chain = match self {
-            Node::Handle(handle) => return hasher.hash_one(handle),
+            Node::Handle(handle) => return hash(handle),
             Node::Chain(chain) => chain,
         };
-        let mut key = 0;
-        while let Some((parent, name)) = &chain.parent {
-            key = hasher.hash_one((key, name));
-            match parent {
-                Node::Chain(up) => chain = up,
-                Node::Handle(handle) => return hasher.hash_one((key, handle)),
+        // Down from the nearest directory above whose key is known, without going to the root for each of its entries.
+        let mut way = Vec::new();
+        let mut key = loop {
+            match (chain.key.load(Ordering::Relaxed), &chain.parent) {
+                (0, None) => break 0,
+                (0, Some((Node::Handle(handle), name))) => {
+                    way.push((chain, name));
+                    break hash(handle);
+                }
+                (0, Some((Node::Chain(up), name))) => {
+                    way.push((chain, name));
+                    chain = up;
+                }
+                (known, _) => break known,
             }
+        };
+        for (chain, name) in way.into_iter().rev() {
+            key = hash((key, name));
+            chain.key.store(key, Ordering::Relaxed);
         }
         key
+    }
+
+    /// Stands for the object `name` in this directory: a chain's key, and what of handles is known before they are.
+    pub fn key_of(&self, name: &Name) -> u64 {
+        hash((self.key(), name))
     }
 
     /// The mount, by its place in the volume, that made or found the object last and so surely sees it.
@@ -180,7 +205,8 @@ impl Node {
         let handles = (0..targets).map(|_| OnceLock::new()).collect();
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let (home, seen, fileid) = (AtomicU32::new(0), AtomicU64::new(0), AtomicU64::new(0));
-        Node::Chain(Arc::new(Chain { id, parent, handles, fresh: AtomicBool::new(false), home, seen, fileid }))
+        let key = AtomicU64::new(0);
+        Node::Chain(Arc::new(Chain { id, parent, handles, fresh: AtomicBool::new(false), home, seen, fileid, key }))
     }
 }
 
@@ -207,8 +233,6 @@ impl Hash for Node {
 
 #[cfg(test)]
 mod tests {
-    use std::hash::RandomState;
-
     use super::*;
 
     #[test]
@@ -223,15 +247,20 @@ mod tests {
 
     #[test]
     fn two_chains_of_one_way_are_one_directory() {
-        let hasher = RandomState::new();
         let Node::Chain(root) = Node::root_chain(0) else { panic!("a chain") };
+        let name = |bytes: &[u8]| Name::new(bytes).unwrap();
         let way = |names: [&[u8]; 2]| {
-            names.iter().fold(Node::Chain(root.clone()), |dir, name| {
+            names.iter().fold(Node::Chain(root.clone()), |dir, bytes| {
                 let Node::Chain(dir) = &dir else { panic!("a chain") };
-                Node::child(dir, Name::new(name).unwrap())
+                Node::child(dir, name(bytes))
             })
         };
-        assert_eq!(way([b"a", b"b"]).key(&hasher), way([b"a", b"b"]).key(&hasher));
-        assert_ne!(way([b"a", b"b"]).key(&hasher), way([b"b", b"a"]).key(&hasher));
+        let (one, other) = (way([b"a", b"b"]), way([b"b", b"a"]));
+        assert_eq!(one.key(), way([b"a", b"b"]).key());
+        assert_ne!(one.key(), other.key());
+        // The same when it is known, and when those above are.
+        let dir = one.parent().unwrap();
+        assert_eq!((one.key(), dir.key_of(&name(b"b"))), (way([b"a", b"b"]).key(), one.key()));
+        assert_ne!(dir.key(), Node::Chain(root.clone()).key());
     }
 }

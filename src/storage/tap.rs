@@ -70,11 +70,17 @@ impl Mount for Tapped {
 
     fn perform(&self, calls: &mut [Call<'_>]) {
         let start = Instant::now();
-        let admitted: Vec<usize> = (0..calls.len()).filter(|&i| self.admit(&mut calls[i])).collect();
-        perform_some(calls, &admitted, |some| {
+        let refused: Vec<usize> = (0..calls.len()).filter(|&i| !self.admit(&mut calls[i])).collect();
+        let perform = |some: &mut [Call<'_>]| {
             self.taps.iter().for_each(|tap| tap.before(some));
             self.mount.perform(some);
-        });
+        };
+        if refused.is_empty() {
+            perform(calls);
+        } else {
+            let admitted: Vec<usize> = (0..calls.len()).filter(|i| refused.binary_search(i).is_err()).collect();
+            perform_some(calls, &admitted, perform);
+        }
         let took = start.elapsed();
         self.taps.iter().rev().for_each(|tap| tap.after(calls, took));
     }

@@ -16,7 +16,7 @@ use parfs::mounts::{LocalMount, MemoryMount, ShadowMount};
 use parfs::sim::{Config, Server};
 use parfs::storage::{
     AttrChange, Call, Cookie, How, Kind, Ledger, Mount, Node, SetTime, Special, Spread, Stable, Tally, Tapped, Volume,
-    Want,
+    Want, Was,
 };
 
 use crate::ask::{Ask, mode, name, size};
@@ -221,6 +221,41 @@ fn names_are_taken_and_given_up_as_on_the_real_mount() {
         assert_eq!(shadow.rmdir(&root, "names"), Err(Status::NotEmpty));
         assert_eq!(shadow.lookup(&root, "nothing").unwrap_err(), Status::NoEnt);
     });
+}
+
+#[test]
+fn a_directory_that_was_listed_and_emptied_is_not_asked_for() {
+    each(|real, shadow| {
+        let root = shadow.root();
+        let listed = shadow.read_dir(&root, Cookie::default(), Want::Types, 1 << 16).unwrap();
+        assert!(listed.end);
+        let sizes = node_at(shadow, &["sizes"]);
+        shadow.remove(&sizes, "1").unwrap();
+        let before = real.issued().unwrap();
+        assert_eq!(shadow.rmdir(&root, "sizes"), Ok(()));
+        assert_eq!((real.issued().unwrap() - before).calls(), 0);
+        assert_eq!(shadow.rmdir(&root, "names"), Err(Status::NotEmpty), "nothing was removed from it");
+    });
+}
+
+#[test]
+fn where_nothing_is_forecast_a_file_is_lent_without_being_opened() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("file"), "12345").unwrap();
+    let real: Arc<dyn Mount> = Arc::new(LocalMount::open(dir.path()).unwrap());
+    for opens in [true, false] {
+        let shadow = ShadowMount::new(real.clone());
+        let shadow = if opens { shadow } else { shadow.unopened() };
+        let found = shadow.lookup(&shadow.root(), "file").unwrap();
+        let before = real.issued().unwrap();
+        let lent = shadow.lend(&found.node).unwrap();
+        assert_eq!((real.issued().unwrap() - before).get(Proc::ListXattrs).calls, u64::from(opens));
+        let (was, copy) = (Was::from(&found.attr.unwrap()), name("copy"));
+        let mut calls = [Call::copy_file(lent, was, true, &shadow.root(), &copy, AttrChange::default())];
+        shadow.perform(&mut calls);
+        assert_eq!(calls[0].status(), Ok(()));
+        assert_eq!(shadow.lookup(&shadow.root(), "copy").unwrap().attr.unwrap().size, 5);
+    }
 }
 
 #[test]

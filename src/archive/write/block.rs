@@ -86,8 +86,7 @@ pub(super) fn octal_max(bytes: usize) -> i64 {
 pub(super) fn number(field: &mut [u8], value: i64, kind: &'static str, format: Format) -> Result<(), Unfit> {
     let max = octal_max(field.len());
     if (0..=max).contains(&value) {
-        let digits = format!("{value:0width$o}\0", width = field.len() - 1);
-        field.copy_from_slice(digits.as_bytes());
+        octal(field, value.unsigned_abs());
         return Ok(());
     }
     // One byte says that it is base 256 and the sign, the others are the number.
@@ -114,8 +113,19 @@ fn text(field: &mut [u8], text: &[u8]) {
 pub(super) fn seal(block: &mut Block) {
     block[CHECKSUM].fill(b' ');
     let sum: u32 = block.iter().copied().map(u32::from).sum();
-    // At most 512 * 255, which is six digits.
-    block[CHECKSUM].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    // At most 512 * 255, which is six digits; a blank follows their NUL.
+    octal(&mut block[CHECKSUM.start..CHECKSUM.end - 1], sum.into());
+}
+
+/// Writes a number that fits in octal with leading zeros, and a NUL.
+fn octal(field: &mut [u8], value: u64) {
+    let Some((end, digits)) = field.split_last_mut() else { return };
+    *end = 0;
+    let mut left = value;
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (left & 7) as u8;
+        left >>= 3;
+    }
 }
 
 /// A name in prefix and name, where GNU tar parts it: at the last slash that leaves a prefix of at most 155 bytes.

@@ -15,6 +15,9 @@ use super::piece::{Data, Fate, Part, Piece};
 /// Members of one piece at most: with fewer files than lanes could read at once, all lanes get some.
 const MEMBERS_MAX: usize = 64;
 
+/// Bytes in front of most members: of pax an extended header, its records and the header.
+const HEAD_BYTES: usize = 1536;
+
 /// Cuts pieces of up to `piece_bytes` and hands each to `give`, which says whether to go on.
 pub(super) struct Layout<G> {
     piece: Piece,
@@ -49,7 +52,7 @@ impl<G: FnMut(Piece) -> bool> Layout<G> {
     /// Adds an entry; false when the run is to end.
     pub fn entry(&mut self, ctx: &Ctx<'_>, mut entry: Entry) -> bool {
         let Some(Made { member, fate, link_to }) = self.maker.member(ctx, &mut entry) else { return true };
-        let mut head = Vec::with_capacity(512);
+        let mut head = Vec::with_capacity(HEAD_BYTES);
         if let Err(unfit) = header(&member, ctx.options.format, &mut head) {
             self.maker.forget(&entry);
             ctx.failed(Failure::refused(&entry.path, unfit.to_string()));

@@ -93,7 +93,7 @@ fn find(ctx: &Ctx<'_>, operand: Operand) -> Vec<Walked> {
     let entry = Entry { tree, path, node, attr, link: Vec::new(), more: None };
     let mut entries = vec![(None, entry)];
     describe::run(ctx, (port, route), &mut entries);
-    entries.into_iter().flat_map(|(_, entry)| with_listing(ctx, entry, None)).collect()
+    with_listings(ctx, entries.into_iter().map(|(_, entry)| entry), None)
 }
 
 /// The object at the end of a way below the volume's root.
@@ -153,19 +153,26 @@ fn trimmed(mut name: Vec<u8>) -> Vec<u8> {
     name
 }
 
-/// An entry, and its listing if it is to be entered.
-fn with_listing(ctx: &Ctx<'_>, entry: Entry, parent: Option<&Arc<Dir>>) -> Vec<Walked> {
-    let other_fs = ctx.options.one_file_system && entry.attr.fsid != entry.tree.fsid;
-    let mut grown = Vec::with_capacity(2);
-    if entry.attr.kind == Kind::Dir && entry.tree.recursive && !other_fs {
-        let (tree, path, node) = (entry.tree.clone(), entry.path.clone(), entry.node.clone());
-        let id = (entry.attr.fsid, entry.attr.fileid);
-        let dir = Arc::new(Dir { tree, path, node, id, parent: parent.cloned() });
-        grown.push(Grown::Listing(Listing::Page { dir, from: Cookie::default(), gathered: Vec::new() }));
-    }
-    // A directory that the archive has is entered all the same.
-    if entry.attr.kind != Kind::Dir || !ctx.is_archived(&entry.path, &entry.attr) {
-        grown.insert(0, Grown::Entry(entry));
+/// Entries, each with its listing if it is to be entered; with room for one more.
+fn with_listings(
+    ctx: &Ctx<'_>,
+    entries: impl ExactSizeIterator<Item = Entry>,
+    parent: Option<&Arc<Dir>>,
+) -> Vec<Walked> {
+    let mut grown = Vec::with_capacity(entries.len() + 1);
+    for entry in entries {
+        let other_fs = ctx.options.one_file_system && entry.attr.fsid != entry.tree.fsid;
+        let listing = (entry.attr.kind == Kind::Dir && entry.tree.recursive && !other_fs).then(|| {
+            let (tree, path, node) = (entry.tree.clone(), entry.path.clone(), entry.node.clone());
+            let id = (entry.attr.fsid, entry.attr.fileid);
+            let dir = Arc::new(Dir { tree, path, node, id, parent: parent.cloned() });
+            Grown::Listing(Listing::Page { dir, from: Cookie::default(), gathered: Vec::new() })
+        });
+        // A directory that the archive has is entered all the same.
+        if entry.attr.kind != Kind::Dir || !ctx.is_archived(&entry.path, &entry.attr) {
+            grown.push(Grown::Entry(entry));
+        }
+        grown.extend(listing);
     }
     grown
 }
@@ -218,7 +225,7 @@ fn take_page(
         }
         return sorted(ctx, dir, gathered);
     }
-    let mut grown: Vec<Walked> = found.into_iter().flat_map(|(_, entry)| with_listing(ctx, entry, Some(dir))).collect();
+    let mut grown = with_listings(ctx, found.into_iter().map(|(_, entry)| entry), Some(dir));
     if !end && !stuck {
         grown.push(rest(Vec::new()));
     }
@@ -228,7 +235,7 @@ fn take_page(
 /// What was gathered of a directory whose listing failed.
 fn sorted(ctx: &Ctx<'_>, dir: &Arc<Dir>, mut gathered: Vec<(Name, Entry)>) -> Vec<Walked> {
     gathered.sort_by(|(a, _), (b, _)| a.cmp(b));
-    gathered.into_iter().flat_map(|(_, entry)| with_listing(ctx, entry, Some(dir))).collect()
+    with_listings(ctx, gathered.into_iter().map(|(_, entry)| entry), Some(dir))
 }
 
 type Described = (usize, Name, Vec<u8>, Node, Attr);

@@ -7,12 +7,13 @@
 //! unless something may be open under the name.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, Hasher as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::base::hash::Mix;
 use crate::base::{Name, Status};
 use crate::storage::{Chain, Node};
 
@@ -61,31 +62,6 @@ impl Held {
 }
 
 type Key = (u64, Use);
-
-/// Mixes the numbers of a key. They are this process's own, so that nobody can choose them to collide.
-#[derive(Default)]
-struct Mix(u64);
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
-        }
-    }
-    fn write_u64(&mut self, n: u64) {
-        // The multiplier is 2^64 by the golden ratio; the shift brings its high bits down to where tables look.
-        let mixed = (self.0.rotate_left(23) ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = mixed ^ (mixed >> 32);
-    }
-    fn write_isize(&mut self, n: isize) {
-        self.write_u64(n as u64);
-    }
-}
 
 /// A name in a directory, as a number. Two names that share one are let go of together, which only costs an opening.
 fn place(dir: u64, name: &Name) -> u64 {

@@ -106,7 +106,7 @@ impl ShadowMount {
 
     /// Changes the size that is remembered of a real file.
     fn resize(&self, node: &Node, change: impl FnOnce(&mut Attr)) {
-        let key = self.world.key(node);
+        let key = node.key();
         if let Some(seen) = self.world.memory().real.get_mut(key) {
             change(&mut seen.attr);
             seen.resized = true;
@@ -140,14 +140,14 @@ impl ShadowMount {
 
     /// What stands under a name, for lack of a question put to the real mount.
     fn under(&self, dir: &Node, name: &Name) -> Option<Known> {
-        let key = self.world.name_key(dir, name);
+        let key = dir.key_of(name);
         let memory = self.world.memory();
         let forgotten = memory.names.forgot && self.is_made(dir);
         memory.names.get(key).copied().or_else(|| forgotten.then(|| Known::Made(self.world.forgotten(key))))
     }
 
     fn set_name(&self, dir: &Node, name: &Name, known: Known) {
-        let key = self.world.name_key(dir, name);
+        let key = dir.key_of(name);
         self.world.memory().names.insert(key, known);
     }
 
@@ -239,8 +239,10 @@ impl ShadowMount {
         let parent = self.world.made(dir).map(|parent| self.attr_of(parent));
         let mut attr = self.world.new_attr(&*self.real, made, parent, change);
         more(&mut attr);
-        self.world.memory().objects.insert(made.id, attr);
-        self.set_name(dir, name, Known::Made(made));
+        let key = dir.key_of(name);
+        let mut memory = self.world.memory();
+        memory.objects.insert(made.id, attr);
+        memory.names.insert(key, Known::Made(made));
         Ok(Found { node: self.world.node(made), attr: Some(attr) })
     }
 
@@ -266,7 +268,7 @@ impl ShadowMount {
                 if let (Some(attr), true) = (&mut found.attr, change.size.is_some()) {
                     apply(attr, &size);
                     let seen = Seen { attr: *attr, resized: true };
-                    self.world.memory().real.insert(self.world.key(&found.node), seen);
+                    self.world.memory().real.insert(found.node.key(), seen);
                 }
                 Ok(found)
             }
@@ -318,7 +320,7 @@ impl ShadowMount {
 
     /// The kind of the object whose name is to go; of an unknown one it is what the job believes.
     fn gives_up(&self, dir: &Node, name: &Name, believed: Kind) -> Out<Kind> {
-        let forgotten = self.world.forgotten(self.world.name_key(dir, name));
+        let forgotten = self.world.forgotten(dir.key_of(name));
         match self.under(dir, name) {
             Some(Known::Gone) => Err(Status::NoEnt),
             None if self.is_made(dir) => Err(Status::NoEnt),
@@ -340,7 +342,7 @@ impl ShadowMount {
     fn set_gone(&self, dir: &Node, name: &Name) {
         self.set_name(dir, name, Known::Gone);
         if !self.is_made(dir) {
-            let key = self.world.key(dir);
+            let key = dir.key();
             self.world.memory().emptied.insert(key, ());
         }
     }

@@ -17,12 +17,13 @@
 mod answer;
 mod world;
 
+use std::cell::Cell;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::base::{Name, Status};
-use crate::storage::{Beyond, Call, Cookie, How, Kind, Lent, Limits, Mount, Node, Op, Tally, Want, Was};
+use crate::storage::{Attr, Beyond, Call, Cookie, Entry, How, Kind, Lent, Limits, Mount, Node, Op, Tally, Want, Was};
 
 use world::{Known, REMEMBERED_MAX, Seen, Tells, World};
 
@@ -31,6 +32,9 @@ pub struct ShadowMount {
     real: Arc<dyn Mount>,
     world: Arc<World>,
     reads: bool,
+    opens: bool,
+    /// A kernel's NFS mount, which makes other procedures of calls.
+    lowers: bool,
     pause: Option<Duration>,
     issued: Mutex<Tally>,
 }
@@ -53,6 +57,24 @@ enum Asked {
 
 /// Bytes of the page that tells whether a directory is empty: the longest name fits.
 const PEEK_BYTES: u32 = 4096;
+
+/// What a lane owes before it sleeps: to fall asleep and wake up costs it 10 us of a processor, and for each window that was a third
+/// of a forecast's time. Windows fill as they do when it sleeps for each.
+const OWED_MAX: Duration = Duration::from_micros(500);
+
+thread_local! {
+    /// How long this lane has still to wait for answers that nobody sends.
+    static OWED: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+}
+
+/// Waits for `pause`, or with a later one.
+fn owe(pause: Duration) {
+    let owed = OWED.get() + pause;
+    if owed >= OWED_MAX {
+        std::thread::sleep(owed);
+    }
+    OWED.set(if owed >= OWED_MAX { Duration::ZERO } else { owed });
+}
 
 fn ask(question: Call<'static>) -> Need {
     Need::Ask(Box::new(question))
@@ -78,7 +100,8 @@ impl ShadowMount {
     }
 
     fn with(real: Arc<dyn Mount>, world: Arc<World>) -> ShadowMount {
-        ShadowMount { real, world, reads: false, pause: None, issued: Mutex::default() }
+        let lowers = real.limits().dirs_locked;
+        ShadowMount { real, world, reads: false, opens: true, lowers, pause: None, issued: Mutex::default() }
     }
 
     /// READ of a real file reads it: for a dry run that compares contents.
@@ -86,7 +109,13 @@ impl ShadowMount {
         ShadowMount { reads: true, ..self }
     }
 
-    /// A window of calls that are all answered here takes this long.
+    /// No file is opened to be lent: it is taken to be one that can be read and has no extended attributes. For a side of which
+    /// nothing is forecast.
+    pub fn unopened(self) -> ShadowMount {
+        ShadowMount { opens: false, ..self }
+    }
+
+    /// A window of calls that are all answered here takes this long, on the average of some.
     pub fn pausing(self, pause: Duration) -> ShadowMount {
         ShadowMount { pause: Some(pause), ..self }
     }
@@ -96,14 +125,16 @@ impl ShadowMount {
     }
 
     fn known(&self, dir: &Node, name: &Name) -> Option<Known> {
-        let key = self.world.name_key(dir, name);
+        let key = dir.key_of(name);
         self.world.memory().names.get(key).copied()
     }
 
     /// Before something is made under a name.
     fn before_making(&self, dir: &Node, name: &Name, how: Option<How>) -> Need {
+        if self.is_made(dir) {
+            return Need::Answer;
+        }
         match self.known(dir, name) {
-            _ if self.is_made(dir) => Need::Answer,
             // The file itself is the answer.
             Some(Known::Real(Kind::File)) if how == Some(How::Unchecked) => ask(Call::lookup(dir, name)),
             None => ask(Call::lookup(dir, name)),
@@ -159,7 +190,7 @@ impl ShadowMount {
     /// A real directory from which nothing was removed is asked whether it is empty.
     fn before_rmdir(&self, dir: &Node, name: &Name) -> Need {
         let is_real = matches!(self.known(dir, name), None | Some(Known::Real(Kind::Dir)));
-        if self.is_made(dir) || !is_real {
+        if self.is_made(dir) || !is_real || self.is_emptied(dir, name) {
             return Need::Answer;
         }
         let mut calls = [Call::lookup(dir, name)];
@@ -168,12 +199,23 @@ impl ShadowMount {
             Ok(found) => found.node,
             Err(status) => return Need::Fail(status),
         };
-        let key = self.world.key(&node);
+        let key = node.key();
         let memory = self.world.memory();
         if memory.emptied.get(key).is_some() || memory.emptied.forgot {
             return Need::Answer;
         }
         ask(Call::read_dir(&node, Cookie::default(), Want::Names, PEEK_BYTES))
+    }
+
+    /// True of a directory that was listed under this name and from which something was removed.
+    fn is_emptied(&self, dir: &Node, name: &Name) -> bool {
+        let key = dir.key_of(name);
+        let memory = self.world.memory();
+        let listed = match dir {
+            Node::Chain(_) => Some(key),
+            Node::Handle(_) => memory.dirs.get(key).copied(),
+        };
+        listed.is_some_and(|listed| memory.emptied.get(listed).is_some())
     }
 
     fn before_reading(&self, node: &Node) -> Need {
@@ -202,36 +244,29 @@ impl ShadowMount {
     }
 
     fn seen(&self, node: &Node) -> Option<Seen> {
-        let key = self.world.key(node);
+        let key = node.key();
         self.world.memory().real.get(key).copied()
     }
 
-    /// Remembers the attributes of real files that came by.
+    /// Remembers the attributes of real files that came by, and which handles directories have.
     fn note(&self, call: &Call<'_>) {
-        let one = |node: &Node, attr: &crate::storage::Attr| {
-            if attr.kind != Kind::File {
-                return;
-            }
-            let key = self.world.key(node);
-            let mut memory = self.world.memory();
-            if !memory.real.get(key).is_some_and(|seen| seen.resized) {
-                memory.real.insert(key, Seen { attr: *attr, resized: false });
-            }
-        };
         match &call.op {
-            Op::GetAttr { node, out: Ok(attr) } | Op::Read { node, attr: Some(attr), .. } => one(node, attr),
-            Op::Lookup { out: Ok(found), .. } => {
-                if let Some(attr) = &found.attr {
-                    one(&found.node, attr);
-                }
+            Op::GetAttr { node, out: Ok(attr) } | Op::Read { node, attr: Some(attr), .. } => {
+                self.note_files([(node, attr)]);
             }
-            Op::ReadDir { out: Ok(page), .. } => {
+            Op::Lookup { out: Ok(found), .. } => self.note_files(found.attr.iter().map(|attr| (&found.node, attr))),
+            Op::ReadDir { dir, want, out: Ok(page), .. } => {
                 if page.entries.iter().any(|entry| entry.kind.is_none()) {
                     self.world.untyped.store(true, Ordering::Relaxed);
                 }
-                for entry in &page.entries {
-                    if let (Some(node), Some(attr)) = (&entry.node, &entry.attr) {
-                        one(node, attr);
+                // Who asks for types does not go on to the files.
+                if *want == Want::Attributes {
+                    self.note_files(page.entries.iter().filter_map(|e| e.node.as_ref().zip(e.attr.as_ref())));
+                }
+                let is_dir = |entry: &&Entry| entry.kind == Some(Kind::Dir);
+                for entry in page.entries.iter().filter(is_dir) {
+                    if let Some(node @ Node::Handle(_)) = &entry.node {
+                        self.world.memory().dirs.insert(dir.key_of(&entry.name), node.key());
                     }
                 }
             }
@@ -239,18 +274,31 @@ impl ShadowMount {
         }
     }
 
-    /// Counts the calls as the real mount would have issued them.
-    fn count(&self, calls: &[Call<'_>]) {
-        let mut tally = Tally::default();
-        for call in calls {
-            let lowered = self.real.lower(call);
-            if lowered == Tally::of(call) {
-                tally.count(call.proc(), call.payload(), call.status().is_err());
-            } else {
-                tally += lowered;
+    fn note_files<'n>(&self, objects: impl IntoIterator<Item = (&'n Node, &'n Attr)>) {
+        let files = objects.into_iter().filter(|(_, attr)| attr.kind == Kind::File);
+        let keyed: Vec<(u64, &Attr)> = files.map(|(node, attr)| (node.key(), attr)).collect();
+        let mut memory = self.world.memory();
+        for (key, attr) in keyed {
+            if !memory.real.get(key).is_some_and(|seen| seen.resized) {
+                memory.real.insert(key, Seen { attr: *attr, resized: false });
             }
         }
-        *self.issued.lock().unwrap_or_else(PoisonError::into_inner) += tally;
+    }
+
+    /// Counts the calls as the real mount would have issued them.
+    fn count(&self, calls: &[Call<'_>]) {
+        // A kernel's mount sends others; what NFSv3 lacks is sent by some and not by others. The rest is counted as it is asked.
+        let lowered = |call: &Call<'_>| {
+            let lowered = (self.lowers || !call.proc().is_nfs3()).then(|| self.real.lower(call));
+            lowered.filter(|lowered| *lowered != Tally::of(call))
+        };
+        let mut issued = self.issued.lock().unwrap_or_else(PoisonError::into_inner);
+        for call in calls {
+            match lowered(call) {
+                Some(lowered) => *issued += lowered,
+                None => issued.count(call.proc(), call.payload(), call.status().is_err()),
+            }
+        }
     }
 }
 
@@ -265,6 +313,11 @@ impl Mount for ShadowMount {
 
     fn perform(&self, calls: &mut [Call<'_>]) {
         let needs: Vec<Need> = calls.iter().map(|call| self.need(call)).collect();
+        if needs.iter().all(|need| matches!(need, Need::Answer)) {
+            self.pause.into_iter().for_each(owe);
+            calls.iter_mut().for_each(|call| self.answer(call, None));
+            return self.count(calls);
+        }
         let mut window = Vec::new();
         let mut asked = Vec::with_capacity(calls.len());
         for (call, need) in calls.iter_mut().zip(needs) {
@@ -286,8 +339,8 @@ impl Mount for ShadowMount {
         }
         if !window.is_empty() {
             self.real.perform(&mut window);
-        } else if let Some(pause) = self.pause {
-            std::thread::sleep(pause);
+        } else {
+            self.pause.into_iter().for_each(owe);
         }
         let mut window = window.into_iter();
         for (call, asked) in calls.iter_mut().zip(asked) {
@@ -316,19 +369,25 @@ impl Mount for ShadowMount {
         if self.is_made(node) {
             return None;
         }
-        self.real.lend(node)?;
+        if self.opens {
+            self.real.lend(node)?;
+        } else if !self.limits().extras.copies {
+            return None;
+        }
         let attr = self.seen(node).map(|seen| seen.attr).or_else(|| {
             let mut calls = [Call::get_attr(node)];
             self.real.perform(&mut calls);
             calls[0].attr().ok()
         });
-        let mut calls = [Call::list_xattrs(node)];
-        self.real.perform(&mut calls);
-        let bare = match &calls[0].op {
-            Op::Beyond(Beyond::ListXattrs { out: Ok(names), .. }) => names.is_empty(),
-            _ => true,
+        let bare = || {
+            let mut calls = [Call::list_xattrs(node)];
+            self.real.perform(&mut calls);
+            match &calls[0].op {
+                Op::Beyond(Beyond::ListXattrs { out: Ok(names), .. }) => names.is_empty(),
+                _ => true,
+            }
         };
-        Some(Lent(Arc::new(LentFile { was: Was::from(&attr?), bare })))
+        Some(Lent(Arc::new(LentFile { was: Was::from(&attr?), bare: !self.opens || bare() })))
     }
 
     fn lower(&self, call: &Call<'_>) -> Tally {

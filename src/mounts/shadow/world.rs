@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::base::{Memo, Name, Time};
+use crate::base::{Memo, Time};
 use crate::storage::{Attr, AttrChange, Call, Handle, Kind, Mount, Node, SetTime, Verifier};
 
 /// Names, invented objects and real files remembered at least, of each; at most twice as many. A slot of the largest kind
@@ -50,6 +50,8 @@ pub(super) struct Memory {
     pub real: Memo<Seen>,
     /// Real directories in which names were given up.
     pub emptied: Memo<()>,
+    /// The keys of directories that were listed, by those of their names, where nodes are handles.
+    pub dirs: Memo<u64>,
 }
 
 /// Whether READ brings attributes.
@@ -65,7 +67,6 @@ pub(super) struct Tells {
 pub(super) struct World {
     /// What invented handles begin with: 128 random bits, so that no server's do.
     mark: [u8; 16],
-    hasher: RandomState,
     next: AtomicU64,
     pub verifier: Verifier,
     memory: Mutex<Memory>,
@@ -85,12 +86,12 @@ impl World {
             mark: bits.to_be_bytes(),
             next: AtomicU64::new(FIRST_ID),
             verifier: hasher.hash_one(3),
-            hasher,
             memory: Mutex::new(Memory {
                 names: Memo::new(remembered_max),
                 objects: Memo::new(remembered_max),
                 real: Memo::new(remembered_max),
                 emptied: Memo::new(remembered_max),
+                dirs: Memo::new(remembered_max),
             }),
             root: OnceLock::new(),
             tells: OnceLock::new(),
@@ -124,16 +125,6 @@ impl World {
     /// What may stand under a name that was forgotten: most objects are files.
     pub fn forgotten(&self, key: u64) -> Made {
         Made { id: FORGOTTEN_ID | key >> 2, kind: Kind::File }
-    }
-
-    /// Stands for an object. A chain's is that of its way from the root: two chains may be one directory.
-    pub fn key(&self, node: &Node) -> u64 {
-        node.key(&self.hasher)
-    }
-
-    /// Stands for a name in a directory.
-    pub fn name_key(&self, dir: &Node, name: &Name) -> u64 {
-        self.hasher.hash_one((self.key(dir), name))
     }
 
     /// Attributes of a new object: as `change` says, else as servers do: the owner of the root for lack of a caller.

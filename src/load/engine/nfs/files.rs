@@ -5,7 +5,6 @@
 //! `sync` of the file, opened again, still is a COMMIT.
 //! Leaves out: the kernel's cache, so `direct` is always so, and `advise` has nothing to do.
 
-use std::hash::RandomState;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -47,7 +46,6 @@ pub struct NfsEngine {
     export: Arc<Export>,
     hands: Hands,
     files: Vec<Option<Box<File>>>,
-    hasher: RandomState,
     /// Taken and not yet handed over.
     queued: Vec<Task>,
     told: Option<String>,
@@ -66,7 +64,7 @@ impl NfsEngine {
             };
             Hands::Pool(Pool::new(depth as usize, make)?)
         };
-        Ok(NfsEngine { export, hands, files: Vec::new(), hasher: RandomState::new(), queued: Vec::new(), told: None })
+        Ok(NfsEngine { export, hands, files: Vec::new(), queued: Vec::new(), told: None })
     }
 
     fn file(&mut self, file: u32) -> Result<&mut File, Errno> {
@@ -127,7 +125,7 @@ impl Engine for NfsEngine {
             self.files.resize_with(index + 1, || None);
         }
         // Another file may have its name by now; its data is its own.
-        let key = node.key(&self.hasher);
+        let key = node.key();
         let before = self.files[index].take().filter(|before| before.key == key);
         let unsettled = before.map(|before| before.unsettled).unwrap_or_default();
         self.files[index] = Some(Box::new(File { node, key, how: Some(how), stable, unsettled }));
