@@ -2,6 +2,7 @@
 //!
 //! Each command has what was typed (clap's output) and what it means; only the second looks at the host.
 
+pub mod about;
 pub mod bound;
 pub mod console;
 pub mod demo;
@@ -69,7 +70,7 @@ Each command has its own --help.
 
 Options:
   --help       This help
-  --version    The version
+  --version    The version, and what this build is
 ";
 
 /// The version line of `program`.
@@ -112,7 +113,7 @@ fn command(args: Vec<OsString>) -> Exit {
         "sim" => sim::run(rest),
         "demo" => demo::run(rest),
         "--help" | "-h" | "help" => shown(&console, HELP.trim_end()),
-        "--version" | "-V" => shown(&console, &version("parfs")),
+        "--version" | "-V" => shown(&console, &about::text()),
         other if other.starts_with('-') => refuse(format_args!("unrecognized option '{other}'; see parfs --help")),
         other => refuse(format_args!("there is no command '{other}'; see parfs --help")),
     }
