@@ -5,26 +5,34 @@
 
 use crate::load::options::ENGINES;
 
+/// What only the binary's own crate knows. It is handed over, so that a new commit does not compile the library anew.
+#[derive(Clone, Copy, Debug)]
+pub struct Build {
+    /// What `git describe` said when `packaging/build` ran; a plain `cargo build` is told none.
+    pub commit: Option<&'static str>,
+    /// Whose `malloc` Rust's code uses.
+    pub allocator: &'static str,
+}
+
 /// Compressions of archives, by their programs' names.
 const ARCHIVES: &str = "gzip bzip2 xz zstd lz4";
-
-/// The allocator that `main` takes: musl's own has one lock for all threads.
-const ALLOCATOR: &str = if cfg!(target_env = "musl") { "mimalloc" } else { "the C library's" };
 
 const LIBC: &str = if cfg!(target_env = "musl") { "musl" } else { "glibc" };
 
 const LINKED: &str = if cfg!(target_feature = "crt-static") { "static" } else { "dynamic" };
 
-/// What `parfs --version` prints. The commit is what `packaging/build` told the compiler; a plain `cargo build` tells none.
-pub fn text() -> String {
-    let version = env!("CARGO_PKG_VERSION");
-    let commit = option_env!("PARFS_COMMIT").filter(|commit| !commit.is_empty()).unwrap_or("not told to the build");
-    let built = if cfg!(debug_assertions) { "debug" } else { "release" };
+const PROFILE: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
+
+/// What `parfs --version` prints.
+pub fn text(build: Build) -> String {
+    let commit = build.commit.filter(|commit| !commit.is_empty()).unwrap_or("not told to the build");
     format!(
-        "parfs {version}\ncommit: {commit}\nbuild: {built}, {} {}\nC library: {LIBC}, {LINKED}\nallocator: {ALLOCATOR}\n\
+        "parfs {}\ncommit: {commit}\nbuild: {PROFILE}, {} {}\nC library: {LIBC}, {LINKED}\nallocator: {}\n\
          archives: {ARCHIVES}\nengines: {}",
+        env!("CARGO_PKG_VERSION"),
         std::env::consts::ARCH,
         std::env::consts::OS,
+        build.allocator,
         ENGINES.join(" "),
     )
 }
