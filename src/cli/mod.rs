@@ -2,6 +2,7 @@
 //!
 //! Each command has what was typed (clap's output) and what it means; only the second looks at the host.
 
+pub mod about;
 pub mod bound;
 pub mod console;
 pub mod demo;
@@ -69,7 +70,7 @@ Each command has its own --help.
 
 Options:
   --help       This help
-  --version    The version
+  --version    The version, and what this build is
 ";
 
 /// The version line of `program`.
@@ -77,8 +78,8 @@ pub fn version(program: &str) -> String {
     format!("{program} {}", env!("CARGO_PKG_VERSION"))
 }
 
-/// Runs the command line `args`, whose first is the program's name.
-pub fn run(args: Vec<OsString>) -> Exit {
+/// Runs the command line `args`, whose first is the program's name, of a program built so.
+pub fn run(args: Vec<OsString>, build: about::Build) -> Exit {
     let mut args = args.into_iter();
     let called = args.next().unwrap_or_default();
     let name = Path::new(&called).file_name().unwrap_or(OsStr::new("parfs")).to_string_lossy().into_owned();
@@ -90,11 +91,11 @@ pub fn run(args: Vec<OsString>) -> Exit {
         "parload" => load::run(rest),
         // Scripts and wrappers call one path, whose name says fio.
         fio if fio.ends_with("fio") => load::run(rest),
-        _ => command(rest),
+        _ => command(rest, build),
     }
 }
 
-fn command(args: Vec<OsString>) -> Exit {
+fn command(args: Vec<OsString>, build: about::Build) -> Exit {
     let console = Console::new("parfs");
     let mut rest = args.into_iter();
     let Some(first) = rest.next() else {
@@ -112,7 +113,7 @@ fn command(args: Vec<OsString>) -> Exit {
         "sim" => sim::run(rest),
         "demo" => demo::run(rest),
         "--help" | "-h" | "help" => shown(&console, HELP.trim_end()),
-        "--version" | "-V" => shown(&console, &version("parfs")),
+        "--version" | "-V" => shown(&console, &about::text(build)),
         other if other.starts_with('-') => refuse(format_args!("unrecognized option '{other}'; see parfs --help")),
         other => refuse(format_args!("there is no command '{other}'; see parfs --help")),
     }

@@ -53,7 +53,11 @@ fn it_is_called_by_a_link_or_by_its_name_as_a_command() {
     let parfs = |arg: &str| Ran::of(Command::new(PARFS).arg(arg).output().unwrap());
     parfs("plan").failed("Usage: parfs plan");
     parfs("nothing").failed("there is no command 'nothing'");
-    assert!(parfs("--version").ok().stdout.starts_with("parfs "));
+    let version = parfs("--version").ok().stdout;
+    let mut lines = version.lines();
+    assert_eq!(lines.next(), Some(concat!("parfs ", env!("CARGO_PKG_VERSION"))), "scripts read the first line");
+    let told: Vec<&str> = lines.map(|line| line.split_once(": ").expect("word: what").0).collect();
+    assert_eq!(told, ["commit", "build", "C library", "allocator", "archives", "engines"]);
     Ran::of(Command::new(PARFS).output().unwrap()).failed("Usage: parfs COMMAND");
 }
 

@@ -148,7 +148,8 @@ impl Aio {
             return Ok(());
         }
         let mut time = wait.map(|wait| libc::timespec {
-            tv_sec: libc::time_t::try_from(wait.as_secs()).unwrap_or(libc::time_t::MAX),
+            // Its type has no name to be used here: the libc crate deprecates time_t with musl.
+            tv_sec: wait.as_secs().try_into().unwrap_or(i32::MAX.into()),
             tv_nsec: wait.subsec_nanos().into(),
         });
         let time = time.as_mut().map_or(std::ptr::null_mut(), |time| &raw mut *time);

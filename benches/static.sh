@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# What the static binary's allocator is for: the same jobs with musl's own malloc, with mimalloc in its place (as packaging/build has it), and
+# with the host's C library.
+#
+#   benches/static.sh [--runs N] [--files N]
+#
+# On /dev/shm, of a tree of N small files (20,000, of 0 to 16 KiB, 100 in a directory): creation of a plain archive and of a zstd one,
+# extraction of both, extraction of the plain one through nfs:// onto a simulated target without a ceiling, copy, removal. The three binaries
+# take turns, each run beginning with another one; printed are medians of N runs (5): seconds, processor seconds, peak memory (wait4).
+# Prints size and start time of each as well. Wants musl-tools (packaging/build) and python3.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export LC_ALL=C
+runs=5 files=20000
+while (($#)); do
+    case $1 in
+        --runs) runs=${2:-} && shift ;;
+        --files) files=${2:-} && shift ;;
+        *) printf 'usage: benches/static.sh [--runs N] [--files N]\n' >&2 && exit 2 ;;
+    esac
+    shift
+done
+work=$(mktemp -d /dev/shm/parfs-static.XXXXXX)
+sim_pid=
+finish() {
+    [[ -z $sim_pid ]] || kill "$sim_pid" 2>/dev/null || true
+    rm -rf "$work"
+}
+trap finish EXIT
+
+triple=x86_64-unknown-linux-musl
+# Only the binary crate is told: the library is the same in both.
+cargo rustc --quiet --release --locked --target "$triple" --bin parfs -- --cfg system_malloc
+strip -o "$work/musl" "target/$triple/release/parfs"
+cargo build --quiet --release --locked --target "$triple" --bin parfs
+strip -o "$work/mimalloc" "target/$triple/release/parfs"
+cargo build --quiet --release --locked
+strip -o "$work/glibc" target/release/parfs
+
+mkdir "$work/served"
+exec 3< <(exec "$work/glibc" sim --dir "$work/served" --targets 2 --scale 100)
+sim_pid=$!
+read -r url <&3
+
+python3 - "$work" "$runs" "$files" "${url%/}" <<'END'
+import os, random, resource, shutil, statistics, subprocess, sys, time
+work, runs, files, url = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+tree, to = f"{work}/tree", f"{work}/to"
+draw = random.Random(1)
+for at in range(files):
+    directory = f"{tree}/d{at // 1000}/d{at // 100}"
+    os.makedirs(directory, exist_ok=True)
+    with open(f"{directory}/f{at}", "wb") as file:
+        file.write(draw.randbytes(draw.randrange(8192)) + bytes(draw.randrange(8192)))
+BINARIES = ["musl", "mimalloc", "glibc"]
+JOBS = {
+    "create": ["tar", "-cf", f"{work}/made.tar", "-C", tree, "."],
+    "create zstd": ["tar", "-caf", f"{work}/made.tar.zst", "-C", tree, "."],
+    "extract": ["tar", "-xf", f"{work}/a.tar", "-C", to],
+    "extract zstd": ["tar", "-xf", f"{work}/a.tar.zst", "-C", to],
+    "extract nfs://": ["tar", "-xf", f"{work}/a.tar", "-C", f"{url}"],
+    "copy": ["cp", "--restore", tree, to],
+    "remove": ["rm", "-rf", f"{work}/copied"],
+}
+
+def prepare(job):
+    for path in (to, f"{work}/copied"):
+        shutil.rmtree(path, ignore_errors=True)
+    for name in os.listdir(f"{work}/served"):
+        shutil.rmtree(f"{work}/served/{name}")
+    if job == "remove":
+        subprocess.run(["cp", "-a", tree, f"{work}/copied"], check=True)
+    elif job != "copy":
+        os.mkdir(to)
+
+def timed(line):
+    begin = time.monotonic()
+    child = subprocess.Popen(line, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        sys.exit(f"{' '.join(line)}: exit status {child.returncode}")
+    return time.monotonic() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+for name, codec in (("a.tar", []), ("a.tar.zst", ["--zstd"])):
+    subprocess.run([f"{work}/glibc", "tar", *codec, "-cf", f"{work}/{name}", "-C", tree, "."], check=True)
+print(f"{os.cpu_count()} processors, /dev/shm, {files:,} files, medians of {runs}: seconds, processor seconds, peak MiB")
+print(f"{'':16}" + "".join(f"{name:>24}" for name in BINARIES))
+start = {name: statistics.median(timed([f"{work}/{name}", "--version"])[0] for _ in range(50)) for name in BINARIES}
+print(f"{'size, start':16}" + "".join(f"{os.path.getsize(f'{work}/{name}') / 1048576:13.1f} MiB {1000 * start[name]:3.1f} ms" for name in BINARIES))
+for job, line in JOBS.items():
+    measured = {name: [] for name in BINARIES}
+    for run in range(runs):
+        for turn in range(len(BINARIES)):
+            name = BINARIES[(run + turn) % len(BINARIES)]
+            prepare(job)
+            measured[name].append(timed([f"{work}/{name}", *line]))
+    columns = []
+    for name in BINARIES:
+        wall, processor, peak = (statistics.median(of) for of in zip(*measured[name]))
+        columns.append(f"{wall:10.3f} {processor:6.2f} {peak:6.0f}")
+    print(f"{job:16}" + "".join(columns), flush=True)
+END
