@@ -2,21 +2,23 @@
 # What the static binary's allocator is for: the same jobs with musl's own malloc, with mimalloc in its place (as packaging/build has it), and
 # with the host's C library.
 #
-#   benches/static.sh [--runs N] [--files N]
+#   benches/static.sh [--runs N] [--files N] [--binaries DIR]
 #
 # On /dev/shm, of a tree of N small files (20,000, of 0 to 16 KiB, 100 in a directory): creation of a plain archive and of a zstd one,
 # extraction of both, extraction of the plain one through nfs:// onto a simulated target without a ceiling, copy, removal. The three binaries
 # take turns, each run beginning with another one; printed are medians of N runs (5): seconds, processor seconds, peak memory (wait4).
-# Prints size and start time of each as well. Wants musl-tools (packaging/build) and python3.
+# Prints size and start time of each as well. --binaries takes DIR/musl, DIR/mimalloc and DIR/glibc in place of building them. Wants musl-tools
+# (packaging/build) and python3.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C
-runs=5 files=20000
+runs=5 files=20000 binaries=
 while (($#)); do
     case $1 in
         --runs) runs=${2:-} && shift ;;
         --files) files=${2:-} && shift ;;
-        *) printf 'usage: benches/static.sh [--runs N] [--files N]\n' >&2 && exit 2 ;;
+        --binaries) binaries=${2:-} && shift ;;
+        *) printf 'usage: benches/static.sh [--runs N] [--files N] [--binaries DIR]\n' >&2 && exit 2 ;;
     esac
     shift
 done
@@ -28,14 +30,24 @@ finish() {
 }
 trap finish EXIT
 
-triple=x86_64-unknown-linux-musl
-# Only the binary crate is told: the library is the same in both.
-cargo rustc --quiet --release --locked --target "$triple" --bin parfs -- --cfg system_malloc
-strip -o "$work/musl" "target/$triple/release/parfs"
-cargo build --quiet --release --locked --target "$triple" --bin parfs
-strip -o "$work/mimalloc" "target/$triple/release/parfs"
-cargo build --quiet --release --locked
-strip -o "$work/glibc" target/release/parfs
+# built: the three, in $work.
+built() {
+    local triple=x86_64-unknown-linux-musl
+    # Only the binary's crate is told: the library is the same in both.
+    cargo rustc --quiet --release --locked --target "$triple" --bin parfs -- --cfg system_malloc
+    cp "target/$triple/release/parfs" "$work/musl"
+    cargo build --quiet --release --locked --target "$triple" --bin parfs
+    cp "target/$triple/release/parfs" "$work/mimalloc"
+    cargo build --quiet --release --locked
+    cp target/release/parfs "$work/glibc"
+}
+
+if [[ -n $binaries ]]; then
+    cp "$binaries"/{musl,mimalloc,glibc} "$work"
+else
+    built
+fi
+strip "$work"/{musl,mimalloc,glibc}
 
 mkdir "$work/served"
 exec 3< <(exec "$work/glibc" sim --dir "$work/served" --targets 2 --scale 100)
@@ -58,7 +70,7 @@ JOBS = {
     "create zstd": ["tar", "-caf", f"{work}/made.tar.zst", "-C", tree, "."],
     "extract": ["tar", "-xf", f"{work}/a.tar", "-C", to],
     "extract zstd": ["tar", "-xf", f"{work}/a.tar.zst", "-C", to],
-    "extract nfs://": ["tar", "-xf", f"{work}/a.tar", "-C", f"{url}"],
+    "extract nfs://": ["tar", "-xf", f"{work}/a.tar", "-C", f"{url}/"],
     "copy": ["cp", "--restore", tree, to],
     "remove": ["rm", "-rf", f"{work}/copied"],
 }
