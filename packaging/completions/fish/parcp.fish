@@ -16,6 +16,10 @@ complete -c parcp -l mounts -d 'Work through all of these mounts of one export, 
 complete -c parcp -l bwlimit -d 'Write no more than RATE a second to all of DST\'s targets together: KiB, or with a suffix as 10M, 1.5G, 64KB' -r
 complete -c parcp -l info -d 'progress2 is --progress, stats is --stats' -r
 complete -c parcp -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails' -r
+complete -c parcp -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
+complete -c parcp -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
+complete -c parcp -l progress -d 'Show progress on stderr (default when it is a terminal); json: a document a line each second' -r -f -a "line\t'A line for people'
+json\t'JSON for programs'"
 complete -c parcp -s 0 -l null -l from0 -d 'The paths of --files-from end in NULs, as find -print0 writes them'
 complete -c parcp -s a -l archive -d 'All of them (default)'
 complete -c parcp -s r -l recursive -d 'Trees (default)'
@@ -43,7 +47,6 @@ complete -c parcp -l verify-only -d 'Change nothing; compare data and attributes
 complete -c parcp -l no-spread -d 'Work only through the mount that an operand is on'
 complete -c parcp -s v -l verbose -d 'List on stdout what is copied and deleted, and what the run cost on stderr; twice: also how it was set up'
 complete -c parcp -l stats -d 'Print what the run did and cost at the end'
-complete -c parcp -l progress -d 'Show progress on stderr (default when it is a terminal)'
 complete -c parcp -l no-progress -d 'Show no progress'
 complete -c parcp -l help -d 'This help'
 complete -c parcp -l version -d 'The version'

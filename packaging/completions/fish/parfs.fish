@@ -70,6 +70,10 @@ complete -c parfs -n "__fish_parfs_using_subcommand partar" -l max-iops -d 'Stay
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l bwlimit -d 'Stay below SIZE bytes a second on each mount target (64k, 10MiB, 1GB)' -r
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails' -r
+complete -c parfs -n "__fish_parfs_using_subcommand partar" -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
+complete -c parfs -n "__fish_parfs_using_subcommand partar" -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
+complete -c parfs -n "__fish_parfs_using_subcommand partar" -l progress -d 'Show progress on stderr (default when it is a terminal); json: a document a line each second' -r -f -a "line\t'A line for people'
+json\t'JSON for programs'"
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -s c -l create -d 'Make an archive'
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -s x -l extract -l get -d 'Extract members'
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -s t -l list -d 'List members'
@@ -137,7 +141,6 @@ complete -c parfs -n "__fish_parfs_using_subcommand partar" -s O -l to-stdout -d
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l full-time -d 'List times in full'
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l utc -d 'List times in UTC'
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l totals -d 'Print the bytes of the archive and the speed at the end'
-complete -c parfs -n "__fish_parfs_using_subcommand partar" -l progress -d 'Show progress on stderr (default when it is a terminal)'
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l no-progress -d 'Show no progress'
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l help -d 'This help'
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l version -d 'The version'
@@ -172,6 +175,10 @@ complete -c parfs -n "__fish_parfs_using_subcommand tar" -l max-iops -d 'Stay be
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l bwlimit -d 'Stay below SIZE bytes a second on each mount target (64k, 10MiB, 1GB)' -r
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails' -r
+complete -c parfs -n "__fish_parfs_using_subcommand tar" -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
+complete -c parfs -n "__fish_parfs_using_subcommand tar" -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
+complete -c parfs -n "__fish_parfs_using_subcommand tar" -l progress -d 'Show progress on stderr (default when it is a terminal); json: a document a line each second' -r -f -a "line\t'A line for people'
+json\t'JSON for programs'"
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -s c -l create -d 'Make an archive'
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -s x -l extract -l get -d 'Extract members'
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -s t -l list -d 'List members'
@@ -239,7 +246,6 @@ complete -c parfs -n "__fish_parfs_using_subcommand tar" -s O -l to-stdout -d 'E
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l full-time -d 'List times in full'
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l utc -d 'List times in UTC'
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l totals -d 'Print the bytes of the archive and the speed at the end'
-complete -c parfs -n "__fish_parfs_using_subcommand tar" -l progress -d 'Show progress on stderr (default when it is a terminal)'
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l no-progress -d 'Show no progress'
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l help -d 'This help'
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l version -d 'The version'
@@ -261,6 +267,10 @@ complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l mounts -d 'Work th
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l bwlimit -d 'Write no more than RATE a second to all of DST\'s targets together: KiB, or with a suffix as 10M, 1.5G, 64KB' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l info -d 'progress2 is --progress, stats is --stats' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l progress -d 'Show progress on stderr (default when it is a terminal); json: a document a line each second' -r -f -a "line\t'A line for people'
+json\t'JSON for programs'"
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -s 0 -l null -l from0 -d 'The paths of --files-from end in NULs, as find -print0 writes them'
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -s a -l archive -d 'All of them (default)'
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -s r -l recursive -d 'Trees (default)'
@@ -288,7 +298,6 @@ complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l verify-only -d 'Ch
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l no-spread -d 'Work only through the mount that an operand is on'
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -s v -l verbose -d 'List on stdout what is copied and deleted, and what the run cost on stderr; twice: also how it was set up'
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l stats -d 'Print what the run did and cost at the end'
-complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l progress -d 'Show progress on stderr (default when it is a terminal)'
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l no-progress -d 'Show no progress'
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l help -d 'This help'
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l version -d 'The version'
@@ -310,6 +319,10 @@ complete -c parfs -n "__fish_parfs_using_subcommand cp" -l mounts -d 'Work throu
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l bwlimit -d 'Write no more than RATE a second to all of DST\'s targets together: KiB, or with a suffix as 10M, 1.5G, 64KB' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l info -d 'progress2 is --progress, stats is --stats' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails' -r
+complete -c parfs -n "__fish_parfs_using_subcommand cp" -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
+complete -c parfs -n "__fish_parfs_using_subcommand cp" -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
+complete -c parfs -n "__fish_parfs_using_subcommand cp" -l progress -d 'Show progress on stderr (default when it is a terminal); json: a document a line each second' -r -f -a "line\t'A line for people'
+json\t'JSON for programs'"
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -s 0 -l null -l from0 -d 'The paths of --files-from end in NULs, as find -print0 writes them'
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -s a -l archive -d 'All of them (default)'
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -s r -l recursive -d 'Trees (default)'
@@ -337,7 +350,6 @@ complete -c parfs -n "__fish_parfs_using_subcommand cp" -l verify-only -d 'Chang
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l no-spread -d 'Work only through the mount that an operand is on'
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -s v -l verbose -d 'List on stdout what is copied and deleted, and what the run cost on stderr; twice: also how it was set up'
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l stats -d 'Print what the run did and cost at the end'
-complete -c parfs -n "__fish_parfs_using_subcommand cp" -l progress -d 'Show progress on stderr (default when it is a terminal)'
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l no-progress -d 'Show no progress'
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l help -d 'This help'
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l version -d 'The version'
@@ -352,6 +364,10 @@ complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l window -d 'Operati
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l progress -d 'Show progress on stderr (default when it is a terminal); json: a document a line each second' -r -f -a "line\t'A line for people'
+json\t'JSON for programs'"
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -s r -l recursive -d 'Remove directories with what is in them (default)'
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -s f -l force -d 'What is not there is no error; takes -I back'
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -s d -l dir -d 'Remove directories only when they are empty, unless -r is given'
@@ -362,7 +378,6 @@ complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l dry-run -d 'Remove
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -s 0 -l null -d 'The paths of --files-from end in NULs, as find -print0 writes them'
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l no-spread -d 'Work only through the mount that an operand is on'
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -s v -l verbose -d 'List on stdout what is removed, and what the run cost on stderr; twice: also how it was set up'
-complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l progress -d 'Show progress on stderr (default when it is a terminal)'
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l no-progress -d 'Show no progress'
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l help -d 'This help'
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l version -d 'The version'
@@ -377,6 +392,10 @@ complete -c parfs -n "__fish_parfs_using_subcommand rm" -l window -d 'Operations
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target' -r
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails' -r
+complete -c parfs -n "__fish_parfs_using_subcommand rm" -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
+complete -c parfs -n "__fish_parfs_using_subcommand rm" -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
+complete -c parfs -n "__fish_parfs_using_subcommand rm" -l progress -d 'Show progress on stderr (default when it is a terminal); json: a document a line each second' -r -f -a "line\t'A line for people'
+json\t'JSON for programs'"
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -s r -l recursive -d 'Remove directories with what is in them (default)'
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -s f -l force -d 'What is not there is no error; takes -I back'
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -s d -l dir -d 'Remove directories only when they are empty, unless -r is given'
@@ -387,7 +406,6 @@ complete -c parfs -n "__fish_parfs_using_subcommand rm" -l dry-run -d 'Remove no
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -s 0 -l null -d 'The paths of --files-from end in NULs, as find -print0 writes them'
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l no-spread -d 'Work only through the mount that an operand is on'
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -s v -l verbose -d 'List on stdout what is removed, and what the run cost on stderr; twice: also how it was set up'
-complete -c parfs -n "__fish_parfs_using_subcommand rm" -l progress -d 'Show progress on stderr (default when it is a terminal)'
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l no-progress -d 'Show no progress'
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l help -d 'This help'
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l version -d 'The version'

@@ -9,6 +9,10 @@ complete -c parrm -l window -d 'Operations that each thread keeps in flight [def
 complete -c parrm -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target' -r
 complete -c parrm -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
 complete -c parrm -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails' -r
+complete -c parrm -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
+complete -c parrm -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
+complete -c parrm -l progress -d 'Show progress on stderr (default when it is a terminal); json: a document a line each second' -r -f -a "line\t'A line for people'
+json\t'JSON for programs'"
 complete -c parrm -s r -l recursive -d 'Remove directories with what is in them (default)'
 complete -c parrm -s f -l force -d 'What is not there is no error; takes -I back'
 complete -c parrm -s d -l dir -d 'Remove directories only when they are empty, unless -r is given'
@@ -19,7 +23,6 @@ complete -c parrm -l dry-run -d 'Remove nothing; show what would be removed, and
 complete -c parrm -s 0 -l null -d 'The paths of --files-from end in NULs, as find -print0 writes them'
 complete -c parrm -l no-spread -d 'Work only through the mount that an operand is on'
 complete -c parrm -s v -l verbose -d 'List on stdout what is removed, and what the run cost on stderr; twice: also how it was set up'
-complete -c parrm -l progress -d 'Show progress on stderr (default when it is a terminal)'
 complete -c parrm -l no-progress -d 'Show no progress'
 complete -c parrm -l help -d 'This help'
 complete -c parrm -l version -d 'The version'

@@ -29,6 +29,10 @@ complete -c partar -l max-iops -d 'Stay below N IOPS of OCI\'s price list on eac
 complete -c partar -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
 complete -c partar -l bwlimit -d 'Stay below SIZE bytes a second on each mount target (64k, 10MiB, 1GB)' -r
 complete -c partar -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails' -r
+complete -c partar -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
+complete -c partar -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
+complete -c partar -l progress -d 'Show progress on stderr (default when it is a terminal); json: a document a line each second' -r -f -a "line\t'A line for people'
+json\t'JSON for programs'"
 complete -c partar -s c -l create -d 'Make an archive'
 complete -c partar -s x -l extract -l get -d 'Extract members'
 complete -c partar -s t -l list -d 'List members'
@@ -96,7 +100,6 @@ complete -c partar -s O -l to-stdout -d 'Extract files to standard output'
 complete -c partar -l full-time -d 'List times in full'
 complete -c partar -l utc -d 'List times in UTC'
 complete -c partar -l totals -d 'Print the bytes of the archive and the speed at the end'
-complete -c partar -l progress -d 'Show progress on stderr (default when it is a terminal)'
 complete -c partar -l no-progress -d 'Show no progress'
 complete -c partar -l help -d 'This help'
 complete -c partar -l version -d 'The version'
