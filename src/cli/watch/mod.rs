@@ -201,10 +201,10 @@ fn sample_on(watched: &Watched<'_>, ways: &Ways<'_>, line: Option<&Line>, end: &
             let seconds = watched.started.elapsed().as_secs_f64();
             ways.console.show(format_args!("{}, after {seconds:.0} s", text()));
         }
-        if tick % TICKS_OF_LOG == 0 {
-            if let Some(log) = ways.console.log() {
-                log.add("progress", &json::progress(watched, first, last));
-            }
+        if tick % TICKS_OF_LOG == 0
+            && let Some(log) = ways.console.log()
+        {
+            log.add("progress", &json::progress(watched, first, last));
         }
     }
 }
