@@ -134,12 +134,15 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// An error where the run cannot be watched as it was asked to be. `crew` asks too; a job that changes something before has to.
+    pub fn ready(&mut self) -> Result<(), String> {
+        self.unwatched.take().map_or(Ok(()), Err)
+    }
+
     /// Threads in the shape asked for, or as suggested; the first signal stops them. A forecast in which nothing waits for a server has
     /// no use for more lanes than processors: of 100,000 files a copy took 0.70 s of two of them with four lanes, 0.52 s with two.
     pub fn crew(&mut self, suggested: Shape) -> Result<(Crew, Caught), String> {
-        if let Some(why) = self.unwatched.take() {
-            return Err(why);
-        }
+        self.ready()?;
         let waits = self.manner.planned.is_none() || self.meters.list().iter().any(|meter| meter.is_nfs);
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let lanes = if waits { suggested.lanes } else { suggested.lanes.min(processors) };

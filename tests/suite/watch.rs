@@ -166,6 +166,9 @@ fn the_log_has_the_beginning_every_failure_and_the_end() {
     let unopened = bench.run_as("parrm --log no/log file");
     assert!(unopened.status == Some(1) && unopened.stderr.contains("no/log: Cannot open"), "{unopened:?}");
     assert!(bench.path("file").exists(), "nothing was done");
+    let before = fs::read(bench.path("a.tar")).unwrap();
+    bench.run("-cf a.tar file --log no/log").failed("no/log: Cannot open");
+    assert!(fs::read(bench.path("a.tar")).unwrap() == before, "an archive that is there is not emptied");
 }
 
 /// What a schema has to say against documents that were written.

@@ -127,6 +127,8 @@ fn run_all(
     session: &mut Session<'_>,
     job: &mut Job,
 ) -> Result<Exit, String> {
+    // Before an archive that is there is emptied.
+    session.ready()?;
     let Open { options, mut sink, at, places } = open(high, creation, how, session)?;
     let mut operands = Operands::new(&places, creation);
     // Lanes for the side that is farther away; the first operand tells how far its side is.
