@@ -19,13 +19,9 @@ case ${1:-} in
 esac
 cargo build --release --quiet
 parfs=$PWD/target/release/parfs
-work=$(mktemp -d /dev/shm/parfs-forecast.XXXXXX)
-sim_pid=
-finish() {
-    [[ -z $sim_pid ]] || kill "$sim_pid" 2>/dev/null || true
-    rm -rf "$work"
-}
-trap finish EXIT
+# shellcheck source=benches/sim.sh
+source benches/sim.sh
+place forecast
 
 # small DIR FILES: files of 4 KiB, 100 in a directory.
 small() {
@@ -46,23 +42,6 @@ large() {
     local at
     mkdir -p "$1"
     for ((at = 0; at < $2; at++)); do tr '\0' x </dev/zero | head -c 4194304 >"$1/f$at" || true; done
-}
-
-# serve TARGETS OPTIONS...: the simulator over $work/served; its URL is $url.
-serve() {
-    local targets=$1
-    shift
-    exec 3< <(exec "$parfs" sim --dir "$work/served" --targets "$targets" "$@")
-    sim_pid=$!
-    read -r url <&3
-    url=${url%/}
-}
-
-unserve() {
-    kill "$sim_pid"
-    wait "$sim_pid" 2>/dev/null || true
-    exec 3<&-
-    sim_pid=
 }
 
 # both CASE TARGETS PLAN-OPTIONS JOB PROGRAM ARGUMENTS...: the forecast, the run, and their ratio.
@@ -105,7 +84,7 @@ small_jobs() {
     small "$work/local/tree" "$files"
     tar -cf "$work/a.tar" -C "$work/local" tree
     cp -r "$work/local/tree" "$work/served/tree"
-    serve "$n" "$@"
+    serve "$parfs" --dir "$work/served" --targets "$n" "$@"
     # shellcheck disable=SC2086
     {
         both "$name" "$n" "$options" extract partar $lanes -xf "$work/a.tar" -C "$url/in"
@@ -124,7 +103,7 @@ done
 for n in "${counts[@]}"; do
     fresh
     large "$work/served/tree" $((8 * n))
-    serve "$n" --scale 0.0125 --latency 1ms
+    serve "$parfs" --dir "$work/served" --targets "$n" --scale 0.0125 --latency 1ms
     both bandwidth "$n" "--scale 0.0125 --latency 1ms" create partar -cf "$work/back.tar" -C "$url/" tree
     rm -f "$work/back.tar"
     both bandwidth "$n" "--scale 0.0125 --latency 1ms" copy parcp -a "$url/tree" "$work/local/tree"

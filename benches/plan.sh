@@ -23,13 +23,9 @@ if [[ -z ${PARFS-} ]]; then
     cargo build --release --quiet
     PARFS=${CARGO_TARGET_DIR:-$PWD/target}/release/parfs
 fi
-work=$(mktemp -d /dev/shm/parfs-plan.XXXXXX)
-sim_pid=
-finish() {
-    [[ -z $sim_pid ]] || kill "$sim_pid" 2>/dev/null || true
-    rm -rf "$work"
-}
-trap finish EXIT
+# shellcheck source=benches/sim.sh
+source benches/sim.sh
+place plan
 
 python3 - "$work/tree" "$entries" <<'END_OF_TREE'
 import os, sys
@@ -42,9 +38,7 @@ for at in range(entries):
 END_OF_TREE
 tar -cf "$work/tree.tar" -C "$work" tree
 mkdir "$work/out"
-exec 3< <(exec "$PARFS" sim --dir "$work" --latency 1ms)
-sim_pid=$!
-read -r url <&3
+serve "$PARFS" --dir "$work" --latency 1ms
 
 # timed KIND NAME COMMAND...: runs it, prints what it took. KIND `list` is what the plans after it are beside.
 listed=0
@@ -81,11 +75,11 @@ timed list "find -size" find "$work/tree" -size +1
 timed plan "plan remove" "$PARFS" plan remove -rf "$work/tree"
 timed plan "plan copy" "$PARFS" plan copy -a "$work/tree" "$work/out/tree"
 timed plan "plan create" "$PARFS" plan create -cf "$work/new.tar" -C "$work" tree
-timed list "nfs://: partar -c to /dev/null" "$PARFS" partar -cf /dev/null -C "$url" tree
-timed plan "nfs://: plan remove" "$PARFS" plan remove -rf "${url}tree"
-timed plan "nfs://: plan copy" "$PARFS" plan copy -a "${url}tree" "${url}out/tree"
-timed plan "nfs://: plan create" "$PARFS" plan create -cf "$work/new.tar" -C "$url" tree
+timed list "nfs://: partar -c to /dev/null" "$PARFS" partar -cf /dev/null -C "$url/" tree
+timed plan "nfs://: plan remove" "$PARFS" plan remove -rf "$url/tree"
+timed plan "nfs://: plan copy" "$PARFS" plan copy -a "$url/tree" "$url/out/tree"
+timed plan "nfs://: plan create" "$PARFS" plan create -cf "$work/new.tar" -C "$url/" tree
 timed list "partar -t" "$PARFS" partar -tf "$work/tree.tar"
 timed plan "plan extract" "$PARFS" plan extract -xf "$work/tree.tar" -C "$work/out"
-timed plan "nfs://: plan extract" "$PARFS" plan extract -xf "$work/tree.tar" -C "${url}out"
+timed plan "nfs://: plan extract" "$PARFS" plan extract -xf "$work/tree.tar" -C "$url/out"
 [[ $failed == 0 ]]

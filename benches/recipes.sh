@@ -14,13 +14,9 @@ if [[ -z ${PARFS-} ]]; then
     PARFS=${CARGO_TARGET_DIR:-$PWD/target}/release/parfs
 fi
 PARFS=$(realpath "$PARFS")
-work=$(mktemp -d /dev/shm/parfs-recipes.XXXXXX)
-sim_pid=
-finish() {
-    [[ -z $sim_pid ]] || kill "$sim_pid" 2>/dev/null || true
-    rm -rf "$work"
-}
-trap finish EXIT
+# shellcheck source=benches/sim.sh
+source benches/sim.sh
+place recipes
 
 mkdir -p "$work"/{bin,here,mnt/old,srv/export/apps,srv/export/scratch/tmp}
 for name in parfs partar parcp parrm; do ln -s "$PARFS" "$work/bin/$name"; done
@@ -44,10 +40,7 @@ tree "$work/mnt/old/data" 50
 tree "$work/srv/export/scratch/tmp/old" 100
 partar --zstd -cf "$work/here/app.tar.zst" -C "$work/here" app
 
-mkfifo "$work/url"
-parfs sim --targets 8 --dir "$work/srv" >"$work/url" &
-sim_pid=$!
-read -r url <"$work/url"
+serve parfs --targets 8 --dir "$work/srv"
 IFS=, read -ra hosts <<<"$(sed 's,^nfs://,,; s,/$,,' <<<"$url")"
 there=() back=()
 for i in {0..7}; do

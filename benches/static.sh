@@ -22,13 +22,9 @@ while (($#)); do
     esac
     shift
 done
-work=$(mktemp -d /dev/shm/parfs-static.XXXXXX)
-sim_pid=
-finish() {
-    [[ -z $sim_pid ]] || kill "$sim_pid" 2>/dev/null || true
-    rm -rf "$work"
-}
-trap finish EXIT
+# shellcheck source=benches/sim.sh
+source benches/sim.sh
+place static
 
 # built: the three, in $work.
 built() {
@@ -50,11 +46,9 @@ fi
 strip "$work"/{musl,mimalloc,glibc}
 
 mkdir "$work/served"
-exec 3< <(exec "$work/glibc" sim --dir "$work/served" --targets 2 --scale 100)
-sim_pid=$!
-read -r url <&3
+serve "$work/glibc" --dir "$work/served" --targets 2 --scale 100
 
-python3 - "$work" "$runs" "$files" "${url%/}" <<'END'
+python3 - "$work" "$runs" "$files" "$url" <<'END'
 import os, random, resource, shutil, statistics, subprocess, sys, time
 work, runs, files, url = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 tree, to = f"{work}/tree", f"{work}/to"
