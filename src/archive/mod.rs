@@ -5,16 +5,16 @@
 //! the files below. Opens no file and starts no thread. Leaves out: multi-volume archives.
 
 mod attributes;
-pub mod codec;
+pub(crate) mod codec;
 mod header;
-pub mod index;
-pub mod input;
-pub mod member;
-pub mod pack;
+pub(crate) mod index;
+pub(crate) mod input;
+pub(crate) mod member;
+pub(crate) mod pack;
 mod pax;
 mod sparse;
-pub mod split;
-pub mod stream;
+pub(crate) mod split;
+pub(crate) mod stream;
 #[cfg(test)]
 mod tests;
 pub mod write;

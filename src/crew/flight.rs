@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Default)]
 struct State {
     count: usize,
-    most: usize,
     panicked: bool,
     waited: Duration,
 }
@@ -32,9 +31,7 @@ impl Flight {
 
     /// Adds `count` at once; `below` is what bounds it.
     pub fn enter(&self, count: usize) -> Ticket<'_> {
-        let mut state = self.state();
-        state.count += count;
-        state.most = state.most.max(state.count);
+        self.state().count += count;
         Ticket { flight: self, count }
     }
 
@@ -70,11 +67,6 @@ impl Flight {
     /// True when fewer than `limit` are under way now.
     pub fn is_below(&self, limit: usize) -> bool {
         self.state().count < limit
-    }
-
-    /// The most that were under way at once.
-    pub fn most(&self) -> usize {
-        self.state().most
     }
 
     /// How long `below` and `drained` have waited.
@@ -124,6 +116,5 @@ mod tests {
             drop((a, b));
             assert!(barrier.join().unwrap());
         });
-        assert_eq!(flight.most(), 3);
     }
 }

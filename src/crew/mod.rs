@@ -1,28 +1,28 @@
 //! Who does the work: a crew of lanes (threads), the bytes they may hold, when they stop, what failed, and in which
 //! order completions are told. Knows no storage but the numbers of a `Shape`, no mounts, and draws nothing.
 
-pub mod agenda;
-pub mod budget;
-pub mod flight;
-pub mod places;
-pub mod report;
-pub mod sequencer;
-pub mod stop;
+pub(crate) mod agenda;
+pub(crate) mod budget;
+pub(crate) mod flight;
+pub(crate) mod places;
+pub(crate) mod report;
+pub(crate) mod sequencer;
+pub(crate) mod stop;
 
 use thiserror::Error;
 
 use crate::storage::Shape;
 
-pub use agenda::{Agenda, Class, Due};
-pub use budget::{Budget, Permit};
-pub use flight::{Flight, Ticket};
-pub use places::{Places, Seat};
+pub(crate) use agenda::{Agenda, Class, Due};
+pub(crate) use budget::{Budget, Permit};
+pub(crate) use flight::{Flight, Ticket};
+pub(crate) use places::{Places, Seat};
 pub use report::Report;
-pub use sequencer::Sequencer;
+pub(crate) use sequencer::Sequencer;
 pub use stop::Stop;
 
 /// Where tasks are spawned while a job runs; a task may spawn further ones, which its lane takes up first.
-pub use rayon::Scope;
+pub(crate) use rayon::Scope;
 
 /// More lanes than this are refused: each is a thread with a stack.
 pub const LANES_MAX: usize = 4096;

@@ -65,11 +65,6 @@ impl<T> Places<T> {
         self.len
     }
 
-    /// True when none waits.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// Adds a task.
     pub fn put(&mut self, place: u64, task: T) {
         let (come, shares) = (&mut self.come, &mut self.shares);
@@ -181,7 +176,7 @@ mod tests {
         assert_eq!((places.len(), take(&mut places, 1)), (1, (Some(9), vec![8])));
         assert_eq!(take(&mut places, 1), (None, vec![]));
         [(5, 0), (7, 0), (9, 0), (9, 1)].into_iter().for_each(|(place, slot)| places.leave(at(place, slot)));
-        assert!(places.is_empty() && places.places.is_empty() && places.order.is_empty());
+        assert!(places.len() == 0 && places.places.is_empty() && places.order.is_empty());
     }
 
     #[test]

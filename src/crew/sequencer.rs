@@ -47,7 +47,8 @@ impl<T> Sequencer<T> {
     }
 
     /// How many are complete but wait for an earlier one.
-    pub fn early(&self) -> usize {
+    #[cfg(test)]
+    fn early(&self) -> usize {
         self.0.lock().expect("a teller that panics ends the run").early.len()
     }
 }

@@ -1,17 +1,17 @@
 //! What to do, as tasks that make calls. Knows no back end.
 
 pub mod acl;
-pub mod compare;
+pub(crate) mod compare;
 pub mod copy;
 pub mod create;
 pub mod extract;
-pub mod live;
-pub mod members;
-pub mod mode;
+pub(crate) mod live;
+pub(crate) mod members;
+pub(crate) mod mode;
 mod port;
 pub mod remove;
 pub mod select;
-pub mod transform;
+pub(crate) mod transform;
 mod write;
 
 pub use live::Live;

@@ -4,33 +4,33 @@
 //! system call itself, so the kernel's engines make it themselves, and the NFS engine through `storage`.
 //! Leaves out: the process (argv, streams, exit status), which is the command line's.
 
-pub mod arithmetic;
-pub mod beyond;
-pub mod commandline;
-pub mod compare;
-pub mod content;
-pub mod depth;
-pub mod distribution;
+pub(crate) mod arithmetic;
+pub(crate) mod beyond;
+pub(crate) mod commandline;
+pub(crate) mod compare;
+pub(crate) mod content;
+pub(crate) mod depth;
+pub(crate) mod distribution;
 pub mod engine;
-pub mod general;
-pub mod histogram;
-pub mod iolog;
-pub mod job;
-pub mod jobfile;
-pub mod offsets;
-pub mod options;
-pub mod output;
-pub mod pace;
-pub mod pattern;
-pub mod random;
-pub mod results;
-pub mod run;
-pub mod scale;
+pub(crate) mod general;
+pub(crate) mod histogram;
+pub(crate) mod iolog;
+pub(crate) mod job;
+pub(crate) mod jobfile;
+pub(crate) mod offsets;
+pub(crate) mod options;
+pub(crate) mod output;
+pub(crate) mod pace;
+pub(crate) mod pattern;
+pub(crate) mod random;
+pub(crate) mod results;
+pub(crate) mod run;
+pub(crate) mod scale;
 pub mod settings;
-pub mod steady;
-pub mod timeline;
-pub mod value;
-pub mod verify;
+pub(crate) mod steady;
+pub(crate) mod timeline;
+pub(crate) mod value;
+pub(crate) mod verify;
 
 /// What an I/O does: fio's data directions, in the order in which it lists and numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

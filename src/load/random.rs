@@ -135,11 +135,6 @@ impl Permutation {
         self.n
     }
 
-    /// True for a permutation of nothing.
-    pub fn is_empty(&self) -> bool {
-        self.n == 0
-    }
-
     /// Where `index` (below `n`) goes.
     #[inline]
     pub fn at(&self, index: u64) -> u64 {

@@ -6,7 +6,7 @@ pub mod local;
 pub mod memory;
 pub mod nfs;
 mod page;
-pub mod shadow;
+pub(crate) mod shadow;
 
 pub use imagined::ImaginedMount;
 pub use local::LocalMount;

@@ -1,13 +1,13 @@
 //! What a job or a load will take, computed before it runs: pure arithmetic over profiles. No files, no clock, no mounts.
 
 pub mod capacity;
-pub mod course;
-pub mod forecast;
-pub mod level;
+pub(crate) mod course;
+pub(crate) mod forecast;
+pub(crate) mod level;
 pub mod load;
-pub mod mix;
-pub mod profile;
-pub mod server;
+pub(crate) mod mix;
+pub(crate) mod profile;
+pub(crate) mod server;
 pub mod volume;
 
 pub use capacity::{Demand, Load};

@@ -2,19 +2,19 @@
 //!
 //! Knows no back end and no wire format. What wraps a mount (count, slow down, fail, record) is a [`Tap`].
 
-pub mod attr;
+pub(crate) mod attr;
 pub mod beyond;
 pub mod call;
 pub mod faults;
 mod late;
-pub mod ledger;
-pub mod lowered;
-pub mod mount;
-pub mod node;
-pub mod tap;
-pub mod throttle;
-pub mod trace;
-pub mod unstable;
+pub(crate) mod ledger;
+pub(crate) mod lowered;
+pub(crate) mod mount;
+pub(crate) mod node;
+pub(crate) mod tap;
+pub(crate) mod throttle;
+pub(crate) mod trace;
+pub(crate) mod unstable;
 pub mod volume;
 
 pub use attr::{Attr, AttrChange, Kind, SetTime};

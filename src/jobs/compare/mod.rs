@@ -13,7 +13,6 @@ mod dirs;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 use crate::archive::{Archive, ArchiveError, Member, MemberKind};
 use crate::base::{Failure, Name, Time};
@@ -71,7 +70,6 @@ pub struct Summary {
     pub bytes: u64,
     pub read: Read,
     pub stopped: Option<String>,
-    pub elapsed: Duration,
 }
 
 /// What a member is found to be, until it is told.
@@ -143,7 +141,6 @@ pub fn compare(
     live: &Live,
     tell: &(dyn Fn(&[u8], &Finding) + Sync),
 ) -> Summary {
-    let start = Instant::now();
     let ctx = Ctx {
         port: Port::new(volume, crew.shape().window),
         dirs: Dirs::new(volume),
@@ -180,7 +177,6 @@ pub fn compare(
         bytes: ctx.bytes.into_inner(),
         stopped: read.stopped.then(|| format!("stopped: the first {told} members were compared")),
         read,
-        elapsed: start.elapsed(),
     }
 }
 

@@ -3,18 +3,18 @@
 //! Promises: an I/O that was queued comes back once, with its buffer; an engine is driven by one thread, its job's.
 //! Leaves out: which I/O is next, what is in the buffers, and the clock.
 
-pub mod aio;
-pub mod buffer;
+pub(crate) mod aio;
+pub(crate) mod buffer;
 mod choose;
 mod descriptors;
-pub mod kernel;
+pub(crate) mod kernel;
 pub mod metadata;
-pub mod mmap;
+pub(crate) mod mmap;
 pub mod nfs;
-pub mod null;
-pub mod posixaio;
-pub mod psync;
-pub mod uring;
+pub(crate) mod null;
+pub(crate) mod posixaio;
+pub(crate) mod psync;
+pub(crate) mod uring;
 
 #[cfg(test)]
 mod tests;

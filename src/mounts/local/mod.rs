@@ -24,7 +24,7 @@ mod list;
 mod lower;
 mod make;
 mod modify;
-pub mod peers;
+pub(crate) mod peers;
 mod view;
 mod whole;
 mod xattrs;
@@ -49,7 +49,7 @@ use crate::storage::{
     Attr, Call, Chain, Extras, Found, Kind, Ledger, Lent, Limits, Mount, Node, Op, Out, Shape, Tally,
 };
 
-pub use alias::Alias;
+pub(crate) use alias::Alias;
 use convert::{ITSELF, attr, kind, status};
 use descriptors::{Descriptors, Held, Use};
 use fresh::Learned;

@@ -1,13 +1,14 @@
 //! Extended attributes and, as `system.posix_acl_*`, ACLs: of the object itself, also when it is a symlink.
 //!
 //! The object is held by `O_PATH` and reached through its descriptor's name in /proc, which stands for the object and is
-//! not followed further; without /proc, by opening it.
+//! not followed further; without /proc, by opening it. Symlinks and devices, which are not opened, have none then: `user.`
+//! attributes are for files and directories only (xattr(7)).
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::PoisonError;
 
 use rustix::fs::{
-    Mode, OFlags, XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr, getxattr, listxattr, removexattr,
+    Mode, OFlags, XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr, fstat, getxattr, listxattr, removexattr,
     setxattr,
 };
 use rustix::io::{Errno, retry_on_intr};
@@ -43,6 +44,9 @@ impl Object<'_> {
         match retry_on_intr(|| by_name(&name)) {
             Err(Errno::NOENT) => {
                 let flags = OFlags::RDONLY | QUIET;
+                if !matches!(kind(&fstat(&self.held)?), Kind::File | Kind::Dir) {
+                    return Err(Errno::OPNOTSUPP);
+                }
                 let open = self.mount.open_at(self.place.fd(), self.place.name(), flags, Mode::empty())?;
                 retry_on_intr(|| by_fd(&open))
             }
