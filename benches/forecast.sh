@@ -6,8 +6,9 @@
 # Jobs: extraction, creation, copy from target to target, copy to this host, removal. Cases: bound by IOPS (targets of 0.05 of OCI's
 # ceilings, small files), by bandwidth (of 0.0125, files of 4 MiB that are read: eight such targets have 100 MB/s, which is far from
 # what this host moves), by latency (2 lanes of 2 calls, 5 ms). Each on 1, 2, 4 and 8 targets (--quick: 1 and 4). The latency is given
-# to the forecast, not measured. Prints forecast and fact with their ratio; the goal is 10 % for the time, which is this host's too, so
-# a miss is printed. IOPS are a law: exit status 1 when a run's are not the forecast's. Trees are on /dev/shm; wants python3.
+# to the forecast, except where it binds: there it is measured on the spot, as without --latency, for waking up is part of it.
+# Prints forecast and fact with their ratio; the goal is 10 % for the time, which is this host's too, so a miss is printed. IOPS are
+# a law: exit status 1 when a run's are not the forecast's. Trees are on /dev/shm; wants python3.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C
@@ -110,7 +111,7 @@ for n in "${counts[@]}"; do
     unserve
 done
 for n in "${counts[@]}"; do
-    small_jobs latency 1000 "$n" "--latency 5ms" "-P 2 --window 2" --latency 5ms
+    small_jobs latency 1000 "$n" "" "-P 2 --window 2" --latency 5ms
 done
 printf '%s missed, %s with other IOPS than forecast\n' "$missed" "$broken"
 [[ $broken == 0 ]]
