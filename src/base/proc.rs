@@ -89,6 +89,28 @@ impl Proc {
         (self as usize) < Proc::NFS3_COUNT
     }
 
+    /// True for the procedures that only ask: carried out once, twice or not at all, nothing differs.
+    pub fn only_asks(self) -> bool {
+        matches!(
+            self,
+            Proc::Null
+                | Proc::GetAttr
+                | Proc::Lookup
+                | Proc::Access
+                | Proc::ReadLink
+                | Proc::Read
+                | Proc::ReadDir
+                | Proc::ReadDirPlus
+                | Proc::FsStat
+                | Proc::FsInfo
+                | Proc::PathConf
+                | Proc::Seek
+                | Proc::IoAdvise
+                | Proc::ListXattrs
+                | Proc::GetXattr
+        )
+    }
+
     /// The RFC's spelling, as `mountstats` and `nfsstat` print it.
     pub fn name(self) -> &'static str {
         match self {

@@ -74,6 +74,9 @@ pub enum Status {
     /// No answer to this call, however often it was sent, and no other target may be asked in its place.
     #[error("The server never answered this call; whether it was carried out is not known")]
     NoReply,
+    /// As `NoReply`, of a call that changes nothing: there is no doubt about what it left behind.
+    #[error("The server answers other calls, but not this one, however often it was sent; it changes nothing there")]
+    Unanswered,
     /// The last target of the volume is gone.
     #[error("No mount target is left that answers")]
     NoTarget,
@@ -194,7 +197,7 @@ impl Status {
             Status::Remote => 66,
             Status::NotSupp => 95,
             // As of a soft mount with softerr (nfs(5)): nobody answered in time.
-            Status::TargetGone | Status::NoReply | Status::NoTarget | Status::Jukebox => 110,
+            Status::TargetGone | Status::NoReply | Status::Unanswered | Status::NoTarget | Status::Jukebox => 110,
             Status::Stale | Status::BadHandle => 116,
             Status::ServerFault => 121,
             Status::DQuot => 122,
@@ -203,9 +206,10 @@ impl Status {
         }
     }
 
-    /// True when the call may have been carried out although it failed: its reply, not its work, was lost.
+    /// True when the call may have been carried out although it failed (its reply, not its work, was lost), or when what it
+    /// asked is not known for want of an answer.
     pub fn is_uncertain(self) -> bool {
-        matches!(self, Status::TargetGone | Status::NoTarget | Status::NoReply)
+        matches!(self, Status::TargetGone | Status::NoTarget | Status::NoReply | Status::Unanswered)
     }
 }
 

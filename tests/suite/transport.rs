@@ -363,6 +363,46 @@ fn a_call_that_always_breaks_the_connection_fails_alone() {
     assert_eq!(create_four(&mount), [Ok(()); 4], "the mount is of use afterwards");
 }
 
+/// Where many calls share a connection that often breaks, a call may be lost with many connections in a row, at once. No reason
+/// to fail: that is how long its answer was waited for.
+#[test]
+fn connections_that_break_are_no_reason_to_give_a_call_up() {
+    for proc in [Proc::Lookup, Proc::Remove] {
+        // `retrans` is 3.
+        let broken = move |p, n| if p == proc && n > 0 && n < 8 { Act::ResetBefore } else { Act::Send };
+        let server = Scripted::start(broken);
+        let mount = attach(&Url::parse(&server.url.replace("away=1", "away=60")).unwrap()).unwrap().remove(0);
+        let root = mount.root();
+        // The first one is for comparison, as `attach` may have asked it, too.
+        for _ in 0..2 {
+            let mut calls =
+                [if proc == Proc::Lookup { Call::lookup(&root, &name(1)) } else { Call::remove(&root, &name(1)) }];
+            mount.perform(&mut calls);
+            // A repeated REMOVE that finds nothing has done its work.
+            assert!(matches!(calls[0].status(), Ok(()) | Err(Status::NoEnt)), "{proc}: {:?}", calls[0].status());
+        }
+        assert!(mount.retransmitted() >= 7, "{proc}");
+    }
+}
+
+/// A call that only asks leaves no doubt about what it did.
+#[test]
+fn a_call_that_only_asks_and_is_never_answered_says_so() {
+    let scripts: [fn(Proc, usize) -> Act; 2] = [
+        |proc, _| if proc == Proc::Lookup { Act::ResetBefore } else { Act::Send },
+        |proc, _| if proc == Proc::Lookup { Act::Drop } else { Act::Send },
+    ];
+    for script in scripts {
+        let server = Scripted::start(script);
+        let mount = server.mount();
+        let mut calls = [Call::lookup(&mount.root(), &name(1))];
+        mount.perform(&mut calls);
+        assert_eq!(calls[0].status(), Err(Status::Unanswered));
+        assert!(Status::Unanswered.to_string().contains("changes nothing"));
+        assert_eq!(create_four(&mount), [Ok(()); 4], "the mount is of use afterwards");
+    }
+}
+
 #[test]
 fn a_server_that_is_not_there_is_a_clear_error() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

@@ -8,6 +8,7 @@ use crate::base::{Name, Status};
 use crate::storage::{Attr, AttrChange, Call, Found, How, Kind, Node, Op, Out, Special};
 
 use super::NfsMount;
+use super::retry::asked_for_another;
 
 /// Turns the failure of a repeated call into success when the object shows that an earlier try did the work.
 pub(super) fn judge(mount: &NfsMount, call: &mut Call<'_>) {
@@ -60,7 +61,7 @@ fn own_work(
     });
     match looked {
         Ok((found, attr)) if fits(&attr) => Ok(found),
-        Err(status) if status.is_uncertain() => Err(status),
+        Err(status) if status.is_uncertain() => Err(asked_for_another(status)),
         _ => otherwise,
     }
 }
@@ -68,7 +69,7 @@ fn own_work(
 /// The judgement `status`, unless looking got no answer: then nothing is known, and a target that is gone leaves the call
 /// to the next one, which looks again. EXIST in its place would have the caller skip its own, still empty file.
 fn unless_unknown<T>(looked: Out<T>, status: Status) -> Status {
-    looked.err().filter(|s| s.is_uncertain()).unwrap_or(status)
+    looked.err().filter(|s| s.is_uncertain()).map_or(status, asked_for_another)
 }
 
 /// The wanted attributes that an object shows: mode without the bits that servers clear, owner where one was asked for.

@@ -1,7 +1,8 @@
 //! Carrying a window to its replies: send, wait, and send again what was lost or put off.
 //!
 //! Three reasons to send again. The connection broke or the reply timed out: same xid, new connection. JUKEBOX: new xid,
-//! after a pause (RFC 1813 2.6). Neither goes on for ever: `retrans`, `away` and `JUKEBOX_MAX` bound them.
+//! after a pause (RFC 1813 2.6). Neither goes on for ever: `retrans`, `away` and `JUKEBOX_MAX` bound them. Connections that
+//! break are not the fault of the calls that were on them, so they alone are no reason to give a call up before `away`.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -12,8 +13,8 @@ use crate::storage::{Call, Node, Op};
 use crate::wire::nfs3::{self, Decoded};
 use crate::wire::rpc::{self, RpcError};
 
-use super::NfsMount;
 use super::connection::{Connection, Outgoing, Reply, Window};
+use super::{NfsMount, Patience};
 
 /// First and longest pause before JUKEBOX is tried again; Linux waits 5 s each time.
 const JUKEBOX_PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(5));
@@ -30,6 +31,14 @@ struct Try {
     first_sent: Option<Instant>,
     last_sent: Option<Instant>,
     losses: u32,
+    /// How long its answer was waited for, over all losses: a connection that breaks at once has used up no patience.
+    waited: Duration,
+}
+
+impl Try {
+    fn new(index: usize, xid: u32) -> Try {
+        Try { index, xid, first_sent: None, last_sent: None, losses: 0, waited: Duration::ZERO }
+    }
 }
 
 /// What a round of sending has to wait for before the next.
@@ -37,6 +46,8 @@ struct Try {
 struct Round {
     again: Vec<Try>,
     jukebox: bool,
+    /// Some call got its answer.
+    answered: bool,
 }
 
 impl NfsMount {
@@ -45,7 +56,7 @@ impl NfsMount {
         let mut tries: Vec<Try> = Vec::with_capacity(calls.len());
         for (index, call) in calls.iter_mut().enumerate() {
             match self.resolve_all(call) {
-                Ok(()) => tries.push(Try { index, xid: self.xid(), first_sent: None, last_sent: None, losses: 0 }),
+                Ok(()) => tries.push(Try::new(index, self.xid())),
                 Err(status) => call.fail(status),
             }
         }
@@ -99,6 +110,13 @@ impl NfsMount {
                         if tries.iter().any(|t| t.losses > 0) { away_since.or(Some(Instant::now())) } else { None };
                     if away_since.is_some_and(|s| s.max(self.heard()).elapsed() >= self.patience.away_max) {
                         self.gone.store(true, Ordering::Relaxed);
+                    }
+                    // A server that takes connections and breaks each at once must not be hammered.
+                    if round.answered {
+                        connect_pause = CONNECT_PAUSE.0;
+                    } else if tries.iter().any(|t| t.losses > 1) {
+                        std::thread::sleep(connect_pause);
+                        connect_pause = (connect_pause * 2).min(CONNECT_PAUSE.1);
                     }
                 }
             }
@@ -204,29 +222,41 @@ impl NfsMount {
                 Reply::Record(record, arrived) => {
                     let heard_ms = u64::try_from((arrived - self.born).as_millis()).unwrap_or(u64::MAX);
                     self.heard_ms.fetch_max(heard_ms, Ordering::Relaxed);
+                    round.answered = true;
                     self.decode(call, record);
                     let took = try_.first_sent.map_or(Duration::ZERO, |sent| arrived.saturating_duration_since(sent));
                     self.ledger.record(call.proc(), call.payload(), call.status().is_err(), took);
                     if call.status() == Err(Status::Jukebox) {
                         round.jukebox = true;
-                        round.again.push(Try { xid: self.xid(), first_sent: None, losses: 0, ..try_ });
+                        round.again.push(Try::new(try_.index, self.xid()));
                     }
                 }
                 Reply::Lost(buf) => {
                     give_back(call, buf);
                     call.repeated = true;
                     try_.losses += 1;
-                    if try_.losses > self.patience.retrans {
+                    try_.waited += try_.last_sent.map_or(Duration::ZERO, |sent| sent.elapsed());
+                    if self.is_over(&try_) {
                         let status = self.judge_silence(call, &try_);
                         self.fail(call, &try_, status);
                     } else {
                         round.again.push(try_);
                     }
                 }
-                Reply::Awaited => call.fail(Status::NoReply),
+                Reply::Awaited => call.fail(never_answered(call)),
             }
         }
         round
+    }
+
+    /// Was the call sent as often as may be? What counts is how long its answer was waited for, by `timeo` and `retrans`: where
+    /// many calls share a connection, some that are answered last are lost with nine connections in a row within a fraction
+    /// of a second. A call that itself breaks each connection is over when `away` has passed since it was sent first.
+    fn is_over(&self, try_: &Try) -> bool {
+        let Patience { reply_timeout, retrans, away_max } = self.patience;
+        let waited_max = reply_timeout.saturating_mul(retrans.saturating_add(1));
+        try_.losses > retrans
+            && (try_.waited >= waited_max || try_.first_sent.is_some_and(|sent| sent.elapsed() >= away_max))
     }
 
     /// A call has been sent as often as may be. When the target has answered anything since the last time, or answers NULL
@@ -234,14 +264,14 @@ impl NfsMount {
     fn judge_silence(&self, call: &Call<'_>, try_: &Try) -> Status {
         let heard = try_.last_sent.is_some_and(|sent| self.heard() > sent);
         if heard || matches!(call.op, Op::Null { .. }) {
-            return Status::NoReply;
+            return never_answered(call);
         }
         let mut probe = [Call::default()];
         if !self.gone.load(Ordering::Relaxed) {
             self.perform_sent(&mut probe);
         }
         if probe[0].status().is_ok() {
-            return Status::NoReply;
+            return never_answered(call);
         }
         self.gone.store(true, Ordering::Relaxed);
         self.left_over(call)
@@ -292,8 +322,18 @@ impl NfsMount {
         };
         let mut lookup = [Call::lookup(dir, name)];
         self.perform_sent(&mut lookup);
-        *out = lookup[0].found();
+        *out = lookup[0].found().map_err(asked_for_another);
     }
+}
+
+/// What is said of a call that the server never answers, though it answers others.
+fn never_answered(call: &Call<'_>) -> Status {
+    if call.proc().only_asks() { Status::Unanswered } else { Status::NoReply }
+}
+
+/// Of a call whose outcome had to be looked up, and the look was never answered: it is that call whose work is not known.
+pub(super) fn asked_for_another(status: Status) -> Status {
+    if status == Status::Unanswered { Status::NoReply } else { status }
 }
 
 /// Takes a READ's buffer to receive the record into.
