@@ -245,6 +245,23 @@ fn a_full_file_system_is_told_by_file() {
     assert_ne!(dump(&*memory)["big"].mtime, at(MTIME));
 }
 
+/// What follows a WRITE that failed is carried out: the file would look nearly whole, with a hole.
+#[test]
+fn a_file_that_could_not_be_written_is_left_empty() {
+    let mut failed = BTreeSet::new();
+    for (n, shape) in (1..20).flat_map(|n| [(n, (1, 1)), (n, (4, 2))]) {
+        let memory = Arc::new(MemoryMount::new());
+        let full: Arc<dyn Tap> = Arc::new(Faults::new(Which::Nth(n, Some(Proc::Write)), Status::NoSpc));
+        let ran = through(&memory, vec![full], &options(), &crew(shape.0, shape.1));
+        for failure in &ran.failures {
+            let path = failure.strip_suffix(": WRITE: No space left on device").unwrap();
+            assert!(crate::tree::content(&*memory, path).is_empty(), "{n} {shape:?} {path}");
+            failed.insert(path.to_string());
+        }
+    }
+    assert!(["big", "top/sparse", "top/f2"].iter().all(|path| failed.contains(*path)), "{failed:?}");
+}
+
 /// Sets the flag at the k-th call.
 struct StopAt {
     stop: Stop,

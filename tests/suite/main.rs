@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // tests: helpers may unwrap, failures show what led to them
 
 mod apart;
+mod append;
 mod ask;
 mod books;
 mod cli;

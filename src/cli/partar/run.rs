@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use crate::archive::Archive;
+use crate::base::{Cause, Failure, Proc};
 use crate::cli::Exit;
 use crate::cli::bound::Flow;
 use crate::cli::console::{Console, Quoted};
@@ -105,11 +106,14 @@ fn extract_all(
         gone: volume.gone(),
         gone_advice: ": files' times may then differ, which --resume mends",
         warnings: done.warnings,
-        stopped: done.stopped,
+        stopped: done.stopped.map(|text| format!("{text}; the same command with --resume goes on")),
         fatal: done.archive_error,
     };
     reading::ended(session, &crew, flow, ended);
     let clean = session.tell_failures(&crew);
+    if crew.report().failures().iter().any(is_unwritten) {
+        console.message(UNWRITTEN);
+    }
     let clean = keeper.is_none_or(|keeper| keeper.finish(&archive, clean, &console)) && clean;
     reading::totals(high, &console, &archive, elapsed);
     if let Some(planned) = planned {
@@ -118,6 +122,15 @@ fn extract_all(
         session.tell_summary(summary::line(&job.extracted, &session.report));
     }
     Ok(reading::exit(&console, &caught, clean, false))
+}
+
+/// What to do about files that are there and not whole.
+const UNWRITTEN: &str =
+    "The same command with --resume makes the files that could not be written, and leaves what is complete";
+
+/// A file that is there and not whole, and not because the run was stopped, which is told with its remedy.
+fn is_unwritten(failure: &Failure) -> bool {
+    matches!(failure.cause, Cause::Call(Proc::Write | Proc::Commit, _)) && !failure.is_cancelled()
 }
 
 fn extracted(done: &Summary) -> Extracted {

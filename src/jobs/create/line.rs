@@ -27,33 +27,53 @@ struct State {
     busy: bool,
     /// Where the next piece goes, in the archive as it is written.
     at: u64,
+    /// Where the last member ends that is whole, and how many there are up to it.
+    whole: Whole,
+    members: u64,
     /// A piece was not read whole: nothing that comes after is written.
     cut: bool,
 }
 
+/// A place in the archive behind whole members only.
+#[derive(Clone, Copy)]
+pub(super) struct Whole {
+    pub at: u64,
+    /// Members of this run up to there.
+    pub members: u64,
+}
+
+/// Where a piece goes.
+#[derive(Clone, Copy)]
+struct Place {
+    at: u64,
+    /// The last end of a member at or before it.
+    whole: Whole,
+}
+
 /// The pieces that wait for their places.
 pub(super) struct Line<'a> {
-    target: Target<'a>,
+    pub(super) target: Target<'a>,
     state: Mutex<State>,
     /// Bytes of the archive before packing.
     raw: AtomicU64,
     failed: AtomicBool,
     unread: AtomicBool,
-    /// Where the first piece that could not be written was to go; `u64::MAX` when all could.
-    broken_at: AtomicU64,
+    /// Where the first piece that could not be written was to go.
+    broken: Mutex<Option<Place>>,
     error: Mutex<Option<String>>,
 }
 
 impl<'a> Line<'a> {
     pub fn new(target: Target<'a>, at: u64) -> Line<'a> {
-        let state = State { next: 0, ready: BTreeMap::new(), busy: false, at, cut: false };
+        let whole = Whole { at, members: 0 };
+        let state = State { next: 0, ready: BTreeMap::new(), busy: false, at, whole, members: 0, cut: false };
         Line {
             target,
             state: Mutex::new(state),
             raw: AtomicU64::new(at),
             failed: AtomicBool::new(false),
             unread: AtomicBool::new(false),
-            broken_at: AtomicU64::new(u64::MAX),
+            broken: Mutex::default(),
             error: Mutex::default(),
         }
     }
@@ -70,6 +90,15 @@ impl<'a> Line<'a> {
     /// Where the archive ends, as it is written.
     pub fn end(&self) -> u64 {
         self.state().at
+    }
+
+    /// Behind which of its members all of the archive was written; all pieces have ended.
+    pub fn whole(&self) -> Whole {
+        self.broken().map_or_else(|| self.state().whole, |place| place.whole)
+    }
+
+    fn broken(&self) -> Option<Place> {
+        *self.broken.lock().expect("nothing panics while it holds a place")
     }
 
     /// Why the archive could not be written on.
@@ -112,17 +141,21 @@ impl<'a> Line<'a> {
             Target::File(port, node) => {
                 let mut placed = Vec::new();
                 while let Some(piece) = self.next(ctx, &mut state) {
-                    placed.push((state.at, piece));
-                    state.at += placed.last().map_or(0, |(_, piece)| piece.bytes.len() as u64);
+                    let place = Place { at: state.at, whole: state.whole };
+                    state.at += piece.bytes.len() as u64;
+                    if piece.ends && !state.cut {
+                        state.whole = Whole { at: state.at, members: state.members };
+                    }
+                    placed.push((place, piece));
                 }
                 state.busy = false;
                 drop(state);
                 let own = placed.pop();
-                for (at, piece) in placed {
-                    scope.spawn(move |_| self.put(ctx, *port, node, at, &piece));
+                for (place, piece) in placed {
+                    scope.spawn(move |_| self.put(ctx, *port, node, place, &piece.bytes));
                 }
-                if let Some((at, piece)) = own {
-                    self.put(ctx, *port, node, at, &piece);
+                if let Some((place, piece)) = own {
+                    self.put(ctx, *port, node, place, &piece.bytes);
                 }
             }
         }
@@ -150,6 +183,7 @@ impl<'a> Line<'a> {
             piece.raw = 0;
         }
         self.raw.fetch_add(piece.raw, Ordering::Relaxed);
+        state.members += piece.shown.len() as u64;
         add(&ctx.counts.members, piece.shown.len() as u64);
         ctx.live.objects.fetch_add(piece.shown.len() as u64, Ordering::Relaxed);
         if !self.has_failed() {
@@ -184,16 +218,18 @@ impl<'a> Line<'a> {
         state.busy = false;
     }
 
-    fn put(&self, ctx: &Ctx<'_>, port: Port<'_>, node: &Node, at: u64, piece: &Filled) {
+    fn put(&self, ctx: &Ctx<'_>, port: Port<'_>, node: &Node, place: Place, bytes: &[u8]) {
         // Behind what is missing nothing is of use. What comes before it is written also after the run has failed.
-        if at >= self.broken_at.load(Ordering::Relaxed) {
+        if self.broken().is_some_and(|broken| place.at >= broken.at) {
             return;
         }
         let write_max = usize::try_from(port.volume.limits().write_max).unwrap_or(usize::MAX).max(1);
         let chunks: Vec<(u64, &[u8])> =
-            piece.bytes.chunks(write_max).enumerate().map(|(i, data)| (at + (i * write_max) as u64, data)).collect();
+            bytes.chunks(write_max).enumerate().map(|(i, data)| (place.at + (i * write_max) as u64, data)).collect();
         if let Err((proc, status)) = put_file(port, port.route(), node, &chunks) {
-            self.broken_at.fetch_min(at, Ordering::Relaxed);
+            let mut broken = self.broken.lock().expect("nothing panics while it holds a place");
+            *broken = Some(broken.filter(|broken| broken.at <= place.at).unwrap_or(place));
+            drop(broken);
             self.fail(ctx, text(proc, status));
         }
     }
@@ -201,11 +237,7 @@ impl<'a> Line<'a> {
     /// Cuts a file off where the first piece is missing, so that no member is left that is whole by its size and has holes for data;
     /// all pieces have ended.
     pub fn cut_off(&self, ctx: &Ctx<'_>) {
-        let at = self.broken_at.load(Ordering::Relaxed);
-        let Target::File(port, node) = &self.target else { return };
-        if at == u64::MAX {
-            return;
-        }
+        let (Target::File(port, node), Some(Place { at, .. })) = (&self.target, self.broken()) else { return };
         let change = AttrChange { size: Some(at), ..AttrChange::default() };
         if let Err(status) = port.one(port.route(), Call::set_attr(node, change)).status() {
             ctx.warn(format!("what is left of the archive is not whole and cannot be cut off at byte {at}: {status}"));
@@ -226,16 +258,8 @@ impl<'a> Line<'a> {
                 }
             }
             Target::File(port, node) => {
-                let piece = Filled {
-                    raw: bytes.len() as u64,
-                    bytes,
-                    shown: Vec::new(),
-                    of: None,
-                    links: Vec::new(),
-                    cancelled: false,
-                    _permit: None,
-                };
-                self.put(ctx, *port, node, at, &piece);
+                let place = Place { at, whole: self.state().whole };
+                self.put(ctx, *port, node, place, &bytes);
             }
         }
     }

@@ -14,6 +14,7 @@ mod front;
 mod layout;
 mod line;
 mod member;
+mod mend;
 mod piece;
 mod walk;
 
@@ -39,6 +40,7 @@ use entry::Listing;
 use front::Next;
 use layout::Layout;
 use line::{Line, Target};
+use mend::Left;
 use piece::Piece;
 
 /// Bytes of a piece that is not packed: one large WRITE.
@@ -253,14 +255,20 @@ pub fn create(
     if !stopped && !line.has_failed() {
         run_end(&ctx, &line, pack);
     }
-    if line.has_failed() {
+    // What was added to an archive must not cost what it held; a new one that is not complete is to look so.
+    let unfinished = stopped || line.has_failed();
+    let left = (unfinished && at > 0).then(|| line.mend(at, options.record_bytes));
+    if line.has_failed() && at == 0 {
         line.cut_off(&ctx);
     }
     let counts = &ctx.counts;
     let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let elapsed = start.elapsed();
     let busy = Duration::from_nanos(get(&counts.busy_ns) / crew.shape().lanes as u64);
-    let archive_error = line.take_error();
+    let archive_error = line.take_error().map(|error| match &left {
+        Some(left) => format!("{error}; {left}"),
+        None => error,
+    });
     Summary {
         members: get(&counts.members),
         files: get(&counts.files),
@@ -270,7 +278,7 @@ pub fn create(
         archive_bytes: line.raw() - at,
         changed: get(&counts.changed),
         warnings: ctx.take_warnings(),
-        stopped: (stopped && archive_error.is_none()).then(|| cut_short(at, get(&counts.members))),
+        stopped: (stopped && archive_error.is_none()).then(|| cut_short(left.as_ref(), get(&counts.members))),
         archive_error,
         unread: line.is_unread(),
         elapsed,
@@ -279,11 +287,11 @@ pub fn create(
     }
 }
 
-/// How a stopped run leaves an archive to which it wrote from byte `at` on.
-fn cut_short(at: u64, members: u64) -> String {
-    match at {
-        0 => format!("stopped: the archive ends after {members} members and has no end"),
-        _ => format!("stopped: {members} members were added, and the archive has no end; those that it had are there"),
+/// How a stopped run leaves a new archive with so many members, or one that was added to.
+fn cut_short(left: Option<&Left>, members: u64) -> String {
+    match left {
+        None => format!("stopped: the archive ends after {members} members and has no end"),
+        Some(left) => format!("stopped: {left}"),
     }
 }
 

@@ -73,6 +73,23 @@ impl Data {
         // A piece is at most some MiB.
         self.spans.iter().map(|(_, len)| *len as usize).sum()
     }
+
+    /// True for the first who asks of the file.
+    fn tells_change(&self) -> bool {
+        !self.fate.changed.swap(true, Ordering::Relaxed)
+    }
+
+    /// The offset in the file behind the first so many bytes of it.
+    fn reached(&self, bytes: usize) -> u64 {
+        let mut left = bytes as u64;
+        for &(at, len) in &self.spans {
+            if left < len {
+                return at + left;
+            }
+            left -= len;
+        }
+        self.spans.last().map_or(0, |(at, len)| at + len)
+    }
 }
 
 /// A piece while it is put together.
@@ -95,6 +112,8 @@ pub(super) struct Filled {
     pub of: Option<Arc<Fate>>,
     /// Names of files whose first name has this fate.
     pub links: Vec<(Vec<u8>, Arc<Fate>)>,
+    /// A member ends where it ends.
+    pub ends: bool,
     /// Not all of it was read, for the run was stopped: the archive ends before it.
     pub cancelled: bool,
     /// Held until the bytes are written.
@@ -145,6 +164,7 @@ pub(super) fn fill(ctx: &Ctx<'_>, piece: Piece) -> Filled {
     read_all(ctx, &parts, wanted, &mut buffer, &mut got);
     let cancelled = got.iter().any(|got| got.error == Some(Status::Cancelled));
     settle(ctx, &mut parts, &got, &mut buffer);
+    let ends = parts.last().and_then(|part| part.data.as_ref()).is_none_or(|data| data.last);
     let link = |part: &mut Part| Some((part.shown.clone()?, part.link_to.take()?));
     let links = parts.iter_mut().filter_map(link).collect();
     let shown = parts.iter_mut().filter_map(|part| part.shown.take()).collect();
@@ -152,7 +172,7 @@ pub(super) fn fill(ctx: &Ctx<'_>, piece: Piece) -> Filled {
         [Part { head, data: Some(data), .. }] if head.is_empty() && !data.first => Some(data.fate.clone()),
         _ => None,
     };
-    Filled { raw: buffer.len() as u64, bytes: buffer, shown, of, links, cancelled, _permit: permit }
+    Filled { raw: buffer.len() as u64, bytes: buffer, shown, of, links, ends, cancelled, _permit: permit }
 }
 
 /// Carries out all READs, in windows; short ones are continued.
@@ -242,15 +262,13 @@ fn settle(ctx: &Ctx<'_>, parts: &mut [Part], got: &[Got], buffer: &mut Vec<u8>) 
                 continue;
             }
             Some(status) => fail(ctx, data, status),
-            None if got.bytes < data.bytes() => {
-                let short = data.bytes() - got.bytes;
+            // What changed is told once for a file.
+            None if got.bytes < data.bytes() && data.tells_change() => {
+                let short = data.size.saturating_sub(data.reached(got.bytes));
                 add(&ctx.counts.changed, 1);
                 ctx.warn(format!("{}: File shrank by {short} bytes; padding with zeros", Shown(path)));
             }
-            // Told once for a file.
-            None if (got.changed || data.last && has_changed(ctx, data, got.attr))
-                && !data.fate.changed.swap(true, Ordering::Relaxed) =>
-            {
+            None if (got.changed || data.last && has_changed(ctx, data, got.attr)) && data.tells_change() => {
                 add(&ctx.counts.changed, 1);
                 ctx.warn(format!("{}: file changed as we read it", Shown(path)));
             }

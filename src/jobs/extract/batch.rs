@@ -178,6 +178,12 @@ fn write(ctx: &Ctx<'_>, route: Route, works: &mut [Work]) {
             }
         }
     }
+    // Of one chunk that failed there is nothing to be taken for the whole.
+    let spoilt = |(i, ..): &(usize, Proc, Status)| {
+        let (node, chunks) = works[*i].chunks(ctx.write_max)?;
+        (chunks.len() > 1).then(|| node.clone())
+    };
+    finish::empty(ctx, route, &failed.iter().filter_map(spoilt).collect::<Vec<_>>());
     for (i, proc, status) in failed {
         works[i].fail(proc, status);
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use crate::archive::ReadAt;
-use crate::base::{Failure, Name, Proc, Status};
+use crate::base::{Cause, Failure, Name, Proc, Status};
 use crate::crew::{Permit, Ticket};
 use crate::storage::{Call, Node, Route};
 
@@ -148,11 +148,24 @@ impl Big {
         making.settle(ctx, route, &call)
     }
 
+    /// The file, if one of its ranges could not be written.
+    fn spoilt(&self) -> Option<Node> {
+        let state = self.state();
+        match (&state.stage, &state.outcome) {
+            (
+                Stage::Made(made),
+                Some(Outcome::Failed(Failure { cause: Cause::Call(Proc::Write | Proc::Commit, status), .. })),
+            ) if *status != Status::Cancelled => Some(made.node.clone()),
+            _ => None,
+        }
+    }
+
     /// Counts off ranges; the last one completes the file.
     pub fn landed(&self, ctx: &Ctx<'_>, route: Route, ranges: u64) {
         if self.left.fetch_sub(ranges, Ordering::AcqRel) != ranges {
             return;
         }
+        finish::empty(ctx, route, self.spoilt().as_slice());
         let (finish, mut owner_refused) = {
             let state = self.state();
             match (&state.stage, &state.outcome, self.dir.made()) {

@@ -37,6 +37,14 @@ impl Due {
     }
 }
 
+/// Empties files whose data could not all be written: what came behind the WRITE that failed was carried out, so that they would
+/// have holes for data and look nearly whole by their sizes. That they are not whole is told; a target that is gone is not asked twice.
+pub(super) fn empty(ctx: &Ctx<'_>, route: Route, nodes: &[Node]) {
+    let change = AttrChange { size: Some(0), ..AttrChange::default() };
+    let mut calls: Vec<Call<'_>> = nodes.iter().map(|node| Call::set_attr(node, change)).collect();
+    ctx.perform(route, &mut calls);
+}
+
 /// How it ended: whether the owner was refused, or why it is not as it should be.
 pub(super) type Finished = Result<bool, Cause>;
 

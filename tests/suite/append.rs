@@ -1,0 +1,145 @@
+//! What is left of an archive that was added to when its storage is full, fails, or the run is stopped: it is whole, and what
+//! is said of it is true.
+
+#![allow(clippy::unwrap_used)] // also in the helpers of tests
+
+use std::sync::Arc;
+
+use parfs::archive::MemberKind;
+use parfs::base::Status;
+use parfs::crew::Crew;
+use parfs::jobs::create::{Options, Output, Summary};
+use parfs::mounts::MemoryMount;
+use parfs::storage::{AttrChange, Call, How, Mount, Op, Tap, Tapped, Volume};
+
+use crate::ask::Ask;
+use crate::copies::crew;
+use crate::create::{FullFrom, StopAt, members, sample};
+use crate::creates::{Numbers, named, shared, stream, whole};
+use crate::tree::content;
+
+type Members = Vec<(String, MemberKind, Vec<u8>)>;
+
+/// An archive on storage with `taps` before it.
+struct Bed {
+    mount: Arc<MemoryMount>,
+    volume: Arc<Volume>,
+    /// Where its members end.
+    end: u64,
+    had: Members,
+}
+
+impl Bed {
+    fn new(taps: Vec<Arc<dyn Tap>>) -> Bed {
+        let first = stream(vec![named(&shared(vec![sample()]), "a")], &Options::default(), &crew(2, 2)).clean();
+        let mount = Arc::new(MemoryMount::new());
+        let node = mount.create(&mount.root(), "a.tar", How::Guarded, AttrChange::default()).unwrap().node;
+        crate::nasty::put(&*mount, &node, 0, &first.archive);
+        let volume = shared(vec![Arc::new(Tapped::new(mount.clone(), taps)) as Arc<dyn Mount>]);
+        Bed { mount, volume, end: first.summary.archive_bytes, had: members(&first.archive) }
+    }
+
+    /// Adds the whole of `from`.
+    fn add(&self, from: &Arc<Volume>, crew: &Crew) -> Summary {
+        let node = self.mount.lookup(&self.mount.root(), "a.tar").unwrap().node;
+        parfs::jobs::create::create(
+            &mut whole(from).into_iter().map(Ok),
+            Output::File { volume: &self.volume, node, at: self.end },
+            None,
+            &Options::default(),
+            &Numbers,
+            crew,
+            &Default::default(),
+            &|_| (),
+        )
+    }
+
+    fn archive(&self) -> Vec<u8> {
+        content(&*self.mount, "a.tar")
+    }
+
+    /// Panics unless the archive is sound and has what it had and the first of `added`; returns how many of these.
+    fn added(&self, archive: &[u8], added: &Members, context: &str) -> usize {
+        let is = members(archive);
+        assert!(is.starts_with(&self.had), "{context}");
+        let more = &is[self.had.len()..];
+        assert!(added.starts_with(more), "{context}: {}", more.len());
+        more.len()
+    }
+}
+
+fn all_of_it() -> Members {
+    members(&stream(whole(&shared(vec![sample()])), &Options::default(), &crew(1, 1)).archive)
+}
+
+fn held(members: usize) -> String {
+    match members {
+        0 => "holds what it held before".into(),
+        1 => "holds what it held before plus 1 member".into(),
+        _ => format!("holds what it held before plus {members} members"),
+    }
+}
+
+/// Large members lie over several pieces: where one of these fails, the member's beginning goes as well.
+#[test]
+fn a_full_target_leaves_an_archive_whole_that_was_added_to() {
+    let (all, mut counts) = (all_of_it(), std::collections::BTreeSet::new());
+    for at in (0..9).map(|i| i * 700_000) {
+        for shape in [(1, 1), (4, 2), (16, 4)] {
+            let bed = Bed::new(vec![Arc::new(FullFrom(2_000_000 + at))]);
+            let summary = bed.add(&shared(vec![sample()]), &crew(shape.0, shape.1));
+            let context = format!("{at} {shape:?}");
+            let added = bed.added(&bed.archive(), &all, &context);
+            let error = summary.archive_error.unwrap();
+            let said = format!("WRITE: No space left on device; the archive is whole and {}", held(added));
+            assert_eq!(error, said, "{context}");
+            counts.insert(added);
+        }
+    }
+    assert!(counts.len() > 3, "{counts:?}");
+}
+
+/// Refuses SETATTR, from the call of this number on.
+struct Unchangeable(std::sync::atomic::AtomicUsize);
+
+impl Tap for Unchangeable {
+    fn admit(&self, call: &Call<'_>) -> Result<(), Status> {
+        use std::sync::atomic::Ordering::Relaxed;
+        let counts = |left: usize| left.checked_sub(1);
+        let is_refused =
+            matches!(call.op, Op::SetAttr { .. }) && self.0.fetch_update(Relaxed, Relaxed, counts).is_err();
+        if is_refused { Err(Status::Io) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn what_cannot_be_cut_off_is_told_with_the_byte_and_the_remedy() {
+    let all = all_of_it();
+    for good in 0..2 {
+        let taps: Vec<Arc<dyn Tap>> = vec![Arc::new(FullFrom(5_000_000)), Arc::new(Unchangeable(good.into()))];
+        let bed = Bed::new(taps);
+        let error = bed.add(&shared(vec![sample()]), &crew(4, 2)).archive_error.unwrap();
+        let at = error.split("truncate -s ").nth(1).unwrap().split('`').next().unwrap();
+        assert!(error.contains(&format!("whole up to byte {at}, with what it held before plus ")), "{error}");
+        let mut archive = bed.archive();
+        archive.truncate(at.parse().unwrap());
+        // Without its end, but for which it is as it should be.
+        archive.resize(archive.len().next_multiple_of(10240) + 10240, 0);
+        let added = bed.added(&archive, &all, &error);
+        assert!(error.contains(&format!(" plus {added} members")), "{error}");
+    }
+}
+
+#[test]
+fn a_stopped_run_leaves_an_archive_whole_that_was_added_to() {
+    let all = all_of_it();
+    for (k, shape) in [(0, (1, 1)), (7, (1, 4)), (20, (4, 2)), (60, (16, 4)), (100, (3, 1))] {
+        let crew = Box::leak(Box::new(crew(shape.0, shape.1)));
+        let tap: Arc<dyn Tap> = Arc::new(StopAt { stop: crew.stop(), left: k.into() });
+        let bed = Bed::new(vec![]);
+        let summary = bed.add(&shared(vec![Arc::new(Tapped::new(sample(), vec![tap])) as Arc<dyn Mount>]), crew);
+        let context = format!("{k} {shape:?}");
+        let added = bed.added(&bed.archive(), &all, &context);
+        assert_eq!(summary.stopped.unwrap(), format!("stopped: the archive is whole and {}", held(added)), "{context}");
+    }
+}
