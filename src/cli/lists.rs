@@ -42,6 +42,18 @@ pub fn patterns(file: &OsString, stdin_taken: Option<&str>) -> Result<Vec<Vec<u8
     Ok(text.split(|&b| b == b'\n').filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect())
 }
 
+/// Why a pattern is likely to mean something else than it says, if that is so, and what to write instead.
+pub fn doubtful(pattern: &str) -> Option<&'static str> {
+    if pattern.ends_with('\r') {
+        return Some("it ends in a carriage return, as lines do in lists from DOS; make the list with newlines alone");
+    }
+    if pattern.starts_with('\u{feff}') {
+        return Some("it begins with a byte order mark; make the list without it");
+    }
+    let has_up = pattern.replace('\\', "").split('/').any(|part| part == "..");
+    has_up.then_some("'..' is not followed; write the path without it")
+}
+
 /// The pattern without what says that it may begin at any depth, the first included, as patterns that are not anchored do anyway.
 pub fn any_depth(pattern: &str) -> &str {
     let plain = pattern.trim_start_matches("**/");
@@ -112,6 +124,16 @@ mod tests {
         let missing = patterns(&dir.path().join("none").into_os_string(), None).unwrap_err();
         assert!(matches!(missing, Fatal(text) if text.ends_with("Cannot open: No such file or directory")));
         assert_eq!(patterns(&"-".into(), Some("taken")).unwrap_err(), Usage("taken".into()));
+    }
+
+    #[test]
+    fn patterns_that_are_likely_mistaken_are_known() {
+        for pattern in ["x\r", "\r", "\u{feff}x", "..", "../x", "a/../x", "a/..", "a/\\../x"] {
+            assert!(doubtful(pattern).is_some(), "{pattern:?}");
+        }
+        for pattern in ["x", "a..", "..a/x", "a/...", "/a", "a\rb"] {
+            assert_eq!(doubtful(pattern), None, "{pattern:?}");
+        }
     }
 
     #[test]

@@ -159,8 +159,35 @@ fn not_text(pattern: &[u8]) -> BadPattern {
     BadPattern { pattern: String::from_utf8_lossy(pattern).into_owned(), reason: "not UTF-8".into() }
 }
 
+/// Exclude patterns that tell which of them matches.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Globs {
+    globs: GlobSet,
+    /// What each glob is of.
+    of: Vec<usize>,
+}
+
+impl Globs {
+    /// Patterns, each with a number of the caller's.
+    pub fn new<'a>(patterns: impl Iterator<Item = (usize, &'a Pattern)>) -> Result<Globs, BadPattern> {
+        let (numbers, patterns): (Vec<usize>, Vec<Pattern>) =
+            patterns.map(|(of, pattern)| (of, pattern.clone())).unzip();
+        let (globs, of_glob) = set(&patterns)?;
+        Ok(Globs { globs, of: of_glob.into_iter().map(|at| numbers[at]).collect() })
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.globs.is_empty()
+    }
+
+    /// The numbers of the patterns that match `path`, which is [`normal`].
+    pub fn matches(&self, path: &[u8]) -> Vec<usize> {
+        self.globs.matches(as_path(path)).into_iter().map(|glob| self.of[glob]).collect()
+    }
+}
+
 /// The path's components joined by single slashes, without empty ones and `.`.
-fn normal(path: &[u8]) -> Vec<u8> {
+pub(super) fn normal(path: &[u8]) -> Vec<u8> {
     let parts: Vec<&[u8]> = path.split(|b| *b == b'/').filter(|p| !p.is_empty() && *p != b".").collect();
     parts.join(&b'/')
 }

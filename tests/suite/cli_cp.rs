@@ -250,7 +250,7 @@ fn deletions_are_limited_and_told() {
     (0..9).for_each(|i| fs::write(bench.path(format!("d/extra{i}")), "").unwrap());
     let ran = bench
         .run_as("parcp --delete --max-delete 4 s d --report run.json")
-        .ended(1, "were not deleted from the destination: by --max-delete");
+        .ended(1, "were not deleted from the destination: --max-delete allows no more");
     assert_eq!(json(&bench)["copied"]["deleted"], Value::from(4), "{ran:?}");
     let ran = bench.run_as("parcp -v --delete s d").ok();
     assert_eq!(ran.stdout.lines().filter(|line| line.starts_with("removed 'd/extra")).count(), 5, "{ran:?}");

@@ -10,8 +10,7 @@ use std::sync::{Arc, Mutex};
 use parfs::base::{Name, PriceList, Proc, Time};
 use parfs::crew::Crew;
 use parfs::jobs::Live;
-use parfs::jobs::remove::{Operand, Options, Summary, remove};
-use parfs::jobs::select::Selection;
+use parfs::jobs::remove::{Excluded, Operand, Options, Summary, remove};
 use parfs::mounts::{LocalMount, MemoryMount, ShadowMount};
 use parfs::storage::{AttrChange, Call, How, Kind, Ledger, Mount, Node, SetTime, Spread, Tally, Tapped, Volume};
 
@@ -219,8 +218,9 @@ fn what_is_excluded_stays_and_so_does_what_it_is_in() {
                 "a/c/l.log -> x",
             ]);
             plant(&["z/", "z/keep"]);
-            let select = Selection::new(&["*.log".into(), "keep".into()], &[], false).unwrap();
-            let ran = remove(&["a", "b.log", "z"], &Options { select, ..Options::default() }, &crew(shape.0, shape.1));
+            let excluded = Excluded::anywhere(&["*.log", "keep"]).unwrap();
+            let ran =
+                remove(&["a", "b.log", "z"], &Options { excluded, ..Options::default() }, &crew(shape.0, shape.1));
             let ran = ran.clean();
             let left = ["a", "a/b", "a/b/x.log", "a/c", "a/c/l.log", "a/keep", "a/keep/f", "b.log", "z", "z/keep"];
             assert_eq!(paths(&dump()), left.into());
@@ -312,9 +312,9 @@ fn asked(
 
 #[test]
 fn law_1_asked_does_not_depend_on_lanes_window_or_spread() {
-    let exclude = Selection::new(&["f1*".into(), "d3".into()], &[], false).unwrap();
+    let excluded = Excluded::anywhere(&["f1*", "d3"]).unwrap();
     let all = Options::default();
-    let some = Options { select: exclude, ..Options::default() };
+    let some = Options { excluded, ..Options::default() };
     let old = Options { older_than: Some(at(5)), one_file_system: true, ..Options::default() };
     let wide = |mount: &dyn Mount| plant_tree(mount, "top", 3, 800);
     let broad = |mount: &dyn Mount| plant_tree(mount, "top", 40, 7);
@@ -420,8 +420,8 @@ fn kinds_of_all_sorts_go() {
 /// the run list less: its second listing of a directory is of what is left, the dry run's of what was there.
 #[test]
 fn a_dry_run_is_the_same_job() {
-    let select = Selection::new(&["f1*".into()], &[], false).unwrap();
-    for (options, kept) in [(Options::default(), 0), (Options { select, ..Options::default() }, 5 * 1111)] {
+    let excluded = Excluded::anywhere(&["f1*"]).unwrap();
+    for (options, kept) in [(Options::default(), 0), (Options { excluded, ..Options::default() }, 5 * 1111)] {
         let memory = Arc::new(MemoryMount::new());
         plant_tree(&*memory, "top", 5, 2500);
         let before = dump(&*memory);

@@ -11,8 +11,7 @@ use std::time::Duration;
 
 use parfs::base::{Proc, Status};
 use parfs::crew::{Crew, Stop};
-use parfs::jobs::remove::{Operand, Options};
-use parfs::jobs::select::Selection;
+use parfs::jobs::remove::{Excluded, Operand, Options};
 use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::storage::faults::Which;
 use parfs::storage::{Call, Faults, Mount, Tap, Tapped, Trace};
@@ -50,8 +49,8 @@ fn planted() -> Arc<MemoryMount> {
 }
 
 fn through(mount: Arc<dyn Mount>, taps: Vec<Arc<dyn Tap>>, exclude: bool, crew: &Crew) -> Ran {
-    let patterns = if exclude { vec!["*.keep".to_string()] } else { vec![] };
-    let options = Options { select: Selection::new(&patterns, &[], false).unwrap(), ..Options::default() };
+    let patterns: &[&str] = if exclude { &["*.keep"] } else { &[] };
+    let options = Options { excluded: Excluded::anywhere(patterns).unwrap(), ..Options::default() };
     remove_paths(&Arc::new(Tapped::new(mount, taps)), &OPERANDS, &options, crew)
 }
 

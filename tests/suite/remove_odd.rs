@@ -7,8 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parfs::base::{Proc, Status};
-use parfs::jobs::remove::{Operand, Options};
-use parfs::jobs::select::Selection;
+use parfs::jobs::remove::{Excluded, Operand, Options};
 use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::storage::faults::Which;
 use parfs::storage::{
@@ -91,7 +90,7 @@ fn shifting(mount: &dyn Mount, call: &mut Call<'_>, strict: bool) {
 }
 
 fn excluding(pattern: &str) -> Options {
-    Options { select: Selection::new(&[pattern.into()], &[], false).unwrap(), ..Options::default() }
+    Options { excluded: Excluded::anywhere(&[pattern]).unwrap(), ..Options::default() }
 }
 
 #[test]

@@ -204,7 +204,13 @@ fn matches_nothing(pattern: &str) -> Option<&'static str> {
     if pattern.starts_with('/') {
         return Some("it is an absolute path; patterns are names or shell patterns, matched anywhere below the source");
     }
-    pattern.ends_with('/').then_some("it ends in a slash; write the name without it")
+    if pattern.ends_with('/') {
+        return Some("it ends in a slash; write the name without it");
+    }
+    if pattern.contains("//") || pattern.contains("/./") {
+        return Some("no path has '//' or '/./' in it; write single slashes");
+    }
+    lists::doubtful(pattern)
 }
 
 #[cfg(test)]
@@ -279,7 +285,7 @@ mod tests {
         let rules = high.options.rules;
         assert!(rules.allow(b"keep.log") && !rules.allow(b"a/b.log") && rules.allow(b"abs/path"));
         let deletes = |pattern: &str| usage(&format!("--delete --exclude {pattern} s d"));
-        for pattern in ["/keep", "keep/"] {
+        for pattern in ["/keep", "keep/", "a//keep", "a/./keep", "../keep"] {
             assert!(deletes(pattern).starts_with(&format!("pattern '{pattern}' excludes nothing")), "{pattern}");
         }
         let rules = options("--delete --exclude **/keep s d").rules;

@@ -223,7 +223,7 @@ pub struct DeleteFlags {
     #[arg(long)]
     pub delete_excluded: bool,
     /// Remove no more than N objects, and count the rest as failures
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub max_delete: Option<u64>,
     /// Remove also when SRC could not be read everywhere
     #[arg(long)]

@@ -228,8 +228,9 @@ fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exi
     session.fill(&crew, flow, Ended { elapsed, gone, gone_advice, warnings, stopped, fatal: None });
     let mut clean = session.tell_failures(&crew);
     if total.delete_held_back > 0 {
-        let why = if high.options.delete.is_some_and(|delete| delete.max.is_some()) {
-            "by --max-delete, or because not all of the source could be read"
+        let most = high.options.delete.and_then(|delete| delete.max);
+        let why = if most.is_some_and(|most| total.deleted >= most) {
+            "--max-delete allows no more"
         } else {
             "because not all of the source could be read; --ignore-errors deletes all the same"
         };

@@ -4,15 +4,14 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
 use crate::base::Time;
-use crate::cli::console::Quoted;
 use crate::cli::host::Unclear::{self, Usage};
 use crate::cli::host::{Host, Manner};
 use crate::cli::lists;
+use crate::cli::location::Location;
 use crate::jobs::remove::Options;
-use crate::jobs::select::{Pattern, Selection};
 
-use super::age;
 use super::low::{Ask, Low};
+use super::{age, exclude};
 
 /// Operands up to which `-I` asks nothing, unless trees are removed.
 const UNASKED_MAX: usize = 3;
@@ -55,10 +54,11 @@ impl High {
             return Err(Usage("-I and --files-from - cannot both read standard input".into()));
         }
         let older_than = low.choice.older_than.as_deref().map(|age| age::parse(age, Time::now())).transpose();
-        let (select, select_shown) = selections(&low, list.as_ref())?;
+        for operand in &low.operands {
+            Location::parse(operand).map_err(|error| Usage(error.to_string()))?;
+        }
         let options = Options {
-            select,
-            select_shown,
+            excluded: exclude::excluded(patterns(&low, list.as_ref())?, &low.operands, list.as_ref())?,
             older_than: older_than.map_err(Usage)?,
             one_file_system: low.manner.one_file_system,
             // Operands are looked at one by one, before anything is removed.
@@ -98,39 +98,16 @@ fn list(low: &Low) -> Result<Option<List>, Unclear> {
     Ok(Some(List { file, null: low.choice.null }))
 }
 
-/// What goes by its path below an operand, and by its path as it is shown. A pattern that could be meant in several ways leaves alone
-/// what any of them names: `/keep` is rsync's for the operand's own, `keep/` for a directory, `**/keep` for any depth, and with a
-/// slash inside a pattern may begin as the operand does.
-fn selections(low: &Low, list: Option<&List>) -> Result<(Selection, Selection), Unclear> {
-    let mut excludes: Vec<Vec<u8>> = low.choice.exclude.iter().cloned().map(OsStringExt::into_vec).collect();
+/// The patterns as they were typed.
+fn patterns(low: &Low, list: Option<&List>) -> Result<Vec<Vec<u8>>, Unclear> {
+    let mut patterns: Vec<Vec<u8>> = low.choice.exclude.iter().cloned().map(OsStringExt::into_vec).collect();
     let stdin_taken = list
         .filter(|list| list.file == "-")
         .map(|_| "--exclude-from - and --files-from - cannot both read standard input");
     for file in &low.choice.exclude_from {
-        excludes.extend(lists::patterns(file, stdin_taken)?);
+        patterns.extend(lists::patterns(file, stdin_taken)?);
     }
-    let text = |pattern: Vec<u8>| {
-        String::from_utf8(pattern)
-            .map_err(|bad| Usage(format!("pattern '{}' is not UTF-8 text", Quoted(bad.as_bytes()))))
-    };
-    let (mut below, mut shown) = (Vec::new(), Vec::new());
-    for text in excludes.into_iter().map(text) {
-        let text = text?;
-        let name = text.trim_end_matches('/');
-        let from_root = name.trim_start_matches('/');
-        if from_root.is_empty() {
-            return Err(Usage(format!("pattern '{text}' names nothing that could stay")));
-        }
-        below.push(match from_root.len() < name.len() {
-            true => Pattern { anchored: true, ..Pattern::exclude(from_root) },
-            false => Pattern::exclude(lists::any_depth(name)),
-        });
-        if name.contains('/') {
-            shown.push(Pattern { anchored: true, ..Pattern::exclude(from_root) });
-        }
-    }
-    let selection = |patterns: &[Pattern]| Selection::of(patterns, None).map_err(|error| Usage(error.to_string()));
-    Ok((selection(&below)?, selection(&shown)?))
+    Ok(patterns)
 }
 
 /// GNU rm's question, where there is one.

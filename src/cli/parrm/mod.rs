@@ -1,6 +1,7 @@
 //! `parrm`: GNU rm's command line over parallel removal.
 
 mod age;
+mod exclude;
 pub mod high;
 pub mod low;
 pub mod operands;

@@ -23,6 +23,7 @@ use crate::jobs::Live;
 use crate::jobs::remove::{Operand, Options, Summary, remove};
 use crate::storage::{Mount, Shape, Volume};
 
+use super::exclude;
 use super::high::{High, List};
 use super::operands::{self, Parent, Rule};
 use super::plan::{self, Group};
@@ -120,6 +121,7 @@ fn remove_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<E
         .rehearse(rehearsal)
         .planned(high.manner.planned.as_ref());
     let (work, refused, shape) = prepare(high, &mut opener, rule)?;
+    let is_all_refused = matches!(&work, Work::Groups(groups) if groups.is_empty()) && !refused.is_empty();
     session.tell_mounts(opener.spreader());
     let (crew, caught) = session.crew(shape)?;
     refused.into_iter().for_each(|failure| crew.report().add(failure));
@@ -147,7 +149,7 @@ fn remove_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<E
     let elapsed = start.elapsed();
     let Remover { total, gone, .. } = remover;
     job.removed = removed(&total);
-    let clean = finish(high, session, &crew, total, gone, elapsed, &job.removed);
+    let clean = finish(high, session, &crew, total, gone, elapsed, (!is_all_refused).then_some(&job.removed));
     Ok(match caught.signal() {
         Some(signal) => Exit::Signal(signal),
         None if clean => Exit::Success,
@@ -155,7 +157,7 @@ fn remove_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<E
     })
 }
 
-/// Tells what came of it; true when nothing went wrong.
+/// Tells what came of it; true when nothing went wrong. Where every operand was refused, nothing was begun that had a sum.
 fn finish(
     high: &High,
     session: &mut Session<'_>,
@@ -163,7 +165,7 @@ fn finish(
     total: Summary,
     gone: Vec<String>,
     elapsed: Duration,
-    removed: &Removed,
+    removed: Option<&Removed>,
 ) -> bool {
     let mut warnings = total.warnings;
     warnings.extend(
@@ -172,6 +174,10 @@ fn finish(
             .iter()
             .map(|path| format!("{}: some client has this file open; it goes when the file is closed", Shown(path))),
     );
+    // What was to be kept may be gone, or another command's to come.
+    if total.stopped.is_none() {
+        warnings.extend(exclude::unmet(&high.options.excluded));
+    }
     let flow = Flow { source_wait: 0.0, storage_wait: 0.0, shape: crew.shape(), held: high.manner.held, bwlimit: None };
     let ended = Ended {
         elapsed,
@@ -184,9 +190,11 @@ fn finish(
     session.fill(crew, flow, ended);
     let clean = session.tell_failures(crew);
     let planned = high.manner.planned.as_ref();
-    let line = line(removed, elapsed, high.dry_run || planned.is_some());
+    let line = line(removed.unwrap_or(&Removed::default()), elapsed, high.dry_run || planned.is_some());
     if let Some(planned) = planned {
         planned.would(line);
+    } else if removed.is_none() {
+        return clean;
     } else if high.dry_run {
         session.tell_price(line);
     } else if high.manner.verbose > 0 {

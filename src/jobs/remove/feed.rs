@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
+use crate::base::name::Shown;
 use crate::base::{Failure, Name, Proc, Status};
 use crate::crew::Due;
 use crate::storage::{Call, Kind, Node};
@@ -158,8 +159,14 @@ impl State<'_> {
         finished: &mut Vec<((), bool)>,
     ) {
         let name = operand.way.last().cloned();
-        if name.as_ref().is_some_and(|name| !super::allows(options, &operand.shown, name.as_bytes())) {
+        if let Some(pattern) = options.excluded.operand(&operand.shown, name.as_ref().map(Name::as_bytes)) {
             engine.counts.kept.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            // That a whole tree stays may not be what was meant; where a name stays that was given, it is.
+            if let Some(pattern) = pattern {
+                let (shown, pattern) = (Shown(&operand.shown), Shown(pattern.as_bytes()));
+                let why = "names it, or a directory above it";
+                engine.counts.warn(format!("{shown}: left alone with all that is in it: pattern '{pattern}' {why}"));
+            }
             return;
         }
         let dir = match self.node(&operand.dir, above(&operand)) {

@@ -11,6 +11,7 @@
 //! (see `frame`), not by its size. Leaves out: undoing, and waiting for files that some client has open.
 
 mod engine;
+mod excluded;
 mod feed;
 mod frame;
 #[cfg(test)]
@@ -27,8 +28,9 @@ use crate::storage::{Node, Volume};
 
 use super::Live;
 use super::port::Port;
-use super::select::Selection;
 use feed::{Feed, Operands};
+
+pub use excluded::{Against, Excluded, Places, Reading};
 
 pub(super) use engine::{Counts, Engine, How, Met, Task};
 pub(super) use frame::Root;
@@ -41,11 +43,8 @@ const LOW_WATER_MIN: usize = 256;
 /// What to remove and how.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What goes; the rest is left alone. Matched against paths below the operand, and against the operand's last name. A
-    /// directory that is not selected is not entered.
-    pub select: Selection,
-    /// Of that, what goes by its path as shown.
-    pub select_shown: Selection,
+    /// What is left alone. A directory that is excluded is not entered.
+    pub excluded: Excluded,
     /// Only what was modified before; a directory only when it was so itself and nothing is left in it.
     pub older_than: Option<Time>,
     /// Directories of other file systems are left alone.
@@ -113,12 +112,6 @@ impl Waiting {
     }
 }
 
-/// Does the object of this path, as shown and below its operand, go, as far as the selections are concerned?
-fn allows(options: &Options, shown: &[u8], path: &[u8]) -> bool {
-    let selects = |select: &Selection, path| select.is_everything() || select.selects(path, &mut select.matched());
-    selects(&options.select, path) && selects(&options.select_shown, shown)
-}
-
 /// Removes what the operands name. `tell` hears of each object that was removed: its path as shown, and whether it was a
 /// directory; from several threads at once.
 pub fn remove(
@@ -145,9 +138,9 @@ fn run(
     let counts = Counts::default();
     let Options { older_than, one_file_system, empty_only, force, .. } = *options;
     let how = How { older_than, one_file_system, empty_only, force };
-    let allow = |shown: &[u8], path: &[u8]| allows(options, shown, path);
+    let allow = |shown: &[u8], path: &[u8]| !options.excluded.has(shown, path);
     let mut engine = Engine::new(Port::new(volume, crew.shape().window), how, crew, live, &counts, tell);
-    if !(options.select.is_everything() && options.select_shown.is_everything()) {
+    if !options.excluded.is_empty() {
         engine.allow = Some(&allow);
     }
     let feed = Feed::new(operands);

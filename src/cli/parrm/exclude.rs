@@ -1,0 +1,348 @@
+//! What `--exclude` may mean. What was removed is not to be had back, so a pattern leaves alone what any way to read it names: a
+//! name or path at any depth, one below the operand (`/keep`, as rsync has it), the path as the operand is typed, absolute, from the
+//! working directory, or from any directory on the way to the operand. Where none can be right the run is refused.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::cli::console::Quoted;
+use crate::cli::host::Unclear::{self, Usage};
+use crate::cli::lists;
+use crate::cli::location::Location;
+use crate::jobs::remove::{Against, Excluded, Places, Reading};
+use crate::jobs::select::Pattern;
+use crate::mounts::nfs::Url;
+
+use super::high::List;
+
+/// Where patterns are read from.
+struct Here {
+    /// The working directory: as the kernel has it, and as the shell does.
+    dirs: Vec<PathBuf>,
+    has_urls: bool,
+}
+
+impl Here {
+    fn new(operands: &[OsString]) -> Here {
+        let mut dirs: Vec<PathBuf> = std::env::current_dir().into_iter().collect();
+        let id = |path: &Path| fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+        let shells = std::env::var_os("PWD").map(PathBuf::from).filter(|path| path.is_absolute());
+        if let Some(shells) =
+            shells.filter(|path| !dirs.contains(path) && id(path).is_some_and(|it| Some(it) == id(Path::new("."))))
+        {
+            dirs.push(shells);
+        }
+        Here { dirs, has_urls: operands.iter().any(|operand| operand.as_bytes().starts_with(b"nfs://")) }
+    }
+
+    /// The absolute paths of an operand: without `..` as a shell takes them, and by where the directory that it is in really is.
+    fn places(&self, operand: &OsStr) -> Vec<Vec<u8>> {
+        if let Ok(Location::Nfs(url, _)) = Location::parse(operand) {
+            return vec![url.path];
+        }
+        let mut places: Vec<PathBuf> = self.dirs.iter().map(|dir| plain(&dir.join(operand))).collect();
+        let path = Path::new(operand);
+        if let (Some(above), Some(name)) = (path.parent(), path.file_name())
+            && let Ok(above) = Path::new(".").join(above).canonicalize()
+        {
+            places.push(above.join(name));
+        }
+        places.sort();
+        places.dedup();
+        places.into_iter().map(|path| path.into_os_string().into_vec()).collect()
+    }
+}
+
+/// The path without `.` and, by its text alone, without `..`.
+fn plain(path: &Path) -> PathBuf {
+    use std::path::Component::{CurDir, ParentDir};
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            CurDir => {}
+            ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// What stays. An error names the pattern, and says what to write instead.
+pub fn excluded(typed: Vec<Vec<u8>>, operands: &[OsString], list: Option<&List>) -> Result<Excluded, Unclear> {
+    if typed.is_empty() {
+        return Ok(Excluded::default());
+    }
+    let here = Here::new(operands);
+    let (mut texts, mut all) = (Vec::with_capacity(typed.len()), Vec::new());
+    for (of, typed) in typed.into_iter().enumerate() {
+        let text = String::from_utf8(typed)
+            .map_err(|bad| Usage(format!("pattern '{}' is not UTF-8 text", Quoted(bad.as_bytes()))))?;
+        let why = |why: String| Usage(format!("pattern '{}' {why}", Quoted(text.as_bytes())));
+        all.extend(readings(of, &text, &here).map_err(why)?);
+        texts.push(text);
+    }
+    let places = match list {
+        None => {
+            let place = |operand: &OsString| (trimmed(operand.as_bytes()).to_vec(), here.places(operand));
+            Places { typed: operands.iter().map(place).collect(), bases: Vec::new() }
+        }
+        Some(_) => Places { typed: HashMap::new(), bases: bases(operands.first(), &here) },
+    };
+    Excluded::new(texts, &all, places).map_err(|error| Usage(error.to_string()))
+}
+
+fn trimmed(path: &[u8]) -> &[u8] {
+    let end = path.iter().rposition(|&b| b != b'/').map_or(0, |last| last + 1);
+    &path[..end]
+}
+
+/// What the paths of a list are relative to.
+fn bases(dir: Option<&OsString>, here: &Here) -> Vec<Vec<u8>> {
+    let dir = dir.map_or(OsStr::new("."), OsString::as_os_str);
+    let mut bases = here.places(dir);
+    if !dir.as_bytes().starts_with(b"nfs://") {
+        // A list's paths lead through no symbolic link, but its directory may be one.
+        bases.extend(Path::new(dir).canonicalize().map(|path| path.into_os_string().into_vec()));
+    }
+    bases
+}
+
+/// All that `typed` may mean. An error says why it can mean nothing.
+fn readings(of: usize, typed: &str, here: &Here) -> Result<Vec<Reading>, String> {
+    if let Some(why) = lists::doubtful(typed) {
+        return Err(format!("is not clear: {why}"));
+    }
+    if typed == "~" || typed.starts_with("~/") {
+        return Err("is not clear: no shell has replaced its '~'; write $HOME, or ./~ for that name".into());
+    }
+    let Some(url) = typed.strip_prefix("nfs://") else {
+        return of_path(of, typed, here);
+    };
+    if !here.has_urls {
+        return Err("is a URL, and no operand is; write the path".into());
+    }
+    // Hosts are ways to an export, and an operand may name others of them than the pattern.
+    let path = url.find('/').map(|slash| &url[slash..]).ok_or("names no path")?;
+    let mut readings = of_path(of, &decoded(path)?, here)?;
+    if let Some((before, after)) = path.split_once('?')
+        && after.contains('=')
+    {
+        let below = after.find('/').map_or("", |slash| &after[slash..]);
+        readings.extend(of_path(of, &decoded(&format!("{before}{below}"))?, here)?);
+    }
+    readings.extend(shown(of, &typed.split('/').filter(|part| !is_dot(part)).collect::<Vec<_>>().join("/")));
+    Ok(readings)
+}
+
+/// A URL's path as a pattern.
+fn decoded(path: &str) -> Result<String, String> {
+    let url = Url::parse(&format!("nfs://h{}", path.replace('?', "%3F"))).map_err(|error| error.to_string())?;
+    let path = String::from_utf8(url.path).map_err(|_| "is not UTF-8 text")?;
+    lists::doubtful(&path).map_or(Ok(path), |why| Err(format!("is not clear: {why}")))
+}
+
+fn is_dot(part: &str) -> bool {
+    part.is_empty() || part == "."
+}
+
+/// What a path may mean.
+fn of_path(of: usize, text: &str, here: &Here) -> Result<Vec<Reading>, String> {
+    let parts: Vec<&str> = text.split('/').filter(|part| !is_dot(part)).collect();
+    if parts.is_empty() {
+        return Err("names nothing that could stay".into());
+    }
+    let (rooted, anchored) = (text.starts_with('/'), text.starts_with('/') || text.starts_with("./"));
+    let mut readings = of_parts(of, &parts, rooted, anchored, here);
+    // As git and others have it, `**` may also stand for no directory at all.
+    let without: Vec<&str> = parts.iter().copied().filter(|part| *part != "**").collect();
+    if without.len() < parts.len() && !without.is_empty() {
+        readings.extend(of_parts(of, &without, rooted, anchored && parts[0] != "**", here));
+    }
+    Ok(readings)
+}
+
+fn of_parts(of: usize, parts: &[&str], rooted: bool, anchored: bool, here: &Here) -> Vec<Reading> {
+    let text = parts.join("/");
+    let reading = |against, text: &str, anchored| {
+        let pattern = Pattern { anchored, ..Pattern::exclude(text) };
+        Reading { of, against, pattern }
+    };
+    let mut readings = vec![reading(Against::Below, &text, anchored)];
+    if anchored || parts.len() > 1 {
+        readings.extend(shown(of, &text));
+    }
+    // What begins with a wildcard is about no directory above the operand.
+    if parts.len() > 1 && !parts[0].starts_with('*') {
+        readings.push(reading(Against::Inside, &text, true));
+    }
+    let whole = match rooted {
+        true => absolute(Vec::new(), parts),
+        false => here.dirs.iter().flat_map(|dir| absolute(of_dir(dir), parts)).collect(),
+    };
+    readings.extend(whole.iter().map(|text| reading(Against::Whole, text, true)));
+    readings
+}
+
+/// As the operand is typed.
+fn shown(of: usize, text: &str) -> Option<Reading> {
+    let pattern = Pattern { anchored: true, ..Pattern::exclude(text) };
+    Some(Reading { of, against: Against::Shown, pattern })
+}
+
+/// A directory's path as literal parts of a pattern. A path that is no text cannot be in one.
+fn of_dir(dir: &Path) -> Vec<String> {
+    let text = dir.to_str().unwrap_or_default();
+    text.split('/').filter(|part| !is_dot(part)).map(escaped).collect()
+}
+
+/// The absolute pattern of `parts` below `dir`; also with the symbolic links on its way followed, as far as it has no wildcards.
+fn absolute(dir: Vec<String>, parts: &[&str]) -> Vec<String> {
+    let is_name = parts.len() == 1 && !dir.is_empty();
+    let parts: Vec<String> = dir.into_iter().chain(parts.iter().map(|part| part.to_string())).collect();
+    let mut all = vec![parts.join("/")];
+    if is_name {
+        return all;
+    }
+    let literal: Vec<String> = parts.iter().map_while(|part| literal(part)).collect();
+    // What it names may be a symbolic link itself, or what that leads to.
+    for most in [literal.len(), literal.len().saturating_sub(1)] {
+        let found = (1..=most).rev().find_map(|n| {
+            let path = Path::new("/").join(literal[..n].join("/")).canonicalize().ok()?;
+            Some([of_dir(&path), parts[n..].to_vec()].concat().join("/"))
+        });
+        all.extend(found.filter(|found| !found.is_empty()));
+    }
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// What a part without wildcards names.
+fn literal(part: &str) -> Option<String> {
+    let (mut text, mut rest) = (String::new(), part.chars());
+    while let Some(c) = rest.next() {
+        match c {
+            '*' | '?' | '[' => return None,
+            '\\' => text.extend(rest.next()),
+            c => text.push(c),
+        }
+    }
+    Some(text)
+}
+
+fn escaped(part: &str) -> String {
+    let escape = |c: char| matches!(c, '*' | '?' | '[' | ']' | '\\').then_some('\\').into_iter().chain([c]);
+    part.chars().flat_map(escape).collect()
+}
+
+/// The patterns without wildcards that name a path, of those that kept nothing.
+pub fn unmet(excluded: &Excluded) -> Vec<String> {
+    let names_path = |typed: &&str| typed.trim_matches('/').contains('/') && literal(typed).is_some();
+    let unmet = excluded.unmet().filter(names_path).take(UNMET_MAX);
+    unmet.map(|typed| format!("pattern '{}' of --exclude has left nothing alone", Quoted(typed.as_bytes()))).collect()
+}
+
+/// Patterns that are told to have kept nothing, at most.
+const UNMET_MAX: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Does `pattern` keep what is at `below` in the operand, seen from /data/u?
+    fn keeps(pattern: &str, operand: &str, below: &str) -> bool {
+        let here = Here { dirs: vec!["/data/u".into()], has_urls: operand.starts_with("nfs://") };
+        let places = Places {
+            typed: [(trimmed(operand.as_bytes()).to_vec(), here.places(OsStr::new(operand)))].into(),
+            bases: Vec::new(),
+        };
+        let excluded = Excluded::new(vec![pattern.into()], &readings(0, pattern, &here).unwrap(), places).unwrap();
+        let shown = format!("{}/{below}", operand.trim_end_matches('/'));
+        assert_eq!(excluded.unmet().count(), 1);
+        let has = excluded.has(shown.as_bytes(), below.as_bytes());
+        assert_eq!(excluded.unmet().count(), usize::from(!has));
+        has
+    }
+
+    #[test]
+    fn what_any_reading_names_stays() {
+        for (pattern, operand) in [
+            ("x", "p"),
+            ("/x", "p"),
+            ("./x", "/nowhere/p"),
+            ("p/x", "p"),
+            ("p//x", "p"),
+            ("p/./x/", "./p/"),
+            ("**/x", "p"),
+            ("p/**/x", "p"),
+            ("/data/u/p/x", "p"),
+            ("//data/u/./p/x", "../u/p"),
+            ("/data/*/x", "p"),
+            ("/data/u/p/?", "p"),
+            ("p/x", "/data/u/p"),
+            ("u/p/x", "/data/u/p"),
+            ("/p/x", "/data/u/p"),
+            ("/data/u/p", "p"),
+            ("p", "p/q"),
+            ("/data", "p"),
+            ("nfs://h/p/x", "nfs://h/p"),
+            ("nfs://h,i/p/x", "nfs://i/p?uid=0"),
+            ("nfs://h/p?uid=0/x", "nfs://h/p?uid=0"),
+            ("nfs://h/p/x?uid=0", "nfs://h/p"),
+            ("nfs://h/%70/[x]", "nfs://h/p/"),
+            ("/e/p/x", "nfs://h/e/p"),
+            ("/p/x", "nfs://h/e/p"),
+            ("nfs://h/e/p", "nfs://h/e/p"),
+        ] {
+            assert!(keeps(pattern, operand, "x"), "{pattern} {operand}");
+        }
+        assert!(keeps("./x", "/data", "u/x") && keeps("./u/x", "/data", "u/x"));
+    }
+
+    #[test]
+    fn what_no_reading_names_goes() {
+        for (pattern, operand, below) in [
+            ("y", "p", "x"),
+            ("/x", "p", "y/x"),
+            ("/u", "/data/u/p", "x"),
+            ("/cache", "/var/cache/p", "x"),
+            ("cache", "/var/cache/p", "x"),
+            ("**/cache", "/nowhere/p", "x"),
+            ("/data/u/p/x", "/data/u/q", "x"),
+            ("p/x", "p", "y"),
+            ("/data/u/q", "p", "x"),
+            ("nfs://h/p/y", "nfs://h/p", "x"),
+        ] {
+            assert!(!keeps(pattern, operand, below), "{pattern} {operand} {below}");
+        }
+    }
+
+    #[test]
+    fn directories_names_are_no_wildcards() {
+        assert_eq!(of_dir(Path::new("/a[b]/c*")), ["a\\[b\\]", "c\\*"]);
+        assert_eq!((literal("a\\[b\\]").as_deref(), literal("a[b]")), (Some("a[b]"), None));
+    }
+
+    #[test]
+    fn what_can_mean_nothing_is_refused() {
+        let here = Here { dirs: vec!["/data/u".into()], has_urls: false };
+        let why = |pattern: &str| readings(0, pattern, &here).unwrap_err();
+        for pattern in ["../u/p/x", "p/q/../x", "x\r", "~/x", "~"] {
+            assert!(why(pattern).starts_with("is not clear: "), "{pattern}");
+        }
+        for pattern in ["", "/", "//", ".", "./", "/./"] {
+            assert_eq!(why(pattern), "names nothing that could stay", "{pattern}");
+        }
+        assert!(why("nfs://h/p/x").contains("write the path"));
+        let here = Here { has_urls: true, ..here };
+        for pattern in ["nfs://h", "nfs://h/", "nfs://h/p/../x", "nfs://h/p/%2e%2e/x"] {
+            assert!(readings(0, pattern, &here).is_err(), "{pattern}");
+        }
+    }
+}
