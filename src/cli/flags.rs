@@ -19,10 +19,10 @@ pub struct ParallelFlags {
     #[arg(short = 'P', long, alias = "lanes", value_name = "N", value_parser = threads, allow_hyphen_values = true)]
     pub parallel: Option<usize>,
     /// Operations that each thread keeps in flight [default: what the targets suggest]
-    #[arg(long, value_name = "N", value_parser = window)]
+    #[arg(long, value_name = "N", value_parser = window, allow_hyphen_values = true)]
     pub window: Option<usize>,
     /// Stay below N IOPS of OCI's price list on each mount target
-    #[arg(long, value_name = "N", value_parser = iops)]
+    #[arg(long, value_name = "N", value_parser = iops, allow_hyphen_values = true)]
     pub max_iops: Option<u64>,
     /// Work through all of these mounts of one export, where an operand is on one of them (again for another export)
     /// [default: those found that show the same file system]
@@ -46,7 +46,7 @@ pub enum ProgressForm {
 #[derive(Clone, Debug, Args)]
 #[allow(missing_docs)]
 pub struct TellFlags {
-    /// Write what the run did and cost to FILE as JSON, also when it fails
+    /// Write what the run did and cost to FILE as JSON, also when it fails; an earlier report there is emptied first
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub report: Option<OsString>,
     /// Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end

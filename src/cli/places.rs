@@ -63,6 +63,10 @@ impl Places {
         (recursive, follow): (bool, bool),
     ) -> Result<Operand, Failure> {
         let refused = |reason: String| Failure::refused(name, reason);
+        // An unset variable of a script; joined to the base it would be all that is there.
+        if name.is_empty() {
+            return Err(refused("Cannot stat: No such file or directory".into()));
+        }
         let typed = Location::parse(OsStr::from_bytes(name)).map_err(|error| refused(error.to_string()))?;
         let (url, rest) = match (base, &typed) {
             (_, Location::Nfs(url, _)) => (Some(url), None),
@@ -75,6 +79,8 @@ impl Places {
             }
             return self.remote(url, rest).map(|operand| Operand { recursive, ..operand }).map_err(refused);
         }
+        // As GNU tar does, so that `link/` is the link.
+        let name = name.iter().rposition(|&byte| byte != b'/').map_or(name, |last| &name[..=last]);
         let base = base.dir().filter(|base| !base.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let (volume, way) = self.local(base, name, follow).map_err(refused)?;
         let fs_root = is_fs_root(&base.join(OsStr::from_bytes(name)));

@@ -2,7 +2,7 @@
 //! is versioned by `schema`; a field may be added under the same number, not renamed or removed.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +14,7 @@ use crate::base::{Cause, Failure};
 use crate::storage::Shape;
 
 use super::bound::Bound;
+use super::console::reason;
 use super::kernel::KernelReport;
 use super::meter::TargetReport;
 
@@ -127,19 +128,62 @@ pub fn write_json(path: &Path, mode: u32, report: &impl Serialize) -> io::Result
     })
 }
 
+/// Before a run: its report can be made at `path`, and the one of an earlier run is emptied, so that a report is of a run that came to its
+/// end. Another file is not taken for one: an error, and it stays.
+pub fn make_way(path: &Path, mode: u32) -> Result<(), String> {
+    let path = &resolved(path);
+    let cannot = |error: io::Error| format!("{}: Cannot write: {}", path.display(), reason(&error));
+    match fs::metadata(path) {
+        Ok(there) if there.is_dir() => return Err(format!("{}: Cannot write: Is a directory", path.display())),
+        Ok(there) if !there.is_file() => return Ok(()),
+        Ok(there) if there.len() > 0 && !begins_as(path, REPORT).map_err(cannot)? => {
+            return Err(format!("{}: is there and is no report; give --report another name", path.display()));
+        }
+        Ok(_) | Err(_) => {}
+    }
+    let beside = beside(path);
+    fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&beside).map_err(cannot)?;
+    fs::remove_file(&beside).map_err(cannot)?;
+    match fs::OpenOptions::new().write(true).truncate(true).open(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot(error)),
+        _ => Ok(()),
+    }
+}
+
+/// How a report begins.
+const REPORT: &[u8] = b"{\n  \"schema\":";
+
+/// True when the file's first bytes are these.
+pub fn begins_as(path: &Path, start: &[u8]) -> io::Result<bool> {
+    let mut first = vec![0; start.len()];
+    match fs::File::open(path)?.read_exact(&mut first) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        read => read.map(|()| first == start),
+    }
+}
+
+/// Through symbolic links, for its user named it.
+fn resolved(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// Where a file is until it is whole.
+fn beside(path: &Path) -> PathBuf {
+    let mut beside = path.to_path_buf().into_os_string();
+    beside.push(format!(".{}.tmp", std::process::id()));
+    PathBuf::from(beside)
+}
+
 /// Writes `path`, a file of `mode`, with what `write` writes: a temporary one beside it, which then takes its name, so that a
 /// reader never sees half of it. What is there and no regular file (`/dev/null`, a pipe) is written to, never replaced.
 pub fn write_whole(path: &Path, mode: u32, write: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    // Through symbolic links, for its user named it.
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let path = &resolved(path);
     if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
         let mut there = io::BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
         write(&mut there)?;
         return there.flush();
     }
-    let mut beside = PathBuf::from(path).into_os_string();
-    beside.push(format!(".{}.tmp", std::process::id()));
-    let beside = PathBuf::from(beside);
+    let beside = beside(path);
     let replace = || {
         let file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&beside)?;
         let mut file = io::BufWriter::new(file);
@@ -168,5 +212,24 @@ mod tests {
         assert_eq!(read, [1, 2]);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
         assert!(write_json(&dir.path().join("no/run.json"), 0o600, &[1]).is_err());
+    }
+
+    #[test]
+    fn only_a_report_makes_way_for_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run.json");
+        let left = || make_way(&path, 0o600).map(|()| fs::metadata(&path).map_or(0, |there| there.len()));
+        assert_eq!((left(), fs::read_dir(dir.path()).unwrap().count()), (Ok(0), 0));
+        write_json(&path, 0o600, &RunReport::new("partar")).unwrap();
+        assert_eq!(left(), Ok(0), "an earlier run's would be taken for this one's");
+        assert_eq!((left(), fs::read_dir(dir.path()).unwrap().count()), (Ok(0), 1), "an empty file is taken");
+        for other in ["{", "an archive", "{\"schema\": 1}, and more"] {
+            fs::write(&path, other).unwrap();
+            assert!(left().unwrap_err().ends_with("is there and is no report; give --report another name"));
+            assert_eq!(fs::read_to_string(&path).unwrap(), other);
+        }
+        assert!(make_way(dir.path(), 0o600).unwrap_err().ends_with("Is a directory"));
+        assert!(make_way(&dir.path().join("no/run.json"), 0o600).is_err());
+        assert_eq!(make_way(Path::new("/dev/null"), 0o600), Ok(()));
     }
 }

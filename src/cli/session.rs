@@ -1,5 +1,6 @@
 //! What a run of any command goes through: a crew, signals, a progress line, figures, failures told, the report written.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -49,6 +50,8 @@ pub struct Session<'a> {
     asked: Arc<AtomicBool>,
     /// Why the run cannot be watched as it was asked to be.
     unwatched: Option<String>,
+    /// Where the report goes. None where that is another file, also of a run that failed for it.
+    report_to: Option<PathBuf>,
 }
 
 /// The log's first event.
@@ -105,6 +108,7 @@ impl<'a> Session<'a> {
             endpoint: None,
             asked: Arc::default(),
             unwatched: None,
+            report_to: None,
         };
         // A rehearsal is no run.
         if manner.planned.is_none() {
@@ -115,6 +119,10 @@ impl<'a> Session<'a> {
 
     fn open_watches(&mut self) -> Result<(), String> {
         self.asked = signals::asked().map_err(|error| format!("Cannot watch signals: {}", reason(&error)))?;
+        if let Some(path) = &self.manner.report {
+            report::make_way(path, self.manner.report_mode)?;
+            self.report_to = Some(path.clone());
+        }
         if let Some(path) = &self.manner.log {
             let log = Arc::new(Log::open(path, self.manner.report_mode)?);
             let arguments = std::env::args_os().take(ARGUMENTS_MAX).map(|a| a.to_string_lossy().into_owned()).collect();
@@ -261,10 +269,12 @@ impl<'a> Session<'a> {
             return exit;
         }
         let mut complaints = Vec::new();
-        if let Some(path) = &self.manner.report {
+        if let Some(path) = &self.report_to {
             let document = Document { run: &self.report, job };
             if let Err(error) = report::write_json(path, self.manner.report_mode, &document) {
-                complaints.push(format!("{}: Cannot write: {}", path.display(), reason(&error)));
+                let path = path.display();
+                complaints
+                    .push(format!("{path}: Cannot write: {}; only the report of the run is missing", reason(&error)));
             }
         }
         if let Some(log) = self.console.log() {

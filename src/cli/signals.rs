@@ -1,13 +1,18 @@
-//! SIGINT, SIGTERM and SIGHUP: the first asks the run to end in order, the second ends it at once. SIGUSR1 asks how far it is.
+//! SIGINT, SIGTERM and SIGHUP: the first asks the run to end in order, a second one, later, ends it at once. SIGUSR1 asks how far it is.
+//! A SIGHUP that is ignored when the run begins stays so: that is what nohup is for.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
 use crate::crew::Stop;
+
+/// Signals this soon after the first are the same request: coreutils' timeout sends one to its child, and then one to its group.
+const SAME: Duration = Duration::from_millis(500);
 
 /// The first signal that came, if any.
 #[derive(Clone, Debug, Default)]
@@ -27,19 +32,34 @@ pub fn asked() -> io::Result<Arc<AtomicBool>> {
     Ok(asked)
 }
 
-/// Sets `stop` at the first signal, then calls `tell` with its number; a second one ends the process.
+/// Sets `stop` at the first signal, then calls `tell` with its number; a second one, after `SAME`, ends the process.
 pub fn watch(stop: Stop, tell: impl Fn(i32) + Send + 'static) -> io::Result<Caught> {
     let caught = Caught::default();
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+    let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hangup))?;
     let first = caught.0.clone();
     std::thread::Builder::new().name("signals".into()).spawn(move || {
+        let mut came: Option<Instant> = None;
         for signal in signals.forever() {
-            if first.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed).is_err() {
-                std::process::exit(128 + signal);
+            match came {
+                Some(came) if came.elapsed() > SAME => std::process::exit(128 + signal),
+                Some(_) => {}
+                None => {
+                    came = Some(Instant::now());
+                    first.store(signal, Ordering::Relaxed);
+                    stop.set();
+                    tell(signal);
+                }
             }
-            stop.set();
-            tell(signal);
         }
     })?;
     Ok(caught)
+}
+
+/// True when the process was started with this signal ignored (proc(5): SigIgn). Without /proc none is.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }

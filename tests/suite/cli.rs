@@ -301,6 +301,40 @@ fn a_signal_ends_the_run_in_order() {
     }
 }
 
+/// A run that waits for its archive, started with SIGHUP ignored, and its stderr behind the line that tells its setup.
+fn under_nohup(bench: &Bench) -> (std::process::Child, BufReader<std::process::ChildStderr>) {
+    let line = format!("trap '' HUP; exec {} -xvvf - -C out", bench.path("partar").display());
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(line).current_dir(bench.path(".")).stdin(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.stdout(Stdio::null()).spawn().unwrap();
+    child.stdin.as_mut().unwrap().write_all(&sample_tar()[..1536]).unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    stderr.read_line(&mut String::new()).unwrap();
+    (child, stderr)
+}
+
+#[test]
+fn a_hangup_that_is_ignored_stays_so() {
+    let bench = Bench::new();
+    let (mut child, _stderr) = under_nohup(&bench);
+    send(&child, Signal::HUP);
+    child.stdin.take().unwrap().write_all(&sample_tar()[1536..]).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_sample(&bench.out());
+}
+
+#[test]
+fn two_signals_at_once_are_one() {
+    let bench = Bench::new();
+    let (mut child, mut stderr) = under_nohup(&bench);
+    send(&child, Signal::INT);
+    send(&child, Signal::TERM);
+    let mut told = String::new();
+    std::io::Read::read_to_string(&mut stderr, &mut told).unwrap();
+    assert!(matches!(child.wait().unwrap().code(), Some(130 | 143)), "{told}");
+    assert!(told.contains("stopped: "), "it came to its end: {told}");
+}
+
 #[test]
 fn a_report_replaces_no_device_and_is_as_private_as_the_umask_says() {
     let bench = Bench::new();
@@ -308,7 +342,7 @@ fn a_report_replaces_no_device_and_is_as_private_as_the_umask_says() {
     assert_eq!(serde_json::from_str::<Value>(&ran.stdout).unwrap()["exit_status"], 0);
     // Through a symbolic link, which stays one.
     symlink("real.json", bench.path("link.json")).unwrap();
-    fs::write(bench.path("real.json"), "old").unwrap();
+    fs::write(bench.path("real.json"), "").unwrap();
     let umask = format!("umask 077; exec {} xf a.tar -C out --report link.json", bench.path("partar").display());
     let output = Command::new("sh").arg("-c").arg(umask).current_dir(bench.path(".")).output().unwrap();
     Ran::of(output).ok();

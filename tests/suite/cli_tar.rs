@@ -295,3 +295,18 @@ fn a_program_that_ends_too_early_fails_the_archive() {
         ran.ended(2, program.split([' ', ';']).next().unwrap());
     }
 }
+
+#[test]
+fn operands_of_creation_are_what_gnu_tar_takes_them_for() {
+    let bench = Bench::new();
+    fs::create_dir(bench.path("dir")).unwrap();
+    fs::write(bench.path("dir/file"), "text").unwrap();
+    std::os::unix::fs::symlink("dir", bench.path("link")).unwrap();
+    // The link itself, not what it leads to.
+    bench.run("-cf b.tar link/ dir//").ok();
+    assert_eq!(lines(&bench.run("-tf b.tar").ok().stdout), ["link", "dir/", "dir/file"]);
+    // An unset variable is not the directory that one is in.
+    let empty = bench.command_of(["-cf", "c.tar", "dir/file", ""]).output().unwrap();
+    super::cli_support::Ran::of(empty).failed("Cannot stat: No such file or directory");
+    assert_eq!(lines(&bench.run("-tf c.tar").ok().stdout), ["dir/file"]);
+}

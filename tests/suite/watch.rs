@@ -171,6 +171,38 @@ fn the_log_has_the_beginning_every_failure_and_the_end() {
     assert!(fs::read(bench.path("a.tar")).unwrap() == before, "an archive that is there is not emptied");
 }
 
+#[test]
+fn nothing_is_told_into_the_archive() {
+    let bench = Bench::new();
+    fs::write(bench.path("file"), "text").unwrap();
+    let before = fs::read(bench.path("a.tar")).unwrap();
+    for (option, what) in [("--report", "report"), ("--log", "log")] {
+        for mode in ["-tf", "-xf", "-df", "-rf"] {
+            let own = format!("{option} is a file of its own");
+            bench.run(&format!("{mode} a.tar {option} a.tar")).failed(&own);
+            bench.run(&format!("{mode} a.tar {option} ./a.tar")).failed(&format!("is there and is no {what}"));
+        }
+        assert!(fs::read(bench.path("a.tar")).unwrap() == before, "{option}");
+        bench.run(&format!("-cf new.tar {option} new.tar file")).failed("is a file of its own");
+        assert!(!bench.path("new.tar").exists());
+    }
+}
+
+#[test]
+fn a_report_is_of_a_run_that_came_to_its_end() {
+    let bench = Bench::new();
+    bench.run("-xf a.tar -C out --report run.json").ok();
+    assert!(fs::metadata(bench.path("run.json")).unwrap().len() > 0);
+    let mut run = Waiting::start(&bench, "-xf - -C out --progress=json --report run.json");
+    run.line(|line| objects(line) > Some(0));
+    assert_eq!(fs::metadata(bench.path("run.json")).unwrap().len(), 0, "that was another run's");
+    run.end();
+    assert_eq!(json(&fs::read_to_string(bench.path("run.json")).unwrap())["exit_status"], 0);
+    let unwritten = bench.run_as("parrm --report no/run.json a.tar");
+    assert!(unwritten.status == Some(1) && unwritten.stderr.contains("no/run.json: Cannot write"), "{unwritten:?}");
+    assert!(bench.path("a.tar").exists(), "nothing was done");
+}
+
 /// What a schema has to say against documents that were written.
 fn validator(name: &str) -> jsonschema::Validator {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/schema").join(name);

@@ -15,7 +15,7 @@ complete -c parcp -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each
 complete -c parcp -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
 complete -c parcp -l bwlimit -d 'Write no more than RATE a second to all of DST\'s targets together: KiB, or with a suffix as 10M, 1.5G, 64KB' -r
 complete -c parcp -l info -d 'progress2 is --progress, stats is --stats' -r
-complete -c parcp -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails' -r
+complete -c parcp -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails; an earlier report there is emptied first' -r
 complete -c parcp -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
 complete -c parcp -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
 complete -c parcp -l progress -d 'Show progress on stderr (default when it is a terminal); json: a document a line each second' -r -f -a "line\t'A line for people'

@@ -69,7 +69,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand partar" -l window -d 'Operat
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target' -r
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l bwlimit -d 'Stay below SIZE bytes a second on each mount target (64k, 10MiB, 1GB)' -r
-complete -c parfs -n "__fish_parfs_using_subcommand partar" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails' -r
+complete -c parfs -n "__fish_parfs_using_subcommand partar" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails; an earlier report there is emptied first' -r
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l progress -d 'Show progress on stderr (default when it is a terminal); json: a document a line each second' -r -f -a "line\t'A line for people'
@@ -174,7 +174,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand tar" -l window -d 'Operation
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target' -r
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l bwlimit -d 'Stay below SIZE bytes a second on each mount target (64k, 10MiB, 1GB)' -r
-complete -c parfs -n "__fish_parfs_using_subcommand tar" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails' -r
+complete -c parfs -n "__fish_parfs_using_subcommand tar" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails; an earlier report there is emptied first' -r
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l progress -d 'Show progress on stderr (default when it is a terminal); json: a document a line each second' -r -f -a "line\t'A line for people'
@@ -266,7 +266,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l max-iops -d 'Stay 
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l bwlimit -d 'Write no more than RATE a second to all of DST\'s targets together: KiB, or with a suffix as 10M, 1.5G, 64KB' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l info -d 'progress2 is --progress, stats is --stats' -r
-complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails; an earlier report there is emptied first' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l progress -d 'Show progress on stderr (default when it is a terminal); json: a document a line each second' -r -f -a "line\t'A line for people'
@@ -318,7 +318,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand cp" -l max-iops -d 'Stay bel
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l bwlimit -d 'Write no more than RATE a second to all of DST\'s targets together: KiB, or with a suffix as 10M, 1.5G, 64KB' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l info -d 'progress2 is --progress, stats is --stats' -r
-complete -c parfs -n "__fish_parfs_using_subcommand cp" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails' -r
+complete -c parfs -n "__fish_parfs_using_subcommand cp" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails; an earlier report there is emptied first' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l progress -d 'Show progress on stderr (default when it is a terminal); json: a document a line each second' -r -f -a "line\t'A line for people'
@@ -363,7 +363,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand parrm" -s P -l parallel -d '
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l window -d 'Operations that each thread keeps in flight [default: what the targets suggest]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
-complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails; an earlier report there is emptied first' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l progress -d 'Show progress on stderr (default when it is a terminal); json: a document a line each second' -r -f -a "line\t'A line for people'
@@ -391,7 +391,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand rm" -s P -l parallel -d 'Thr
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l window -d 'Operations that each thread keeps in flight [default: what the targets suggest]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target' -r
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
-complete -c parfs -n "__fish_parfs_using_subcommand rm" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails' -r
+complete -c parfs -n "__fish_parfs_using_subcommand rm" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails; an earlier report there is emptied first' -r
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l progress -d 'Show progress on stderr (default when it is a terminal); json: a document a line each second' -r -f -a "line\t'A line for people'

@@ -8,7 +8,7 @@ complete -c parrm -s P -l parallel -d 'Threads, together over all targets [defau
 complete -c parrm -l window -d 'Operations that each thread keeps in flight [default: what the targets suggest]' -r
 complete -c parrm -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target' -r
 complete -c parrm -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
-complete -c parrm -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails' -r
+complete -c parrm -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails; an earlier report there is emptied first' -r
 complete -c parrm -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
 complete -c parrm -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
 complete -c parrm -l progress -d 'Show progress on stderr (default when it is a terminal); json: a document a line each second' -r -f -a "line\t'A line for people'

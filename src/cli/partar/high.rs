@@ -156,6 +156,7 @@ impl High {
             }
         };
         let index = index(&low, &archive)?;
+        apart(&low, &archive)?;
         let manner = Manner::new(&low.limits.parallel, low.limits.bwlimit, &low.output.tell, low.output.verbose, host)?;
         Ok(High {
             codec_said: codec_said(&low)?,
@@ -185,6 +186,17 @@ fn index(low: &Low, archive: &ArchiveName) -> Result<Option<PathBuf>, Unclear> {
         (Some(_), ArchiveName::Path(_)) => Err(Usage("--index is a file of its own beside the archive".into())),
         (Some(_), _) => Err(Usage("--index is for archives that are files; give the file's name with -f".into())),
     }
+}
+
+/// Nothing that is written of the run is to be written over its archive.
+fn apart(low: &Low, archive: &ArchiveName) -> Result<(), Unclear> {
+    let ArchiveName::Path(path) = archive else { return Ok(()) };
+    for (option, file) in [("--report", &low.output.tell.report), ("--log", &low.output.tell.log)] {
+        if file.as_ref().is_some_and(|file| path.as_os_str() == file) {
+            return Err(Usage(format!("{option} is a file of its own beside the archive")));
+        }
+    }
+    Ok(())
 }
 
 /// The threshold of members that are read: GNU tar compares their time of modification in both spellings.

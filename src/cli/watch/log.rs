@@ -1,6 +1,6 @@
 //! The log of a run: JSON lines, appended to a file, each written at once and whole.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::cli::console::reason;
+use crate::cli::report::begins_as;
 
 /// An open log.
 #[derive(Debug)]
@@ -35,8 +36,12 @@ struct Event<'a, F: Serialize> {
 }
 
 impl Log {
-    /// Appends to `path`, a file of `mode` where there is none.
+    /// Appends to `path`, a file of `mode` where there is none. Nothing is appended to a file that does not begin as JSON.
     pub fn open(path: &Path, mode: u32) -> Result<Log, String> {
+        let is_other = |there: fs::Metadata| there.is_file() && there.len() > 0;
+        if fs::metadata(path).is_ok_and(is_other) && begins_as(path, b"{").is_ok_and(|is_log| !is_log) {
+            return Err(format!("{}: is there and is no log; give --log another name", path.display()));
+        }
         let file = OpenOptions::new().append(true).create(true).mode(mode).open(path);
         let file = file.map_err(|error| format!("{}: Cannot open: {}", path.display(), reason(&error)))?;
         Ok(Log { path: path.to_path_buf(), state: Mutex::new(State { file, lost: None }) })
