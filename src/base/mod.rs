@@ -1,5 +1,6 @@
 //! Words that every other module uses: procedures, statuses, names, times, prices. Uses nothing of parfs.
 
+pub(crate) mod bell;
 pub(crate) mod failure;
 pub mod hash;
 pub(crate) mod memo;
@@ -10,6 +11,7 @@ pub(crate) mod status;
 pub mod time;
 pub mod units;
 
+pub(crate) use bell::Bell;
 pub use failure::{Cause, Failure, reason};
 pub(crate) use memo::Memo;
 pub use name::{BadName, Name};

@@ -1,7 +1,9 @@
 //! How many bytes a run holds at once. A semaphore over bytes; a permit gives them back when it is dropped.
 
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+use crate::base::Bell;
 
 use super::Stop;
 
@@ -11,7 +13,7 @@ pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 struct Inner {
     total: u64,
     held: Mutex<Held>,
-    freed: Condvar,
+    freed: Bell,
     stop: Stop,
 }
 
@@ -35,7 +37,7 @@ pub struct Permit {
 impl Budget {
     /// A budget of `total` bytes (at least 1), whose waits end when `stop` is set.
     pub fn new(total: u64, stop: Stop) -> Budget {
-        Budget(Arc::new(Inner { total: total.max(1), held: Mutex::default(), freed: Condvar::new(), stop }))
+        Budget(Arc::new(Inner { total: total.max(1), held: Mutex::default(), freed: Bell::default(), stop }))
     }
 
     fn held_now(&self) -> std::sync::MutexGuard<'_, Held> {
@@ -67,7 +69,7 @@ impl Budget {
         }
         let start = Instant::now();
         loop {
-            held = self.0.freed.wait_timeout(held, LOOK_EVERY).expect("nothing panics while it holds the budget").0;
+            held = self.0.freed.wait_timeout(held, LOOK_EVERY).expect("nothing panics while it holds the budget");
             let permit = self.take(&mut held, bytes);
             if permit.is_some() || self.0.stop.is_set() {
                 held.waited += start.elapsed();
@@ -103,7 +105,7 @@ impl Drop for Permit {
         if let Ok(mut held) = self.budget.0.held.lock() {
             held.bytes -= self.bytes;
         }
-        self.budget.0.freed.notify_all();
+        self.budget.0.freed.ring();
     }
 }
 

@@ -1,7 +1,9 @@
 //! How much is under way: a count that a producer raises, lanes lower, and barriers wait on.
 
-use std::sync::{Condvar, Mutex};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use crate::base::Bell;
 
 #[derive(Debug, Default)]
 struct State {
@@ -14,7 +16,7 @@ struct State {
 #[derive(Debug, Default)]
 pub struct Flight {
     state: Mutex<State>,
-    landed: Condvar,
+    landed: Bell,
 }
 
 /// A share of the count, given back when dropped, also by a panic.
@@ -81,7 +83,7 @@ impl Drop for Ticket<'_> {
             state.count -= self.count;
             state.panicked |= std::thread::panicking();
         }
-        self.flight.landed.notify_all();
+        self.flight.landed.ring();
     }
 }
 

@@ -5,13 +5,16 @@ use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::net::SocketAddr;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use crate::base::Proc;
+use crate::base::{Bell, Proc};
 
 /// How many bytes of the arguments tell requests apart, as in the Linux server's cache.
 const HASHED_BYTES_MAX: usize = 256;
+
+/// How long a second arrival waits for whoever carries the request out before it looks again.
+const WAIT: Duration = Duration::from_millis(100);
 
 /// What a retransmission has in common with its original: the client's address and port, the xid, and the arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,12 +74,12 @@ struct Entries {
 pub(super) struct Replay {
     replay_max: usize,
     entries: Mutex<Entries>,
-    finished: Condvar,
+    finished: Bell,
 }
 
 impl Replay {
     pub(super) fn new(replay_max: usize) -> Replay {
-        Replay { replay_max, entries: Mutex::default(), finished: Condvar::new() }
+        Replay { replay_max, entries: Mutex::default(), finished: Bell::default() }
     }
 
     /// False when nothing is kept.
@@ -107,9 +110,14 @@ impl Replay {
 
     /// Waits a little for whoever carries the request out.
     pub(super) fn wait(&self, key: Key) {
-        let entries = self.lock();
-        let busy = |entries: &mut Entries| matches!(entries.replies.get(&key), Some(None));
-        drop(self.finished.wait_timeout_while(entries, Duration::from_millis(100), busy));
+        let (mut entries, until) = (self.lock(), Instant::now() + WAIT);
+        while matches!(entries.replies.get(&key), Some(None)) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            entries = self.finished.wait_timeout(entries, left).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 
     /// Enters the reply of a request that was begun.
@@ -117,13 +125,13 @@ impl Replay {
         if let Some(slot) = self.lock().replies.get_mut(&key) {
             *slot = Some(reply.into());
         }
-        self.finished.notify_all();
+        self.finished.ring();
     }
 
     /// Forgets everything, as a restart does.
     pub(super) fn clear(&self) {
         *self.lock() = Entries::default();
-        self.finished.notify_all();
+        self.finished.ring();
     }
 }
 

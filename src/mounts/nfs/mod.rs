@@ -14,12 +14,12 @@ mod retry;
 mod url;
 
 use std::net::SocketAddr;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::base::hash::mix;
-use crate::base::{Name, Status};
+use crate::base::{Bell, Name, Status};
 use crate::storage::{Call, Chain, Handle, Ledger, Limits, Mount, Node, Op, Tally};
 use crate::wire::rpc::Credential;
 
@@ -235,7 +235,7 @@ impl Mount for NfsMount {
 #[derive(Debug, Default)]
 struct Gate {
     used: Mutex<u64>,
-    room: Condvar,
+    room: Bell,
 }
 
 impl Gate {
@@ -245,16 +245,15 @@ impl Gate {
         if bytes == 0 {
             return f();
         }
-        let used = self.used.lock().expect("nothing panics while it holds the gate");
-        let mut used = self
-            .room
-            .wait_while(used, |used| *used + bytes > PAYLOAD_IN_FLIGHT_MAX)
-            .expect("nothing panics while it holds the gate");
+        let mut used = self.used.lock().expect("nothing panics while it holds the gate");
+        while *used + bytes > PAYLOAD_IN_FLIGHT_MAX {
+            used = self.room.wait(used).expect("nothing panics while it holds the gate");
+        }
         *used += bytes;
         drop(used);
         let result = f();
         *self.used.lock().expect("nothing panics while it holds the gate") -= bytes;
-        self.room.notify_all();
+        self.room.ring();
         result
     }
 }
