@@ -24,20 +24,27 @@ impl<T> Default for Sequencer<T> {
 impl<T> Sequencer<T> {
     /// Says that `number` is complete, once for each number; `tell` hears of it and of those that waited for it, in
     /// order, by one thread at a time.
-    pub fn complete(&self, number: u64, what: T, mut tell: impl FnMut(T)) {
+    pub fn complete(&self, number: u64, what: T, tell: impl FnMut(T)) {
+        self.complete_all([(number, what)], tell);
+    }
+
+    /// As `complete` of each, at once.
+    pub fn complete_all(&self, all: impl IntoIterator<Item = (u64, T)>, mut tell: impl FnMut(T)) {
         let mut state = self.0.lock().expect("a teller that panics ends the run");
-        if number != state.low {
-            assert!(number > state.low, "number {number} was complete before");
-            state.early.insert(number, what);
-            return;
-        }
-        state.low += 1;
-        tell(what);
-        loop {
-            let low = state.low;
-            let Some(next) = state.early.remove(&low) else { return };
+        for (number, what) in all {
+            if number != state.low {
+                assert!(number > state.low, "number {number} was complete before");
+                state.early.insert(number, what);
+                continue;
+            }
             state.low += 1;
-            tell(next);
+            tell(what);
+            loop {
+                let low = state.low;
+                let Some(next) = state.early.remove(&low) else { break };
+                state.low += 1;
+                tell(next);
+            }
         }
     }
 

@@ -120,6 +120,9 @@ impl Selection {
 
     /// Is the object of this path selected? Notes which operands it matches.
     pub fn selects(&self, path: &[u8], matched: &mut Matched) -> bool {
+        if self.is_everything() {
+            return true;
+        }
         let path = normal(path);
         let as_path = Path::new(OsStr::from_bytes(&path));
         if !self.excludes.is_empty() && self.excludes.is_match(as_path) {

@@ -8,6 +8,8 @@ mod block;
 mod pax;
 mod sparse;
 
+use std::borrow::Cow;
+
 use thiserror::Error;
 
 use super::header::{BLOCK_BYTES, Block};
@@ -163,12 +165,11 @@ fn check(member: &Member, format: Format) -> Result<(), Unfit> {
 }
 
 /// The member's name in the archive.
-fn name(member: &Member) -> Vec<u8> {
-    let mut name = member.path.clone();
-    if member.kind == MemberKind::Dir && !name.ends_with(b"/") {
-        name.push(b'/');
+fn name(member: &Member) -> Cow<'_, [u8]> {
+    if member.kind == MemberKind::Dir && !member.path.ends_with(b"/") {
+        return Cow::Owned([&member.path[..], b"/"].concat());
     }
-    name
+    Cow::Borrowed(&member.path)
 }
 
 /// The link's text or target; empty for what is no link.

@@ -30,8 +30,8 @@ impl Records {
         while len != rest + digits(len) {
             len = rest + digits(len);
         }
-        self.bytes.extend_from_slice(format!("{len} ").as_bytes());
-        for part in [key, b"=", value, b"\n"] {
+        let mut number = [0; 20];
+        for part in [decimal(len as u64, &mut number), b" ", key, b"=", value, b"\n"] {
             self.bytes.extend_from_slice(part);
         }
     }
@@ -51,6 +51,19 @@ impl Records {
     }
 }
 
+/// The digits of a number, in a place for those of any.
+fn decimal(mut number: u64, place: &mut [u8; 20]) -> &[u8] {
+    let mut at = place.len();
+    loop {
+        at -= 1;
+        place[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return &place[at..];
+        }
+    }
+}
+
 fn digits(mut number: usize) -> usize {
     let mut digits = 1;
     while number >= 10 {
@@ -61,27 +74,28 @@ fn digits(mut number: usize) -> usize {
 
 /// Appends the member's blocks.
 pub(super) fn member(member: &Member, out: &mut Vec<u8>) -> Result<(), Unfit> {
-    let name = name(member);
+    let name = &*name(member);
     let mut records = Records::default();
-    let mut header = fields(member, &name);
-    let (sparse_name, mut map) = (beside(&name, b"GNUSparseFile.0"), Vec::new());
+    let mut header = fields(member, name);
+    let (mut sparse_name, mut map) = (Vec::new(), Vec::new());
     if let Some(segments) = segments(member) {
         map = sparse::new(segments, member.size)?;
         records.push(b"GNU.sparse.major", b"1");
         records.push(b"GNU.sparse.minor", b"0");
-        records.name(b"GNU.sparse.name", &name);
+        records.name(b"GNU.sparse.name", name);
         records.push(b"GNU.sparse.realsize", member.size.to_string().as_bytes());
         // Readers that know nothing of sparse files make one of this name, with the map in it.
+        sparse_name.extend(beside(name, b"GNUSparseFile.0"));
         header.name = &sparse_name;
         header.size = header.size.saturating_add(map.len() as u64);
-    } else if let Ok((prefix, last)) = block::split(&name) {
+    } else if let Ok((prefix, last)) = block::split(name) {
         (header.prefix, header.name) = (prefix, last);
     } else {
-        records.name(b"path", &name);
+        records.name(b"path", name);
     }
     overrides(member, &mut header, &mut records)?;
     attributes(member, &mut records)?;
-    extended(&name, member.mtime.secs, records, out)?;
+    extended(name, member.mtime.secs, records, out)?;
     out.extend_from_slice(&block::block(&header, Format::Pax)?);
     out.append(&mut map);
     Ok(())
@@ -105,7 +119,7 @@ fn overrides(member: &Member, header: &mut Fields<'_>, records: &mut Records) ->
         header.dev = Some((major, records.number(b"SCHILY.devminor", minor, SMALL_MAX)));
     }
     if member.mtime.nanos != 0 || !(0..=LARGE_MAX).contains(&member.mtime.secs) {
-        records.push(b"mtime", time(member.mtime)?.as_bytes());
+        records.push(b"mtime", &time(member.mtime)?);
         header.mtime = header.mtime.clamp(0, LARGE_MAX);
     }
     Ok(())
@@ -165,15 +179,46 @@ fn beside(name: &[u8], with: &[u8]) -> Vec<u8> {
 }
 
 /// Seconds since 1970 with their fraction, without zeros at its end.
-fn time(time: Time) -> Result<String, Unfit> {
+fn time(time: Time) -> Result<Vec<u8>, Unfit> {
     let (sign, whole, nanos) = match (time.secs, time.nanos) {
-        (0.., nanos) => ("", time.secs, nanos),
+        (0.., nanos) => (&b""[..], time.secs, nanos),
         (i64::MIN, 0) => {
             return Err(Unfit::Value { value: time.secs, kind: "time_t", min: -i64::MAX, max: i64::MAX });
         }
-        (secs, 0) => ("-", -secs, 0),
-        (secs, nanos) => ("-", -(secs + 1), 1_000_000_000 - nanos),
+        (secs, 0) => (&b"-"[..], -secs, 0),
+        (secs, nanos) => (&b"-"[..], -(secs + 1), 1_000_000_000 - nanos),
     };
-    let text = format!("{sign}{whole}.{nanos:09}");
-    Ok(text.trim_end_matches('0').trim_end_matches('.').to_string())
+    let mut text = Vec::with_capacity(32);
+    text.extend_from_slice(sign);
+    text.extend_from_slice(decimal(whole.unsigned_abs(), &mut [0; 20]));
+    if nanos > 0 {
+        // A digit more, so that the zeros in front are there; its place is the point's.
+        let point = text.len();
+        text.extend_from_slice(decimal(1_000_000_000 + u64::from(nanos), &mut [0; 20]));
+        text[point] = b'.';
+        let zeros = text.iter().rev().take_while(|&&digit| digit == b'0').count();
+        text.truncate(text.len() - zeros);
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_the_digits_they_need() {
+        let text = |secs, nanos| String::from_utf8(time(Time { secs, nanos }).unwrap()).unwrap();
+        assert_eq!(text(0, 0), "0");
+        assert_eq!(text(10, 0), "10");
+        assert_eq!(text(1_700_000_000, 120_000_000), "1700000000.12");
+        assert_eq!(text(0, 1), "0.000000001");
+        assert_eq!(text(7, 999_999_999), "7.999999999");
+        assert_eq!(text(-1, 500_000_000), "-0.5");
+        assert_eq!(text(-100, 0), "-100");
+        assert_eq!(text(i64::MAX, 10), "9223372036854775807.00000001");
+        assert_eq!(text(i64::MIN, 1), "-9223372036854775807.999999999");
+        assert!(time(Time { secs: i64::MIN, nanos: 0 }).is_err());
+        assert_eq!(decimal(u64::MAX, &mut [0; 20]), b"18446744073709551615");
+    }
 }

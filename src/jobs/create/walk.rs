@@ -186,8 +186,9 @@ fn take_page(
     mut gathered: Vec<(Name, Entry)>,
 ) -> Vec<Walked> {
     let Page { entries, next, end } = page;
-    let mut described = Vec::with_capacity(entries.len());
-    let mut unknown = Vec::new();
+    let mut found: Vec<(Option<Name>, Entry)> = Vec::with_capacity(entries.len());
+    let (mut places, mut unknown) = (Vec::with_capacity(entries.len()), Vec::new());
+    let new = |path, node, attr| Entry { tree: dir.tree.clone(), path, node, attr, link: Vec::new(), more: None };
     for (i, entry) in entries.into_iter().enumerate() {
         let path = dir.join(&entry.name);
         let is_snapshot = dir.parent.is_none() && dir.tree.fs_root && entry.name.as_bytes() == SNAPSHOT;
@@ -199,16 +200,21 @@ fn take_page(
             continue;
         }
         match (entry.node, entry.attr) {
-            (Some(node), Some(attr)) => described.push((i, entry.name, path, node, attr)),
+            (Some(node), Some(attr)) => {
+                places.push(i);
+                found.push((Some(entry.name), new(path, node, attr)));
+            }
             _ => unknown.push((i, entry.name, path)),
         }
     }
-    described.extend(look_up(ctx, via, dir, unknown));
-    described.sort_by_key(|(i, ..)| *i);
-    let mut found: Vec<(Option<Name>, Entry)> = Vec::with_capacity(described.len());
-    for (_, name, path, node, attr) in described {
-        let entry = Entry { tree: dir.tree.clone(), path, node, attr, link: Vec::new(), more: None };
-        found.push((Some(name), entry));
+    if !unknown.is_empty() {
+        for (i, name, path, node, attr) in look_up(ctx, via, dir, unknown) {
+            places.push(i);
+            found.push((Some(name), new(path, node, attr)));
+        }
+        let mut placed: Vec<_> = places.into_iter().zip(found).collect();
+        placed.sort_by_key(|(i, _)| *i);
+        found = placed.into_iter().map(|(_, found)| found).collect();
     }
     follow(ctx, dir, &mut found);
     found.retain(|(_, entry)| ctx.is_wanted(&entry.path, &entry.attr));

@@ -83,9 +83,7 @@ pub(super) fn run(ctx: &Ctx<'_>, route: Route, leaves: Vec<Leaf>) {
         write(ctx, route, &mut works);
         finish(ctx, route, &mut works);
     }
-    for work in works {
-        ctx.complete(work.leaf.head, work.outcome.unwrap_or(Outcome::Done));
-    }
+    ctx.complete_all(works.into_iter().map(|work| (work.leaf.head, work.outcome.unwrap_or(Outcome::Done))).collect());
 }
 
 fn enter_dirs(ctx: &Ctx<'_>, route: Route, works: &mut [Work]) {

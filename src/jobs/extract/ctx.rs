@@ -1,11 +1,13 @@
 //! What the producer and the lanes of one extraction share: where calls go, and what becomes of members.
 
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use crate::archive::MemberKind;
+use crate::base::hash::Mix;
 use crate::base::{Failure, Proc, Status, Time};
 use crate::crew::{Crew, Flight, Places, Sequencer, Stop};
 use crate::storage::{Attr, Call, Mount, Node, Route, SetTime, Volume};
@@ -96,7 +98,7 @@ pub(super) struct Ctx<'a> {
     /// Some member's attributes could not be set for want of them.
     pub xattrs_lost: AtomicBool,
     /// Places of members in flight that are no directories, and how many there are of each.
-    places: Mutex<HashMap<u64, u32>>,
+    places: Mutex<HashMap<u64, u32, BuildHasherDefault<Mix>>>,
     sequencer: Sequencer<Told>,
     front: Mutex<Front>,
     /// Path bytes of members that are numbered and not yet told.
@@ -160,9 +162,12 @@ impl<'a> Ctx<'a> {
         result
     }
 
-    /// Registers the place of a member that is about to be in flight.
-    pub fn occupy(&self, place: u64) {
-        *self.places.lock().expect("nothing panics while it counts").entry(place).or_insert(0) += 1;
+    /// Registers the place of a member that is about to be in flight; false when something is in flight at it.
+    pub fn occupy(&self, place: u64) -> bool {
+        let mut places = self.places.lock().expect("nothing panics while it counts");
+        let there = places.entry(place).or_insert(0);
+        *there += 1;
+        *there == 1
     }
 
     pub fn is_occupied(&self, place: u64) -> bool {
@@ -185,8 +190,32 @@ impl<'a> Ctx<'a> {
 
     /// Says what became of a member; once for each.
     pub fn complete(&self, head: Head, outcome: Outcome) {
-        if let Some(hash) = head.hash {
-            let mut places = self.places.lock().expect("nothing panics while it counts");
+        self.complete_all(vec![(head, outcome)]);
+    }
+
+    /// Says what became of members; once for each.
+    pub fn complete_all(&self, all: Vec<(Head, Outcome)>) {
+        self.leave(all.iter().filter_map(|(head, _)| head.hash));
+        let told = all.into_iter().map(|(head, outcome)| {
+            let told = Told {
+                path: head.path,
+                done: matches!(outcome, Outcome::Done),
+                // Also a file that was begun and not ended.
+                undone: matches!(&outcome, Outcome::Undone)
+                    || matches!(&outcome, Outcome::Failed(failure) if failure.is_cancelled()),
+            };
+            self.count(head.kind, head.bytes, outcome);
+            (head.number, told)
+        });
+        // Counted before the first is told.
+        let told: Vec<(u64, Told)> = told.collect();
+        self.sequencer.complete_all(told, |told| self.tell(told));
+    }
+
+    /// Nothing is in flight at these places any more.
+    fn leave(&self, hashes: impl Iterator<Item = u64>) {
+        let mut places = self.places.lock().expect("nothing panics while it counts");
+        for hash in hashes {
             if let Some(n) = places.get_mut(&hash) {
                 *n -= 1;
                 if *n == 0 {
@@ -194,15 +223,6 @@ impl<'a> Ctx<'a> {
                 }
             }
         }
-        let told = Told {
-            path: head.path,
-            done: matches!(outcome, Outcome::Done),
-            // Also a file that was begun and not ended.
-            undone: matches!(&outcome, Outcome::Undone)
-                || matches!(&outcome, Outcome::Failed(failure) if failure.is_cancelled()),
-        };
-        self.count(head.kind, head.bytes, outcome);
-        self.sequencer.complete(head.number, told, |told| self.tell(told));
     }
 
     fn count(&self, kind: MemberKind, bytes: u64, outcome: Outcome) {

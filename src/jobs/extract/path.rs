@@ -1,5 +1,7 @@
 //! A member's path as names below the destination. What would leave it cannot get past here.
 
+use std::sync::Arc;
+
 use crate::base::Name;
 
 /// The longest path, in bytes; 16 times what Linux takes in one piece.
@@ -52,12 +54,67 @@ pub(in crate::jobs) fn place(path: &[u8], strip: usize) -> Result<Place, String>
     }
 }
 
+/// The directory of the last path, which most often is the next one's: its bytes up to its last slash, and the names that came of
+/// them. For paths that are all placed with the same `strip`.
+#[derive(Default)]
+pub(super) struct Beside(Option<(Vec<u8>, Arc<[Name]>)>);
+
+/// A path's bytes up to its last slash, and the rest.
+fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    path.split_at(path.iter().rposition(|b| *b == b'/').map_or(0, |at| at + 1))
+}
+
+impl Beside {
+    /// Where `path` goes, if it is beside the last one: the names above, and its own. Others are for [`place`].
+    pub fn find(&self, path: &[u8]) -> Option<(Arc<[Name]>, Name)> {
+        let (bytes, above) = self.0.as_ref()?;
+        let (dir, own) = split(path);
+        let name = if dir == &bytes[..] && path.len() <= PATH_BYTES_MAX { Name::new(own).ok() } else { None };
+        Some((above.clone(), name?))
+    }
+
+    /// Notes that `path` goes to its own name below the names `above`.
+    pub fn note(&mut self, path: &[u8], above: &[Name]) {
+        let (dir, own) = split(path);
+        // The last name of `a/` and `a/.` is what is before.
+        if Name::new(own).is_ok() {
+            self.0 = Some((dir.to_vec(), above.into()));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn below(names: &[&str]) -> Result<Place, String> {
         Ok(Place::Below(names.iter().map(|n| Name::new(n.as_bytes()).unwrap()).collect()))
+    }
+
+    #[test]
+    fn what_is_beside_goes_where_it_would_alone() {
+        let paths: [&[u8]; 14] = [
+            b"a/b/c", b"a/b/d", b"a/b/", b"a/b/.", b"a/b/..", b"a//b/e", b"a/b/f", b"g", b"h", b"", b"/", b"/i",
+            b"./j", b"./k",
+        ];
+        for strip in 0..3 {
+            let (mut beside, mut found) = (Beside::default(), 0);
+            for path in paths {
+                let alone = place(path, strip);
+                if let Some((above, name)) = beside.find(path) {
+                    found += 1;
+                    assert_eq!(alone, Ok(Place::Below([&above[..], &[name]].concat())), "{path:?}");
+                } else if let Ok(Place::Below(names)) = &alone {
+                    beside.note(path, &names[..names.len() - 1]);
+                }
+            }
+            assert_eq!(found, [3, 2, 1][strip], "{strip}");
+        }
+        let mut beside = Beside::default();
+        let long = |own: usize| [[&b"x".repeat(250)[..], b"/"].concat().repeat(261), b"y".repeat(own)].concat();
+        beside.note(&long(1), &[]);
+        assert!(beside.find(&long(1)).is_some());
+        assert!(long(100).len() > PATH_BYTES_MAX && beside.find(&long(100)).is_none());
     }
 
     #[test]

@@ -12,17 +12,16 @@ use crate::base::name::Shown;
 use crate::base::{Failure, Name};
 use crate::crew::{Permit, Scope};
 use crate::jobs::select::Matched;
-use crate::jobs::transform::Part;
-use crate::storage::{Mount, SetTime, Special};
+use crate::storage::{Mount, Special};
 
 use super::attributes::Extra;
 use super::big::{self, Big, Range, Source};
-use super::ctx::{Ctx, Head, Meta, Outcome};
+use super::ctx::{Ctx, Head, Outcome};
 use super::dirs::{self, Dir, Last};
 use super::leaf::{Leaf, Shape, What};
 use super::links::{self, Link, Ready};
 use super::owners::Ids;
-use super::path::{self, Place};
+use super::path::{Beside, Place};
 use super::seen::Seen;
 use super::table::Table;
 use super::{Owners, batch};
@@ -47,7 +46,7 @@ const DIR_EXTRA_BYTES_MAX: u64 = 32 << 20;
 /// The longest symbolic link that Linux can hold.
 const LINK_TEXT_BYTES_MAX: usize = 4095;
 /// Warnings kept.
-const WARNINGS_MAX: usize = 1000;
+pub(super) const WARNINGS_MAX: usize = 1000;
 /// The largest range, whatever is asked for: COMMIT's count has 32 bits.
 const RANGE_BYTES_MAX: u64 = 1 << 30;
 
@@ -60,11 +59,12 @@ pub(super) struct Read {
 }
 
 pub(super) struct Producer<'p, 'scope, 'env> {
-    ctx: &'scope Ctx<'env>,
+    pub(super) ctx: &'scope Ctx<'env>,
     scope: &'p Scope<'scope>,
     archive: &'p mut Archive,
-    ids: Ids<'p>,
+    pub(super) ids: Ids<'p>,
     table: Table,
+    beside: Beside,
     matched: Matched,
     batch: Vec<Leaf>,
     links: Vec<Link>,
@@ -81,7 +81,7 @@ pub(super) struct Producer<'p, 'scope, 'env> {
     next: u64,
     range_bytes: u64,
     small_bytes_max: u64,
-    read: Read,
+    pub(super) read: Read,
     /// A lane has panicked: nothing should begin.
     broken: bool,
 }
@@ -100,6 +100,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             archive,
             ids: Ids::new(ctx.options.owner, owners),
             table: Table::new(ctx.volume.root(), ctx.options.implied_mode),
+            beside: Beside::default(),
             matched: ctx.options.select.matched(),
             batch: Vec::new(),
             links: Vec::new(),
@@ -184,8 +185,20 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         self.ctx.begin(&head);
         let extra = self.extra(&mut member);
         self.rename(&mut member);
+        if let Some((above, name)) = self.beside.find(&member.path) {
+            let result = self.below(head, member, extra, (&above, &name));
+            return self.settle(result);
+        }
         let result = match self.placed(&member.path) {
-            Ok(Place::Below(names)) => self.below(head, member, extra, &names),
+            Ok(Place::Below(names)) => match names.split_last() {
+                Some((name, above)) => {
+                    if self.ctx.options.top.is_empty() {
+                        self.beside.note(&member.path, above);
+                    }
+                    self.below(head, member, extra, (above, name))
+                }
+                None => Err((head, Outcome::Skipped)),
+            },
             Ok(Place::Root) if member.kind == MemberKind::Dir => {
                 let last = (self.meta(&member), extra);
                 self.table.root().ask(last);
@@ -195,6 +208,11 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             Ok(Place::Stripped) => Err((head, Outcome::Skipped)),
             Err(reason) => Err((head, refused(&member.path, &reason))),
         };
+        self.settle(result);
+    }
+
+    /// A member that is not on its way is complete.
+    fn settle(&self, result: Result<(), (Head, Outcome)>) {
         if let Err((head, outcome)) = result {
             self.ctx.complete(head, outcome);
         }
@@ -239,9 +257,8 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         mut head: Head,
         member: Member,
         extra: Option<Arc<Extra>>,
-        names: &[Name],
+        (above, name): (&[Name], &Name),
     ) -> Result<(), (Head, Outcome)> {
-        let Some((name, above)) = names.split_last() else { return Err((head, Outcome::Skipped)) };
         let meta = self.meta(&member);
         let what = match member.kind {
             MemberKind::Dir => {
@@ -262,7 +279,6 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             MemberKind::Block => Some(What::Special(Special::Block(member.dev.0, member.dev.1))),
         };
         let (dir, hash) = self.place(above, name);
-        self.ctx.occupy(hash);
         head.hash = Some(hash);
         head.again = self.ctx.options.resume && self.seen.note(hash);
         match what {
@@ -276,11 +292,11 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         }
     }
 
-    /// The directory of `above`, and the hash of `name` in it, at which nothing is in flight.
+    /// The directory of `above`, and the hash of `name` in it, which is registered, and at which nothing else is in flight.
     fn place(&mut self, above: &[Name], name: &Name) -> (Arc<Dir>, u64) {
         let dir = self.dir(above);
         let hash = self.table.hash_in(dir.hash, name);
-        if self.is_busy(hash) {
+        if self.is_linked(hash) {
             self.drain();
         }
         // It may replace a directory: that one's last word is spoken before.
@@ -289,11 +305,19 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             let tree = self.table.take_tree(&known);
             self.finish(tree);
         }
+        if !self.ctx.occupy(hash) {
+            self.drain();
+        }
         (dir, hash)
     }
 
     fn is_busy(&self, hash: u64) -> bool {
-        self.link_places.contains(&hash) || self.target_places.contains(&hash) || self.ctx.is_occupied(hash)
+        self.is_linked(hash) || self.ctx.is_occupied(hash)
+    }
+
+    /// A link waits that has this place or leads there.
+    fn is_linked(&self, hash: u64) -> bool {
+        self.link_places.contains(&hash) || self.target_places.contains(&hash)
     }
 
     /// The directory of this path, known from now on.
@@ -339,7 +363,6 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         if self.link_places.contains(&target_hash) {
             self.drain();
         }
-        self.ctx.occupy(hash);
         head.hash = Some(hash);
         self.link_places.insert(hash);
         self.target_places.insert(target_hash);
@@ -537,56 +560,6 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             }
             self.broken |= !self.ctx.flight.drained();
         }
-    }
-
-    /// The extended attributes and ACLs that a member asks for, where the volume has such.
-    fn extra(&mut self, member: &mut Member) -> Option<Arc<Extra>> {
-        let options = self.ctx.options;
-        if !options.xattrs && !options.acls && !options.selinux {
-            return None;
-        }
-        let extra = Extra::of(member, options, &self.ids)?;
-        if !self.ctx.xattrs {
-            self.ctx.xattrs_lost.fetch_or(extra.sets() || extra.bad.is_some(), Ordering::Relaxed);
-            return None;
-        }
-        Some(Arc::new(extra))
-    }
-
-    /// The attributes that a member asks for.
-    fn meta(&mut self, member: &Member) -> Meta {
-        let options = self.ctx.options;
-        let (uid, gid) = self.ids.of(member);
-        let mtime = if options.mtime { SetTime::At(member.mtime) } else { SetTime::Keep };
-        Meta { mode: member.mode & 0o7777 & !options.mode_mask, uid, gid, mtime, dated: member.mtime }
-    }
-
-    /// Changes a member's name, and where it leads, as the options say.
-    fn rename(&mut self, member: &mut Member) {
-        let Some(transform) = &self.ctx.options.transform else { return };
-        member.path = transform.apply(&member.path, Part::Member);
-        if member.path.is_empty() {
-            // As GNU tar.
-            member.path.push(b'.');
-            if self.read.warnings.len() < WARNINGS_MAX {
-                self.read.warnings.push("Substituting '.' for empty member name".into());
-            }
-        }
-        match member.kind {
-            MemberKind::HardLink => member.link = transform.apply(&member.link, Part::HardLink),
-            MemberKind::Symlink => member.link = transform.apply(&member.link, Part::Symlink),
-            _ => {}
-        }
-    }
-
-    /// Where a path of the archive goes.
-    fn placed(&self, path: &[u8]) -> Result<Place, String> {
-        let (options, top) = (self.ctx.options, &self.ctx.options.top);
-        Ok(match path::place(path, options.strip_components)? {
-            Place::Root if !top.is_empty() => Place::Below(top.clone()),
-            Place::Below(names) if !names.starts_with(top) => Place::Below([&top[..], &names[..]].concat()),
-            place => place,
-        })
     }
 }
 
