@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# What the static binary's allocator is for: the same jobs with musl's own malloc, with mimalloc in its place (as packaging/build has it), and
-# with the host's C library.
+# What the allocator is for: the same jobs by four binaries, linked with musl (as packaging/build has it) and with the host's glibc, each with
+# the C library's own malloc and with mimalloc in its place.
 #
 #   benches/static.sh [--runs N] [--files N] [--binaries DIR]
 #
 # On /dev/shm, of a tree of N small files (20,000, of 0 to 16 KiB, 100 in a directory): creation of a plain archive and of a zstd one,
-# extraction of both, extraction of the plain one through nfs:// onto a simulated target without a ceiling, copy, removal. The three binaries
+# extraction of both, extraction of the plain one through nfs:// onto a simulated target without a ceiling, copy, removal. The four binaries
 # take turns, each run beginning with another one; printed are medians of N runs (5): seconds, processor seconds, peak memory (wait4).
-# Prints size and start time of each as well. --binaries takes DIR/musl, DIR/mimalloc and DIR/glibc in place of building them. Wants musl-tools
+# Prints size and start time of each as well. --binaries takes DIR/musl, DIR/musl-mimalloc, DIR/glibc and
+# DIR/glibc-mimalloc in place of building them. Wants musl-tools
 # (packaging/build) and python3.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -26,27 +27,28 @@ done
 source benches/sim.sh
 place static
 
-# built: the three, in $work.
+# built: the four, in $work.
 built() {
-    local triple=x86_64-unknown-linux-musl
-    # Only the binary's crate is told: the library is the same in both.
-    cargo rustc --quiet --release --locked --target "$triple" --bin parfs -- --cfg system_malloc
-    cp "target/$triple/release/parfs" "$work/musl"
-    cargo build --quiet --release --locked --target "$triple" --bin parfs
-    cp "target/$triple/release/parfs" "$work/mimalloc"
-    cargo build --quiet --release --locked
-    cp target/release/parfs "$work/glibc"
+    local libc triple
+    for libc in musl glibc; do
+        triple=x86_64-unknown-linux-${libc/glibc/gnu}
+        # Only the binary's crate is told: the library is the same in both.
+        cargo rustc --quiet --release --locked --target "$triple" --bin parfs -- --cfg system_malloc
+        cp "target/$triple/release/parfs" "$work/$libc"
+        cargo build --quiet --release --locked --target "$triple" --bin parfs
+        cp "target/$triple/release/parfs" "$work/$libc-mimalloc"
+    done
 }
 
 if [[ -n $binaries ]]; then
-    cp "$binaries"/{musl,mimalloc,glibc} "$work"
+    cp "$binaries"/{musl,glibc}{,-mimalloc} "$work"
 else
     built
 fi
-strip "$work"/{musl,mimalloc,glibc}
+strip "$work"/{musl,glibc}{,-mimalloc}
 
 mkdir "$work/served"
-serve "$work/glibc" --dir "$work/served" --targets 2 --scale 100
+serve "$work/glibc-mimalloc" --dir "$work/served" --targets 2 --scale 100
 
 python3 - "$work" "$runs" "$files" "$url" <<'END'
 import os, random, resource, shutil, statistics, subprocess, sys, time
@@ -58,7 +60,7 @@ for at in range(files):
     os.makedirs(directory, exist_ok=True)
     with open(f"{directory}/f{at}", "wb") as file:
         file.write(draw.randbytes(draw.randrange(8192)) + bytes(draw.randrange(8192)))
-BINARIES = ["musl", "mimalloc", "glibc"]
+BINARIES = ["musl", "musl-mimalloc", "glibc", "glibc-mimalloc"]
 JOBS = {
     "create": ["tar", "-cf", f"{work}/made.tar", "-C", tree, "."],
     "create zstd": ["tar", "-caf", f"{work}/made.tar.zst", "-C", tree, "."],

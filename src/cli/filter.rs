@@ -15,6 +15,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::archive::{FinishWrite, Wrap};
 use crate::crew::Stop;
 
+use super::huge;
+
 /// Bytes taken from the program at once.
 const CHUNK_BYTES: usize = 128 * 1024;
 /// Bytes that a pipe to or from the program holds, as far as the kernel allows it; 64 KiB else.
@@ -43,8 +45,8 @@ impl Filter {
         let name = self.command.to_string_lossy().into_owned();
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(line).stdin(input).stdout(Stdio::piped());
-        let child =
-            command.spawn().map_err(|error| io::Error::new(error.kind(), format!("{name}: /bin/sh: {error}")))?;
+        let child = huge::restored(|| command.spawn())
+            .map_err(|error| io::Error::new(error.kind(), format!("{name}: /bin/sh: {error}")))?;
         Ok(Running { child, name })
     }
 

@@ -13,6 +13,7 @@ mod filter;
 mod flags;
 mod footprint;
 mod host;
+mod huge;
 mod kernel;
 mod lists;
 mod load;

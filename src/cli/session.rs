@@ -17,6 +17,7 @@ use super::bound::{self, Flow};
 use super::console::{Console, reason};
 use super::footprint;
 use super::host::Manner;
+use super::huge;
 use super::kernel;
 use super::meter::{self, Meters};
 use super::report::{self, Document, FailureReport, RunReport};
@@ -151,6 +152,7 @@ impl<'a> Session<'a> {
     /// no use for more lanes than processors: of 100,000 files a copy took 0.70 s of two of them with four lanes, 0.52 s with two.
     pub fn crew(&mut self, suggested: Shape) -> Result<(Crew, Caught), String> {
         self.ready()?;
+        huge::leave_away();
         let waits = self.manner.planned.is_none() || self.meters.list().iter().any(|meter| meter.is_nfs);
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let lanes = if waits { suggested.lanes } else { suggested.lanes.min(processors) };
