@@ -232,5 +232,5 @@ fn copy_below(
     if plain {
         (options.preserve.xattrs, options.preserve.acls, options.preserve.times) = (false, false, false);
     }
-    copy::copy(&side(from), &side(to), What::Tree, &options, crew, &Live::default(), &|_, _| {})
+    copy::copy(&side(from), &side(to), What::Tree, &options, crew, &Live::default(), None)
 }

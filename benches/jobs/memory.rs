@@ -51,7 +51,7 @@ pub fn imagine(arguments: &[String]) {
         let side = |volume| Side { volume, way: Vec::new(), fs_root: true, shown: b"side".to_vec() };
         let delete = (job == "delete").then(copy::Delete::default);
         let options = copy::Options { delete, ..copy::Options::default() };
-        let done = copy::copy(&side(&from), &side(&to), What::Tree, &options, &crew, &Live::default(), &|_, _| {});
+        let done = copy::copy(&side(&from), &side(&to), What::Tree, &options, &crew, &Live::default(), None);
         (done.elapsed, done.waited_most, done.joined_most, done.objects + done.deleted)
     };
     assert_eq!(crew.report().count(), 0, "{:?}", crew.report().failures().first());

@@ -12,7 +12,8 @@ type Table<V> = HashMap<u64, V, BuildHasherDefault<Mix>>;
 pub struct Memo<V> {
     young: Table<V>,
     old: Table<V>,
-    max: usize,
+    /// How many it remembers at least.
+    pub max: usize,
     /// Something was dropped: a key that is not here may have been.
     pub forgot: bool,
 }

@@ -14,8 +14,9 @@ use crate::storage::{Ledger, Mount, Tap};
 use super::meter::{Meter, Role};
 
 /// How long a call that is not made takes in a rehearsal: lanes then take turns as they do when a server answers, and windows fill as
-/// they would. Without it the first lane does most of the work, in windows of one.
-pub const PAUSE: Duration = Duration::from_micros(100);
+/// they would. Without it the first lane does most of the work, in windows of one. With 16 lanes and windows of 4 it holds a forecast
+/// up for 0.4 s in each million calls; four times as long told the same.
+pub const PAUSE: Duration = Duration::from_micros(25);
 
 /// A run that is rehearsed; none of its changes are made. Clones are the same.
 #[derive(Clone, Default)]

@@ -10,19 +10,11 @@ use std::time::Duration;
 use crate::base::{Memo, Proc};
 use crate::storage::{Attr, Beyond, Call, Cookie, Found, How, Kind, Mount, Node, Op, Out, Tally, Tap};
 
-/// Objects whose chains are remembered at least; some 30 bytes each.
+/// Objects whose chains are remembered at least; some 20 bytes each, and some 60 of what was changed or listed.
 const REMEMBERED_MAX: usize = 100_000;
 
 /// Blocks that a file system counts together: less than that missing from a file is no hole.
 const BLOCK_MAX: u64 = 64 << 10;
-
-/// What kind of thing is known of an object, as bits of its key.
-const CHANGED: u64 = 1;
-const LISTED: u64 = 2;
-const CHANGES: u64 = 3;
-const ENTRIES: u64 = 4;
-const LOCKED: u64 = 5;
-const BITS: u64 = 7;
 
 /// What was seen so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,13 +55,25 @@ struct State {
     locked: Known,
 }
 
-/// Of the objects that were seen.
+/// Of the objects that were seen, by their keys.
 struct Known {
-    /// By an object's key: after how many round trips it is known, was last changed, was listed so far; and its changes and
-    /// entries, of which those may be below 0 where it was not listed.
+    /// After how many round trips an object is known.
     known: Memo<u64>,
+    /// What became of it since.
+    since: Memo<Since>,
     /// The keys of directories by their parent and name.
     named: Memo<u64>,
+}
+
+/// After how many round trips an object was last changed, was listed so far, and is free of its lock; how often a directory was
+/// changed, and its entries, which may be below 0 where it was not listed.
+#[derive(Clone, Copy, Default)]
+struct Since {
+    changed: u64,
+    listed: u64,
+    locked: u64,
+    changes: u64,
+    entries: i64,
 }
 
 /// Follows the calls of one mount or more.
@@ -79,7 +83,11 @@ pub struct Course {
 
 impl Default for Course {
     fn default() -> Course {
-        let known = || Known { known: Memo::new(REMEMBERED_MAX), named: Memo::new(REMEMBERED_MAX) };
+        let known = || Known {
+            known: Memo::new(REMEMBERED_MAX),
+            since: Memo::new(REMEMBERED_MAX),
+            named: Memo::new(REMEMBERED_MAX),
+        };
         let state = State { seen: Seen::default(), plain: known(), locked: known() };
         Course { state: Mutex::new(state) }
     }
@@ -168,12 +176,13 @@ struct Window<'a> {
 }
 
 impl Window<'_> {
-    fn key(&self, node: &Node) -> u64 {
-        node.key() & !BITS
-    }
-
+    /// After how many round trips the object of this key is known.
     fn get(&self, key: u64) -> u64 {
         self.state.known.get(key).copied().unwrap_or(0)
+    }
+
+    fn since(&self, key: u64) -> Since {
+        self.state.since.get(key).copied().unwrap_or_default()
     }
 
     fn raise(&mut self, key: u64, to: u64) {
@@ -183,20 +192,29 @@ impl Window<'_> {
         }
     }
 
+    /// Notes what became of the object of this key.
+    fn note(&mut self, key: u64, note: impl FnOnce(&mut Since)) -> Since {
+        let mut since = self.since(key);
+        note(&mut since);
+        self.state.since.insert(key, since);
+        since
+    }
+
     /// After how many round trips the object is known.
     fn at(&self, node: &Node) -> u64 {
-        self.get(self.key(node))
+        self.get(node.key())
     }
 
     /// After how many it has last been changed.
     fn settled(&self, node: &Node) -> u64 {
-        let key = self.key(node);
-        self.get(key).max(self.get(key | CHANGED))
+        let key = node.key();
+        self.get(key).max(self.since(key).changed)
     }
 
-    /// After how many the names in it are known that were listed so far.
+    /// After how many the directory is known, and the names in it that were listed so far.
     fn listed(&self, dir: &Node) -> u64 {
-        self.get(self.key(dir) | LISTED)
+        let key = dir.key();
+        self.get(key).max(self.since(key).listed)
     }
 
     /// After how many round trips the call can begin.
@@ -217,18 +235,21 @@ impl Window<'_> {
             | Op::Symlink { dir, .. }
             | Op::MkNod { dir, .. } => self.at(dir),
             // The name is one of a page, where there are pages.
-            Op::Remove { dir, .. } => self.at(dir).max(self.listed(dir)),
+            Op::Remove { dir, .. } => self.listed(dir),
             Op::RmDir { dir, name, .. } => {
                 let child = self.state.named.get(dir.key_of(name)).copied();
                 // It is empty when its last page was seen and the last name on it is gone.
-                let emptied = |child| self.get(child).max(self.get(child | CHANGED)).max(self.get(child | LISTED));
-                self.at(dir).max(self.listed(dir)).max(child.map_or(0, emptied))
+                let emptied = |child| self.get(child).max(self.since(child).changed).max(self.since(child).listed);
+                self.listed(dir).max(child.map_or(0, emptied))
             }
             Op::Rename { from_dir, to_dir, .. } => self.at(from_dir).max(self.at(to_dir)),
             Op::Link { node, dir, .. } => self.at(node).max(self.at(dir)),
             Op::ReadDir { dir, from, .. } => {
-                let first = self.at(dir);
-                if *from == Cookie::default() { first } else { first.max(self.listed(dir)) }
+                if *from == Cookie::default() {
+                    self.at(dir)
+                } else {
+                    self.listed(dir)
+                }
             }
             Op::Null { .. } | Op::Beyond(Beyond::Copy { .. } | Beyond::CopyFile { .. }) => 0,
             Op::Beyond(
@@ -249,7 +270,7 @@ impl Window<'_> {
     fn found(&mut self, dir: &Node, name: &crate::base::Name, out: &Out<Found>, end: u64) {
         if let Ok(found) = out {
             self.look(found.attr.as_ref());
-            let node = self.key(&found.node);
+            let node = found.node.key();
             self.raise(node, end);
             if found.attr.is_none_or(|attr| attr.kind == Kind::Dir) {
                 self.state.named.insert(dir.key_of(name), node);
@@ -259,19 +280,18 @@ impl Window<'_> {
 
     /// An entry of `dir` was made, removed or moved, if the call `succeeded`: it then has `more` entries than before.
     fn changes(&mut self, dir: &Node, end: u64, succeeded: bool, more: i64) {
-        let key = self.key(dir);
-        self.raise(key | CHANGED, end);
-        if !succeeded {
-            return;
+        let since = self.note(dir.key(), |since| {
+            since.changed = since.changed.max(end);
+            if succeeded {
+                since.changes += 1;
+                since.entries = since.entries.wrapping_add(more);
+            }
+        });
+        if succeeded {
+            self.seen.busiest = self.seen.busiest.max(since.changes);
         }
-        let changes = self.get(key | CHANGES) + 1;
-        self.state.known.insert(key | CHANGES, changes);
-        self.seen.busiest = self.seen.busiest.max(changes);
-        let entries = self.get(key | ENTRIES).wrapping_add_signed(more);
-        self.state.known.insert(key | ENTRIES, entries);
-        if more > 0 {
-            let entries = u64::try_from(entries.cast_signed()).unwrap_or(0);
-            self.seen.largest = self.seen.largest.max(entries);
+        if succeeded && more > 0 {
+            self.seen.largest = self.seen.largest.max(u64::try_from(since.entries).unwrap_or(0));
         }
     }
 
@@ -289,9 +309,9 @@ impl Window<'_> {
             Op::Rename { to_dir, .. } => to_dir,
             _ => return begins,
         };
-        let lock = self.key(dir) | LOCKED;
-        let enters = begins.max(self.get(lock));
-        self.raise(lock, enters + under_lock);
+        let key = dir.key();
+        let enters = begins.max(self.since(key).locked);
+        self.note(key, |since| since.locked = enters + under_lock);
         enters
     }
 
@@ -310,7 +330,7 @@ impl Window<'_> {
             }
             Op::Link { dir, out, .. } => self.changes(dir, end, out.is_ok(), 1),
             Op::Remove { dir, out, .. } | Op::RmDir { dir, out, .. } => self.changes(dir, end, out.is_ok(), -1),
-            Op::Rename { from_dir, to_dir, out, .. } if self.key(from_dir) == self.key(to_dir) => {
+            Op::Rename { from_dir, to_dir, out, .. } if from_dir.key() == to_dir.key() => {
                 self.changes(to_dir, end, out.is_ok(), 0);
             }
             Op::Rename { from_dir, to_dir, out, .. } => {
@@ -318,19 +338,19 @@ impl Window<'_> {
                 self.changes(to_dir, end, out.is_ok(), 1);
             }
             Op::Write { node, .. } => {
-                let key = self.key(node);
-                self.raise(key | CHANGED, end);
+                self.note(node.key(), |since| since.changed = since.changed.max(end));
             }
             Op::ReadDir { dir, from, out: Ok(page), .. } => {
-                let key = self.key(dir);
-                self.raise(key | LISTED, end);
-                // A listing that begins again tells all anew.
-                let before = if *from == Cookie::default() { 0 } else { self.get(key | ENTRIES) };
-                self.state.known.insert(key | ENTRIES, before.wrapping_add(page.entries.len() as u64));
+                self.note(dir.key(), |since| {
+                    since.listed = since.listed.max(end);
+                    // A listing that begins again tells all anew.
+                    let before = if *from == Cookie::default() { 0 } else { since.entries };
+                    since.entries = before.wrapping_add_unsigned(page.entries.len() as u64);
+                });
                 for entry in &page.entries {
                     self.look(entry.attr.as_ref());
                     let Some(node) = &entry.node else { continue };
-                    let node = self.key(node);
+                    let node = node.key();
                     self.raise(node, end);
                     if entry.kind.is_none_or(|kind| kind == Kind::Dir) {
                         self.state.named.insert(dir.key_of(&entry.name), node);

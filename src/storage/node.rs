@@ -141,6 +141,18 @@ impl Node {
             Node::Handle(handle) => return hash(handle),
             Node::Chain(chain) => chain,
         };
+        let known = |chain: &Chain| Some(chain.key.load(Ordering::Relaxed)).filter(|&key| key != 0);
+        if let Some(key) = known(chain) {
+            return key;
+        }
+        // Most often what is above is known.
+        if let Some((Node::Chain(up), name)) = &chain.parent
+            && let Some(above) = known(up)
+        {
+            let key = hash((above, name));
+            chain.key.store(key, Ordering::Relaxed);
+            return key;
+        }
         // Down from the nearest directory above whose key is known, without going to the root for each of its entries.
         let mut way = Vec::new();
         let mut key = loop {

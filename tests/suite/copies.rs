@@ -55,7 +55,7 @@ pub fn run(source: &Volume, target: &Volume, options: &Options, crew: &Crew) -> 
     let deeds = Mutex::new(Vec::new());
     let tell = |deed, path: &[u8]| deeds.lock().unwrap().push(format!("{deed:?} {}", String::from_utf8_lossy(path)));
     let live = Live::default();
-    let summary = copy(&side(source, "from"), &side(target, "to"), What::Tree, options, crew, &live, &tell);
+    let summary = copy(&side(source, "from"), &side(target, "to"), What::Tree, options, crew, &live, Some(&tell));
     let failures = crew.report().failures().iter().map(ToString::to_string).collect();
     let mut deeds = deeds.into_inner().unwrap();
     deeds.sort();

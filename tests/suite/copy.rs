@@ -103,7 +103,7 @@ pub fn run(source: &Volume, target: &Volume, options: &Options, shape: Shape) ->
     let crew = Crew::new(shape, 64 << 20).unwrap();
     let deeds = Mutex::new(Vec::new());
     let tell = |deed, path: &[u8]| deeds.lock().unwrap().push((deed, String::from_utf8_lossy(path).into_owned()));
-    let summary = copy(&side(source), &side(target), What::Tree, options, &crew, &Live::default(), &tell);
+    let summary = copy(&side(source), &side(target), What::Tree, options, &crew, &Live::default(), Some(&tell));
     let failures = crew.report().failures().iter().map(ToString::to_string).collect();
     Done { summary, failures, deeds: deeds.into_inner().unwrap() }
 }
@@ -272,7 +272,7 @@ fn a_directory_of_a_list_stands_for_what_is_in_it() {
     let mut names = list.iter().map(|name| Ok(name.as_bytes().to_vec()));
     let what = What::Names(&mut names);
     let (source, target) = (side(&from.volume), side(&to.volume));
-    copy(&source, &target, what, &Options::default(), &crew, &Live::default(), &|_, _| {});
+    copy(&source, &target, what, &Options::default(), &crew, &Live::default(), None);
     let failures: Vec<String> = crew.report().failures().iter().map(ToString::to_string).collect();
     assert_eq!(failures, ["side/no such: LOOKUP: No such file or directory"]);
     let (mut ours, mut theirs) = (dump(&*to.memory), dump(&*from.memory));

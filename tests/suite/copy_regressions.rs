@@ -58,7 +58,7 @@ fn within(mount: &Arc<MemoryMount>, from: &str, to: &str, options: &Options) -> 
         Side { volume: &volumes[i], way, fs_root: false, shown: path.into() }
     };
     let crew = crew(2, 2);
-    copy(&side(0, from), &side(1, to), What::Tree, options, &crew, &Live::default(), &|_, _| {});
+    copy(&side(0, from), &side(1, to), What::Tree, options, &crew, &Live::default(), None);
     crew.report().failures().iter().map(ToString::to_string).collect()
 }
 

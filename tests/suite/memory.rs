@@ -44,7 +44,7 @@ fn copied(plan: Plan, target: Plan, options: copy::Options) -> (copy::Summary, A
     let ((_, from), (target, to)) = (volume(plan), volume(target));
     let crew = Crew::new(SHAPE, 64 << 20).unwrap();
     let side = |volume| Side { volume, way: Vec::new(), fs_root: true, shown: b"side".to_vec() };
-    let done = copy(&side(&from), &side(&to), What::Tree, &options, &crew, &Live::default(), &|_, _| {});
+    let done = copy(&side(&from), &side(&to), What::Tree, &options, &crew, &Live::default(), None);
     assert_eq!(crew.report().count(), 0, "{plan:?} {:?}", crew.report().failures().first());
     (done, target)
 }

@@ -259,6 +259,18 @@ fn where_nothing_is_forecast_a_file_is_lent_without_being_opened() {
 }
 
 #[test]
+fn where_nothing_is_forecast_what_was_written_is_read_back() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("file"), "12345").unwrap();
+    let shadow = ShadowMount::new(Arc::new(LocalMount::open(dir.path()).unwrap())).unopened();
+    let file = shadow.lookup(&shadow.root(), "file").unwrap().node;
+    shadow.set_attr(&file, AttrChange { size: Some(0), ..AttrChange::default() }).unwrap();
+    shadow.write(&file, 0, b"1234567", Stable::FileSync).unwrap();
+    assert_eq!(shadow.read(&file, 0, 100).unwrap().0.len(), 7);
+    assert_eq!(std::fs::read(dir.path().join("file")).unwrap(), b"12345");
+}
+
+#[test]
 fn invented_objects_have_the_attributes_they_were_given() {
     each(|_, shadow| {
         let root = shadow.root();

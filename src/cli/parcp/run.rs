@@ -311,6 +311,9 @@ impl Copier<'_> {
         }
         let (from, to) = (side(source, leg.source), side(target, leg.target));
         let tell = |deed: Deed, path: &[u8]| self.tell(deed, path, &from, &to);
+        let manner = &self.high.manner;
+        let lists = manner.planned.is_none() && (manner.verbose > 0 || self.high.dry_run);
+        let listens = lists || self.options.verify == Verify::Only;
         let mut names;
         let mut listed;
         let what = match (leg.names, paths) {
@@ -324,7 +327,7 @@ impl Copier<'_> {
             }
             (None, None) => What::Tree,
         };
-        let done = copy(&from, &to, what, &self.options, self.crew, self.live, &tell);
+        let done = copy(&from, &to, what, &self.options, self.crew, self.live, listens.then_some(&tell));
         self.gone.extend(source.gone().into_iter().chain(target.gone()));
         self.total.add(&done);
         self.warnings.extend(done.warnings);
@@ -335,9 +338,6 @@ impl Copier<'_> {
         if let Deed::Differs(what) = deed {
             let path = if path.is_empty() { b".".as_slice() } else { path };
             return self.console.print(format_args!("{}: {what}", Shown(path)));
-        }
-        if self.high.manner.planned.is_some() || (self.high.manner.verbose == 0 && !self.high.dry_run) {
-            return;
         }
         let (from, to) = (below(&from.shown, path), below(&to.shown, path));
         let (from, to) = (Quoted(&from), Quoted(&to));

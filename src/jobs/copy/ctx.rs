@@ -18,7 +18,7 @@ use super::dir::Dir;
 use super::links::Links;
 use super::run::Run;
 use super::task::Task;
-use super::{Deed, Options, Summary, Verify};
+use super::{Deed, Options, Summary, Tell, Verify};
 
 /// Bytes of a listing's page on the wire: some 350 entries with attributes. What waits at a level of the tree is pages.
 const PAGE_BYTES: u32 = 64 << 10;
@@ -92,7 +92,7 @@ pub(super) struct Ctx<'a> {
     pub options: &'a Options,
     pub crew: &'a Crew,
     pub live: &'a Live,
-    pub tell: &'a (dyn Fn(Deed, &[u8]) + Sync),
+    pub tell: Option<Tell<'a>>,
     pub counts: Counts,
     pub links: &'a Links,
     /// Removes what is to go from the target.
@@ -267,9 +267,11 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// Tells a deed.
+    /// Tells a deed, if somebody listens: else not even its path is made.
     pub fn tell(&self, deed: Deed, dir: &Dir, name: Option<&Name>) {
-        (self.tell)(deed, &self.below(dir, name));
+        if let Some(tell) = self.tell {
+            tell(deed, &self.below(dir, name));
+        }
     }
 
     /// Tells a difference that a comparison found.

@@ -273,6 +273,9 @@ pub struct Summary {
     pub stopped: Option<String>,
 }
 
+/// Who hears of deeds, with their paths.
+pub type Tell<'a> = &'a (dyn Fn(Deed, &[u8]) + Sync);
+
 /// Makes the target what the source is. `tell` hears of each deed: its path below the roots, empty for the roots themselves; from any
 /// lane, in any order.
 pub fn copy(
@@ -282,7 +285,7 @@ pub fn copy(
     options: &Options,
     crew: &Crew,
     live: &Live,
-    tell: &(dyn Fn(Deed, &[u8]) + Sync),
+    tell: Option<Tell<'_>>,
 ) -> Summary {
     let start = Instant::now();
     // What a killed run left unfinished must not pass for what is to be kept, or for complete by its size alone.

@@ -17,7 +17,7 @@ use super::dir::{Dir, Made};
 use super::feed::Feed;
 use super::links::Links;
 use super::task::{At, Held, Object, Task};
-use super::{Deed, Options, Side, Summary, batch, decide, enter, visit, xattrs};
+use super::{Deed, Options, Side, Summary, Tell, batch, decide, enter, visit, xattrs};
 
 /// Objects that wait where lanes are kept apart by directories, so that there are enough directories: those of some 40 of
 /// 100 objects. An object that waits takes some 500 bytes.
@@ -29,7 +29,7 @@ pub(super) struct Run<'a> {
     pub options: &'a Options,
     pub crew: &'a Crew,
     pub live: &'a Live,
-    pub tell: &'a (dyn Fn(Deed, &[u8]) + Sync),
+    pub tell: Option<Tell<'a>>,
     pub links: &'a Links,
 }
 
@@ -41,7 +41,11 @@ impl Run<'_> {
         let (_, target) = self.sides;
         let removed = RemoveCounts::default();
         let skip = target.shown.len() + usize::from(target.shown.last() != Some(&b'/'));
-        let tell = |path: &[u8], _is_dir: bool| (self.tell)(Deed::Removed, &path[skip.min(path.len())..]);
+        let tell = |path: &[u8], _is_dir: bool| {
+            if let Some(tell) = self.tell {
+                tell(Deed::Removed, &path[skip.min(path.len())..]);
+            }
+        };
         let allow = |_: &[u8], path: &[u8]| self.options.rules.allow(path);
         let port = Port::new(target.volume, self.crew.shape().window);
         let how = How { force: true, one_file_system: self.options.one_file_system, ..How::default() };

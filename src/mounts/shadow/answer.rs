@@ -7,7 +7,7 @@ use crate::storage::{
     Stable, Was, Written,
 };
 
-use super::world::{Known, Made, Seen, apply, extend};
+use super::world::{Known, Made, Memory, Seen, World, apply, extend};
 use super::{LentFile, ShadowMount};
 
 /// What every byte reads as: not zero, so that no block is taken for a hole.
@@ -80,7 +80,7 @@ impl ShadowMount {
 
     fn attr_of(&self, made: Made) -> Attr {
         let known = self.world.memory().objects.get(made.id).copied();
-        known.unwrap_or_else(|| self.world.new_attr(&*self.real, made, None, &AttrChange::default()))
+        known.unwrap_or_else(|| World::new_attr(self.world.root(&*self.real), made, None, &AttrChange::default()))
     }
 
     fn made_attr(&self, node: &Node) -> Out<Attr> {
@@ -107,6 +107,14 @@ impl ShadowMount {
     /// Changes the size that is remembered of a real file.
     fn resize(&self, node: &Node, change: impl FnOnce(&mut Attr)) {
         let key = node.key();
+        if self.idle && self.seen(node).is_none() {
+            // It was not noted, and may be read back.
+            let mut calls = [Call::get_attr(node)];
+            self.real.perform(&mut calls);
+            if let Ok(attr) = calls[0].attr() {
+                self.world.memory().real.insert(key, Seen { attr, resized: false });
+            }
+        }
         if let Some(seen) = self.world.memory().real.get_mut(key) {
             change(&mut seen.attr);
             seen.resized = true;
@@ -208,16 +216,15 @@ impl ShadowMount {
         Ok(Written { count, stable, verifier: self.world.verifier })
     }
 
-    /// An error unless the name is free.
-    fn free(&self, dir: &Node, name: &Name, real: Option<Out<Found>>) -> Result<(), Status> {
-        self.dir(dir)?;
+    /// An error unless the name of this key is free, as far as is known.
+    fn free(memory: &mut Memory, key: u64, real: Option<Out<Found>>) -> Result<(), Status> {
         // Of a name that was forgotten nothing is said: it would stop what is made for the first time.
-        match (self.known(dir, name), real) {
+        match (memory.names.get(key), real) {
             (Some(Known::Gone), _) | (None, None | Some(Err(Status::NoEnt))) => Ok(()),
             (Some(_), _) => Err(Status::Exist),
             (None, Some(Ok(found))) => {
                 if let Some(attr) = found.attr {
-                    self.set_name(dir, name, Known::Real(attr.kind));
+                    memory.names.insert(key, Known::Real(attr.kind));
                 }
                 Err(Status::Exist)
             }
@@ -234,15 +241,17 @@ impl ShadowMount {
         real: Option<Out<Found>>,
         more: impl FnOnce(&mut Attr),
     ) -> Out<Found> {
-        self.free(dir, name, real)?;
-        let made = self.world.new_made(kind);
-        let parent = self.world.made(dir).map(|parent| self.attr_of(parent));
-        let mut attr = self.world.new_attr(&*self.real, made, parent, change);
-        more(&mut attr);
-        let key = dir.key_of(name);
+        self.dir(dir)?;
+        let (root, parent, key) = (self.world.root(&*self.real), self.world.made(dir), dir.key_of(name));
         let mut memory = self.world.memory();
+        ShadowMount::free(&mut memory, key, real)?;
+        let made = self.world.new_made(kind);
+        let parent = parent.and_then(|parent| memory.objects.get(parent.id));
+        let mut attr = World::new_attr(root, made, parent, change);
+        more(&mut attr);
         memory.objects.insert(made.id, attr);
         memory.names.insert(key, Known::Made(made));
+        drop(memory);
         Ok(Found { node: self.world.node(made), attr: Some(attr) })
     }
 
@@ -366,7 +375,8 @@ impl ShadowMount {
     }
 
     fn link(&self, node: &Node, dir: &Node, name: &Name, real: Option<Out<Found>>) -> Out<Option<Attr>> {
-        self.free(dir, name, real)?;
+        self.dir(dir)?;
+        ShadowMount::free(&mut self.world.memory(), dir.key_of(name), real)?;
         let Some(made) = self.world.made(node) else {
             // Another name of a real file: nothing is asked of the file for it.
             let made = self.world.new_made(Kind::File);
@@ -435,7 +445,7 @@ impl ShadowMount {
         if bare && !from.bare {
             return Err(Status::NotSupp);
         }
-        if from.was != was {
+        if from.was.is_some_and(|is| is != was) {
             return Err(Status::NotSync);
         }
         let found = self.make(dir, name, Kind::File, change, real, |attr| {
@@ -448,7 +458,7 @@ impl ShadowMount {
     /// Copies from what another shadow has lent; the real mount would not know it either if it were of another kind.
     fn copy(&self, from: &Lent, from_offset: u64, node: &Node, offset: u64, count: u64) -> Out<u64> {
         let from: &LentFile = from.0.downcast_ref().ok_or(Status::NotSupp)?;
-        let count = count.min(from.was.size.saturating_sub(from_offset));
+        let count = from.was.map_or(count, |was| count.min(was.size.saturating_sub(from_offset)));
         let end = offset.checked_add(count).filter(|&end| end <= self.limits().size_max).ok_or(Status::FBig)?;
         match self.world.made(node) {
             Some(made) => {

@@ -25,18 +25,19 @@ use std::time::Duration;
 use crate::base::{Name, Status};
 use crate::storage::{Attr, Beyond, Call, Cookie, Entry, How, Kind, Lent, Limits, Mount, Node, Op, Tally, Want, Was};
 
-use world::{Known, REMEMBERED_MAX, Seen, Tells, World};
+use world::{IDLE_REMEMBERED_MAX, Known, REMEMBERED_MAX, Seen, Tells, World};
 
 /// A mount that reads another and answers changes without making them. Wrap all mounts of a volume at once.
 pub struct ShadowMount {
     real: Arc<dyn Mount>,
     world: Arc<World>,
     reads: bool,
-    opens: bool,
+    /// Nothing is forecast of it.
+    idle: bool,
     /// A kernel's NFS mount, which makes other procedures of calls.
     lowers: bool,
     pause: Option<Duration>,
-    issued: Mutex<Tally>,
+    issued: Option<Mutex<Tally>>,
 }
 
 /// What a call needs: the real mount, or an answer of ours, maybe after a question that is not counted.
@@ -82,7 +83,8 @@ fn ask(question: Call<'static>) -> Need {
 
 /// A real file that a shadow has lent: what copying from it needs to know.
 struct LentFile {
-    was: Was,
+    /// None where nobody is to know.
+    was: Option<Was>,
     /// It has no extended attributes.
     bare: bool,
 }
@@ -101,7 +103,7 @@ impl ShadowMount {
 
     fn with(real: Arc<dyn Mount>, world: Arc<World>) -> ShadowMount {
         let lowers = real.limits().dirs_locked;
-        ShadowMount { real, world, reads: false, opens: true, lowers, pause: None, issued: Mutex::default() }
+        ShadowMount { real, world, reads: false, idle: false, lowers, pause: None, issued: Some(Mutex::default()) }
     }
 
     /// READ of a real file reads it: for a dry run that compares contents.
@@ -109,10 +111,11 @@ impl ShadowMount {
         ShadowMount { reads: true, ..self }
     }
 
-    /// No file is opened to be lent: it is taken to be one that can be read and has no extended attributes. For a side of which
-    /// nothing is forecast.
+    /// For a side of which nothing is forecast. No file is opened to be lent: it is taken to be one that can be read, that is what it was
+    /// and that has no extended attributes. Calls are not counted, and less is remembered.
     pub fn unopened(self) -> ShadowMount {
-        ShadowMount { opens: false, ..self }
+        self.world.memory().limit(IDLE_REMEMBERED_MAX);
+        ShadowMount { idle: true, issued: None, ..self }
     }
 
     /// A window of calls that are all answered here takes this long, on the average of some.
@@ -222,6 +225,7 @@ impl ShadowMount {
         if self.is_made(node) {
             return Need::Answer;
         }
+        self.world.is_read.store(true, Ordering::Relaxed);
         let seen = self.seen(node);
         if self.reads && seen.is_none_or(|seen| !seen.resized) {
             return Need::Real;
@@ -275,6 +279,10 @@ impl ShadowMount {
     }
 
     fn note_files<'n>(&self, objects: impl IntoIterator<Item = (&'n Node, &'n Attr)>) {
+        // Where files are copied whole, nobody asks.
+        if self.idle && !self.world.is_read.load(Ordering::Relaxed) {
+            return;
+        }
         let files = objects.into_iter().filter(|(_, attr)| attr.kind == Kind::File);
         let keyed: Vec<(u64, &Attr)> = files.map(|(node, attr)| (node.key(), attr)).collect();
         let mut memory = self.world.memory();
@@ -285,14 +293,15 @@ impl ShadowMount {
         }
     }
 
-    /// Counts the calls as the real mount would have issued them.
+    /// Counts the calls as the real mount would have issued them, unless nobody asks.
     fn count(&self, calls: &[Call<'_>]) {
+        let Some(issued) = &self.issued else { return };
         // A kernel's mount sends others; what NFSv3 lacks is sent by some and not by others. The rest is counted as it is asked.
         let lowered = |call: &Call<'_>| {
             let lowered = (self.lowers || !call.proc().is_nfs3()).then(|| self.real.lower(call));
             lowered.filter(|lowered| *lowered != Tally::of(call))
         };
-        let mut issued = self.issued.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut issued = issued.lock().unwrap_or_else(PoisonError::into_inner);
         for call in calls {
             match lowered(call) {
                 Some(lowered) => *issued += lowered,
@@ -369,11 +378,10 @@ impl Mount for ShadowMount {
         if self.is_made(node) {
             return None;
         }
-        if self.opens {
-            self.real.lend(node)?;
-        } else if !self.limits().extras.copies {
-            return None;
+        if self.idle {
+            return self.limits().extras.copies.then(|| Lent(self.world.any_file.clone()));
         }
+        self.real.lend(node)?;
         let attr = self.seen(node).map(|seen| seen.attr).or_else(|| {
             let mut calls = [Call::get_attr(node)];
             self.real.perform(&mut calls);
@@ -387,7 +395,7 @@ impl Mount for ShadowMount {
                 _ => true,
             }
         };
-        Some(Lent(Arc::new(LentFile { was: Was::from(&attr?), bare: !self.opens || bare() })))
+        Some(Lent(Arc::new(LentFile { was: Some(Was::from(&attr?)), bare: bare() })))
     }
 
     fn lower(&self, call: &Call<'_>) -> Tally {
@@ -396,7 +404,7 @@ impl Mount for ShadowMount {
 
     /// What the real mount would have issued; what the shadow asked for its own sake is not in it.
     fn issued(&self) -> Option<Tally> {
-        Some(*self.issued.lock().unwrap_or_else(PoisonError::into_inner))
+        self.issued.as_ref().map(|issued| *issued.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn label(&self) -> String {

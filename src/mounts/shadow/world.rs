@@ -4,14 +4,19 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::base::{Memo, Time};
 use crate::storage::{Attr, AttrChange, Call, Handle, Kind, Mount, Node, SetTime, Verifier};
 
+use super::LentFile;
+
 /// Names, invented objects and real files remembered at least, of each; at most twice as many. A slot of the largest kind
 /// has some 130 bytes, so that all of it together stays below 40 MB.
 pub(super) const REMEMBERED_MAX: usize = 50_000;
+
+/// The same where nothing is forecast: more than is under way at once, and little enough to stay in a processor's cache.
+pub(super) const IDLE_REMEMBERED_MAX: usize = 10_000;
 
 /// File ids from here on are invented; servers and file systems do not count so far.
 const FIRST_ID: u64 = 1 << 63;
@@ -54,6 +59,14 @@ pub(super) struct Memory {
     pub dirs: Memo<u64>,
 }
 
+impl Memory {
+    /// Remembers at least `max` of each from now on.
+    pub fn limit(&mut self, max: usize) {
+        let Memory { names, objects, real, emptied, dirs } = self;
+        (names.max, objects.max, real.max, emptied.max, dirs.max) = (max, max, max, max, max);
+    }
+}
+
 /// Whether READ brings attributes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tells {
@@ -74,6 +87,10 @@ pub(super) struct World {
     pub tells: OnceLock<Tells>,
     /// A listing named something without its kind: a job may try REMOVE to find out.
     pub untyped: AtomicBool,
+    /// A real file was to be read.
+    pub is_read: AtomicBool,
+    /// What is lent of any file where nothing is forecast.
+    pub any_file: Arc<LentFile>,
 }
 
 const KINDS: [Kind; 7] = [Kind::File, Kind::Dir, Kind::Block, Kind::Char, Kind::Symlink, Kind::Socket, Kind::Fifo];
@@ -96,6 +113,8 @@ impl World {
             root: OnceLock::new(),
             tells: OnceLock::new(),
             untyped: AtomicBool::new(false),
+            is_read: AtomicBool::new(false),
+            any_file: Arc::new(LentFile { was: None, bare: true }),
         }
     }
 
@@ -113,8 +132,10 @@ impl World {
 
     /// The node of an invented object.
     pub fn node(&self, made: Made) -> Node {
-        let kind = KINDS.iter().position(|kind| *kind == made.kind).unwrap_or(0) as u8;
-        let bytes = [&self.mark[..], &made.id.to_be_bytes(), &[kind]].concat();
+        let mut bytes = [0; 25];
+        bytes[..16].copy_from_slice(&self.mark);
+        bytes[16..24].copy_from_slice(&made.id.to_be_bytes());
+        bytes[24] = KINDS.iter().position(|kind| *kind == made.kind).unwrap_or(0) as u8;
         Node::Handle(Handle::new(&bytes).expect("25 bytes are a handle"))
     }
 
@@ -127,13 +148,17 @@ impl World {
         Made { id: FORGOTTEN_ID | key >> 2, kind: Kind::File }
     }
 
-    /// Attributes of a new object: as `change` says, else as servers do: the owner of the root for lack of a caller.
-    pub fn new_attr(&self, mount: &dyn Mount, made: Made, parent: Option<Attr>, change: &AttrChange) -> Attr {
-        let root = *self.root.get_or_init(|| {
+    /// The attributes of the volume's root, which are asked for once.
+    pub fn root(&self, mount: &dyn Mount) -> Option<Attr> {
+        *self.root.get_or_init(|| {
             let mut calls = [Call::get_attr(&mount.root())];
             mount.perform(&mut calls);
             calls[0].attr().ok()
-        });
+        })
+    }
+
+    /// Attributes of a new object: as `change` says, else as servers do: the owner of the `root` for lack of a caller.
+    pub fn new_attr(root: Option<Attr>, made: Made, parent: Option<&Attr>, change: &AttrChange) -> Attr {
         let now = recently();
         let (mode, nlink) = match made.kind {
             Kind::Dir => (0o755, 2),
@@ -161,7 +186,7 @@ impl World {
         if let Some(parent) = parent.filter(|_| inherits) {
             attr.gid = parent.gid;
         }
-        apply(&mut attr, &AttrChange { mode: change.mode.filter(|_| made.kind != Kind::Symlink), ..*change });
+        apply_at(&mut attr, &AttrChange { mode: change.mode.filter(|_| made.kind != Kind::Symlink), ..*change }, now);
         if inherits && made.kind == Kind::Dir {
             attr.mode |= 0o2000;
         }
@@ -177,7 +202,10 @@ fn recently() -> Time {
 
 /// Does to `attr` what SETATTR does.
 pub(super) fn apply(attr: &mut Attr, change: &AttrChange) {
-    let now = recently();
+    apply_at(attr, change, recently());
+}
+
+fn apply_at(attr: &mut Attr, change: &AttrChange, now: Time) {
     if let Some(size) = change.size.filter(|_| attr.kind == Kind::File) {
         (attr.size, attr.used, attr.mtime) = (size, attr.used.min(size), now);
     }

@@ -123,7 +123,7 @@ impl<'a> Run<'a> {
         let crew = self.crew(Shape { lanes: shapes[0].lanes + shapes[1].lanes, window: shapes[0].window })?;
         let side = |volume, way: Vec<Name>| copy::Side { volume, way, fs_root: false, shown: b"tree".to_vec() };
         let (from, to) = (side(&source, Vec::new()), side(&target, vec![top_name()]));
-        let done = copy::copy(&from, &to, Copied::Tree, &high.options, &crew, &Live::default(), &|_, _| ());
+        let done = copy::copy(&from, &to, Copied::Tree, &high.options, &crew, &Live::default(), None);
         ended(&crew, done.stopped).map(|()| done.files)
     }
 
