@@ -3,12 +3,13 @@
 #
 #   benches/forecast.sh [--quick]
 #
-# Jobs: extraction, creation, copy from target to target, copy to this host, removal. Cases: bound by IOPS (targets of 0.05 of OCI's
+# Jobs: extraction, creation, copy from target to target, copy to this host, removal, and a load of random reads. Cases: bound by IOPS (targets of 0.05 of OCI's
 # ceilings, small files), by bandwidth (of 0.0125, files of 4 MiB that are read: eight such targets have 100 MB/s, which is far from
 # what this host moves), by latency (2 lanes of 2 calls, 5 ms). Each on 1, 2, 4 and 8 targets (--quick: 1 and 4). The latency is given
 # to the forecast, except where it binds: there it is measured on the spot, as without --latency, for waking up is part of it.
-# Prints forecast and fact with their ratio; the goal is 10 % for the time, which is this host's too, so a miss is printed. IOPS are
-# a law: exit status 1 when a run's are not the forecast's. Trees are on /dev/shm; wants python3.
+# A load's latency is 20 ms where it binds, for `plan load` asks no target for its own.
+# Prints forecast and fact with their ratio; the goal is 10 % for the time (of a load: the I/Os a second), which is this host's too, so a
+# miss is printed. IOPS are a law: exit status 1 when a run's are not the forecast's. Trees are on /dev/shm; wants python3.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C
@@ -72,6 +73,28 @@ END
     [[ $line != *BROKEN* ]] || broken=$((broken + 1))
 }
 
+# load_both CASE TARGETS PLAN-OPTIONS OPTIONS...: the same of a load, by the I/Os a second of all targets.
+load_both() {
+    local name=$1 targets=$2 options=$3 hosts=${url#nfs://} job line
+    shift 3
+    job=(--name="$name" --ioengine=nfs --x_targets="nfs://${hosts//,// nfs://}/" --rw=randread --size=32m "$@")
+    # shellcheck disable=SC2086 # options are words
+    "$parfs" plan load --json --targets "$targets" $options "${job[@]}" >"$work/plan.json"
+    "$parfs" load --scale "$targets" --report-csv "$work/run.csv" --output "$work/out" --time_based --runtime=4 --ramp_time=1 "${job[@]}"
+    line=$(python3 - "$work/plan.json" "$work/run.csv" "$name" "$targets" <<'END'
+import csv, json, sys
+(job,), (run,) = json.load(open(sys.argv[1]))["jobs"], csv.DictReader(open(sys.argv[2]))
+name, targets = sys.argv[3:5]
+forecast, fact = job["rows"][0]["ios_per_s"], float(run["iops"])
+ratio = fact / forecast
+verdict = "met" if abs(ratio - 1) <= 0.10 and run["failed"] == "0" else "MISSED"
+print(f"{name:<10} load     {targets:>2}  {job['each']['bound']:<15} {forecast:8.1f} /s {fact:8.1f} /s  {ratio:6.3f}  (goal 10 %: {verdict})")
+END
+)
+    printf '%s\n' "$line"
+    [[ $line != *MISSED* ]] || missed=$((missed + 1))
+}
+
 fresh() {
     rm -rf "$work/served" "$work/local" "$work/a.tar"
     mkdir -p "$work/served/in" "$work/local"
@@ -100,6 +123,9 @@ printf '%s processors; forecast and fact of simulated mount targets\n' "$(nproc)
 printf 'case       job      targets  bound        forecast       fact   fact/forecast\n'
 for n in "${counts[@]}"; do
     small_jobs iops $((1500 * n)) "$n" "--scale 0.05 --latency 1ms" "" --scale 0.05 --latency 1ms
+    serve "$parfs" --targets "$n" --scale 0.05 --latency 1ms
+    load_both iops "$n" "--scale 0.05 --latency 1ms" --bs=32k --iodepth=16
+    unserve
 done
 for n in "${counts[@]}"; do
     fresh
@@ -108,10 +134,14 @@ for n in "${counts[@]}"; do
     both bandwidth "$n" "--scale 0.0125 --latency 1ms" create partar -cf "$work/back.tar" -C "$url/" tree
     rm -f "$work/back.tar"
     both bandwidth "$n" "--scale 0.0125 --latency 1ms" copy parcp -a "$url/tree" "$work/local/tree"
+    load_both bandwidth "$n" "--scale 0.0125 --latency 1ms" --bs=1m --iodepth=8
     unserve
 done
 for n in "${counts[@]}"; do
     small_jobs latency 1000 "$n" "" "-P 2 --window 2" --latency 5ms
+    serve "$parfs" --targets "$n" --latency 20ms
+    load_both latency "$n" "--latency 20ms" --bs=32k --iodepth=8
+    unserve
 done
 printf '%s missed, %s with other IOPS than forecast\n' "$missed" "$broken"
 [[ $broken == 0 ]]
