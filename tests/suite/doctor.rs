@@ -102,6 +102,10 @@ fn large_directories_are_told() {
     (0..10_001).for_each(|i| drop(fs::File::create(dir.path().join("flat").join(i.to_string())).unwrap()));
     let ran = doctor(dir.path(), &["/"]);
     assert!(ran.stdout.contains("1 directory over 10,000 entries: /flat (10,001)"), "{ran:?}");
+    // Of a file, the directory that it is in.
+    let ran = doctor(dir.path(), &["/flat/7"]);
+    assert!(ran.stdout.contains("File /flat/7: the directory that it is in"), "{ran:?}");
+    assert!(ran.stdout.contains("1 directory over 10,000 entries: /flat (10,001)"), "{ran:?}");
     assert_eq!(ran.status, Some(1));
     assert!(!doctor(dir.path(), &["--depth", "0", "/"]).stdout.contains("over 10,000"));
 }

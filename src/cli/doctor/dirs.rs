@@ -54,6 +54,8 @@ enum Told {
 /// What is below one path.
 #[derive(Debug, Default)]
 struct Walk {
+    /// The path is no directory: what was looked at is the one that it is in.
+    is_beside: bool,
     directories: u64,
     entries: u64,
     /// Directories over 10,000 entries.
@@ -83,6 +85,10 @@ pub fn look(root: &Root, path: &Path, depth: u32, mount: Option<&Path>) -> Subje
         Err(error) => Some(Err(error)),
     };
     match ended {
+        Some(Ok(walk)) if walk.is_beside => {
+            subject.title = format!("File {name}: the directory that it is in");
+            judge(root, path.parent().unwrap_or(path), &walk, &mut subject);
+        }
         Some(Ok(walk)) => judge(root, path, &walk, &mut subject),
         Some(Err(error)) => root.miss(&name, &reason(&error), "its directories"),
         None => silent(mount.unwrap_or(path), &mut subject),
@@ -115,13 +121,12 @@ fn silent(mount: &Path, subject: &mut Subject) {
     });
 }
 
-/// Counts what is in `top` and so many levels below.
-fn walk(top: &Path, depth: u32, tell: &Sender<Told>) -> io::Result<Walk> {
+/// Counts what is in `path` and so many levels below, or beside it where it is a file.
+fn walk(path: &Path, depth: u32, tell: &Sender<Told>) -> io::Result<Walk> {
+    let is_beside = !fs::metadata(path)?.is_dir();
+    let (top, depth) = if is_beside { (path.parent().unwrap_or(path), 0) } else { (path, depth) };
     let is = fs::metadata(top)?;
-    let mut walk = Walk::default();
-    if !is.is_dir() {
-        return Ok(walk);
-    }
+    let mut walk = Walk { is_beside, ..Walk::default() };
     // Depth first, so that what waits is bounded by what one directory has of directories at each level.
     let mut waiting = vec![(top.to_path_buf(), depth)];
     while let Some((dir, depth)) = waiting.pop() {

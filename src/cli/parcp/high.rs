@@ -201,6 +201,9 @@ fn is_comment(line: &[u8]) -> bool {
 
 /// Why a pattern can match no path below the source, if that is so.
 fn matches_nothing(pattern: &str) -> Option<&'static str> {
+    if matches!(pattern, "" | ".") {
+        return Some("it names nothing");
+    }
     if pattern.starts_with('/') {
         return Some("it is an absolute path; patterns are names or shell patterns, matched anywhere below the source");
     }
@@ -288,6 +291,8 @@ mod tests {
         for pattern in ["/keep", "keep/", "a//keep", "a/./keep", "../keep"] {
             assert!(deletes(pattern).starts_with(&format!("pattern '{pattern}' excludes nothing")), "{pattern}");
         }
+        assert!(usage("--delete --exclude= s d").starts_with("pattern '' excludes nothing: it names nothing"));
+        assert!(deletes(".").contains("it names nothing"));
         let rules = options("--delete --exclude **/keep s d").rules;
         assert!(!rules.allow(b"keep") && !rules.allow(b"a/b/keep") && rules.allow(b"a/keeper"));
     }

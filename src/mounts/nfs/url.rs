@@ -148,7 +148,10 @@ impl Url {
             "rsize" => self.rsize = io_size(value).ok_or_else(|| bad("a size from 4k to 1M"))?,
             "wsize" => self.wsize = io_size(value).ok_or_else(|| bad("a size from 4k to 1M"))?,
             "timeo" => {
-                let tenths = number("tenths of a second")?.max(1);
+                let tenths = number("tenths of a second")?;
+                if tenths == 0 {
+                    return Err(bad("at least 1, tenths of a second"));
+                }
                 self.reply_timeout = Duration::from_millis(u64::from(tenths) * 100);
             }
             "retrans" => self.retrans = number("a number of tries")?,
@@ -241,6 +244,7 @@ mod tests {
             ("nfs://h/e?wsize=1", "wsize=1"),
             ("nfs://h/e?nconnect=0", "nconnect=0"),
             ("nfs://h/e?version=4", "version=4"),
+            ("nfs://h/e?timeo=0", "at least 1"),
             ("nfs://[::1/e", "host"),
             ("nfs://[::1]2049/e", "host"),
             ("nfs://[::1]:/e", "host"),
