@@ -5,11 +5,10 @@
 #   benches/static.sh [--runs N] [--files N] [--binaries DIR]
 #
 # On /dev/shm, of a tree of N small files (20,000, of 0 to 16 KiB, 100 in a directory): creation of a plain archive and of a zstd one,
-# extraction of both, extraction of the plain one through nfs:// onto a simulated target without a ceiling, copy, removal. The four binaries
+# extraction of both, extraction of the plain one through nfs:// onto a simulated target without a ceiling, copy, removal, a creation's forecast. The four binaries
 # take turns, each run beginning with another one; printed are medians of N runs (5): seconds, processor seconds, peak memory (wait4).
-# Prints size and start time of each as well. --binaries takes DIR/musl, DIR/musl-mimalloc, DIR/glibc and
-# DIR/glibc-mimalloc in place of building them. Wants musl-tools
-# (packaging/build) and python3.
+# Prints size and start time of each as well. --binaries takes DIR/musl, DIR/musl-mimalloc, DIR/glibc and DIR/glibc-mimalloc in place of
+# building them. Wants musl-tools (packaging/build) and python3.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C
@@ -27,16 +26,22 @@ done
 source benches/sim.sh
 place static
 
+# made LIBC: where cargo has put it.
+made() {
+    if [[ $1 == musl ]]; then echo target/x86_64-unknown-linux-musl/release/parfs; else echo target/release/parfs; fi
+}
+
 # built: the four, in $work.
 built() {
-    local libc triple
+    local libc to triple=x86_64-unknown-linux-musl
     for libc in musl glibc; do
-        triple=x86_64-unknown-linux-${libc/glibc/gnu}
+        to=(--quiet --release --locked --bin parfs)
+        [[ $libc == glibc ]] || to+=(--target "$triple")
         # Only the binary's crate is told: the library is the same in both.
-        cargo rustc --quiet --release --locked --target "$triple" --bin parfs -- --cfg system_malloc
-        cp "target/$triple/release/parfs" "$work/$libc"
-        cargo build --quiet --release --locked --target "$triple" --bin parfs
-        cp "target/$triple/release/parfs" "$work/$libc-mimalloc"
+        cargo rustc "${to[@]}" -- --cfg system_malloc
+        cp "$(made "$libc")" "$work/$libc"
+        cargo build "${to[@]}"
+        cp "$(made "$libc")" "$work/$libc-mimalloc"
     done
 }
 
@@ -69,6 +74,7 @@ JOBS = {
     "extract nfs://": ["tar", "-xf", f"{work}/a.tar", "-C", f"{url}/"],
     "copy": ["cp", "--restore", tree, to],
     "remove": ["rm", "-rf", f"{work}/copied"],
+    "plan create": ["plan", "create", "-cf", f"{work}/planned.tar", "-C", tree, "."],
 }
 
 def prepare(job):

@@ -20,3 +20,17 @@ pub fn restored<R>(start: impl FnOnce() -> R) -> R {
     }
     started
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_has_what_its_parent_does_without() {
+        let without = || transparent_huge_pages_are_disabled().unwrap();
+        leave_away();
+        assert!(without());
+        assert_eq!(restored(|| (without(), 7)), (false, 7));
+        assert!(without());
+    }
+}

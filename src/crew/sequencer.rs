@@ -77,5 +77,10 @@ mod tests {
         }
         assert_eq!(told, (0..70).collect::<Vec<_>>());
         assert_eq!((sequencer.low(), sequencer.early()), (70, 0));
+        // Several at once, some of which wait for others among them and some for one that comes later.
+        sequencer.complete_all([72, 70, 75, 71, 74].map(|n| (n, n)), |n| told.push(n));
+        assert_eq!((sequencer.low(), sequencer.early(), told.len()), (73, 2, 73));
+        sequencer.complete(73, 73, |n| told.push(n));
+        assert_eq!(told, (0..76).collect::<Vec<_>>());
     }
 }

@@ -142,11 +142,9 @@ impl Node {
             Node::Chain(chain) => chain,
         };
         let known = |chain: &Chain| Some(chain.key.load(Ordering::Relaxed)).filter(|&key| key != 0);
-        if let Some(key) = known(chain) {
-            return key;
-        }
-        // Most often what is above is known.
-        if let Some((Node::Chain(up), name)) = &chain.parent
+        // Most often what is above is known: no way is to be remembered.
+        if known(chain).is_none()
+            && let Some((Node::Chain(up), name)) = &chain.parent
             && let Some(above) = known(up)
         {
             let key = hash((above, name));

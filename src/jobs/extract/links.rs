@@ -39,7 +39,7 @@ struct Target {
 /// Makes a batch of links.
 pub(super) fn run(ctx: &Ctx<'_>, links: Vec<Ready>, ticket: Ticket<'_>) {
     if ctx.stop().is_set() {
-        links.into_iter().for_each(|ready| ctx.complete(ready.link.head, Outcome::Undone));
+        ctx.complete_all(links.into_iter().map(|ready| (ready.link.head, Outcome::Undone)).collect());
         return drop(ticket);
     }
     let route = ctx.volume.route();
@@ -64,9 +64,8 @@ pub(super) fn run(ctx: &Ctx<'_>, links: Vec<Ready>, ticket: Ticket<'_>) {
     for ((i, parent, target), call) in open.iter().zip(&calls) {
         outcomes[*i] = Some(settle(ctx, route, &links[*i].link, parent, target, call));
     }
-    for (ready, outcome) in links.into_iter().zip(outcomes) {
-        ctx.complete(ready.link.head, outcome.unwrap_or(Outcome::Done));
-    }
+    let ended = links.into_iter().zip(outcomes);
+    ctx.complete_all(ended.map(|(ready, outcome)| (ready.link.head, outcome.unwrap_or(Outcome::Done))).collect());
     drop(ticket);
 }
 
