@@ -126,6 +126,9 @@ fn look_up_source(ctx: &Ctx<'_>, routes: Routes, objects: Vec<Held>, due: &mut V
 
 fn look_up_target(ctx: &Ctx<'_>, routes: Routes, known: Vec<Known>, due: &mut Vec<Due<Task>>) -> Vec<Known> {
     let is_unknown = |known: &Known| matches!(known.object.at, At::Ask | At::Present(None, _));
+    if !known.iter().any(is_unknown) {
+        return known;
+    }
     let (unknown, mut all): (Vec<_>, Vec<_>) = known.into_iter().partition(is_unknown);
     let mut calls: Vec<Call<'_>> =
         unknown.iter().map(|k| Call::lookup(&k.object.dir.made().node, &k.object.name)).collect();

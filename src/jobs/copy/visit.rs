@@ -33,15 +33,26 @@ pub(super) fn run(ctx: &Ctx<'_>, new: Vec<Arc<Dir>>, listed: Vec<Arc<Dir>>, due:
         dir.join().target.end = dir.is_fresh();
         dirs.push(dir);
     }
-    let mut pairs: Vec<Vec<Pair>> = dirs.iter().map(|_| Vec::new()).collect();
-    list_source(ctx, routes.0, &dirs, &mut pairs);
-    list_target(ctx, routes.1, &dirs, &mut pairs);
-    for (dir, pairs) in dirs.iter().zip(pairs) {
+    let mut pages: Vec<Paired> = dirs.iter().map(|_| Paired::default()).collect();
+    list_source(ctx, routes.0, &dirs, &mut pages);
+    list_target(ctx, routes.1, &dirs, &mut pages);
+    for (dir, Paired { new, pairs }) in dirs.iter().zip(pages) {
+        for entry in new {
+            dispatch(ctx, dir, entry, At::Absent, due);
+        }
         for (entry, there) in pairs {
             dispatch(ctx, dir, entry, At::of(there), due);
         }
         go_on(ctx, dir, due);
     }
+}
+
+/// What pages of a directory's two sides brought.
+#[derive(Default)]
+struct Paired {
+    /// Entries of the source, of which the target, a directory just made, has none.
+    new: Vec<Entry>,
+    pairs: Vec<Pair>,
 }
 
 /// Is this side to be listed on?
@@ -50,7 +61,7 @@ fn is_open(join: &Join, on: On) -> bool {
     !listing.end && !join.rests()
 }
 
-fn list_source(ctx: &Ctx<'_>, route: Route, dirs: &[Arc<Dir>], pairs: &mut [Vec<Pair>]) {
+fn list_source(ctx: &Ctx<'_>, route: Route, dirs: &[Arc<Dir>], pages: &mut [Paired]) {
     let open: Vec<usize> = (0..dirs.len()).filter(|&i| is_open(&dirs[i].join(), On::Source)).collect();
     let page = |dir: &Dir| Call::read_dir(&dir.source, dir.join().source.next, Want::Attributes, ctx.page_bytes());
     let mut calls: Vec<Call<'_>> = open.iter().map(|&i| page(&dirs[i])).collect();
@@ -68,9 +79,9 @@ fn list_source(ctx: &Ctx<'_>, route: Route, dirs: &[Arc<Dir>], pairs: &mut [Vec<
             Ok(page) => {
                 (join.source.next, join.source.end) = (page.next, page.end);
                 if dir.is_fresh() && !join.lossy {
-                    pairs[i].extend(page.entries.into_iter().map(|entry| (entry, None)));
+                    pages[i].new = page.entries;
                 } else {
-                    join.source_entries(page.entries, &mut pairs[i]);
+                    join.source_entries(page.entries, &mut pages[i].pairs);
                 }
             }
             // RFC 1813 3.3.17: the directory changed; what was listed before comes again, and may be there by now.
@@ -89,7 +100,7 @@ fn list_source(ctx: &Ctx<'_>, route: Route, dirs: &[Arc<Dir>], pairs: &mut [Vec<
     }
 }
 
-fn list_target(ctx: &Ctx<'_>, route: Route, dirs: &[Arc<Dir>], pairs: &mut [Vec<Pair>]) {
+fn list_target(ctx: &Ctx<'_>, route: Route, dirs: &[Arc<Dir>], pages: &mut [Paired]) {
     let open: Vec<usize> = (0..dirs.len()).filter(|&i| is_open(&dirs[i].join(), On::Target)).collect();
     let page = |dir: &Dir| Call::read_dir(&dir.made().node, dir.join().target.next, Want::Attributes, ctx.page_bytes());
     let mut calls: Vec<Call<'_>> = open.iter().map(|&i| page(&dirs[i])).collect();
@@ -108,10 +119,10 @@ fn list_target(ctx: &Ctx<'_>, route: Route, dirs: &[Arc<Dir>], pairs: &mut [Vec<
             Ok(page) => {
                 join.target.next = page.next;
                 if !join.lossy {
-                    join.target_entries(page.entries, &mut pairs[i]);
+                    join.target_entries(page.entries, &mut pages[i].pairs);
                 }
                 if page.end {
-                    join.target_ended(&mut pairs[i]);
+                    join.target_ended(&mut pages[i].pairs);
                 }
             }
             Err(Status::BadCookie) if join.target.restarts < RESTARTS_MAX => {

@@ -15,9 +15,6 @@ use super::piece::{Data, Fate, Part, Piece};
 /// Members of one piece at most: with fewer files than lanes could read at once, all lanes get some.
 const MEMBERS_MAX: usize = 64;
 
-/// Bytes in front of most members: of pax an extended header, its records and the header.
-const HEAD_BYTES: usize = 1536;
-
 /// Cuts pieces of up to `piece_bytes` and hands each to `give`, which says whether to go on.
 pub(super) struct Layout<G> {
     piece: Piece,
@@ -45,56 +42,48 @@ impl<G: FnMut(Piece) -> bool> Layout<G> {
     /// Adds blocks that are no member's.
     pub fn label(&mut self, head: Vec<u8>) {
         if !head.is_empty() {
-            self.push(Part { head, data: None, pad: 0, shown: None, link_to: None });
+            self.piece.heads.extend_from_slice(&head);
+            self.push(Part { head: head.len(), data: None, pad: 0, shown: None, link_to: None });
         }
     }
 
     /// Adds an entry; false when the run is to end.
     pub fn entry(&mut self, ctx: &Ctx<'_>, mut entry: Entry) -> bool {
         let Some(Made { member, fate, link_to }) = self.maker.member(ctx, &mut entry) else { return true };
-        let mut head = Vec::with_capacity(HEAD_BYTES);
-        if let Err(unfit) = header(&member, ctx.options.format, &mut head) {
+        let before = self.piece.heads.len();
+        if let Err(unfit) = header(&member, ctx.options.format, &mut self.piece.heads) {
             self.maker.forget(&entry);
             ctx.failed(Failure::refused(&entry.path, unfit.to_string()));
             return true;
         }
+        let head = self.piece.heads.len() - before;
         count(ctx, &member);
-        let mut shown = entry.path.clone();
-        if entry.attr.kind == Kind::Dir && !shown.ends_with(b"/") {
-            shown.push(b'/');
-        }
         let pad = padding(member.stored);
         // Sizes of real files: far below 2^63.
-        let bytes = head.len() as u64 + member.stored + pad as u64;
+        let bytes = head as u64 + member.stored + pad as u64;
         let room = self.piece_bytes as u64;
         if bytes <= room {
-            if self.piece.bytes as u64 + bytes > room && !self.flush() {
+            if self.piece.bytes as u64 + bytes > room && !self.flush_before(head) {
                 return false;
             }
             let data = (member.stored > 0).then(|| data(&entry, spans(&member), (true, true), &fate));
-            self.push(Part { head, data, pad, shown: Some(shown), link_to });
+            self.push(Part { head, data, pad, shown: Some(shown(entry.path, entry.attr.kind)), link_to });
             return self.piece.parts.len() < self.members_max || self.flush();
         }
-        self.large((&entry, &fate), &member, (head, pad, shown))
+        self.large((entry, &fate), &member, (head, pad))
     }
 
     /// A member over several pieces, each of which is its alone.
-    fn large(
-        &mut self,
-        (entry, fate): (&Entry, &Arc<Fate>),
-        member: &Member,
-        (head, pad, shown): (Vec<u8>, usize, Vec<u8>),
-    ) -> bool {
-        if !self.flush() {
+    fn large(&mut self, (entry, fate): (Entry, &Arc<Fate>), member: &Member, (head, pad): (usize, usize)) -> bool {
+        if !self.flush_before(head) {
             return false;
         }
         let mut spans = spans(member);
         spans.reverse();
-        let mut first = Some((head, shown));
+        let mut is_first = true;
         loop {
-            let is_first = first.is_some();
-            let (head, shown) = first.take().map_or((Vec::new(), None), |(head, shown)| (head, Some(shown)));
-            let mut room = self.piece_bytes.saturating_sub(head.len()).max(4096) as u64;
+            let head = if is_first { head } else { 0 };
+            let mut room = self.piece_bytes.saturating_sub(head).max(4096) as u64;
             let mut here = Vec::new();
             while let Some((offset, len)) = spans.pop_if(|_| room > 0) {
                 let now = len.min(room);
@@ -106,11 +95,13 @@ impl<G: FnMut(Piece) -> bool> Layout<G> {
             }
             let is_last = spans.is_empty();
             let pad = if is_last { pad } else { 0 };
-            let data = Some(data(entry, here, (is_first, is_last), fate));
+            let data = Some(data(&entry, here, (is_first, is_last), fate));
+            let shown = is_first.then(|| shown(entry.path.clone(), entry.attr.kind));
             self.push(Part { head, data, pad, shown, link_to: None });
             if !self.flush() || is_last {
                 return is_last;
             }
+            is_first = false;
         }
     }
 
@@ -119,16 +110,33 @@ impl<G: FnMut(Piece) -> bool> Layout<G> {
         self.piece.parts.push(part);
     }
 
+    /// Hands the piece out without the last so many bytes of its heads: the next one begins with them.
+    fn flush_before(&mut self, head: usize) -> bool {
+        let next = self.piece.heads.split_off(self.piece.heads.len() - head);
+        let goes_on = self.flush();
+        self.piece.heads.extend_from_slice(&next);
+        goes_on
+    }
+
     /// Hands the piece out, if there is something in it.
     pub fn flush(&mut self) -> bool {
         if self.piece.parts.is_empty() {
             return true;
         }
-        let mut piece = std::mem::take(&mut self.piece);
+        let heads = Vec::with_capacity(self.piece.heads.len());
+        let mut piece = std::mem::replace(&mut self.piece, Piece { heads, ..Piece::default() });
         piece.number = self.next;
         self.next += 1;
         (self.give)(piece)
     }
+}
+
+/// Its name for `-v`.
+fn shown(mut path: Vec<u8>, kind: Kind) -> Vec<u8> {
+    if kind == Kind::Dir && !path.ends_with(b"/") {
+        path.push(b'/');
+    }
+    path
 }
 
 /// Where a member's stored bytes are in its file.

@@ -47,8 +47,8 @@ impl Fate {
 
 /// A member's share of a piece.
 pub(super) struct Part {
-    /// Header blocks.
-    pub head: Vec<u8>,
+    /// Bytes of its header blocks, in `Piece::heads`.
+    pub head: usize,
     pub data: Option<Data>,
     /// Zeros behind the data.
     pub pad: usize,
@@ -64,7 +64,7 @@ impl Part {
     }
 
     pub fn bytes(&self) -> usize {
-        self.head.len() + self.data_bytes() + self.pad
+        self.head + self.data_bytes() + self.pad
     }
 }
 
@@ -96,6 +96,8 @@ impl Data {
 #[derive(Default)]
 pub(super) struct Piece {
     pub number: u64,
+    /// The header blocks of all parts, in their order.
+    pub heads: Vec<u8>,
     pub parts: Vec<Part>,
     pub bytes: usize,
     pub permit: Option<Permit>,
@@ -141,13 +143,17 @@ struct Got {
 
 /// Reads what the piece holds.
 pub(super) fn fill(ctx: &Ctx<'_>, piece: Piece) -> Filled {
-    let Piece { mut parts, bytes, permit, .. } = piece;
-    let mut buffer = ctx.spare.take(bytes);
+    let Piece { mut heads, mut parts, bytes, permit, .. } = piece;
+    let is_heads = heads.len() == bytes;
+    let mut buffer = if is_heads { std::mem::take(&mut heads) } else { ctx.spare.take(bytes) };
     let mut wanted = Vec::new();
-    let mut at = 0;
+    let (mut at, mut from) = (0, 0);
     for (i, part) in parts.iter().enumerate() {
-        buffer[at..at + part.head.len()].copy_from_slice(&part.head);
-        at += part.head.len();
+        if !is_heads {
+            buffer[at..at + part.head].copy_from_slice(&heads[from..from + part.head]);
+            from += part.head;
+        }
+        at += part.head;
         if let Some(data) = &part.data {
             let read_max = u64::from(data.tree.volume.limits().read_max.max(1));
             for &(offset, len) in &data.spans {
@@ -169,7 +175,7 @@ pub(super) fn fill(ctx: &Ctx<'_>, piece: Piece) -> Filled {
     let links = parts.iter_mut().filter_map(link).collect();
     let shown = parts.iter_mut().filter_map(|part| part.shown.take()).collect();
     let of = match &parts[..] {
-        [Part { head, data: Some(data), .. }] if head.is_empty() && !data.first => Some(data.fate.clone()),
+        [Part { head: 0, data: Some(data), .. }] if !data.first => Some(data.fate.clone()),
         _ => None,
     };
     Filled { raw: buffer.len() as u64, bytes: buffer, shown, of, links, ends, cancelled, _permit: permit }
