@@ -6,15 +6,16 @@
 # ENTRIES (1,000,000; --quick: 100,000) empty files, 1,000 in a directory, on /dev/shm. Three places: this host's directory, beside
 # `find -size` (which asks for each file's attributes as well); the same through nfs:// from a simulated target that answers in 1 ms, beside
 # partar -c of it into /dev/null, which lists it and reads nothing else; and its archive, beside partar -t (GNU tar's is printed too).
-# Prints seconds, processor seconds and peak memory (wait4). Goals: under 300 MB, which is held for each plan (exit status 1); no slower
-# than listing, which is this host's too, so that a miss is printed. Wants python3.
+# Prints seconds and processor seconds, medians of 3 runs (--quick: one), and the highest peak of memory (wait4). Goals: under 300 MB, which is
+# held for each plan (exit status 1); no slower than listing, which is this host's too, so that a miss is printed. Wants python3.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C
 entries=1000000
+runs=3
 for argument; do
     case $argument in
-        --quick) entries=100000 ;;
+        --quick) entries=100000 runs=1 ;;
         [1-9]*[0-9] | [1-9]) entries=$argument ;;
         *) printf 'usage: benches/plan.sh [--quick] [ENTRIES]\n' >&2 && exit 2 ;;
     esac
@@ -46,20 +47,24 @@ failed=0
 timed() {
     local kind=$1 name=$2 line
     shift 2
-    line=$(python3 - "$kind" "$name" "$listed" "$@" <<'END_OF_RUN'
-import os, subprocess, sys, time
-kind, name, listed, *command = sys.argv[1:]
-start = time.monotonic()
-process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
-_, status, used = os.wait4(process.pid, 0)
-took, mb = time.monotonic() - start, used.ru_maxrss * 1024 / 1e6
-if status != 0:
-    sys.exit(f"{name}: status {status}")
+    line=$(python3 - "$kind" "$name" "$listed" "$runs" "$@" <<'END_OF_RUN'
+import os, statistics, subprocess, sys, time
+kind, name, listed, runs, *command = sys.argv[1:]
+measured = []
+for _ in range(int(runs)):
+    start = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    measured.append((time.monotonic() - start, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e6))
+    if status != 0:
+        sys.exit(f"{name}: status {status}")
+took, spent, _ = map(statistics.median, zip(*measured))
+mb = max(mb for *_, mb in measured)
 beside = ""
 if kind == "plan":
     ratio = took / float(listed)
     beside = f"  {ratio:5.2f}  ({'met' if ratio <= 1 else 'MISSED'})  {'met' if mb < 300 else 'TOO MUCH'}"
-print(f"{name:<32} {took:8.2f} s {used.ru_utime + used.ru_stime:8.2f} s {mb:8.1f} MB{beside}")
+print(f"{name:<32} {took:8.2f} s {spent:8.2f} s {mb:8.1f} MB{beside}")
 END_OF_RUN
 )
     printf '%s\n' "$line"

@@ -225,7 +225,7 @@ struct Streams<D> {
 impl<D: Decoder> Streams<D> {
     fn new(rest: BufReader<Box<dyn Read + Send>>) -> io::Result<Streams<D>> {
         let mut input = Peek { head: Vec::new(), taken: 0, rest, ended: false };
-        Ok(Streams { decoder: if D::follows(&mut input)? { Some(D::start(input)) } else { None } })
+        Ok(Streams { decoder: D::follows(&mut input)?.then(|| D::start(input)) })
     }
 }
 
@@ -245,8 +245,23 @@ impl<D: Decoder> Read for Streams<D> {
     }
 }
 
-/// What follows the last member and is none is ignored, as gzip does: tapes pad with zeros. flate2's own multi-member
-/// decoder makes it an error.
+/// Zeros may follow the last stream, for tapes pad with them; anything else may be a further one that is damaged, and is an error.
+fn ends(input: &mut Peek, what: &str) -> io::Result<()> {
+    loop {
+        let rest = input.fill_buf()?;
+        if rest.is_empty() {
+            return Ok(());
+        }
+        if rest.iter().any(|byte| *byte != 0) {
+            let reason = format!("what follows a {what} is none: it is damaged there, or something was appended");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+        }
+        let zeros = rest.len();
+        input.consume(zeros);
+    }
+}
+
+/// flate2's own multi-member decoder takes zeros for an error.
 impl Decoder for flate2::bufread::GzDecoder<Peek> {
     fn start(input: Peek) -> Self {
         Self::new(input)
@@ -257,11 +272,10 @@ impl Decoder for flate2::bufread::GzDecoder<Peek> {
     }
 
     fn follows(input: &mut Peek) -> io::Result<bool> {
-        Ok(input.peek(GZIP.len())? == GZIP)
+        Ok(input.peek(GZIP.len())? == GZIP || ends(input, "gzip member").map(|()| false)?)
     }
 }
 
-/// What follows the last stream and is none is ignored, as bzip2 does.
 impl Decoder for bzip2::bufread::BzDecoder<Peek> {
     fn start(input: Peek) -> Self {
         Self::new(input)
@@ -272,7 +286,7 @@ impl Decoder for bzip2::bufread::BzDecoder<Peek> {
     }
 
     fn follows(input: &mut Peek) -> io::Result<bool> {
-        Ok(input.peek(BZIP2.len())? == BZIP2)
+        Ok(input.peek(BZIP2.len())? == BZIP2 || ends(input, "bzip2 stream").map(|()| false)?)
     }
 }
 

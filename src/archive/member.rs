@@ -101,6 +101,12 @@ pub enum ArchiveError {
         /// The member it ends in, if its header was still there.
         member: Option<Vec<u8>>,
     },
+    /// The archive ends behind a member, and there is no end mark: a writer that was killed leaves this.
+    #[error("The archive has no end: nothing follows byte {offset}, and members may be missing")]
+    NoEnd {
+        /// Where the archive ends.
+        offset: u64,
+    },
     /// The input could not be read or decompressed.
     #[error("{}cannot read the archive at byte {offset}: {source}", prefix(member))]
     Io {
@@ -116,7 +122,7 @@ pub enum ArchiveError {
 impl ArchiveError {
     /// True if nothing can follow: `next()` answers `None` from here on. After any other error, `next()` goes on.
     pub fn is_fatal(&self) -> bool {
-        matches!(self, ArchiveError::Truncated { .. } | ArchiveError::Io { .. })
+        matches!(self, ArchiveError::Truncated { .. } | ArchiveError::NoEnd { .. } | ArchiveError::Io { .. })
     }
 }
 

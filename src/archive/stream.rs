@@ -330,7 +330,7 @@ impl Archive {
 
     /// The next block that is not part of an end mark, and its offset; `None` at the archive's end.
     fn header_block(&mut self, extensions: &Extensions) -> Result<Option<(u64, Block)>, ArchiveError> {
-        let mut zeros = 0;
+        let (mut zeros, mut passed_zeros) = (0, false);
         // An extended header without a member is no part of what is there.
         self.members_end = if extensions.is_empty() { self.window.position() } else { self.offset };
         loop {
@@ -342,6 +342,7 @@ impl Archive {
             }
             if got == BLOCK_BYTES && block == [0; BLOCK_BYTES] {
                 if self.options.ignore_zeros {
+                    passed_zeros = true;
                     self.progress = if self.progress == Progress::Fresh { Progress::Sound } else { self.progress };
                     continue;
                 }
@@ -353,7 +354,7 @@ impl Archive {
                 // GNU tar numbers blocks from 1 here.
                 self.warnings.push(format!("A lone zero block at {}", at / BLOCK_BYTES as u64));
             } else {
-                self.check_end(got, extensions)?;
+                self.check_end(got, passed_zeros, extensions)?;
             }
             if !extensions.is_empty() {
                 self.warnings.push("the archive ends with an extended header that has no member".into());
@@ -362,13 +363,15 @@ impl Archive {
         }
     }
 
-    /// May the input end here, `got` bytes into a block, without an end mark?
-    fn check_end(&mut self, got: usize, extensions: &Extensions) -> Result<(), ArchiveError> {
+    /// May the input end here, `got` bytes into a block? With zeros ignored, those passed are the end mark.
+    fn check_end(&mut self, got: usize, passed_zeros: bool, extensions: &Extensions) -> Result<(), ArchiveError> {
         match self.progress {
             // The error that lost the way was reported.
             Progress::Lost => Ok(()),
             Progress::Fresh => Err(self.lose(0, String::new())),
             _ if got > 0 || !extensions.is_empty() => Err(self.truncated()),
+            // GNU tar says nothing here. But a compressed stream may end where a member does: those of `pack` do.
+            _ if !passed_zeros => Err(ArchiveError::NoEnd { offset: self.window.position() }),
             _ => Ok(()),
         }
     }

@@ -65,7 +65,7 @@ impl Places {
         let refused = |reason: String| Failure::refused(name, reason);
         // An unset variable of a script; joined to the base it would be all that is there.
         if name.is_empty() {
-            return Err(refused("Cannot stat: No such file or directory".into()));
+            return Err(Failure::refused(b"''", "Cannot stat: No such file or directory"));
         }
         let typed = Location::parse(OsStr::from_bytes(name)).map_err(|error| refused(error.to_string()))?;
         let (url, rest) = match (base, &typed) {
@@ -82,7 +82,12 @@ impl Places {
         // As GNU tar does, so that `link/` is the link.
         let name = name.iter().rposition(|&byte| byte != b'/').map_or(name, |last| &name[..=last]);
         let base = base.dir().filter(|base| !base.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let (volume, way) = self.local(base, name, follow).map_err(refused)?;
+        let place = self.local(base, name, follow);
+        let (volume, way) = place.map_err(|why| match std::fs::metadata(base) {
+            // Of what `-C` names; GNU tar says it so.
+            Err(error) => Failure::refused(base.as_os_str().as_bytes(), format!("Cannot open: {}", reason(&error))),
+            Ok(_) => refused(why),
+        })?;
         let fs_root = is_fs_root(&base.join(OsStr::from_bytes(name)));
         let below = || Arc::new(Links { places: self.clone(), base: base.to_path_buf() }) as Arc<dyn Follow>;
         Ok(Operand { volume, way, name: name.to_vec(), fs_root, recursive, follow: follow.then(below) })

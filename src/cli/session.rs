@@ -226,7 +226,8 @@ impl<'a> Session<'a> {
         for target in &ended.gone {
             let advice = ended.gone_advice;
             self.console.message(format_args!(
-                "{target}: does not answer and was left out; should it wake, what it was sent may still be done{advice}"
+                "{target}: does not answer and was left out; should it wake, what it was sent may still be done{advice}. \
+                 While it is away, a URL has to leave it out"
             ));
         }
     }

@@ -7,7 +7,8 @@ use std::process::{Command, Output};
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 fn run(at: &Path, arguments: &[&Path]) -> Output {
-    Command::new(at.join("packaging/advisories")).args(arguments).output().expect("python3 runs")
+    // By its interpreter: a copy just written may be open in a child of another test, and cannot be executed then.
+    Command::new("python3").arg(at.join("packaging/advisories")).args(arguments).output().expect("python3 runs")
 }
 
 fn said(output: &Output) -> (Option<i32>, String) {

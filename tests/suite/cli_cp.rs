@@ -92,6 +92,14 @@ fn one_file_goes_below_a_directory_or_takes_the_name() {
     bench.run_as("parcp s/a.txt new").ok();
     assert_eq!(fs::read(bench.path("new")).unwrap(), b"a.txt");
     bench.run_as("parcp s/a.txt absent/").ended(1, "cannot create regular file 'absent/': Not a directory");
+    // rsync would go to another host.
+    for remote in ["host:backup", "user@host:"] {
+        bench.run_as(&format!("parcp s {remote}")).ended(1, "other hosts are reached by nfs://HOST/PATH");
+        bench.run_as(&format!("parcp {remote} new")).ended(1, "other hosts are reached by nfs://HOST/PATH");
+        assert!(!bench.path(remote).exists());
+    }
+    bench.run_as("parcp s/a.txt ./a:b").ok();
+    bench.run_as("parcp s/a.txt a:b").ok();
     bench.run_as("parcp s/a.txt no/where").ended(1, "cannot create 'no/where': no: No such file or directory");
     bench.run_as("parcp s no/where").ended(1, "no: No such file or directory");
     bench.run_as("parcp s new").ended(1, "cannot overwrite non-directory 'new' with directory 's'");

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::cli_support::{Bench, NAMES, header, run_with, sample_tar};
+use super::cli_support::{Bench, NAMES, Ran, header, run_with, sample_tar};
 
 fn lines(text: &str) -> Vec<&str> {
     text.lines().collect()
@@ -28,6 +28,47 @@ fn members_are_listed_by_name_from_any_input() {
     bench.run("tf names").failed("This does not look like a tar archive");
 }
 
+/// An archive is packed in several gzip members, and each ends where a member of the archive does.
+#[test]
+fn a_packed_archive_that_is_cut_or_damaged_between_its_parts_is_an_error() {
+    let bench = Bench::new();
+    let noise = |seed: u64| (0..300_000u64).map(move |i| ((i ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8);
+    for file in 0..20 {
+        fs::write(bench.path(&format!("out/{file}")), noise(file << 32).collect::<Vec<u8>>()).unwrap();
+    }
+    bench.run("-czf whole.tgz --sort=name out").ok();
+    let whole = fs::read(bench.path("whole.tgz")).unwrap();
+    let starts = |at: &usize| whole[*at..].starts_with(b"\x1f\x8b\x08\x04");
+    let second = (1..whole.len()).find(starts).expect("several members");
+    let members = lines(&bench.run("-tf whole.tgz").ok().stdout).len();
+    let mut damaged = whole.clone();
+    damaged[second] ^= 1;
+    for (name, bytes, why) in [
+        ("cut.tgz", &whole[..second], "The archive has no end"),
+        ("damaged.tgz", &damaged, "what follows a gzip member is none"),
+    ] {
+        fs::write(bench.path(name), bytes).unwrap();
+        let listed = bench.run(&format!("-tf {name}")).failed(why);
+        assert!((2..members).contains(&lines(&listed.stdout).len()), "{}", listed.stdout);
+        fs::create_dir(bench.path("to")).unwrap();
+        bench.run(&format!("-xf {name} -C to")).failed(why);
+        assert!(
+            fs::read(bench.path("to/out/0")).unwrap() == noise(0).collect::<Vec<u8>>(),
+            "what is whole is extracted"
+        );
+        fs::remove_dir_all(bench.path("to")).unwrap();
+        bench.run_with("-t", bytes).failed(why);
+    }
+}
+
+#[test]
+fn what_an_operand_lacks_is_named() {
+    let bench = Bench::new();
+    bench.run("-cf x.tar -C nope src").failed("partar: nope: Cannot open: No such file or directory");
+    let unset = bench.command_of(["-cf", "x.tar", ""]).output().unwrap();
+    Ran::of(unset).failed("partar: '': Cannot stat: No such file or directory");
+}
+
 #[test]
 fn columns_are_gnu_tars() {
     let bench = Bench::new();
@@ -44,7 +85,7 @@ fn columns_are_gnu_tars() {
     ];
     assert_eq!(lines(&ran.stdout), expected);
     let mut command = bench.command("-tvvf a.tar --full-time top/a.txt");
-    let local = super::cli_support::Ran::of(command.env("TZ", "UTC-3").output().unwrap()).ok().stdout;
+    let local = Ran::of(command.env("TZ", "UTC-3").output().unwrap()).ok().stdout;
     assert!(local.contains(" 2020-09-13 15:26:40 top/a.txt"), "{local}");
 }
 
@@ -68,10 +109,10 @@ fn files_go_to_standard_output() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let mut command = bench.command("xOf a.tar");
-    super::cli_support::Ran::of(command.stdout(writer).output().unwrap()).ok();
+    Ran::of(command.stdout(writer).output().unwrap()).ok();
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let mut command = bench.command("xOf a.tar");
-    super::cli_support::Ran::of(command.stdout(full).output().unwrap()).failed("stdout: No space left on device");
+    Ran::of(command.stdout(full).output().unwrap()).failed("stdout: No space left on device");
     let cut = run_with(bench.command("xO"), &sample_tar()[..4_000]).failed("Unexpected EOF");
     assert!(cut.stdout.starts_with("alphabbb"), "{cut:?}");
 }
@@ -291,7 +332,7 @@ fn a_program_that_ends_too_early_fails_the_archive() {
     fs::write(bench.path("out/large"), vec![7; 4 << 20]).unwrap();
     for program in ["head -c 100", "head -c 100 >/dev/null", "exit 3;", "no-such-program"] {
         let args = ["-I", program, "-cf", "x.tar.x", "out"];
-        let ran = super::cli_support::Ran::of(bench.command_of(args).output().unwrap());
+        let ran = Ran::of(bench.command_of(args).output().unwrap());
         ran.ended(2, program.split([' ', ';']).next().unwrap());
     }
 }
@@ -307,6 +348,6 @@ fn operands_of_creation_are_what_gnu_tar_takes_them_for() {
     assert_eq!(lines(&bench.run("-tf b.tar").ok().stdout), ["link", "dir/", "dir/file"]);
     // An unset variable is not the directory that one is in.
     let empty = bench.command_of(["-cf", "c.tar", "dir/file", ""]).output().unwrap();
-    super::cli_support::Ran::of(empty).failed("Cannot stat: No such file or directory");
+    Ran::of(empty).failed("Cannot stat: No such file or directory");
     assert_eq!(lines(&bench.run("-tf c.tar").ok().stdout), ["dir/file"]);
 }

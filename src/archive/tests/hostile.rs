@@ -110,14 +110,18 @@ fn sizes_that_lie_allocate_nothing() {
 fn extensions_over_their_limit_cost_their_member_only() {
     for (kind, bytes) in [(b'L', 1 << 20), (b'K', 1 << 20), (b'x', 16 << 20)] {
         let archive =
-            [entry("e", kind, &vec![b'a'; bytes + 1]), entry("f", b'0', b"1"), entry("z", b'0', b"2")].concat();
+            [&entry("e", kind, &vec![b'a'; bytes + 1])[..], &entry("f", b'0', b"1"), &entry("z", b'0', b"2"), &END]
+                .concat();
         let seen = drain(&mut Archive::new(file(&archive), Options::default()), 10);
         assert_eq!(seen.paths(), ["z"]);
         assert!(seen.errors.len() == 1 && seen.errors[0].contains("more than"), "{:?}", seen.errors);
     }
     let name = vec![b'a'; 1 << 20];
     let seen = drain(
-        &mut Archive::new(file(&[entry("e", b'L', &name), entry("f", b'0', b"")].concat()), Options::default()),
+        &mut Archive::new(
+            file(&[&entry("e", b'L', &name)[..], &entry("f", b'0', b""), &END].concat()),
+            Options::default(),
+        ),
         10,
     );
     assert_eq!(seen.only().path, name);
@@ -130,7 +134,7 @@ fn a_map_of_the_most_segments_is_read_and_one_more_is_not() {
         let mut lines = format!("{count}\n");
         (0..count).for_each(|i| lines += &format!("{i}\n0\n"));
         let records = [("GNU.sparse.major", "1"), ("GNU.sparse.minor", "0"), ("GNU.sparse.realsize", "9999999")];
-        let archive = [pax(b'x', &records), entry("s", b'0', &padded(lines.as_bytes()))].concat();
+        let archive = [pax(b'x', &records), entry("s", b'0', &padded(lines.as_bytes())), END.to_vec()].concat();
         let seen = drain(&mut Archive::new(file(&archive), Options::default()), 10);
         assert_eq!((seen.members.len(), seen.errors.len()), (1 - extra, extra));
     }

@@ -22,9 +22,15 @@ fn ends() {
     // What follows the end mark is nobody's.
     let seen = read(&[&a[..], &END, &[b'x'; 3000]].concat());
     assert_eq!((seen.paths(), &seen.errors[..], &seen.warnings[..]), (vec!["a"], &[][..], &[][..]));
-    // No end mark.
-    let seen = read(&a);
-    assert_eq!((seen.paths(), &seen.errors[..], &seen.warnings[..]), (vec!["a"], &[][..], &[][..]));
+    // No end mark: GNU tar takes it, but so a writer that was killed may leave it.
+    let no_end =
+        |end: usize| vec![format!("The archive has no end: nothing follows byte {end}, and members may be missing")];
+    for options in [Options::default(), ignore] {
+        let seen = read_with(&a, options);
+        assert_eq!((seen.paths(), &seen.errors, &seen.warnings[..]), (vec!["a"], &no_end(a.len()), &[][..]));
+    }
+    assert_eq!(read_with(&[&a[..], zero, &z].concat(), ignore).errors, no_end(2 * a.len() + 512));
+    assert_eq!(read_with(&[&a[..], zero].concat(), ignore).errors, [""; 0]);
     for nothing in [&b""[..], b"short", &[b'x'; 5000]] {
         assert_eq!(read(nothing).errors, ["This does not look like a tar archive"]);
     }
@@ -48,7 +54,7 @@ fn a_bad_header_is_reported_once_and_the_next_good_one_found() {
     assert_eq!(read(&named.concat()).paths(), ["z"]);
 }
 
-/// Cut anywhere, an archive gives whole members and then an error, or ends at a member's boundary.
+/// Cut anywhere, an archive gives whole members and then an error.
 #[test]
 fn truncation_at_every_byte() {
     let parts = [
@@ -58,20 +64,21 @@ fn truncation_at_every_byte() {
         entry("d/", b'5', b""),
     ];
     let archive = parts.concat();
-    let whole = read(&archive);
-    assert_eq!(whole.paths(), ["a", "long name", "c", "d/"]);
+    let whole = read(&[&archive[..], &END].concat());
+    assert_eq!((whole.paths(), &whole.errors[..]), (vec!["a", "long name", "c", "d/"], &[][..]));
     let mut boundaries = vec![0];
     parts.iter().for_each(|part| boundaries.push(boundaries[boundaries.len() - 1] + part.len()));
     for cut in 1..archive.len() {
         let seen = read(&archive[..cut]);
-        let clean = boundaries.contains(&cut);
-        assert_eq!(seen.errors.len(), usize::from(!clean), "cut at {cut}: {:?}", seen.errors);
+        assert_eq!(seen.errors.len(), 1, "cut at {cut}: {:?}", seen.errors);
         for ((member, data), expected) in seen.members.iter().zip(&whole.members) {
             assert_eq!(member, &expected.0);
             assert!(expected.1.starts_with(data));
             assert!(data.len() as u64 == member.stored || seen.errors[0].contains("Unexpected EOF"), "cut at {cut}");
         }
-        if !clean && cut > 512 {
+        if boundaries.contains(&cut) {
+            assert!(seen.errors[0].contains(&format!("no end: nothing follows byte {cut},")), "{:?}", seen.errors);
+        } else if cut > 512 {
             assert!(seen.errors[0].ends_with(&format!("Unexpected EOF in archive at byte {cut}")), "{:?}", seen.errors);
         }
     }

@@ -84,8 +84,17 @@ fn shown(location: &Location) -> Vec<u8> {
 }
 
 fn cannot_stat(path: &[u8], error: &io::Error) -> String {
-    format!("cannot stat '{}': {}", Quoted(path), reason(error))
+    let advice = if is_remote(path) { REMOTE } else { "" };
+    format!("cannot stat '{}': {}{advice}", Quoted(path), reason(error))
 }
+
+/// True for what rsync takes for a path of another host: a colon, and no slash before it.
+fn is_remote(path: &[u8]) -> bool {
+    path.iter().find(|&&byte| matches!(byte, b':' | b'/')) == Some(&b':')
+}
+
+const REMOTE: &str =
+    "; other hosts are reached by nfs://HOST/PATH or a mount, and ./ before it makes it a name of this host";
 
 /// `base/name`, for people.
 fn joined(base: &[u8], name: &Name) -> Vec<u8> {
@@ -169,6 +178,9 @@ fn mapped(location: &Location, source: &Source, exports: &mut Exports) -> Result
                 return Err(format!("cannot create regular file '{}': Not a directory", Quoted(&shown)));
             }
             let name = name.ok_or_else(|| format!("cannot create '{}'", Quoted(&shown)))?;
+            if is_remote(&shown) && fs::symlink_metadata(OsStr::from_bytes(bytes)).is_err() {
+                return Err(format!("cannot create '{}'{REMOTE}", Quoted(&shown)));
+            }
             if let Err(why) = is_dir(&parent) {
                 return Err(format!("cannot create '{}': {why}", Quoted(&shown)));
             }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::archive::write::label;
-use crate::archive::{Archive, Codec, FinishWrite, Pack, Packing};
+use crate::archive::{Archive, ArchiveError, Codec, FinishWrite, Pack, Packing};
 use crate::base::{Failure, Time};
 use crate::cli::Exit;
 use crate::cli::bound::Flow;
@@ -344,7 +344,8 @@ fn had(name: &ArchiveName, opener: &mut Opener, keep_times: bool) -> Result<Had,
                 }
                 had.times.insert(plain(&member.path).to_vec(), member.mtime);
             }
-            Ok(Some(_)) => {}
+            // An end is what is written now.
+            Ok(Some(_)) | Err(ArchiveError::NoEnd { .. }) => {}
             // Behind what cannot be read, members might be written over.
             Err(error) => return Err(format!("{name}: {error}; nothing was added")),
         }
