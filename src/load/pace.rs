@@ -150,10 +150,14 @@ impl Span {
         self.runtime.map(|runtime| runtime.saturating_add(self.ramp))
     }
 
-    /// After `passes` whole passes. Without a runtime, time_based has nothing to fill (fio says so and runs once).
+    /// Passes go on until the time is over. Without a runtime, time_based has nothing to fill (fio says so and runs once).
+    pub fn fills(&self) -> bool {
+        self.time_based && self.runtime.is_some()
+    }
+
+    /// After `passes` whole passes.
     pub fn after_pass(&self, passes: u64) -> AfterPass {
-        let filling = self.time_based && self.runtime.is_some();
-        if filling || passes < self.loops.max(1) { AfterPass::Again } else { AfterPass::End }
+        if self.fills() || passes < self.loops.max(1) { AfterPass::Again } else { AfterPass::End }
     }
 }
 

@@ -3,10 +3,11 @@
 import math
 import os
 import re
+import shutil
 import subprocess
 
 import shapes
-from lines import BAD, COMMON, COUNTED, GOOD, LOGS, PUBLISHED, SHAPES, TRACED
+from lines import BAD, CACHED, COMMON, COUNTED, FILLING, GOOD, LOGS, PUBLISHED, SHAPES, TRACED
 
 
 def json_shapes(pair, tally, _full):
@@ -314,6 +315,43 @@ def traced(pair, tally, _full):
     pair.forget()
 
 
+def cached(pair, tally, _full):
+    """Which parts of a file are dropped from the cache, and how often: strace(1) sees it."""
+    strace = shutil.which("strace")
+    if strace is None:
+        print("cached: strace is not installed: left out", flush=True)
+        return
+    trace = [strace, "-f", "-y", "-e", "trace=fadvise64", "-o", "trace"]
+    pair.fio, pair.ours = trace + pair.fio, trace + pair.ours
+    common, mib = "--output-format=json --name=a --filename=F --bs=64k ", 1 << 20
+
+    def make(dir):
+        with open(f"{dir}/F", "wb") as file:
+            file.write(os.urandom(mib))
+
+    def drops(ran):
+        with open(f"{ran.dir}/trace", encoding="utf-8") as file:
+            return re.findall(r"/F>, (\d+, \d+), POSIX_FADV_DONTNEED", file.read())
+
+    for name, line in CACHED.items():
+        fio, ours = pair.run(common + line, before=make)
+        theirs, mine = drops(fio), drops(ours)
+        wrong = [f"fio dropped {theirs}, ours {mine}"] if theirs != mine else []
+        tally.check(f"cached {name}", wrong + ended(fio, ours))
+    for name, line in FILLING.items():
+        fio, ours = pair.run(f"{common}{line} --time_based --runtime=1", before=make)
+        wrong = []
+        for whose, ran in (("fio", fio), ("ours", ours)):
+            (job,) = ran.document()["jobs"]
+            passes = math.ceil((job["read"]["io_bytes"] + job["write"]["io_bytes"]) / mib)
+            found = len(drops(ran))
+            # A last I/O may have been chosen and not carried out.
+            if found not in (passes, passes + 1):
+                wrong.append(f"{whose}: {found} drops in {passes} passes")
+        tally.check(f"cached {name}", wrong + ended(fio, ours))
+    pair.forget()
+
+
 PARTS = {
     "json": json_shapes,
     "terse": terse,
@@ -325,4 +363,5 @@ PARTS = {
     "logs": logs,
     "replayed": replayed,
     "traced": traced,
+    "cached": cached,
 }

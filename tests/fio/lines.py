@@ -217,6 +217,33 @@ TRACED = {
     "syncs": "--name=a --rw=write --size=32k --fsync=2",
 }
 
+# Lines over a file F of 1 MiB: which parts of it are dropped from the cache, pass by pass. FILLING has as many passes as there is time for.
+CACHED = {
+    "sequential": "--rw=read --loops=3",
+    "random": "--rw=randread --loops=3",
+    "writes": "--rw=randwrite --loops=3",
+    "part": "--rw=randread --loops=2 --offset=256k --size=512k",
+    "round and round": "--rw=read --size=1m --io_size=3m",
+    "kept": "--rw=randread --loops=3 --invalidate=0",
+    "no map": "--rw=randread --loops=3 --norandommap",
+    "no map by distribution": "--rw=randread --loops=3 --random_distribution=zipf",
+    "direct": "--rw=randread --loops=3 --direct=1",
+    "asynchronous": "--rw=randread --loops=3 --ioengine=libaio --iodepth=4",
+    "mapped": "--rw=randread --loops=3 --ioengine=mmap",
+    "verified": "--rw=write --loops=2 --verify=crc32c",
+    "filling, kept": "--rw=read --time_based --runtime=1 --invalidate=0",
+    "filling, no map": "--rw=randread --time_based --runtime=1 --norandommap",
+    "filling, direct": "--rw=randread --time_based --runtime=1 --direct=1",
+}
+FILLING = {
+    "filling sequential": "--rw=read",
+    "filling random": "--rw=randread",
+    "filling writes": "--rw=randwrite",
+    "filling mixed": "--rw=randrw",
+    "filling with less at a time": "--rw=read --size=1m --io_size=256k",
+    "filling mapped": "--rw=randread --ioengine=mmap",
+}
+
 # Published command lines (COMPAT.md 3), smaller.
 PUBLISHED = {
     "iops-test-job": "--filename=F --size=4m --direct=1 --rw=randread --bs=4k --ioengine=libaio --iodepth=256 --runtime=2 --numjobs=4 "

@@ -3,6 +3,7 @@
 //! Promises: a number that is not open is EBADF; what close(2) says of data that was written is told.
 //! Leaves out: reading and writing, which differ from engine to engine.
 
+use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use rustix::fs::{self, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr};
 
+use super::super::offsets::Extent;
 use super::super::settings::{Advice, OpenSync};
 use super::{Open, SyncKind};
 
@@ -101,11 +103,11 @@ impl Descriptors {
         }
     }
 
-    /// posix_fadvise(2) over the whole file. [`Advice::ByLoad`] is for whoever knows the load; here it is EINVAL.
-    pub(super) fn advise(&self, file: u32, drop_cached: bool, advice: Option<Advice>) -> Result<(), Errno> {
+    /// posix_fadvise(2): drops the part `dropped`, and advises on the whole file. [`Advice::ByLoad`] is for whoever knows the load; here it is EINVAL.
+    pub(super) fn advise(&self, file: u32, dropped: Option<Extent>, advice: Option<Advice>) -> Result<(), Errno> {
         let fd = self.get(file)?;
-        if drop_cached {
-            fs::fadvise(fd, 0, None, fs::Advice::DontNeed)?;
+        if let Some(Extent { offset, len }) = dropped {
+            fs::fadvise(fd, offset, NonZeroU64::new(len), fs::Advice::DontNeed)?;
         }
         let advice = match advice {
             None | Some(Advice::None) => return Ok(()),
@@ -145,10 +147,10 @@ macro_rules! files_are_descriptors {
         fn advise(
             &mut self,
             file: u32,
-            drop_cached: bool,
+            dropped: Option<super::super::offsets::Extent>,
             advice: Option<super::super::settings::Advice>,
         ) -> Result<(), rustix::io::Errno> {
-            self.files.advise(file, drop_cached, advice)
+            self.files.advise(file, dropped, advice)
         }
 
         fn sync(&mut self, file: u32, how: super::SyncKind) -> Result<(), rustix::io::Errno> {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use rustix::fs::{self, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr};
 
+use super::super::offsets::Extent;
 use super::super::settings::Advice;
 use super::descriptors::close;
 use super::{Done, Engine, Io, Open, Queued, SyncKind};
@@ -90,7 +91,7 @@ impl Engine for Metadata {
         self.paths.get_mut(file as usize).and_then(Option::take).map(drop).ok_or(Errno::BADF)
     }
 
-    fn advise(&mut self, file: u32, _: bool, _: Option<Advice>) -> Result<(), Errno> {
+    fn advise(&mut self, file: u32, _: Option<Extent>, _: Option<Advice>) -> Result<(), Errno> {
         // No data is cached of what has none open.
         self.path(file).map(drop)
     }

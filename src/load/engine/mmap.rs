@@ -17,6 +17,7 @@ use rustix::io::Errno;
 use rustix::mm::{self, MapFlags, MsyncFlags, ProtFlags};
 
 use super::super::Direction;
+use super::super::offsets::Extent;
 use super::super::settings::{Advice, OpenSync};
 use super::descriptors::{self, Descriptors};
 use super::{Done, Engine, Io, Open, Queued, SyncKind};
@@ -144,19 +145,19 @@ impl Engine for Mmap {
         self.files.close(file)
     }
 
-    fn advise(&mut self, file: u32, drop_cached: bool, advice: Option<Advice>) -> Result<(), Errno> {
+    fn advise(&mut self, file: u32, dropped: Option<Extent>, advice: Option<Advice>) -> Result<(), Errno> {
         if let Some(mapped) = self.mapped(file) {
-            if drop_cached {
-                // Pages that are mapped are not dropped by posix_fadvise(2).
-                mapped.advise(mm::Advice::LinuxDontNeed)?;
-            }
             match advice {
                 Some(Advice::Random) => mapped.advise(mm::Advice::Random)?,
                 Some(Advice::Sequential) => mapped.advise(mm::Advice::Sequential)?,
                 _ => {}
             }
         }
-        self.files.advise(file, drop_cached, advice)
+        self.files.advise(file, dropped, advice)
+    }
+
+    fn let_go(&mut self, file: u32) -> Result<(), Errno> {
+        self.mapped(file).map_or(Ok(()), |mapped| mapped.advise(mm::Advice::LinuxDontNeed))
     }
 
     #[inline]

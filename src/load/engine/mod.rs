@@ -25,6 +25,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 
 use super::Direction;
+use super::offsets::Extent;
 use super::settings::{Advice, Allocate, OpenSync};
 
 pub use buffer::Buf;
@@ -108,8 +109,13 @@ pub trait Engine {
     /// Closes the file; an error is what the system says of data that was written. Nothing is under way on it.
     fn close(&mut self, file: u32) -> Result<(), Errno>;
 
-    /// Drops what is cached of an open file, where there is a cache; and advises on what is to come.
-    fn advise(&mut self, file: u32, drop_cached: bool, advice: Option<Advice>) -> Result<(), Errno>;
+    /// Drops what is cached of a part of an open file, where there is a cache; and advises on what is to come.
+    fn advise(&mut self, file: u32, dropped: Option<Extent>, advice: Option<Advice>) -> Result<(), Errno>;
+
+    /// Lets go of what the engine itself keeps in the cache, as closing the file would: pages that are mapped are not dropped.
+    fn let_go(&mut self, _file: u32) -> Result<(), Errno> {
+        Ok(())
+    }
 
     /// Takes an I/O on an open file.
     fn queue(&mut self, io: Io) -> Queued;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
+use super::super::offsets::Extent;
 use super::super::settings::Advice;
 use super::{Done, Engine, Io, Layout, Open, Place, Queued, SyncKind, There};
 
@@ -41,7 +42,7 @@ impl Engine for Null {
         Ok(())
     }
 
-    fn advise(&mut self, _: u32, _: bool, _: Option<Advice>) -> Result<(), Errno> {
+    fn advise(&mut self, _: u32, _: Option<Extent>, _: Option<Advice>) -> Result<(), Errno> {
         Ok(())
     }
 

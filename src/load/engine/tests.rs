@@ -7,12 +7,14 @@ use rustix::io::Errno;
 use tempfile::TempDir;
 
 use super::super::Direction;
+use super::super::offsets::Extent;
 use super::super::settings::{Advice, EngineChoice, OpenSync, UringChoice};
 use super::choose::{WithEngine, with_engine};
 use super::uring::Uring;
 use super::{Buf, Done, Engine, Io, Open, Queued, SyncKind};
 
 const BLOCK: usize = 4096;
+const ALL: Extent = Extent { offset: 0, len: 0 };
 const READ: Open = Open { read: true, write: false, create: false, direct: false, sync: OpenSync::None };
 const WRITE: Open = Open { read: true, write: true, create: true, direct: false, sync: OpenSync::None };
 
@@ -177,7 +179,7 @@ fn what_is_not_open_for_it_is_an_error() {
             assert_eq!(one(engine, Direction::Read, 0, BLOCK), Err(Errno::BADF), "{name}");
             bad(engine.close(0));
             bad(engine.sync(0, SyncKind::Full));
-            bad(engine.advise(0, true, None));
+            bad(engine.advise(0, Some(ALL), None));
             engine.open(0, &path, READ).unwrap();
             // The others are carried out.
             let directions = [Direction::Read, Direction::Write, Direction::Read, Direction::Trim];
@@ -235,10 +237,10 @@ fn data_is_made_safe() {
                     _ => [Ok(()), Err(Errno::INVAL)],
                 };
                 assert_eq!(results, wanted, "{name}");
-                engine.advise(0, true, Some(Advice::Random)).unwrap();
-                engine.advise(0, false, Some(Advice::Sequential)).unwrap();
-                engine.advise(0, false, Some(Advice::NoReuse)).unwrap();
-                assert_eq!(engine.advise(0, false, Some(Advice::ByLoad)), Err(Errno::INVAL), "{name}");
+                engine.advise(0, Some(ALL), Some(Advice::Random)).unwrap();
+                engine.advise(0, None, Some(Advice::Sequential)).unwrap();
+                engine.advise(0, None, Some(Advice::NoReuse)).unwrap();
+                assert_eq!(engine.advise(0, None, Some(Advice::ByLoad)), Err(Errno::INVAL), "{name}");
                 engine.close(0).unwrap();
             }
         });
@@ -328,7 +330,7 @@ fn an_engine_that_goes_waits_for_what_is_under_way() {
                 let bufs = buffers(depth, 1 << 20);
                 engine.prepare(&bufs).unwrap();
                 engine.open(0, &path, READ).unwrap();
-                engine.advise(0, true, None).unwrap();
+                engine.advise(0, Some(ALL), None).unwrap();
                 for (slot, buf) in bufs.into_iter().enumerate() {
                     drop(engine.queue(io(slot, Direction::Read, (slot as u64) << 20, buf)));
                 }

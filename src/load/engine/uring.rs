@@ -16,6 +16,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
 use super::super::Direction;
+use super::super::offsets::Extent;
 use super::super::settings::{Advice, UringChoice};
 use super::descriptors::Descriptors;
 use super::{Buf, Done, Engine, Io, Open, Queued, SyncKind};
@@ -265,8 +266,8 @@ impl Engine for Uring {
         self.files.close(file).and(registered)
     }
 
-    fn advise(&mut self, file: u32, drop_cached: bool, advice: Option<Advice>) -> Result<(), Errno> {
-        self.files.advise(file, drop_cached, advice)
+    fn advise(&mut self, file: u32, dropped: Option<Extent>, advice: Option<Advice>) -> Result<(), Errno> {
+        self.files.advise(file, dropped, advice)
     }
 
     fn queue(&mut self, io: Io) -> Queued {

@@ -81,6 +81,10 @@ pub struct Choice {
     given: u64,
     /// Files begin anew within a pass: io_size is more than they hold.
     wraps: bool,
+    /// A file has an end: each of its blocks was visited. Without the map a random load has none, as in fio.
+    has_end: bool,
+    /// How often files that have an end began anew.
+    rounds: u64,
     left: usize,
     current: usize,
     on_current: u64,
@@ -112,6 +116,7 @@ impl Choice {
                 Pick::Drawn { sampler: Some(sampler), random, each: *each }
             }
         };
+        let has_end = |plan: &Plan| plan.map || matches!(plan.order, Order::Sequential { .. });
         let held: u64 = regions.iter().map(|region| region.len).sum();
         Choice {
             left: files.len(),
@@ -121,6 +126,8 @@ impl Choice {
             pass_bytes,
             given: 0,
             wraps: pass_bytes > held,
+            has_end: load.reads() && has_end(&load.plans.read) || load.writes() && has_end(&load.plans.write),
+            rounds: 0,
             current: 0,
             on_current: 0,
             number: 0,
@@ -165,7 +172,13 @@ impl Choice {
         self.wraps
     }
 
+    /// How often files began anew after each of their blocks was visited.
+    pub fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
     fn begin_round(&mut self) {
+        self.rounds += u64::from(self.has_end);
         self.files.iter_mut().for_each(|file| {
             file.visits.restart();
             file.is_done = false;

@@ -114,6 +114,8 @@ pub(super) struct Runner<'a, E> {
     pub(super) work: &'a Work<'a>,
     pub(super) engine: E,
     pub(super) choice: Choice,
+    /// Of [`Choice::rounds`], those that began with what [`Runner::drop_cached`] does.
+    pub(super) rounds: u64,
     /// The pass from its start, for what is read back.
     pub(super) replay: Option<Choice>,
     pub(super) contents: Contents,
@@ -236,6 +238,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         let mut runner = Runner {
             work,
             choice,
+            rounds: 0,
             replay: None,
             contents: Contents::new(&settings.buffers, work.seeds, settings.load.block_min() as usize),
             verifier: None,
@@ -391,6 +394,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             }
             if read_back && !only && self.failed.is_none() {
                 self.work.live.set_state(State::Verifying);
+                self.drop_cached();
                 self.check_written(u64::MAX);
                 self.work.live.set_state(State::Running);
             }
@@ -480,7 +484,12 @@ impl<'a, E: Engine> Runner<'a, E> {
             }
             false => Each::default(),
         };
-        self.choice.next_io(&late)
+        let next = self.choice.next_io(&late);
+        if self.choice.rounds() != self.rounds {
+            self.rounds = self.choice.rounds();
+            self.drop_cached();
+        }
+        next
     }
 
     /// What is due after an I/O was started: syncs, pauses, read-backs, a rate that must be kept.

@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use rustix::thread::gettid;
 
 use super::super::engine::{Buf, Done, Engine, Io, Open, Queued, SyncKind};
+use super::super::offsets::Extent;
 use super::super::random::Stream;
 use super::super::settings::Advice;
 use super::clone::Work;
@@ -104,8 +105,12 @@ impl Engine for Traced<'_> {
         self.engine.close(file)
     }
 
-    fn advise(&mut self, file: u32, drop_cached: bool, advice: Option<Advice>) -> Result<(), Errno> {
-        self.engine.advise(file, drop_cached, advice)
+    fn advise(&mut self, file: u32, dropped: Option<Extent>, advice: Option<Advice>) -> Result<(), Errno> {
+        self.engine.advise(file, dropped, advice)
+    }
+
+    fn let_go(&mut self, file: u32) -> Result<(), Errno> {
+        self.engine.let_go(file)
     }
 
     fn queue(&mut self, io: Io) -> Queued {

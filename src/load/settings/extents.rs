@@ -79,10 +79,11 @@ pub fn files(settings: &Settings, clone: u32, there: &[There], seeds: Seeds) -> 
     Ok(found)
 }
 
-/// Bytes of I/O in one pass over `files`; more than they have where io_size= asks for more.
+/// Bytes of I/O in one pass over `files`; more than they have where io_size= asks for more. As in fio, a job that fills its time has no
+/// io_size=.
 pub fn total_io(settings: &Settings, files: &[FileExtent]) -> u64 {
     match settings.load.io_size {
-        Some(Amount::Bytes(bytes)) => bytes,
+        Some(Amount::Bytes(bytes)) if !settings.span.fills() => bytes,
         _ => bytes(settings, files),
     }
 }
@@ -90,7 +91,7 @@ pub fn total_io(settings: &Settings, files: &[FileExtent]) -> u64 {
 /// What size= and the files leave; a percentage of io_size= is one of each file.
 fn bytes(settings: &Settings, files: &[FileExtent]) -> u64 {
     let of_file = |file: &FileExtent| match settings.load.io_size {
-        Some(Amount::Percent(percent)) => share(file.region.len, percent),
+        Some(Amount::Percent(percent)) if !settings.span.fills() => share(file.region.len, percent),
         _ => file.region.len,
     };
     let sum = files.iter().fold(0_u64, |sum, file| sum.saturating_add(of_file(file)));

@@ -68,6 +68,11 @@ fn percentages() {
     assert_eq!(shapes("--size=20%", 0, &there), [(0, 2 * MIB, 2 * MIB)]);
     assert_eq!(io("--size=20% --io_size=50%", &there), MIB);
     assert_eq!(io("--size=2m --io_size=9m", &there), 9 * MIB, "round and round");
+    assert_eq!(
+        io("--size=2m --io_size=1m --time_based --runtime=1", &there),
+        2 * MIB,
+        "the time is filled with the whole"
+    );
     let clone = |clone| shapes("--size=1m --offset_increment=20%", clone, &there)[0].0;
     assert_eq!([clone(0), clone(1), clone(2)], [0, 2 * MIB, 4 * MIB]);
     // Rounded up to a block, or to offset_align.

@@ -14,6 +14,7 @@ use rustix::io::Errno;
 
 use crate::base::Status;
 use crate::load::Direction;
+use crate::load::offsets::Extent;
 use crate::load::settings::{Advice, OpenSync};
 use crate::storage::{Node, Stable};
 
@@ -141,7 +142,7 @@ impl Engine for NfsEngine {
         Ok(())
     }
 
-    fn advise(&mut self, file: u32, _drop_cached: bool, _advice: Option<Advice>) -> Result<(), Errno> {
+    fn advise(&mut self, file: u32, _dropped: Option<Extent>, _advice: Option<Advice>) -> Result<(), Errno> {
         self.file(file).map(drop)
     }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 
 use crate::base::{Name, Status};
+use crate::load::offsets::Extent;
 use crate::load::settings::Advice;
 use crate::storage::{AttrChange, Call, How, Node};
 
@@ -112,7 +113,7 @@ impl Engine for NfsMetadata {
         self.files.get_mut(file as usize).and_then(Option::take).map(drop).ok_or(Errno::BADF)
     }
 
-    fn advise(&mut self, _file: u32, _drop_cached: bool, _advice: Option<Advice>) -> Result<(), Errno> {
+    fn advise(&mut self, _file: u32, _dropped: Option<Extent>, _advice: Option<Advice>) -> Result<(), Errno> {
         Ok(())
     }
 

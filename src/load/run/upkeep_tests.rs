@@ -1,0 +1,167 @@
+use std::cell::RefCell;
+use std::io::{BufRead, Write};
+use std::path::Path;
+
+use super::super::super::commandline::{Asked, parse};
+use super::super::super::engine::null::NullPlace;
+use super::super::super::engine::{Done, Io, Queued};
+use super::super::super::general::{General, Traces};
+use super::super::super::random::Seeds;
+use super::super::super::settings::settle;
+use super::super::{Clock, Host, Live, LogFiles, Work, run};
+use super::*;
+
+/// What a clone does with its files, as words: `open`, `drop`, `go` where the engine lets go, and numbers of I/Os.
+struct Recording<'a> {
+    seen: &'a RefCell<Vec<String>>,
+    live: &'a Live,
+    /// After so many I/Os the run is ended from without.
+    ends_after: u64,
+}
+
+impl Recording<'_> {
+    fn saw(&self, word: &str) {
+        self.seen.borrow_mut().push(word.to_owned());
+    }
+}
+
+impl Engine for Recording<'_> {
+    fn waits(&self) -> bool {
+        true
+    }
+
+    fn open(&mut self, _: u32, _: &Path, _: Open) -> Result<(), Errno> {
+        self.saw("open");
+        Ok(())
+    }
+
+    fn close(&mut self, _: u32) -> Result<(), Errno> {
+        Ok(())
+    }
+
+    fn advise(&mut self, _: u32, dropped: Option<Extent>, _: Option<Advice>) -> Result<(), Errno> {
+        if dropped.is_some() {
+            assert_eq!(dropped, Some(REGION));
+            self.saw("drop");
+        }
+        Ok(())
+    }
+
+    fn let_go(&mut self, _: u32) -> Result<(), Errno> {
+        self.saw("go");
+        Ok(())
+    }
+
+    fn queue(&mut self, io: Io) -> Queued {
+        let mut seen = self.seen.borrow_mut();
+        match seen.last().and_then(|last| last.parse::<u64>().ok()) {
+            Some(ios) => *seen.last_mut().unwrap() = (ios + 1).to_string(),
+            None => seen.push("1".to_owned()),
+        }
+        self.ends_after -= 1;
+        if self.ends_after == 0 {
+            self.live.end();
+        }
+        let result = Ok(io.buf.len());
+        Queued::Done(Done { slot: io.slot, buf: io.buf, result })
+    }
+
+    fn commit(&mut self) -> Result<usize, Errno> {
+        Ok(0)
+    }
+
+    fn reap(&mut self, _: usize, _: usize, _: Option<Duration>, _: &mut Vec<Done>) -> Result<(), Errno> {
+        Ok(())
+    }
+
+    fn sync(&mut self, _: u32, _: SyncKind) -> Result<(), Errno> {
+        Ok(())
+    }
+}
+
+struct Nobody;
+
+impl LogFiles for Nobody {
+    fn log(&self, name: &str) -> Result<Box<dyn Write + Send>, String> {
+        Err(name.to_owned())
+    }
+}
+
+impl Host for Nobody {
+    fn tell(&self, _: &str) {}
+
+    fn save(&self, _: &str, _: &[u8]) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn state_path(&self, name: &str) -> String {
+        name.to_owned()
+    }
+
+    fn read(&self, name: &str) -> Result<Box<dyn BufRead>, String> {
+        Err(name.to_owned())
+    }
+
+    fn trace(&self, _: &str) {}
+
+    fn shell(&self, command: &str, _: &str) -> Result<(), String> {
+        Err(command.to_owned())
+    }
+}
+
+/// 16 I/Os.
+const REGION: Extent = Extent { offset: 4096, len: 65536 };
+
+/// Runs the clone of a command line over `files` files, in passes of `pass_bytes`, for 40 I/Os at most.
+fn seen(line: &str, files: usize, pass_bytes: u64) -> String {
+    let words: Vec<String> = format!("--name=j --bs=4k {line}").split_whitespace().map(str::to_owned).collect();
+    let Ok(Asked::Run(asked)) = parse(&words) else { panic!("{line}") };
+    let settings = settle(&asked.jobs[0], &General::default()).unwrap().settings;
+    let (seen, live) = (RefCell::default(), Live::default());
+    let work = Work {
+        settings: &settings,
+        traces: Traces::default(),
+        group: 0,
+        clone: 0,
+        number: 1,
+        place: &NullPlace,
+        files: (0..files).map(|file| (format!("f{file}").into(), REGION)).collect(),
+        pass_bytes,
+        seeds: Seeds::new(None, true, 0, 1),
+        live: &live,
+        clock: Clock::start(),
+        host: &Nobody,
+    };
+    run(Recording { seen: &seen, live: &live, ends_after: 40 }, &work, &|| {});
+    seen.into_inner().join(" ")
+}
+
+/// As strace(1) shows it of fio 3.33, whose opening of a file for the next pass is `go` here.
+#[test]
+fn what_is_visited_again_is_not_found_in_the_cache() {
+    let fills = "--time_based --runtime=1h";
+    for (line, wanted) in [
+        ("--rw=read --loops=2", "open drop 16 go drop 16"),
+        ("--rw=randread --loops=2", "open drop 16 go drop 16"),
+        ("--rw=randread --loops=2 --direct=1", "open drop 16 go drop 16"),
+        ("--rw=randwrite --loops=2", "open drop 16 go drop 16"),
+        ("--rw=randread --loops=2 --invalidate=0", "open 32"),
+        ("--rw=randread --loops=2 --norandommap", "open drop 32"),
+        ("--rw=randread --loops=2 --random_distribution=zipf", "open drop 32"),
+        ("--rw=write --verify=crc32c", "open drop 16 go drop 16"),
+        // 16 that are read first.
+        ("--rw=read --pre_read=1", "open 32"),
+        (&format!("--rw=read {fills}"), "open drop 16 drop 16 drop 8"),
+        (&format!("--rw=randread {fills}"), "open drop 16 drop 16 drop 8"),
+        (&format!("--rw=randwrite {fills}"), "open drop 16 drop 16 drop 8"),
+        (&format!("--rw=randrw {fills}"), "open drop 16 drop 16 drop 8"),
+        (&format!("--rw=randread {fills} --invalidate=0"), "open 40"),
+        (&format!("--rw=randread {fills} --norandommap"), "open drop 40"),
+        (&format!("--rw=randread {fills} --direct=1"), "open drop 40"),
+    ] {
+        assert_eq!(seen(line, 1, REGION.len), wanted, "{line}");
+    }
+    let twice = 2 * REGION.len;
+    assert_eq!(seen("--rw=read --io_size=128k", 1, twice), "open drop 16 go drop 16", "files begin anew within a pass");
+    assert_eq!(seen("--rw=read --nrfiles=2 --time_based --runtime=1h", 2, twice), "open drop open drop 32 drop drop 8");
+}
