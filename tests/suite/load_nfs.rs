@@ -309,7 +309,7 @@ fn files_are_opened_as_asked() {
         }
         assert_eq!(results(&drive(&mut engine, depth, vec![io(0, 7, Direction::Read, 0, 9)])), [Err(Errno::BADF)]);
         assert_eq!(
-            (engine.sync(7, SyncKind::Full), engine.advise(7, true, None)),
+            (engine.sync(7, SyncKind::Full), engine.advise(7, None, None)),
             (Err(Errno::BADF), Err(Errno::BADF))
         );
     }
@@ -325,7 +325,7 @@ fn files_are_opened_as_asked() {
         vec![io(0, 1, Direction::Write, 0, 10), io(1, 1, Direction::Read, 0, 30), io(2, 0, Direction::Trim, 0, 10)];
     assert_eq!(results(&drive(&mut engine, 2, ios)), [Err(Errno::BADF), Ok(20), Err(Errno::OPNOTSUPP)]);
     assert_eq!(engine.sync(0, SyncKind::Range { flags: 2, offset: 0, len: 0 }), Err(Errno::OPNOTSUPP));
-    assert_eq!(engine.advise(1, true, None), Ok(()));
+    assert_eq!(engine.advise(1, None, None), Ok(()));
     assert_eq!(dump(&*memory)["d/e"].mode, 0o750);
 }
 
