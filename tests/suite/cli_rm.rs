@@ -332,7 +332,10 @@ fn a_refused_rehearsal_prices_nothing() {
 fn a_figure_below_zero_is_a_wrong_value() {
     let bench = Bench::new();
     bench.run_as("parrm --older-than -5d a.tar").failed("--older-than: '-5d' is neither a span");
-    bench.run_as("parcp --delete --max-delete -1 a b").failed("invalid value '-1' for '--max-delete <N>'");
+    for count in ["-1", "10%", "many"] {
+        let said = format!("invalid value '{count}' for '--max-delete <N>': a count of objects, 0 or more");
+        bench.run_as(&format!("parcp --delete --max-delete {count} a b")).failed(&said);
+    }
     bench.run_as("parrm --window -1 a.tar").failed("invalid value '-1' for '--window <N>'");
     bench.run_as("parrm --max-iops -1 a.tar").failed("invalid value '-1' for '--max-iops <N>'");
     assert!(bench.path("a.tar").exists());
