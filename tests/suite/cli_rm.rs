@@ -259,11 +259,38 @@ fn a_pattern_that_can_mean_nothing_ends_the_run_before_anything_goes() {
 #[test]
 fn a_pattern_with_a_path_that_kept_nothing_is_told() {
     let bench = Bench::new();
-    let told = |pattern: &str| keeps_x(&bench, "--exclude=x ", pattern, "p").ok().stderr;
-    assert_eq!(told("q/x"), "parrm: pattern 'q/x' of --exclude has left nothing alone\n");
-    assert_eq!(told("/nowhere/p/x"), "parrm: pattern '/nowhere/p/x' of --exclude has left nothing alone\n");
-    for pattern in ["none", "*/none", "/x", "p/x"] {
-        assert_eq!(told(pattern), "", "{pattern}");
+    for pattern in ["q/x", "/nowhere/p/x"] {
+        let told = format!("parrm: pattern '{pattern}' of --exclude has left nothing alone\n");
+        assert_eq!(told_of(&bench, pattern), told);
+    }
+    for pattern in ["none", "*/none", "/x", "p/x", "*.o", "[!a]z", "no ne"] {
+        assert_eq!(told_of(&bench, pattern), "", "{pattern}");
+    }
+}
+
+/// What is told of `pattern` beside one that keeps what is to stay.
+fn told_of(bench: &Bench, pattern: &str) -> String {
+    fs::create_dir_all(bench.path("p")).unwrap();
+    ["p/x", "p/y"].iter().for_each(|name| fs::write(bench.path(name), "").unwrap());
+    let ran = bench.command_as("parrm", ["--exclude=x", "--exclude", pattern, "p"]).output().unwrap();
+    Ran::of(ran).ok().stderr
+}
+
+#[test]
+fn a_pattern_in_another_programs_words_that_kept_nothing_is_told() {
+    let bench = Bench::new();
+    for pattern in ["{keep,y}", "{*.o,y}", "!y", "!*.o", "y ", " y", "y\t", "y /", "*/{y,z}"] {
+        let shown = pattern.replace('\t', "\\t");
+        let told = format!("parrm: pattern '{shown}' of --exclude has left nothing alone\n");
+        assert_eq!(told_of(&bench, pattern), told);
+    }
+    // These are names, and where one is there it stays.
+    for name in ["{keep,y}", "!y", "y "] {
+        fs::create_dir_all(bench.path("p")).unwrap();
+        fs::write(bench.path("p").join(name), "").unwrap();
+        assert_eq!(told_of(&bench, name), "");
+        fs::remove_file(bench.path("p").join(name)).unwrap();
+        assert_eq!(left(&bench, "p"), ["x"]);
     }
 }
 
@@ -305,7 +332,10 @@ fn a_refused_rehearsal_prices_nothing() {
 fn a_figure_below_zero_is_a_wrong_value() {
     let bench = Bench::new();
     bench.run_as("parrm --older-than -5d a.tar").failed("--older-than: '-5d' is neither a span");
-    bench.run_as("parcp --delete --max-delete -1 a b").failed("invalid value '-1' for '--max-delete <N>'");
+    for count in ["-1", "10%", "many"] {
+        let said = format!("invalid value '{count}' for '--max-delete <N>': a count of objects, 0 or more");
+        bench.run_as(&format!("parcp --delete --max-delete {count} a b")).failed(&said);
+    }
     bench.run_as("parrm --window -1 a.tar").failed("invalid value '-1' for '--window <N>'");
     bench.run_as("parrm --max-iops -1 a.tar").failed("invalid value '-1' for '--max-iops <N>'");
     assert!(bench.path("a.tar").exists());

@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used)] // also in the helpers of tests
 
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use parfs::jobs::remove::Options;
 use parfs::mounts::MemoryMount;
 
+use crate::cli_support::{Bench, Ran, Sim, run_with};
 use crate::remove::{operand, paths, plant, remove_all, remove_paths};
 use crate::remove_odd::with_mounts;
 use crate::tars::{crew, volume};
@@ -30,4 +33,98 @@ fn mount_points_of_a_list_are_refused() {
     emptied.contents = true;
     remove_all(&volume(&odd), [Ok(emptied)].into_iter(), &options, &crew(2, 2)).clean();
     assert_eq!(paths(&dump(&*memory)), ["a", "a/mnt", "mnt"].into());
+}
+
+/// `t/keep/in/f` and `t/a/f` in a directory.
+fn plant_keep(top: &Path) {
+    for dir in ["t/keep/in", "t/a"] {
+        fs::create_dir_all(top.join(dir)).unwrap();
+        fs::write(top.join(dir).join("f"), "").unwrap();
+    }
+}
+
+/// Runs parrm with these words and `input`, which are to remove `t/a/f` of `top` and keep `t/keep/in/f`.
+fn keeps_keep(bench: &Bench, top: &Path, pattern: &str, words: &[&str], input: &str) {
+    plant_keep(top);
+    let args = ["--exclude", pattern].into_iter().chain(words.iter().copied());
+    let ran = run_with(bench.command_as("parrm", args), input.as_bytes()).ok();
+    assert!(top.join("t/keep/in/f").exists(), "{pattern} {words:?} {input:?} {ran:?}");
+    assert!(!top.join("t/a/f").exists(), "{pattern} {words:?} {input:?} {ran:?}");
+    let told = format!("left alone with all that is in it: pattern '{pattern}' names it, or a directory above it");
+    assert!(ran.stderr.contains(&told), "{pattern} {words:?} {input:?} {ran:?}");
+}
+
+/// All ways that lead into `t/keep`, where `base` is what the paths of `top` begin with as they are typed.
+fn keeps_keep_however_it_is_reached(bench: &Bench, top: &Path, base: &str) {
+    let at = |path: &str| format!("{base}{path}");
+    for pattern in ["keep", "keep/", "**/keep", "**/keep/", "k*p", "[k]eep", "t/keep", "t/k*p/"] {
+        for into in ["t/keep/in", "t/keep/in/", "t/keep/in/f", "t//keep/./in"] {
+            keeps_keep(bench, top, pattern, &[&at(into), &at("t/a/f")], "");
+        }
+        keeps_keep(bench, top, pattern, &["--contents", &at("t/keep/in"), &at("t/a")], "");
+        let dir = if base.is_empty() { "." } else { base };
+        for (dir, list) in [
+            (at("t"), "keep/in\na\n"),
+            (at("t/"), "./keep/in/\n./a/f\n"),
+            (at("t"), "keep/in/f\na/f\n"),
+            (dir.to_string(), "t/keep/in/f\nt/a/f\n"),
+            (dir.to_string(), "./t/keep/in/f\n./t/a/f\n"),
+        ] {
+            keeps_keep(bench, top, pattern, &["--files-from", "-", &dir], list);
+            keeps_keep(bench, top, pattern, &["--files-from", "-", "-0", &dir], &list.replace('\n', "\0"));
+        }
+    }
+}
+
+/// A pattern kept nothing of the directory it names where an operand, or a path of a list, led into that.
+#[test]
+fn what_is_in_an_excluded_directory_stays_where_an_operand_leads_into_it() {
+    let bench = Bench::new();
+    let top = bench.path("").canonicalize().unwrap();
+    for base in [String::new(), "./".into(), format!("{}/", top.display())] {
+        keeps_keep_however_it_is_reached(&bench, &top, &base);
+    }
+    // The directory of a list is typed too; links on the way make no difference.
+    std::os::unix::fs::symlink("t/keep", bench.path("way")).unwrap();
+    keeps_keep(&bench, &top, "keep", &["way/in", "t/a"], "");
+    plant_keep(&top);
+    for dir in ["t/keep", "way"] {
+        let list = run_with(bench.command_as("parrm", ["--exclude=keep", "--files-from=-", dir]), b"in/f\n").ok();
+        assert!(bench.path("t/keep/in/f").exists() && list.stderr.contains("in/f: left alone"), "{dir} {list:?}");
+    }
+}
+
+#[test]
+fn what_is_in_an_excluded_directory_of_an_export_stays_where_an_operand_leads_into_it() {
+    let bench = Bench::new();
+    for targets in ["1", "3"] {
+        let served = tempfile::tempdir().unwrap();
+        let top = served.path().join("e");
+        plant_keep(&top);
+        let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--targets", targets, "--unlimited"]);
+        keeps_keep_however_it_is_reached(&bench, &top, &format!("{}/e/", sim.url.trim_end_matches('/')));
+    }
+}
+
+/// What was not typed, or is only alike, is named by no pattern of a name.
+#[test]
+fn a_name_of_a_directory_above_what_was_typed_keeps_nothing() {
+    let bench = Bench::new();
+    let here = bench.path("keep/x");
+    for words in ["f", "./f", "../x/f", "--files-from list", "--files-from list .", "sub/../f"] {
+        fs::create_dir_all(here.join("sub")).unwrap();
+        fs::write(here.join("f"), "").unwrap();
+        fs::write(here.join("list"), "./f\n").unwrap();
+        for pattern in ["keep", "keep/", "k*p"] {
+            fs::write(here.join("f"), "").unwrap();
+            let args = ["--exclude", pattern].into_iter().chain(words.split(' '));
+            let ran = Ran::of(bench.command_as("parrm", args).current_dir(&here).output().unwrap()).ok();
+            assert!(!here.join("f").exists(), "{pattern} {words} {ran:?}");
+        }
+    }
+    for pattern in ["/keep", "eep", "keep/x", "kee", "keep/in/f/x", "eep/in"] {
+        plant_keep(&bench.path(""));
+        let ran = bench.run_as(&format!("parrm --exclude {pattern} t/keep/in")).ok();
+        assert!(!bench.path("t/keep/in").exists(), "{pattern} {ran:?}");
+    }
 }

@@ -357,7 +357,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l interactive -d 'ne
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l preserve-root -d '\'/\' is never removed (default); with =all, nor is any operand on another device than its parent, nor its contents' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l exclude -d 'Leave what matches the shell pattern alone, and the directories it is in' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l exclude-from -d 'Leave what matches a pattern of FILE alone, one a line' -r
-complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l older-than -d 'Only what was modified before: 30d, 12h, 45m, 90s ago, or YYYY-MM-DD[ HH:MM[:SS]] in UTC' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l older-than -d 'Only what was modified before: 2w, 30d, 12h, 45m, 90s ago, or YYYY-MM-DD[ HH:MM[:SS]] in UTC' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l files-from -d 'Remove the paths listed in FILE (\'-\': standard input), one a line, relative to DIR or the working directory' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -s P -l parallel -d 'Threads, together over all targets [default: what the targets suggest]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l window -d 'Operations that each thread keeps in flight [default: what the targets suggest]' -r
@@ -385,7 +385,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand rm" -l interactive -d 'never
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l preserve-root -d '\'/\' is never removed (default); with =all, nor is any operand on another device than its parent, nor its contents' -r
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l exclude -d 'Leave what matches the shell pattern alone, and the directories it is in' -r
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l exclude-from -d 'Leave what matches a pattern of FILE alone, one a line' -r
-complete -c parfs -n "__fish_parfs_using_subcommand rm" -l older-than -d 'Only what was modified before: 30d, 12h, 45m, 90s ago, or YYYY-MM-DD[ HH:MM[:SS]] in UTC' -r
+complete -c parfs -n "__fish_parfs_using_subcommand rm" -l older-than -d 'Only what was modified before: 2w, 30d, 12h, 45m, 90s ago, or YYYY-MM-DD[ HH:MM[:SS]] in UTC' -r
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l files-from -d 'Remove the paths listed in FILE (\'-\': standard input), one a line, relative to DIR or the working directory' -r
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -s P -l parallel -d 'Threads, together over all targets [default: what the targets suggest]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l window -d 'Operations that each thread keeps in flight [default: what the targets suggest]' -r

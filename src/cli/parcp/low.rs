@@ -223,7 +223,7 @@ pub struct DeleteFlags {
     #[arg(long)]
     pub delete_excluded: bool,
     /// Remove no more than N objects, and count the rest as failures
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = max_delete, allow_hyphen_values = true)]
     pub max_delete: Option<u64>,
     /// Remove also when SRC could not be read everywhere
     #[arg(long)]
@@ -290,6 +290,10 @@ fn info(text: &str) -> Result<Info, String> {
         "stats" => Ok(Info::Stats),
         _ => Err("progress2 or stats; use -v to list what is copied".into()),
     }
+}
+
+fn max_delete(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "a count of objects, 0 or more".into())
 }
 
 fn reflink(text: &str) -> Result<bool, String> {

@@ -9,7 +9,7 @@ const UNITS: [(char, u64); 5] = [('w', 7 * 86_400), ('d', 86_400), ('h', 3_600),
 pub fn parse(text: &str, now: Time) -> Result<Time, String> {
     let bad = || {
         format!(
-            "--older-than: '{text}' is neither a span (30d, 12h, 45m, 90s) nor a date in UTC (YYYY-MM-DD[ HH:MM[:SS]])"
+            "--older-than: '{text}' is neither a span (2w, 30d, 12h, 45m, 90s) nor a date in UTC (YYYY-MM-DD[ HH:MM[:SS]])"
         )
     };
     let text = text.trim();
@@ -83,6 +83,19 @@ mod tests {
             assert_eq!(parse(text, NOW).unwrap(), Time { secs: NOW.secs - secs, nanos: 7 }, "{text}");
         }
         assert_eq!(parse("0s", NOW).unwrap(), NOW);
+    }
+
+    #[test]
+    fn every_unit_is_named_where_units_are() {
+        let (message, help) = (parse("soon", NOW).unwrap_err(), super::super::low::help());
+        for (unit, _) in UNITS {
+            let is_in = |text: &str| {
+                text.split(|c: char| !c.is_alphanumeric())
+                    .any(|word| word.strip_suffix(unit).is_some_and(|n| n.parse::<u64>().is_ok()))
+            };
+            let about = help.split("--older-than").nth(1).unwrap().split("--files-from").next().unwrap();
+            assert!(is_in(&message) && is_in(about), "{unit}: {message} {about}");
+        }
     }
 
     /// Compared with what `date -u -d TEXT +%s` prints.

@@ -1,6 +1,7 @@
 //! What `--exclude` may mean. What was removed is not to be had back, so a pattern leaves alone what any way to read it names: a
-//! name or path at any depth, one below the operand (`/keep`, as rsync has it), the path as the operand is typed, absolute, from the
-//! working directory, or from any directory on the way to the operand. Where none can be right the run is refused.
+//! name or path at any depth, also on the way to the operand as that is typed, one below the operand (`/keep`, as rsync has it), the
+//! path as the operand is typed, absolute, from the working directory, or from any directory on the way to the operand. Where none can
+//! be right the run is refused.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -13,7 +14,7 @@ use crate::cli::console::Quoted;
 use crate::cli::host::Unclear::{self, Usage};
 use crate::cli::lists;
 use crate::cli::location::Location;
-use crate::jobs::remove::{Against, Excluded, Places, Reading};
+use crate::jobs::remove::{Against, Excluded, Place, Places, Reading};
 use crate::jobs::select::Pattern;
 use crate::mounts::nfs::Url;
 
@@ -39,8 +40,27 @@ impl Here {
         Here { dirs, has_urls: operands.iter().any(|operand| operand.as_bytes().starts_with(b"nfs://")) }
     }
 
+    /// Where an operand is.
+    fn place(&self, operand: &OsStr) -> Place {
+        let paths = self.paths(operand);
+        Place { ways: self.ways(operand, &paths), paths }
+    }
+
+    /// The ways to an operand: as it is typed, and from the working directory if it is below that. Of a URL its path.
+    fn ways(&self, operand: &OsStr, paths: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        if let Ok(Location::Nfs(url, _)) = Location::parse(operand) {
+            return vec![url.path];
+        }
+        let from = |dir: &PathBuf, path: &[u8]| {
+            let way = Path::new(OsStr::from_bytes(path)).strip_prefix(dir).ok()?;
+            Some(way.as_os_str().as_bytes().to_vec())
+        };
+        let from_here = self.dirs.iter().flat_map(|dir| paths.iter().filter_map(move |path| from(dir, path)));
+        std::iter::once(operand.as_bytes().to_vec()).chain(from_here).collect()
+    }
+
     /// The absolute paths of an operand: without `..` as a shell takes them, and by where the directory that it is in really is.
-    fn places(&self, operand: &OsStr) -> Vec<Vec<u8>> {
+    fn paths(&self, operand: &OsStr) -> Vec<Vec<u8>> {
         if let Ok(Location::Nfs(url, _)) = Location::parse(operand) {
             return vec![url.path];
         }
@@ -89,10 +109,10 @@ pub fn excluded(typed: Vec<Vec<u8>>, operands: &[OsString], list: Option<&List>)
     }
     let places = match list {
         None => {
-            let place = |operand: &OsString| (trimmed(operand.as_bytes()).to_vec(), here.places(operand));
-            Places { typed: operands.iter().map(place).collect(), bases: Vec::new() }
+            let place = |operand: &OsString| (trimmed(operand.as_bytes()).to_vec(), here.place(operand));
+            Places { typed: operands.iter().map(place).collect(), base: Place::default() }
         }
-        Some(_) => Places { typed: HashMap::new(), bases: bases(operands.first(), &here) },
+        Some(_) => Places { typed: HashMap::new(), base: base(operands.first(), &here) },
     };
     Excluded::new(texts, &all, places).map_err(|error| Usage(error.to_string()))
 }
@@ -103,14 +123,14 @@ fn trimmed(path: &[u8]) -> &[u8] {
 }
 
 /// What the paths of a list are relative to.
-fn bases(dir: Option<&OsString>, here: &Here) -> Vec<Vec<u8>> {
+fn base(dir: Option<&OsString>, here: &Here) -> Place {
     let dir = dir.map_or(OsStr::new("."), OsString::as_os_str);
-    let mut bases = here.places(dir);
+    let mut paths = here.paths(dir);
     if !dir.as_bytes().starts_with(b"nfs://") {
         // A list's paths lead through no symbolic link, but its directory may be one.
-        bases.extend(Path::new(dir).canonicalize().map(|path| path.into_os_string().into_vec()));
+        paths.extend(Path::new(dir).canonicalize().map(|path| path.into_os_string().into_vec()));
     }
-    bases
+    Place { ways: here.ways(dir, &paths), paths }
 }
 
 /// All that `typed` may mean. An error says why it can mean nothing.
@@ -241,10 +261,14 @@ fn escaped(part: &str) -> String {
     part.chars().flat_map(escape).collect()
 }
 
-/// The patterns without wildcards that name a path, of those that kept nothing.
+/// Of the patterns that kept nothing, those that name a path without wildcards, and those that look like another program's.
 pub fn unmet(excluded: &Excluded) -> Vec<String> {
-    let names_path = |typed: &&str| typed.trim_matches('/').contains('/') && literal(typed).is_some();
-    let unmet = excluded.unmet().filter(names_path).take(UNMET_MAX);
+    let is_foreign = |text: &str| text.starts_with('!') || text.contains(['{', '}']) || text.trim() != text;
+    let is_told = |typed: &&str| {
+        let text = typed.trim_matches('/');
+        (text.contains('/') && literal(text).is_some()) || is_foreign(text)
+    };
+    let unmet = excluded.unmet().filter(is_told).take(UNMET_MAX);
     unmet.map(|typed| format!("pattern '{}' of --exclude has left nothing alone", Quoted(typed.as_bytes()))).collect()
 }
 
@@ -255,14 +279,19 @@ const UNMET_MAX: usize = 100;
 mod tests {
     use super::*;
 
-    /// Does `pattern` keep what is at `below` in the operand, seen from /data/u?
-    fn keeps(pattern: &str, operand: &str, below: &str) -> bool {
+    /// What `pattern` keeps of the operand, seen from /data/u.
+    fn excluded_by(pattern: &str, operand: &str) -> Excluded {
         let here = Here { dirs: vec!["/data/u".into()], has_urls: operand.starts_with("nfs://") };
         let places = Places {
-            typed: [(trimmed(operand.as_bytes()).to_vec(), here.places(OsStr::new(operand)))].into(),
-            bases: Vec::new(),
+            typed: [(trimmed(operand.as_bytes()).to_vec(), here.place(OsStr::new(operand)))].into(),
+            base: Place::default(),
         };
-        let excluded = Excluded::new(vec![pattern.into()], &readings(0, pattern, &here).unwrap(), places).unwrap();
+        Excluded::new(vec![pattern.into()], &readings(0, pattern, &here).unwrap(), places).unwrap()
+    }
+
+    /// Does `pattern` keep what is at `below` in the operand, seen from /data/u?
+    fn keeps(pattern: &str, operand: &str, below: &str) -> bool {
+        let excluded = excluded_by(pattern, operand);
         let shown = format!("{}/{below}", operand.trim_end_matches('/'));
         assert_eq!(excluded.unmet().count(), 1);
         let has = excluded.has(shown.as_bytes(), below.as_bytes());
@@ -312,7 +341,6 @@ mod tests {
             ("/x", "p", "y/x"),
             ("/u", "/data/u/p", "x"),
             ("/cache", "/var/cache/p", "x"),
-            ("cache", "/var/cache/p", "x"),
             ("**/cache", "/nowhere/p", "x"),
             ("/data/u/p/x", "/data/u/q", "x"),
             ("p/x", "p", "y"),
@@ -321,6 +349,35 @@ mod tests {
         ] {
             assert!(!keeps(pattern, operand, below), "{pattern} {operand} {below}");
         }
+    }
+
+    /// The pattern that the operand is said to be left alone by, empty if it is not said; none where it goes.
+    fn kept_whole(pattern: &str, operand: &str) -> Option<String> {
+        let name = operand.trim_end_matches('/').rsplit('/').next().unwrap();
+        let excluded = excluded_by(pattern, operand);
+        let kept = excluded.operand(operand.as_bytes(), Some(name.as_bytes()));
+        kept.map(|told| told.unwrap_or_default().to_string())
+    }
+
+    #[test]
+    fn an_operand_stays_that_leads_through_what_a_pattern_names() {
+        for pattern in ["keep", "keep/", "**/keep", "k*p", "?eep", "[j-l]eep"] {
+            for operand in
+                ["t/keep/in", "./keep//in/", "t/./keep/in/f", "../v/keep/f", "/srv/keep/in", "nfs://h/e/keep/in?uid=0"]
+            {
+                assert_eq!(kept_whole(pattern, operand).as_deref(), Some(pattern), "{operand}");
+            }
+            for operand in ["p/x", "../u/p", "t/keeper/in", "nfs://h/e/in"] {
+                assert_eq!(kept_whole(pattern, operand), None, "{pattern} {operand}");
+            }
+        }
+        for (operand, told) in [("/data/u/p", Some("data")), ("../u/p", None), ("./p", None), ("p", None)] {
+            assert_eq!(kept_whole("data", operand).as_deref(), told, "{operand}");
+        }
+        // A host is no directory.
+        assert_eq!(kept_whole("keep", "nfs://keep/e/in"), None);
+        // Its own name is what was given, and nothing to tell.
+        assert_eq!(kept_whole("keep", "t/keep").as_deref(), Some(""));
     }
 
     #[test]

@@ -106,7 +106,7 @@ pub struct ChoiceFlags {
     /// Leave what matches a pattern of FILE alone, one a line
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub exclude_from: Vec<OsString>,
-    /// Only what was modified before: 30d, 12h, 45m, 90s ago, or YYYY-MM-DD[ HH:MM[:SS]] in UTC
+    /// Only what was modified before: 2w, 30d, 12h, 45m, 90s ago, or YYYY-MM-DD[ HH:MM[:SS]] in UTC
     #[arg(long, value_name = "AGE", allow_hyphen_values = true)]
     pub older_than: Option<String>,
     /// Remove the paths listed in FILE ('-': standard input), one a line, relative to DIR or the working directory

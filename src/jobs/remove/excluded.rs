@@ -32,24 +32,45 @@ pub struct Reading {
     pub pattern: Pattern,
 }
 
-/// Where operands are. Paths are absolute, without slashes at their ends and without `.` and `..`; an operand may have
-/// several, by the symbolic links on the way to it.
+/// Where an operand is; it may be in several places, by the symbolic links on the way to it.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    /// Its absolute paths, without slashes at their ends and without `.` and `..`.
+    pub paths: Vec<Vec<u8>>,
+    /// The ways that were typed to it. A directory above them is named by no pattern of a name.
+    pub ways: Vec<Vec<u8>>,
+}
+
+/// Where operands are.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
     /// By operands as they were typed, without slashes at their ends.
-    pub typed: HashMap<Vec<u8>, Vec<Vec<u8>>>,
+    pub typed: HashMap<Vec<u8>, Place>,
     /// What the paths of other operands are relative to.
-    pub bases: Vec<Vec<u8>>,
+    pub base: Place,
 }
 
 impl Places {
     /// The absolute paths of an operand.
-    fn of(&self, operand: &[u8]) -> Cow<'_, [Vec<u8>]> {
+    fn paths(&self, operand: &[u8]) -> Cow<'_, [Vec<u8>]> {
         match self.typed.get(operand) {
-            Some(paths) => Cow::Borrowed(paths),
-            None => self.bases.iter().map(|base| normal(&[base, &b"/"[..], operand].concat())).collect(),
+            Some(place) => Cow::Borrowed(&place.paths),
+            None => self.base.paths.iter().map(|base| joined(base, operand)).collect(),
         }
     }
+
+    /// The ways that were typed to an operand.
+    fn ways(&self, operand: &[u8]) -> Cow<'_, [Vec<u8>]> {
+        match self.typed.get(operand) {
+            Some(place) => Cow::Borrowed(&place.ways),
+            None if self.base.ways.is_empty() => Cow::Owned(vec![normal(operand)]),
+            None => self.base.ways.iter().map(|base| joined(base, operand)).collect(),
+        }
+    }
+}
+
+fn joined(base: &[u8], operand: &[u8]) -> Vec<u8> {
+    normal(&[base, b"/", operand].concat())
 }
 
 /// What stays, and which patterns have kept something. The default lets everything go.
@@ -69,7 +90,8 @@ impl Excluded {
     /// Patterns as they were typed, and what they may mean.
     pub fn new(typed: Vec<String>, readings: &[Reading], mut places: Places) -> Result<Excluded, BadPattern> {
         // Patterns are written without the first slash.
-        places.typed.values_mut().flatten().for_each(|path| *path = normal(path));
+        let all = places.typed.values_mut().flat_map(|place| place.paths.iter_mut().chain(&mut place.ways));
+        all.for_each(|path| *path = normal(path));
         let globs = |against: Against| {
             let some = readings.iter().filter(|reading| reading.against == against);
             Globs::new(some.map(|reading| (reading.of, &reading.pattern)))
@@ -116,11 +138,14 @@ impl Excluded {
         let end = shown.iter().rposition(|b| *b != b'/').map_or(0, |last| last + 1);
         let by_path = self.by_path(shown, &shown[..end], None);
         let by_name = name.map_or(Vec::new(), |name| self.below.matches(name));
-        self.note(&by_path);
-        self.note(&by_name);
-        let by_more = by_path.iter().find(|of| self.typed[**of].contains('/') || !by_name.contains(of));
-        let path = by_more.map(|of| self.typed[*of].as_str());
-        (!by_path.is_empty() || !by_name.is_empty()).then_some(path)
+        // What would stay if the first directory of the way were removed stays here too.
+        let by_way: Vec<usize> =
+            self.places.ways(&shown[..end]).iter().flat_map(|way| self.below.matches(way)).collect();
+        [&by_path, &by_name, &by_way].into_iter().for_each(|by| self.note(by));
+        let is_more = |of: &&usize| !by_name.contains(of);
+        let by_more = by_path.iter().find(|of| self.typed[**of].contains('/') || is_more(of));
+        let path = by_more.or_else(|| by_way.iter().find(is_more)).map(|of| self.typed[*of].as_str());
+        (!by_path.is_empty() || !by_name.is_empty() || !by_way.is_empty()).then_some(path)
     }
 
     /// The patterns that this path is matched by, otherwise than below its operand.
@@ -129,7 +154,7 @@ impl Excluded {
             return Vec::new();
         }
         let mut by = self.shown.matches(&normal(shown));
-        for place in self.places.of(operand).iter() {
+        for place in self.places.paths(operand).iter() {
             let mut path = place.clone();
             let above = path.len();
             if let Some(below) = below {

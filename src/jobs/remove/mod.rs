@@ -30,7 +30,7 @@ use super::Live;
 use super::port::Port;
 use feed::{Feed, Operands};
 
-pub use excluded::{Against, Excluded, Places, Reading};
+pub use excluded::{Against, Excluded, Place, Places, Reading};
 
 pub(super) use engine::{Counts, Engine, How, Met, Task};
 pub(super) use frame::Root;
