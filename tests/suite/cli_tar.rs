@@ -34,7 +34,7 @@ fn a_packed_archive_that_is_cut_or_damaged_between_its_parts_is_an_error() {
     let bench = Bench::new();
     let noise = |seed: u64| (0..300_000u64).map(move |i| ((i ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8);
     for file in 0..20 {
-        fs::write(bench.path(&format!("out/{file}")), noise(file << 32).collect::<Vec<u8>>()).unwrap();
+        fs::write(bench.path(format!("out/{file}")), noise(file << 32).collect::<Vec<u8>>()).unwrap();
     }
     bench.run("-czf whole.tgz --sort=name out").ok();
     let whole = fs::read(bench.path("whole.tgz")).unwrap();
