@@ -1,8 +1,7 @@
 //! READ, WRITE and COMMIT: cached descriptors, opened on first use, closed where their error can be reported.
 
-use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustix::buffer::spare_capacity;
 use rustix::fs::{Mode, OFlags, Stat, fstat, fsync};
@@ -24,6 +23,22 @@ const PROBE_BYTES: u64 = 64 << 10;
 
 /// Held while a file has another mode than its own.
 pub(super) static OPENING: Mutex<()> = Mutex::new(());
+
+/// Writes until an error or the end; an error behind some bytes is left to the next who writes. With `again`, the first word of a file
+/// system without room is not believed.
+fn write_all(fd: BorrowedFd<'_>, data: &[u8], offset: u64, mut again: bool) -> Result<usize, Status> {
+    let mut count = 0;
+    while count < data.len() {
+        match retry_on_intr(|| pwrite(fd, &data[count..], offset + count as u64)) {
+            Ok(0) => return Err(Status::Io),
+            Ok(n) => count += n,
+            Err(Errno::NOSPC | Errno::DQUOT) if again => again = false,
+            Err(errno) if count == 0 => return Err(status(errno)),
+            Err(_) => break,
+        }
+    }
+    Ok(count)
+}
 
 /// What RFC 1813 says of READ and WRITE on something that is not a regular file.
 fn only_files(stat: &Stat) -> Result<(), Status> {
@@ -104,7 +119,7 @@ impl LocalMount {
     /// stays for the SETATTR that mostly follows: by its name the file would be looked up again once another mount has changed
     /// the directory.
     pub(super) fn for_writing(&self, fd: OwnedFd, bits: u32) -> Held {
-        Held::Write(fd, self.nfs || !self.superuser && bits & 0o200 == 0, AtomicBool::new(false))
+        Held::Write(fd, self.nfs || !self.superuser && bits & 0o200 == 0, OnceLock::new())
     }
 
     /// Reads; at the file's end also what the file was right after. Most files are read once and whole: only one that is
@@ -173,20 +188,14 @@ impl LocalMount {
             return Err(Status::FBig);
         }
         let data = &data[..data.len().min(self.limits.write_max as usize)];
-        let mut count = 0;
-        let mut told = !matches!(&*held, Held::Write(_, _, written) if !written.swap(true, Ordering::Relaxed));
-        while count < data.len() {
-            match retry_on_intr(|| pwrite(held.fd(), &data[count..], offset + count as u64)) {
-                Ok(0) => return Err(Status::Io),
-                Ok(n) => count += n,
-                // On NFS, Linux tells what became of data written earlier, by another process, to the next write: a file
-                // system that was full when the last run ended. Only a descriptor's first write is tried again: what is
-                // told later is about data that was written through it.
-                Err(Errno::NOSPC | Errno::DQUOT) if !told => told = true,
-                Err(errno) if count == 0 => return Err(status(errno)),
-                Err(_) => break, // the rest will meet the error
-            }
+        // On NFS, Linux tells what became of data written earlier, by another process, to the next write: a file system that
+        // was full when the last run ended. Only a descriptor's first write is tried again, and others wait for it, or one of
+        // them would be told: what is told later is about data that was written through it.
+        let mut first = None;
+        if let Held::Write(_, _, written) = &*held {
+            written.get_or_init(|| first = Some(write_all(held.fd(), data, offset, true)));
         }
+        let count = first.unwrap_or_else(|| write_all(held.fd(), data, offset, false))?;
         let stable = match stable {
             Stable::Unstable => stable,
             Stable::DataSync | Stable::FileSync => {
@@ -200,7 +209,7 @@ impl LocalMount {
     /// Closes a file that was written, or, when it is in use elsewhere or must stay open, a duplicate: the kernel's
     /// part of closing (on NFS: sending the data, waiting, telling the error) is the same. `for_good`: no more is to be written.
     pub(super) fn send(&self, chain: &Arc<Chain>, held: Arc<Held>, for_good: bool) -> Result<(), Status> {
-        let is_unwritten = matches!(&*held, Held::Write(_, _, written) if !written.load(Ordering::Relaxed));
+        let is_unwritten = matches!(&*held, Held::Write(_, _, written) if written.get().is_none());
         let stays = matches!(&*held, Held::Write(_, true, _)) && !for_good;
         let shared = if stays { Err(held) } else { self.descriptors.take_alone(chain, Use::Write, held) };
         let closed = match shared {

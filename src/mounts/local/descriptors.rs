@@ -9,8 +9,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU16, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::base::hash::Mix;
@@ -46,8 +46,8 @@ pub(super) enum Held {
     /// A regular file to read, and its size when it was opened.
     Read(OwnedFd, u64),
     /// A regular file to write. The flag says that it might not open again, being write-protected by its own mode.
-    /// The other is set from the first write on.
-    Write(OwnedFd, bool, AtomicBool),
+    /// The other is set by the first write, which is alone.
+    Write(OwnedFd, bool, OnceLock<()>),
     /// A directory that is being listed.
     List(OwnedFd, Mutex<Listing>),
 }
