@@ -48,7 +48,12 @@ pub enum Sought {
 
 /// A file of one mount, open for another mount of the same kind to copy from.
 #[derive(Clone)]
-pub struct Lent(pub Arc<dyn Any + Send + Sync>);
+pub struct Lent {
+    /// What only a mount of that kind knows.
+    pub file: Arc<dyn Any + Send + Sync>,
+    /// What it was when it was opened, where that is known.
+    pub attr: Option<Attr>,
+}
 
 impl fmt::Debug for Lent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -22,6 +22,7 @@ mod copies;
 mod copy;
 mod copy_faults;
 mod copy_kill;
+mod copy_local;
 mod copy_regressions;
 mod copy_trees;
 mod create;

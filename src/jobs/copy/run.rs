@@ -17,6 +17,7 @@ use super::dir::{Dir, Made};
 use super::feed::Feed;
 use super::links::Links;
 use super::task::{At, Held, Object, Task};
+use super::whole::{self, Files};
 use super::{Deed, Options, Side, Summary, Tell, batch, decide, enter, visit, xattrs};
 
 /// Objects that wait where lanes are kept apart by directories, so that there are enough directories: those of some 40 of
@@ -276,6 +277,7 @@ struct Sorted {
     list: Vec<Arc<Dir>>,
     feed: bool,
     objects: Vec<Held>,
+    files: Vec<Box<Files>>,
     bigs: Vec<Arc<Big>>,
     finish: Vec<Arc<Dir>>,
     removals: Vec<Removal>,
@@ -288,6 +290,7 @@ impl Sorted {
             Task::List(dir) => self.list.push(dir),
             Task::Feed => self.feed = true,
             Task::Object(object) => self.objects.push(object),
+            Task::Files(files) => self.files.push(files),
             Task::Carry(big) => self.bigs.push(big),
             Task::Finish(dir) => self.finish.push(dir),
             Task::Remove(removal) => self.removals.push(removal),
@@ -310,6 +313,7 @@ impl Sorted {
         if !self.objects.is_empty() {
             batch::run(ctx, seat, self.objects, due);
         }
+        self.files.into_iter().for_each(|files| whole::copy_files(ctx, *files, due));
         if !self.removals.is_empty() {
             delete::run(ctx, class, self.removals, due);
         }

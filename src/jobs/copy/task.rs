@@ -9,6 +9,7 @@ use crate::storage::{Attr, Entry, Node};
 use super::big::Big;
 use super::dir::Dir;
 use super::links::Key;
+use super::whole::Files;
 
 /// What is known of a name at the target.
 #[derive(Clone, Debug)]
@@ -86,6 +87,8 @@ pub(super) enum Task {
     /// Take more names from the list that was given.
     Feed,
     Object(Box<Object>),
+    /// Copy files that are new at the target.
+    Files(Box<Files>),
     /// Carry ranges of a large file.
     Carry(Arc<Big>),
     /// Nothing is open in a directory any more.
@@ -109,6 +112,7 @@ impl Task {
             Task::Enter(dir) | Task::List(dir) => (Class::List, dir.depth()),
             Task::Feed => (Class::List, 0),
             Task::Object(object) => (Class::Work, object.dir.depth() + 1),
+            Task::Files(files) => (Class::Work, files.depth()),
             // Before what is at its depth: they hold memory and a place among the open files.
             Task::Carry(big) => (Class::Work, big.depth() + 2),
             Task::Finish(dir) => (Class::Work, dir.depth() + 1),

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use crate::base::{Name, Status};
 use crate::crew::Due;
-use crate::storage::{Attr, Call, Cookie, Entry, Kind, Route, Want};
+use crate::storage::{Attr, Call, Cookie, Entry, Found, Kind, Route, Want};
 
 use super::Compare;
 use super::ctx::{Ctx, NO_PROGRESS, On, Trouble, add};
@@ -15,6 +15,7 @@ use super::enter;
 use super::join::{Join, Pair};
 use super::make;
 use super::task::{At, Object, Task};
+use super::whole;
 
 /// How often a listing begins anew.
 const RESTARTS_MAX: u8 = 3;
@@ -37,7 +38,7 @@ pub(super) fn run(ctx: &Ctx<'_>, new: Vec<Arc<Dir>>, listed: Vec<Arc<Dir>>, due:
     list_source(ctx, routes.0, &dirs, &mut pages);
     list_target(ctx, routes.1, &dirs, &mut pages);
     for (dir, Paired { new, pairs }) in dirs.iter().zip(pages) {
-        for entry in new {
+        for entry in look_at(ctx, routes.0, dir, whole::gather(ctx, dir, new, due)) {
             dispatch(ctx, dir, entry, At::Absent, due);
         }
         for (entry, there) in pairs {
@@ -63,7 +64,11 @@ fn is_open(join: &Join, on: On) -> bool {
 
 fn list_source(ctx: &Ctx<'_>, route: Route, dirs: &[Arc<Dir>], pages: &mut [Paired]) {
     let open: Vec<usize> = (0..dirs.len()).filter(|&i| is_open(&dirs[i].join(), On::Source)).collect();
-    let page = |dir: &Dir| Call::read_dir(&dir.source, dir.join().source.next, Want::Attributes, ctx.page_bytes());
+    let page = |dir: &Dir| {
+        let join = dir.join();
+        let want = whole::want(ctx, dir, dir.is_fresh() && !join.lossy);
+        Call::read_dir(&dir.source, join.source.next, want, ctx.page_bytes())
+    };
     let mut calls: Vec<Call<'_>> = open.iter().map(|&i| page(&dirs[i])).collect();
     ctx.source.perform(route, &mut calls);
     for (i, call) in open.into_iter().zip(&mut calls) {
@@ -98,6 +103,24 @@ fn list_source(ctx: &Ctx<'_>, route: Route, dirs: &[Arc<Dir>], pages: &mut [Pair
             }
         }
     }
+}
+
+/// Asks for the attributes of what was listed by its type alone and is no file.
+fn look_at(ctx: &Ctx<'_>, route: Route, dir: &Dir, entries: Vec<Entry>) -> Vec<Entry> {
+    let mut entries = entries;
+    let mut unknown: Vec<&mut Entry> =
+        entries.iter_mut().filter(|entry| entry.attr.is_none() && entry.kind.is_some()).collect();
+    let mut calls: Vec<Call<'_>> = unknown.iter().map(|entry| Call::lookup(&dir.source, &entry.name)).collect();
+    ctx.source.perform(route, &mut calls);
+    let found: Vec<_> = calls.iter().map(|call| call.found().ok()).collect();
+    drop(calls);
+    for (entry, found) in unknown.iter_mut().zip(found) {
+        // What cannot be found is looked up once more by its task, which tells why.
+        if let Some(Found { node, attr }) = found {
+            (entry.node, entry.attr) = (Some(node), attr);
+        }
+    }
+    entries
 }
 
 fn list_target(ctx: &Ctx<'_>, route: Route, dirs: &[Arc<Dir>], pages: &mut [Paired]) {
@@ -181,13 +204,20 @@ fn go_on(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) {
     }
 }
 
+/// True for a name that is not to be copied; counts it.
+pub(super) fn is_left_out(ctx: &Ctx<'_>, dir: &Dir, name: &Name) -> bool {
+    let out =
+        ctx.is_snapshot(On::Source, dir, name) || ctx.is_snapshot(On::Target, dir, name) || !ctx.allows(dir, name);
+    if out && !ctx.later {
+        add(&ctx.counts.left_out, 1);
+    }
+    out
+}
+
 /// An entry of the source and what is at its place: nothing to do, or a task.
 pub(super) fn dispatch(ctx: &Ctx<'_>, dir: &Arc<Dir>, entry: Entry, at: At, due: &mut Vec<Due<Task>>) {
     let Entry { name, node, attr, .. } = entry;
-    if ctx.is_snapshot(On::Source, dir, &name) || ctx.is_snapshot(On::Target, dir, &name) || !ctx.allows(dir, &name) {
-        if !ctx.later {
-            add(&ctx.counts.left_out, 1);
-        }
+    if is_left_out(ctx, dir, &name) {
         return;
     }
     let Some((node, attr)) = node.zip(attr) else {

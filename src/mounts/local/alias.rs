@@ -16,7 +16,7 @@ impl Alias {
         Alias(known.into_iter().filter(|(device, id)| device != id).collect())
     }
 
-    fn rename(&self, attr: &mut Attr) {
+    pub(super) fn rename(&self, attr: &mut Attr) {
         if let Some((_, id)) = self.0.iter().find(|(device, _)| *device == attr.fsid) {
             attr.fsid = *id;
         }

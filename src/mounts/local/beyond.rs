@@ -10,7 +10,7 @@ use crate::base::Status;
 use crate::storage::{Beyond, Lent, Node, Out, Sought};
 
 use super::LocalMount;
-use super::convert::status;
+use super::convert::{attr, status};
 use super::descriptors::{Held, Use};
 
 /// What a mount lends: an open read descriptor, closed with the last copy from it.
@@ -69,8 +69,20 @@ impl LocalMount {
         if !self.limits.extras.copies {
             return None;
         }
-        let held = self.to_read(node).ok()?;
-        Some(Lent(Arc::new(LentFile(held))))
+        let chain = self.chain(node).ok()?;
+        let (held, stat) = match self.descriptors.get(chain, Use::Read) {
+            Some(held) => {
+                let stat = fstat(held.fd()).ok()?;
+                (held, stat)
+            }
+            None => {
+                let (held, stat) = self.open_stat(chain, Use::Read).ok()?;
+                (Arc::new(held), stat)
+            }
+        };
+        let mut attr = attr(&stat);
+        self.alias.rename(&mut attr);
+        Some(Lent { file: Arc::new(LentFile(held)), attr: Some(attr) })
     }
 
     /// A descriptor to read from: the cached one, or one that goes with its last user.
@@ -84,7 +96,7 @@ impl LocalMount {
 
     /// Shares the blocks of a whole file where the file system can, else has the kernel copy: without going through this process.
     fn copy(&self, from: &Lent, from_offset: u64, node: &Node, offset: u64, count: u64) -> Out<u64> {
-        let LentFile(source) = from.0.downcast_ref::<LentFile>().ok_or(Status::NotSupp)?;
+        let LentFile(source) = from.file.downcast_ref::<LentFile>().ok_or(Status::NotSupp)?;
         let target = self.file(self.chain(node)?, Use::Write)?;
         if offset.checked_add(count).is_none_or(|end| end > self.limits.size_max) {
             return Err(Status::FBig);

@@ -81,6 +81,11 @@ impl LocalMount {
 
     /// Opens a regular file for `used`.
     pub(super) fn open_file(&self, chain: &Arc<Chain>, used: Use) -> Result<Held, Status> {
+        self.open_stat(chain, used).map(|(held, _)| held)
+    }
+
+    /// Opens a regular file, and says what it was then.
+    pub(super) fn open_stat(&self, chain: &Arc<Chain>, used: Use) -> Result<(Held, Stat), Status> {
         let place = self.place(chain)?;
         let flags = if used == Use::Write { OFlags::WRONLY } else { OFlags::RDONLY };
         let open = || self.open_at(place.fd(), place.name(), flags | QUIET, Mode::empty());
@@ -96,7 +101,8 @@ impl LocalMount {
         }
         only_files(&stat)?;
         let size = u64::try_from(stat.st_size).unwrap_or(0);
-        Ok(if used == Use::Write { self.for_writing(fd, mode_bits(&stat)) } else { Held::Read(fd, size) })
+        let held = if used == Use::Write { self.for_writing(fd, mode_bits(&stat)) } else { Held::Read(fd, size) };
+        Ok((held, stat))
     }
 
     /// Opens for writing a file that its own mode keeps its owner from writing: NFSv3 servers let the owner (RFC 1813 4.4).

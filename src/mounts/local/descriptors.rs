@@ -41,7 +41,7 @@ pub(super) enum Use {
 
 /// An open descriptor.
 pub(super) enum Held {
-    /// A directory, by `O_PATH`: what names are looked up in.
+    /// An object by `O_PATH`: mostly a directory, which names are looked up in.
     Dir(OwnedFd),
     /// A regular file to read, and its size when it was opened.
     Read(OwnedFd, u64),

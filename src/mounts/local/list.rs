@@ -45,12 +45,14 @@ pub(super) struct Listing {
     at: u64,
     /// The kernel has no more.
     end: bool,
+    /// The kernel was asked for some.
+    begun: bool,
 }
 
 impl Listing {
     fn go(&mut self, fd: &OwnedFd, position: u64) -> Result<(), Status> {
         // Position 0 is always read anew: what was read ahead may be old.
-        if position != self.at || position == 0 {
+        if position != self.at || (position == 0 && self.begun) {
             rustix::fs::seek(fd, SeekFrom::Start(position)).map_err(status)?;
             self.ahead.clear();
             (self.at, self.end) = (position, false);
@@ -70,6 +72,7 @@ impl Listing {
     }
 
     fn fill(&mut self, fd: &OwnedFd) -> Result<(), Status> {
+        self.begun = true;
         let mut buf = Vec::with_capacity(GETDENTS_BYTES);
         let mut dir = RawDir::new(fd, buf.spare_capacity_mut());
         loop {

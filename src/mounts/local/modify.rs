@@ -123,13 +123,15 @@ impl LocalMount {
         Ok(None)
     }
 
-    /// True when the kernel remembers that the object has this mode and has nobody's word for it but this process's own: of a
-    /// directory that it made. On NFS chmod and utimensat are a SETATTR each.
+    /// True when the object is known to have this mode: no chmod is needed, which by a place takes four system calls. On NFS chmod and
+    /// utimensat are a SETATTR each, and what the kernel remembers is believed of a directory that this process made alone.
     fn is_mode_known(&self, chain: &Chain, on: &On<'_>, change: &AttrChange, bits: u32) -> bool {
         let On::Place(_, place) = on else { return false };
-        let sure = self.nfs && chain.fresh.load(Ordering::Relaxed) && change.uid.or(change.gid).is_none();
+        let believed = !self.nfs || chain.fresh.load(Ordering::Relaxed);
+        // Giving an object away changes its mode, on a server in its own way.
+        let sure = believed && change.uid.or(change.gid).is_none();
         // Without asking the server.
-        let flags = ITSELF | AtFlags::STATX_DONT_SYNC;
+        let flags = if self.nfs { ITSELF | AtFlags::STATX_DONT_SYNC } else { ITSELF };
         let is = || statx(place.fd(), place.name(), flags, StatxFlags::MODE).ok();
         sure && is().is_some_and(|is| u32::from(is.stx_mode) & 0o7777 == bits & 0o7777)
     }

@@ -75,7 +75,7 @@ impl LocalMount {
         (dir, name): (&Node, &Name),
         change: &AttrChange,
     ) -> Out<(Node, u64)> {
-        let LentFile(source) = from.0.downcast_ref::<LentFile>().ok_or(Status::NotSupp)?;
+        let LentFile(source) = from.file.downcast_ref::<LentFile>().ok_or(Status::NotSupp)?;
         if was.size > self.limits.size_max {
             return Err(Status::FBig);
         }

@@ -5,7 +5,7 @@
 //! attributes are for files and directories only (xattr(7)).
 
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use rustix::fs::{
     Mode, OFlags, XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr, fstat, getxattr, listxattr, removexattr,
@@ -18,6 +18,7 @@ use crate::storage::{Kind, Node, Out};
 
 use super::convert::{kind, mode_bits, status};
 use super::data::{OPENING, QUIET};
+use super::descriptors::{Held, Use};
 use super::modify::On;
 use super::{LocalMount, Place};
 
@@ -30,7 +31,7 @@ const LARGEST_BYTES: usize = 64 << 10;
 struct Object<'a> {
     mount: &'a LocalMount,
     place: Place,
-    held: OwnedFd,
+    held: Arc<Held>,
 }
 
 impl Object<'_> {
@@ -40,11 +41,11 @@ impl Object<'_> {
         by_name: impl Fn(&str) -> Result<T, Errno>,
         by_fd: impl Fn(&OwnedFd) -> Result<T, Errno>,
     ) -> Result<T, Errno> {
-        let name = format!("/proc/self/fd/{}", self.held.as_raw_fd());
+        let name = format!("/proc/self/fd/{}", self.held.fd().as_raw_fd());
         match retry_on_intr(|| by_name(&name)) {
             Err(Errno::NOENT) => {
                 let flags = OFlags::RDONLY | QUIET;
-                if !matches!(kind(&fstat(&self.held)?), Kind::File | Kind::Dir) {
+                if !matches!(kind(&fstat(self.held.fd())?), Kind::File | Kind::Dir) {
                     return Err(Errno::OPNOTSUPP);
                 }
                 let open = self.mount.open_at(self.place.fd(), self.place.name(), flags, Mode::empty())?;
@@ -100,8 +101,13 @@ impl Object<'_> {
 
 impl LocalMount {
     fn object(&self, node: &Node) -> Result<Object<'_>, Status> {
-        let place = self.place_of(node)?;
-        let held = self.open_at(place.fd(), place.name(), OFlags::PATH, Mode::empty()).map_err(status)?;
+        let chain = self.chain(node)?;
+        let place = self.place(chain)?;
+        let open = || self.open_at(place.fd(), place.name(), OFlags::PATH, Mode::empty()).map_err(status);
+        let held = match self.descriptors.get(chain, Use::Dir) {
+            Some(held) => held,
+            None => Arc::new(Held::Dir(open()?)),
+        };
         Ok(Object { mount: self, place, held })
     }
 

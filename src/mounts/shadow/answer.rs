@@ -441,7 +441,7 @@ impl ShadowMount {
         change: &AttrChange,
         real: Option<Out<Found>>,
     ) -> Out<(Node, u64)> {
-        let from: &LentFile = from.0.downcast_ref().ok_or(Status::NotSupp)?;
+        let from: &LentFile = from.file.downcast_ref().ok_or(Status::NotSupp)?;
         if bare && !from.bare {
             return Err(Status::NotSupp);
         }
@@ -457,7 +457,7 @@ impl ShadowMount {
 
     /// Copies from what another shadow has lent; the real mount would not know it either if it were of another kind.
     fn copy(&self, from: &Lent, from_offset: u64, node: &Node, offset: u64, count: u64) -> Out<u64> {
-        let from: &LentFile = from.0.downcast_ref().ok_or(Status::NotSupp)?;
+        let from: &LentFile = from.file.downcast_ref().ok_or(Status::NotSupp)?;
         let count = from.was.map_or(count, |was| count.min(was.size.saturating_sub(from_offset)));
         let end = offset.checked_add(count).filter(|&end| end <= self.limits().size_max).ok_or(Status::FBig)?;
         match self.world.made(node) {

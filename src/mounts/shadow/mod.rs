@@ -379,10 +379,10 @@ impl Mount for ShadowMount {
             return None;
         }
         if self.idle {
-            return self.limits().extras.copies.then(|| Lent(self.world.any_file.clone()));
+            return self.limits().extras.copies.then(|| Lent { file: self.world.any_file.clone(), attr: None });
         }
-        self.real.lend(node)?;
-        let attr = self.seen(node).map(|seen| seen.attr).or_else(|| {
+        let lent = self.real.lend(node)?;
+        let attr = self.seen(node).map(|seen| seen.attr).or(lent.attr).or_else(|| {
             let mut calls = [Call::get_attr(node)];
             self.real.perform(&mut calls);
             calls[0].attr().ok()
@@ -395,7 +395,7 @@ impl Mount for ShadowMount {
                 _ => true,
             }
         };
-        Some(Lent(Arc::new(LentFile { was: Some(Was::from(&attr?)), bare: bare() })))
+        Some(Lent { file: Arc::new(LentFile { was: Some(Was::from(&attr?)), bare: bare() }), attr })
     }
 
     fn lower(&self, call: &Call<'_>) -> Tally {

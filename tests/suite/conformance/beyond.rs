@@ -118,7 +118,7 @@ fn copy_copies_what_was_lent() {
         mount.commit(&target).unwrap();
         let link = mount.symlink(root, "l", b"target").unwrap().node;
         assert!(mount.lend(root).is_none() && mount.lend(&link).is_none());
-        let strange = parfs::storage::Lent(std::sync::Arc::new("of another kind"));
+        let strange = parfs::storage::Lent { file: std::sync::Arc::new("of another kind"), attr: None };
         assert_eq!(mount.copy(&strange, 0, &target, 0, 10), Err(Status::NotSupp));
     });
 }

@@ -1,0 +1,74 @@
+//! Copies between directories of this host: files that are new are known by name alone until they are opened.
+
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parfs::base::{Proc, Time};
+use parfs::jobs::copy::Options;
+use parfs::jobs::select::Rules;
+use parfs::storage::{Call, Mount, Op, Tap, Tapped};
+
+use crate::copies::{asked, local};
+use crate::random::Random;
+use crate::tree::{assert_same, dump_dir};
+
+fn noise(len: usize) -> Vec<u8> {
+    Random(7).bytes(len)
+}
+
+/// Changes a source behind a copy's back, once its directory `d` was listed.
+struct Behind(std::path::PathBuf, std::sync::Once);
+
+impl Tap for Behind {
+    fn after(&self, calls: &[Call<'_>], _took: Duration) {
+        let lists = |call: &Call<'_>| matches!(&call.op, Op::ReadDir { out: Ok(page), .. } if page.entries.len() > 50);
+        if calls.iter().any(lists) {
+            self.1.call_once(|| {
+                let at = |name: &str| self.0.join(name);
+                for name in ["f007", "f008", "f009", "f010"] {
+                    std::fs::remove_file(at(name)).unwrap();
+                }
+                rustix::fs::mknodat(rustix::fs::CWD, at("f007"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+                std::os::unix::fs::symlink("f001", at("f008")).unwrap();
+                std::fs::create_dir(at("f009")).unwrap();
+                std::fs::write(at("f009").join("inside"), "text").unwrap();
+                std::fs::write(at("f011"), noise(5000)).unwrap();
+            });
+        }
+    }
+}
+
+#[test]
+fn new_files_between_local_mounts_are_not_looked_at_before_they_are_opened() {
+    let ((from, source), (to, target)) = (local(), local());
+    let dir = from.path().join("d");
+    std::fs::create_dir(&dir).unwrap();
+    for i in 0..100 {
+        std::fs::write(dir.join(format!("f{i:03}")), noise(i * 7)).unwrap();
+    }
+    std::fs::set_permissions(dir.join("f001"), std::fs::Permissions::from_mode(0o4755)).unwrap();
+    std::fs::hard_link(dir.join("f002"), dir.join("another name")).unwrap();
+    std::fs::File::create(dir.join("sparse")).unwrap().set_len(300_000).unwrap();
+    std::fs::write(dir.join("left out"), "").unwrap();
+    std::fs::write(dir.join("large"), noise(3 << 20)).unwrap();
+    std::os::unix::fs::symlink("nowhere", dir.join("link")).unwrap();
+    let options = Options { rules: Rules::new(&[(false, "left*".into())]).unwrap(), ..Options::default() };
+    let behind: Arc<dyn Tap> = Arc::new(Behind(dir.clone(), std::sync::Once::new()));
+    let source: Arc<dyn Mount> = Arc::new(Tapped::new(source, vec![behind]));
+    let (read, written, ran) = asked(&source, &target, &options, (3, 2));
+    let ran = ran.clean();
+    std::fs::remove_file(dir.join("left out")).unwrap();
+    let (mut want, mut is) = (dump_dir(from.path()), dump_dir(to.path()));
+    // The directory's own time is that of before.
+    [&mut want, &mut is].map(|tree| tree.get_mut("d").unwrap().mtime = Time::default());
+    assert_same(&want, &is, "what changed behind the listing is as it is now");
+    // f010 went, `inside` came; the others are what they were called.
+    assert_eq!((ran.summary.files, ran.summary.hard_links, ran.summary.left_out), (99, 1, 1));
+    assert_eq!((ran.summary.symlinks, ran.summary.specials, ran.summary.dirs), (2, 1, 2));
+    // Looked up were `link` and the four that could not be opened as files; of the rest nothing was asked but by
+    // opening it: the attributes are the root's, and the large file's at its end.
+    assert_eq!((read.get(Proc::Lookup).calls, read.get(Proc::GetAttr).calls), (5, 2));
+    // The one with a set-id bit, the ones with two names and with a hole go the longer way.
+    assert!(written.get(Proc::Copy).calls >= 94, "{}", written.get(Proc::Copy).calls);
+}
