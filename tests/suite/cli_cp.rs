@@ -96,6 +96,8 @@ fn one_file_goes_below_a_directory_or_takes_the_name() {
     for remote in ["host:backup", "user@host:"] {
         bench.run_as(&format!("parcp s {remote}")).ended(1, "other hosts are reached by nfs://HOST/PATH");
         bench.run_as(&format!("parcp {remote} new")).ended(1, "other hosts are reached by nfs://HOST/PATH");
+        bench.run_as(&format!("parcp s s/a.txt {remote}")).ended(1, "other hosts are reached by nfs://HOST/PATH");
+        bench.run_as(&format!("parcp -t {remote} s")).ended(1, "other hosts are reached by nfs://HOST/PATH");
         assert!(!bench.path(remote).exists());
     }
     bench.run_as("parcp s/a.txt ./a:b").ok();

@@ -203,8 +203,10 @@ fn directory(location: &Location, exports: &mut Exports) -> Result<Place, String
     let shown = shown(location);
     let (base, fs_root) = match location {
         Location::Dir(path) => {
-            let meta =
-                fs::metadata(path).map_err(|error| format!("target '{}': {}", Quoted(&shown), reason(&error)))?;
+            let meta = fs::metadata(path).map_err(|error| {
+                let advice = if is_remote(&shown) { REMOTE } else { "" };
+                format!("target '{}': {}{advice}", Quoted(&shown), reason(&error))
+            })?;
             if !meta.is_dir() {
                 return Err(format!("target '{}' is not a directory", Quoted(&shown)));
             }

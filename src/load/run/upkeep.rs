@@ -124,7 +124,8 @@ impl<E: Engine> Runner<'_, E> {
             let gone = if fills { Ok(()) } else { self.engine.let_go(file) };
             let gone = gone.and_then(|()| self.engine.advise(file, Some(self.region(file)), None));
             if let Err(errno) = gone {
-                self.failed = Some(self.call_failed(file, "fadvise", errno));
+                let failed = self.call_failed(file, "fadvise", errno);
+                self.failed.get_or_insert(failed);
                 return;
             }
         }
