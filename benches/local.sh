@@ -9,8 +9,9 @@
 # run ends when the command does. Processor time is shown beside wall time: it is what tells on a machine that is busy otherwise.
 #
 # cpz and rmz (https://github.com/SUPERCILEX/fuc) are installed by cargo into $PARFS_BENCH_CACHE, or into a temporary
-# directory. On a disk, room is needed for 20 copies of the Linux source (30 GB). cpz carries modes alone; cp -a and parcp carry owners, times, links, extended attributes and ACLs as well. So parcp
-# is shown twice: as it is, and told to leave those (--no-preserve).
+# directory. On a disk, room is needed for 25 copies of the Linux source (38 GB). cpz carries modes alone; cp -a and parcp carry owners, times, links, extended attributes and ACLs as well. So parcp
+# is shown twice: as it is, and told to leave those (--no-preserve). `calls` (benches/calls.c) is no copier but the bare system calls of a
+# copy with its metadata, on all processors: what is left between parcp and that is parcp's own. Wants cc.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C
@@ -42,6 +43,7 @@ tools() {
         [[ -x $cache/bin/$name ]] ||
             CARGO_TARGET_DIR=$cache/target cargo install --quiet --root "$cache" "$name" || die "cannot install $name"
     done
+    cc -O2 -pthread -o "$work/calls" benches/calls.c
     PATH=$work:$cache/bin:$PATH
 }
 
@@ -66,7 +68,7 @@ timed() {
     seconds=$(awk '{ print $1 ":" $2 + $3 }' "$work/time")
 }
 
-copiers=("cp -a" "cpz" "parcp" "parcp --no-preserve=ownership,timestamps,links,xattr")
+copiers=("cp -a" "cpz" "calls" "parcp" "parcp --no-preserve=ownership,timestamps,links,xattr")
 removers=("rm -rf" "rmz" "parrm -rf")
 
 # copies PLACE TREE RUN: one copy by each copier, beginning with another one in each run.
@@ -119,11 +121,11 @@ report() {
         return all[int((n + 1) / 2)] + 0
     }
     {
-        m = median($4, 1); job = $3 ~ /^(cp|parcp)/ ? "copy" : "remove"
+        m = median($4, 1); job = $3 ~ /^(cp|parcp|calls)/ ? "copy" : "remove"
         key = $1 "\t" $2 "\t" job
         if (!(key in order)) { order[key] = ++keys; name[keys] = key }
         lines[key] = lines[key] $3 "\t" m "\t" median($4, 2) "\n"
-        if ($3 !~ /^par/ && (!(key in best) || m < best[key])) best[key] = m
+        if ($3 !~ /^(par|calls)/ && (!(key in best) || m < best[key])) best[key] = m
     }
     END {
         for (k = 1; k <= keys; k++) {
