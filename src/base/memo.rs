@@ -36,13 +36,27 @@ impl<V> Memo<V> {
 
     /// Remembers `value`; a full memory forgets its older half.
     pub fn insert(&mut self, key: u64, value: V) {
+        self.make_room();
+        self.young.insert(key, value);
+    }
+
+    /// What is remembered of `key`, or what `new` makes, remembered anew and to be changed.
+    pub fn renew(&mut self, key: u64, new: impl FnOnce() -> V) -> &mut V
+    where
+        V: Copy,
+    {
+        self.make_room();
+        let Memo { young, old, .. } = self;
+        young.entry(key).or_insert_with(|| old.get(&key).copied().unwrap_or_else(new))
+    }
+
+    fn make_room(&mut self) {
         if self.young.len() >= self.max {
             self.forgot |= !self.old.is_empty();
             // Its memory is used again: a new table would grow to the same size step by step.
             self.old.clear();
             std::mem::swap(&mut self.old, &mut self.young);
         }
-        self.young.insert(key, value);
     }
 
     #[cfg(test)]
@@ -63,6 +77,12 @@ mod tests {
             assert!(memo.len() <= 200);
             assert!((i.saturating_sub(99)..=i).all(|j| memo.get(j) == Some(&j)));
             assert_eq!(memo.forgot, i >= 200);
+        }
+        // What is renewed is changed in place, and is among the latest.
+        for i in 10_000..20_000 {
+            *memo.renew(1 << 20, || 10_000) += 1;
+            assert_eq!(*memo.renew(i, || i), i);
+            assert!(memo.len() <= 200 && memo.get(1 << 20) == Some(&(i + 1)));
         }
     }
 }

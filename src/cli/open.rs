@@ -40,6 +40,8 @@ pub struct Opener {
     rehearsal: Option<Rehearsal>,
     planned: Option<Planned>,
     changes: bool,
+    /// Windows are full before a lane has them, whatever lanes do.
+    batched: bool,
     spreader: Spreader,
     /// What was found for directories that are not opened yet.
     found: Vec<(PathBuf, Purpose, Vec<Way>)>,
@@ -58,7 +60,17 @@ impl Opener {
     /// Counts into `meters`; holds each target under `held`.
     pub fn new(held: Option<Ceiling>, meters: Meters) -> Opener {
         let (throttles, spreader) = (HashMap::new(), Spreader::default());
-        Opener { held, meters, throttles, rehearsal: None, planned: None, changes: true, spreader, found: Vec::new() }
+        Opener {
+            held,
+            meters,
+            throttles,
+            rehearsal: None,
+            planned: None,
+            changes: true,
+            batched: false,
+            spreader,
+            found: Vec::new(),
+        }
     }
 
     /// From now on directories are opened through the mounts that `spread` says.
@@ -70,6 +82,13 @@ impl Opener {
     /// Whether names are made or removed at all.
     pub fn changing(mut self, changes: bool) -> Opener {
         self.changes = changes;
+        self
+    }
+
+    /// For a job whose windows do not depend on how fast lanes are: to rehearse it, no lane has to wait as for a server. On kernels'
+    /// mounts they do depend on it, for there lanes choose among directories.
+    pub fn batched(mut self) -> Opener {
+        self.batched = true;
         self
     }
 
@@ -233,6 +252,7 @@ impl Opener {
                 let shadow = if rehearsal == Rehearsal::Reading { shadow.reading() } else { shadow };
                 // Of what is not on NFS nothing is forecast.
                 Arc::new(match (self.planned.is_some(), meter.is_nfs, rehearsal) {
+                    (true, true, _) if self.batched && !shadow.limits().dirs_locked => shadow,
                     (true, true, _) => shadow.pausing(PAUSE),
                     (true, false, Rehearsal::Unread) => shadow.unopened(),
                     _ => shadow,

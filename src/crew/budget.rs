@@ -24,6 +24,13 @@ struct Held {
     waited: Duration,
 }
 
+impl Held {
+    fn hold(&mut self, bytes: u64) {
+        self.bytes += bytes;
+        self.bytes_most = self.bytes_most.max(self.bytes);
+    }
+}
+
 /// A number of bytes that may be held at once. Clones share it.
 #[derive(Clone)]
 pub struct Budget(Arc<Inner>);
@@ -48,8 +55,7 @@ impl Budget {
         if bytes > self.0.total - held.bytes {
             return None;
         }
-        held.bytes += bytes;
-        held.bytes_most = held.bytes_most.max(held.bytes);
+        held.hold(bytes);
         Some(Permit { budget: self.clone(), bytes })
     }
 
@@ -57,6 +63,17 @@ impl Budget {
     pub fn try_acquire(&self, bytes: u64) -> Option<Permit> {
         let bytes = bytes.min(self.0.total);
         self.take(&mut self.held_now(), bytes)
+    }
+
+    /// Adds `bytes` to what a permit of this budget holds, if they are free now.
+    pub fn try_extend(&self, permit: &mut Permit, bytes: u64) -> bool {
+        let mut held = self.held_now();
+        let is_free = bytes <= self.0.total - held.bytes;
+        if is_free {
+            held.hold(bytes);
+            permit.bytes += bytes;
+        }
+        is_free
     }
 
     /// Waits for `bytes` (a request above the whole budget counts as the whole, so that it can be met); none when the
@@ -121,6 +138,10 @@ mod tests {
         let b = budget.try_acquire(40).unwrap();
         assert_eq!(budget.held(), 100);
         drop((a, b));
+        let mut some = budget.acquire(1).unwrap();
+        assert!(budget.try_extend(&mut some, 99) && !budget.try_extend(&mut some, 1));
+        assert_eq!(budget.held(), 100);
+        drop(some);
         let whole = budget.acquire(u64::MAX).unwrap();
         assert_eq!(budget.held(), 100);
         drop(whole);

@@ -67,7 +67,8 @@ impl Flight {
     }
 
     /// True when fewer than `limit` are under way now.
-    pub fn is_below(&self, limit: usize) -> bool {
+    #[cfg(test)]
+    fn is_below(&self, limit: usize) -> bool {
         self.state().count < limit
     }
 

@@ -1,23 +1,23 @@
 //! Completions come in any order; this tells them in the order of their numbers, and knows the point before which
 //! everything is complete. What is held back is bounded by how far its user lets numbers run ahead of that point.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::sync::Mutex;
-
-#[derive(Debug)]
-struct State<T> {
-    /// All numbers below are complete and told.
-    low: u64,
-    early: BTreeMap<u64, T>,
-}
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Restores the order of numbers 0, 1, 2, ...
 #[derive(Debug)]
-pub struct Sequencer<T>(Mutex<State<T>>);
+pub struct Sequencer<T> {
+    /// All numbers below are complete and told. Raised while `early` is held.
+    low: AtomicU64,
+    /// What is complete but waits for an earlier one: of the numbers from `low` on. A slot for each, since numbers that run ahead by no
+    /// more than a bound are dense.
+    early: Mutex<VecDeque<Option<T>>>,
+}
 
 impl<T> Default for Sequencer<T> {
     fn default() -> Self {
-        Sequencer(Mutex::new(State { low: 0, early: BTreeMap::new() }))
+        Sequencer { low: AtomicU64::new(0), early: Mutex::default() }
     }
 }
 
@@ -30,33 +30,40 @@ impl<T> Sequencer<T> {
 
     /// As `complete` of each, at once.
     pub fn complete_all(&self, all: impl IntoIterator<Item = (u64, T)>, mut tell: impl FnMut(T)) {
-        let mut state = self.0.lock().expect("a teller that panics ends the run");
+        let mut early = self.early.lock().expect("a teller that panics ends the run");
+        let mut low = self.low();
         for (number, what) in all {
-            if number != state.low {
-                assert!(number > state.low, "number {number} was complete before");
-                state.early.insert(number, what);
+            assert!(number >= low, "number {number} was complete before");
+            let ahead = (number - low) as usize;
+            if ahead > 0 {
+                let slots = early.len().max(ahead + 1);
+                early.resize_with(slots, || None);
+                early[ahead] = Some(what);
                 continue;
             }
-            state.low += 1;
-            tell(what);
-            loop {
-                let low = state.low;
-                let Some(next) = state.early.remove(&low) else { break };
-                state.low += 1;
-                tell(next);
+            let mut next = Some(what);
+            early.pop_front();
+            while let Some(what) = next {
+                low += 1;
+                self.low.store(low, Ordering::Release);
+                tell(what);
+                next = early.front_mut().and_then(Option::take);
+                if next.is_some() {
+                    early.pop_front();
+                }
             }
         }
     }
 
     /// The first number that is not complete: everything before it is.
     pub fn low(&self) -> u64 {
-        self.0.lock().expect("a teller that panics ends the run").low
+        self.low.load(Ordering::Acquire)
     }
 
     /// How many are complete but wait for an earlier one.
     #[cfg(test)]
     fn early(&self) -> usize {
-        self.0.lock().expect("a teller that panics ends the run").early.len()
+        self.early.lock().expect("a teller that panics ends the run").iter().flatten().count()
     }
 }
 

@@ -4,6 +4,7 @@
 //! A tap; it changes nothing and knows no time. Memory is bounded: of objects seen long ago the chain is forgotten, which may
 //! make the longest one too short.
 
+use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -140,17 +141,18 @@ impl Tap for Follower {
         let mut state = self.course.state.lock().unwrap_or_else(PoisonError::into_inner);
         let State { seen, plain, locked } = &mut *state;
         let mut rounds = 0;
+        let dir = Cell::default();
         for call in calls {
             // Of a call that is one procedure no tally is made.
             let lowered = (self.in_turn || !call.proc().is_nfs3()).then(|| self.mount.lower(call));
             let trips = lowered.as_ref().map_or(1, Tally::calls);
             rounds += trips;
             let one = if self.in_turn { trips } else { trips.min(1) };
-            let end = Window { state: plain, seen, under_lock: None }.follow(call, one);
+            let end = Window { state: plain, seen, under_lock: None, dir: &dir }.follow(call, one);
             seen.chain = seen.chain.max(end);
             if let Some(lowered) = lowered.filter(|_| self.in_turn) {
                 let under_lock = Some(under_lock(call, &lowered));
-                let end = Window { state: locked, seen, under_lock }.follow(call, one);
+                let end = Window { state: locked, seen, under_lock, dir: &dir }.follow(call, one);
                 seen.locked = seen.locked.max(end);
             }
         }
@@ -168,17 +170,28 @@ fn under_lock(call: &Call<'_>, lowered: &Tally) -> u64 {
     }
 }
 
-struct Window<'a> {
+struct Window<'a, 'c> {
     state: &'a mut Known,
     seen: &'a mut Seen,
+    /// The last directory and its key: most often a window's calls are about one, and a handle's key is a hash of all its bytes.
+    dir: &'a Cell<Option<(&'c Node, u64)>>,
     /// How long a change of a directory keeps others waiting; none where none wait.
     under_lock: Option<u64>,
 }
 
-impl Window<'_> {
+impl<'c> Window<'_, 'c> {
     /// After how many round trips the object of this key is known.
     fn get(&self, key: u64) -> u64 {
         self.state.known.get(key).copied().unwrap_or(0)
+    }
+
+    fn key_of_dir(&self, dir: &'c Node) -> u64 {
+        if let Some((_, key)) = self.dir.get().filter(|(last, _)| *last == dir) {
+            return key;
+        }
+        let key = dir.key();
+        self.dir.set(Some((dir, key)));
+        key
     }
 
     fn since(&self, key: u64) -> Since {
@@ -186,18 +199,15 @@ impl Window<'_> {
     }
 
     fn raise(&mut self, key: u64, to: u64) {
-        let is = self.get(key);
-        if to > is {
-            self.state.known.insert(key, to);
-        }
+        let is = self.state.known.renew(key, || to);
+        *is = to.max(*is);
     }
 
     /// Notes what became of the object of this key.
     fn note(&mut self, key: u64, note: impl FnOnce(&mut Since)) -> Since {
-        let mut since = self.since(key);
-        note(&mut since);
-        self.state.since.insert(key, since);
-        since
+        let since = self.state.since.renew(key, Since::default);
+        note(since);
+        *since
     }
 
     /// After how many round trips the object is known.
@@ -212,13 +222,13 @@ impl Window<'_> {
     }
 
     /// After how many the directory is known, and the names in it that were listed so far.
-    fn listed(&self, dir: &Node) -> u64 {
-        let key = dir.key();
+    fn listed(&self, dir: &'c Node) -> u64 {
+        let key = self.key_of_dir(dir);
         self.get(key).max(self.since(key).listed)
     }
 
     /// After how many round trips the call can begin.
-    fn begins(&self, op: &Op<'_>) -> u64 {
+    fn begins(&self, op: &'c Op<'_>) -> u64 {
         match op {
             Op::SetAttr { node, .. } | Op::Commit { node, .. } => self.settled(node),
             Op::GetAttr { node, .. }
@@ -233,7 +243,7 @@ impl Window<'_> {
             | Op::Create { dir, .. }
             | Op::MkDir { dir, .. }
             | Op::Symlink { dir, .. }
-            | Op::MkNod { dir, .. } => self.at(dir),
+            | Op::MkNod { dir, .. } => self.get(self.key_of_dir(dir)),
             // The name is one of a page, where there are pages.
             Op::Remove { dir, .. } => self.listed(dir),
             Op::RmDir { dir, name, .. } => {
@@ -279,8 +289,8 @@ impl Window<'_> {
     }
 
     /// An entry of `dir` was made, removed or moved, if the call `succeeded`: it then has `more` entries than before.
-    fn changes(&mut self, dir: &Node, end: u64, succeeded: bool, more: i64) {
-        let since = self.note(dir.key(), |since| {
+    fn changes(&mut self, dir: &'c Node, end: u64, succeeded: bool, more: i64) {
+        let since = self.note(self.key_of_dir(dir), |since| {
             since.changed = since.changed.max(end);
             if succeeded {
                 since.changes += 1;
@@ -296,7 +306,7 @@ impl Window<'_> {
     }
 
     /// After how many round trips it begins that has to wait for the lock of the directory that it changes.
-    fn enters(&mut self, op: &Op<'_>, begins: u64) -> u64 {
+    fn enters(&mut self, op: &'c Op<'_>, begins: u64) -> u64 {
         let Some(under_lock) = self.under_lock else { return begins };
         let dir = match op {
             Op::Create { dir, .. }
@@ -309,14 +319,14 @@ impl Window<'_> {
             Op::Rename { to_dir, .. } => to_dir,
             _ => return begins,
         };
-        let key = dir.key();
+        let key = self.key_of_dir(dir);
         let enters = begins.max(self.since(key).locked);
         self.note(key, |since| since.locked = enters + under_lock);
         enters
     }
 
     /// The call's outcome, after which round trip it comes.
-    fn follow(&mut self, call: &Call<'_>, trips: u64) -> u64 {
+    fn follow(&mut self, call: &'c Call<'_>, trips: u64) -> u64 {
         let begins = self.begins(&call.op);
         let end = self.enters(&call.op, begins) + trips;
         match &call.op {

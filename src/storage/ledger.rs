@@ -192,20 +192,22 @@ impl Ledger {
 impl Rows {
     fn record(&mut self, proc: Proc, bytes: u64, failed: bool, took: Duration) {
         self.tally.count(proc, bytes, failed);
-        let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX).clamp(1, LATENCY_US_MAX);
-        self.latency[proc as usize].get_or_insert_with(|| Box::new(histogram())).saturating_record(us);
+        self.took(proc, 1, took);
     }
-}
 
-impl Rows {
+    /// So many calls of `proc` took `each`.
+    fn took(&mut self, proc: Proc, calls: u64, each: Duration) {
+        let us = u64::try_from(each.as_micros()).unwrap_or(u64::MAX).clamp(1, LATENCY_US_MAX);
+        let latency = self.latency[proc as usize].get_or_insert_with(|| Box::new(histogram()));
+        latency.saturating_record_n(us, u32::try_from(calls).unwrap_or(u32::MAX));
+    }
+
     fn record_lowered(&mut self, call: &Call<'_>, lowered: &Tally, each: Duration) {
         self.tally += *lowered;
         let own = &mut self.tally.0[call.proc() as usize];
         own.failed += u64::from(call.status().is_err() && lowered.get(call.proc()).calls > 0);
-        let us = u64::try_from(each.as_micros()).unwrap_or(u64::MAX).clamp(1, LATENCY_US_MAX);
         for (proc, count) in lowered.iter() {
-            let latency = self.latency[proc as usize].get_or_insert_with(|| Box::new(histogram()));
-            latency.saturating_record_n(us, u32::try_from(count.calls).unwrap_or(u32::MAX));
+            self.took(proc, count.calls, each);
         }
     }
 }
@@ -213,8 +215,12 @@ impl Rows {
 impl Tap for Ledger {
     fn after(&self, calls: &[Call<'_>], took: Duration) {
         let mut rows = self.parts[part_of_thread()].rows();
-        for call in calls {
-            rows.record(call.proc(), call.payload(), call.status().is_err(), took);
+        // Most often a window is of one procedure: its latency is found in the histogram once.
+        for alike in calls.chunk_by(|a, b| a.proc() == b.proc()) {
+            for call in alike {
+                rows.tally.count(call.proc(), call.payload(), call.status().is_err());
+            }
+            rows.took(alike[0].proc(), alike.len() as u64, took);
         }
     }
 }

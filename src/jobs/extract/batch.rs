@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard};
 
 use crate::base::{Failure, Proc, Status};
-use crate::crew::{Places, Ticket};
+use crate::crew::{Permit, Places, Ticket};
 use crate::storage::{Call, Node, Route, Stable};
 
 use super::super::write::{self, Put};
@@ -14,14 +14,14 @@ use super::finish;
 use super::leaf::{self, Leaf, Made, MakeKind, Making, What};
 
 /// A leaf in work: what it is in, then what it became.
-struct Work {
-    leaf: Leaf,
+struct Work<'l> {
+    leaf: &'l Leaf,
     parent: Option<Node>,
     made: Option<Made>,
     outcome: Option<Outcome>,
 }
 
-impl Work {
+impl Work<'_> {
     fn fail(&mut self, proc: Proc, status: Status) {
         self.outcome = Some(Outcome::Failed(Failure::call(&self.leaf.head.path, proc, status)));
     }
@@ -46,14 +46,22 @@ impl Work {
     }
 }
 
-type Apart = Mutex<Places<Vec<Leaf>>>;
+/// Members that one lane makes.
+#[derive(Default)]
+pub(super) struct Batch {
+    pub leaves: Vec<Leaf>,
+    /// For the bytes they hold: one for all, since it is given back under a lock.
+    pub permit: Option<Permit>,
+}
 
-fn places(apart: &Apart) -> MutexGuard<'_, Places<Vec<Leaf>>> {
+type Apart = Mutex<Places<Batch>>;
+
+fn places(apart: &Apart) -> MutexGuard<'_, Places<Batch>> {
     apart.lock().expect("nothing panics while it holds the batches")
 }
 
 /// Puts a batch of the directory `dir` among those that wait.
-pub(super) fn wait(apart: &Apart, dir: u64, batch: Vec<Leaf>) {
+pub(super) fn wait(apart: &Apart, dir: u64, batch: Batch) {
     places(apart).put(dir, batch);
 }
 
@@ -69,9 +77,10 @@ pub(super) fn run_next(ctx: &Ctx<'_>, apart: &Apart, ticket: Ticket<'_>) {
 }
 
 /// Makes every leaf of the batch and says what became of it.
-pub(super) fn run(ctx: &Ctx<'_>, route: Route, leaves: Vec<Leaf>) {
-    let mut works: Vec<Work> =
-        leaves.into_iter().map(|leaf| Work { leaf, parent: None, made: None, outcome: None }).collect();
+pub(super) fn run(ctx: &Ctx<'_>, route: Route, batch: Batch) {
+    let Batch { leaves, permit } = batch;
+    let mut works: Vec<Work<'_>> =
+        leaves.iter().map(|leaf| Work { leaf, parent: None, made: None, outcome: None }).collect();
     if ctx.stop().is_set() {
         works.iter_mut().for_each(|w| w.outcome = Some(Outcome::Undone));
     } else {
@@ -83,10 +92,14 @@ pub(super) fn run(ctx: &Ctx<'_>, route: Route, leaves: Vec<Leaf>) {
         write(ctx, route, &mut works);
         finish(ctx, route, &mut works);
     }
-    ctx.complete_all(works.into_iter().map(|work| (work.leaf.head, work.outcome.unwrap_or(Outcome::Done))).collect());
+    let outcomes: Vec<Option<Outcome>> = works.into_iter().map(|work| work.outcome).collect();
+    let ended = leaves.into_iter().zip(outcomes);
+    let ended = ended.map(|(leaf, outcome)| (leaf.head, outcome.unwrap_or(Outcome::Done))).collect();
+    drop(permit);
+    ctx.complete_all(ended);
 }
 
-fn enter_dirs(ctx: &Ctx<'_>, route: Route, works: &mut [Work]) {
+fn enter_dirs(ctx: &Ctx<'_>, route: Route, works: &mut [Work<'_>]) {
     let wanted: Vec<_> = works
         .iter()
         .map(|w| match &w.leaf.what {
@@ -95,6 +108,8 @@ fn enter_dirs(ctx: &Ctx<'_>, route: Route, works: &mut [Work]) {
         })
         .collect();
     dirs::ensure(ctx, route, &wanted);
+    // The directory of the leaf before, which most often is the next one's too.
+    let mut last: Option<(u64, Node)> = None;
     for work in works {
         let path = &work.leaf.head.path;
         if let What::Dir(dir) = &work.leaf.what {
@@ -108,16 +123,20 @@ fn enter_dirs(ctx: &Ctx<'_>, route: Route, works: &mut [Work]) {
             });
             continue;
         }
-        match work.leaf.dir.result() {
-            Ok(node) => work.parent = Some(node),
+        let dir = &work.leaf.dir;
+        match last.take_if(|(id, _)| *id == dir.id).map_or_else(|| dir.result(), |(_, node)| Ok(node)) {
+            Ok(node) => {
+                work.parent = Some(node.clone());
+                last = Some((dir.id, node));
+            }
             Err(why) => work.outcome = Some(Outcome::Failed(why.of_member(path))),
         }
     }
 }
 
 /// Leaves files that are there with the member's size and time.
-fn skip_complete(ctx: &Ctx<'_>, route: Route, works: &mut [Work]) {
-    let mut files: Vec<&mut Work> =
+fn skip_complete(ctx: &Ctx<'_>, route: Route, works: &mut [Work<'_>]) {
+    let mut files: Vec<&mut Work<'_>> =
         works.iter_mut().filter(|w| matches!(w.leaf.what, What::File { .. }) && w.outcome.is_none()).collect();
     let mut calls: Vec<Call<'_>> =
         files.iter().filter_map(|w| w.parent.as_ref().map(|parent| Call::lookup(parent, &w.leaf.name))).collect();
@@ -134,7 +153,7 @@ fn skip_complete(ctx: &Ctx<'_>, route: Route, works: &mut [Work]) {
     }
 }
 
-fn make(ctx: &Ctx<'_>, route: Route, works: &mut [Work]) {
+fn make(ctx: &Ctx<'_>, route: Route, works: &mut [Work<'_>]) {
     let results: Vec<(usize, Result<Made, Outcome>)> = {
         let makings: Vec<(usize, Making<'_>)> =
             works.iter().enumerate().filter_map(|(i, w)| Some((i, w.making()?))).collect();
@@ -151,7 +170,7 @@ fn make(ctx: &Ctx<'_>, route: Route, works: &mut [Work]) {
 }
 
 /// Files of one chunk in windows of stable writes; the others one after the other.
-fn write(ctx: &Ctx<'_>, route: Route, works: &mut [Work]) {
+fn write(ctx: &Ctx<'_>, route: Route, works: &mut [Work<'_>]) {
     let mut failed = Vec::new();
     {
         let files: Vec<(usize, &Node, Vec<write::Chunk<'_>>)> = works
@@ -189,7 +208,7 @@ fn write(ctx: &Ctx<'_>, route: Route, works: &mut [Work]) {
     ctx.live.bytes.fetch_add(bytes, Ordering::Relaxed);
 }
 
-fn finish(ctx: &Ctx<'_>, route: Route, works: &mut [Work]) {
+fn finish(ctx: &Ctx<'_>, route: Route, works: &mut [Work<'_>]) {
     let mut of = Vec::new();
     let mut dues = Vec::new();
     for (i, work) in works.iter().enumerate() {

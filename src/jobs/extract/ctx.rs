@@ -15,7 +15,7 @@ use crate::storage::{Attr, Call, Mount, Node, Route, SetTime, Volume};
 use super::super::Live;
 use super::super::port::Port;
 use super::Options;
-use super::leaf::Leaf;
+use super::batch::Batch;
 
 /// What became of a member.
 #[derive(Debug)]
@@ -65,6 +65,40 @@ pub(super) struct Counts {
     pub busy_ns: AtomicU64,
 }
 
+/// What a batch adds to the counts, all at once: lanes would fight for the counters' cache line.
+#[derive(Default)]
+struct Sums {
+    members: u64,
+    files: u64,
+    dirs: u64,
+    links: u64,
+    bytes: u64,
+    skipped: u64,
+    undone: u64,
+}
+
+impl Sums {
+    /// Counts a member; what is to be told of it if it failed.
+    fn count(&mut self, kind: MemberKind, bytes: u64, outcome: Outcome) -> Option<Failure> {
+        self.members += u64::from(!matches!(outcome, Outcome::Undone));
+        match outcome {
+            Outcome::Done => {
+                match kind {
+                    MemberKind::File => self.files += 1,
+                    MemberKind::Dir => self.dirs += 1,
+                    MemberKind::HardLink | MemberKind::Symlink => self.links += 1,
+                    MemberKind::Fifo | MemberKind::Char | MemberKind::Block => {}
+                }
+                self.bytes += bytes;
+            }
+            Outcome::Skipped => self.skipped += 1,
+            Outcome::Failed(failure) => return Some(failure),
+            Outcome::Undone => self.undone += 1,
+        }
+        None
+    }
+}
+
 /// How far the archive is complete without a gap.
 #[derive(Debug, Default)]
 pub(super) struct Front {
@@ -92,7 +126,7 @@ pub(super) struct Ctx<'a> {
     pub write_max: usize,
     pub counts: Counts,
     /// Batches that wait by their directories, where lanes had best be in different ones.
-    pub apart: Option<Mutex<Places<Vec<Leaf>>>>,
+    pub apart: Option<Mutex<Places<Batch>>>,
     /// The volume has extended attributes.
     pub xattrs: bool,
     /// Some member's attributes could not be set for want of them.
@@ -196,6 +230,7 @@ impl<'a> Ctx<'a> {
     /// Says what became of members; once for each.
     pub fn complete_all(&self, all: Vec<(Head, Outcome)>) {
         self.leave(all.iter().filter_map(|(head, _)| head.hash));
+        let mut sums = Sums::default();
         let told = all.into_iter().map(|(head, outcome)| {
             let told = Told {
                 path: head.path,
@@ -204,12 +239,20 @@ impl<'a> Ctx<'a> {
                 undone: matches!(&outcome, Outcome::Undone)
                     || matches!(&outcome, Outcome::Failed(failure) if failure.is_cancelled()),
             };
-            self.count(head.kind, head.bytes, outcome);
+            if let Some(failure) = sums.count(head.kind, head.bytes, outcome) {
+                self.crew.report().add(failure);
+            }
             (head.number, told)
         });
         // Counted before the first is told.
         let told: Vec<(u64, Told)> = told.collect();
-        self.sequencer.complete_all(told, |told| self.tell(told));
+        self.add(&sums);
+        let (mut front, mut bytes) = (None, 0);
+        self.sequencer.complete_all(told, |told| {
+            bytes += told.path.len() as u64;
+            self.tell(told, front.get_or_insert_with(|| self.front()));
+        });
+        self.ahead_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// Nothing is in flight at these places any more.
@@ -225,37 +268,28 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    fn count(&self, kind: MemberKind, bytes: u64, outcome: Outcome) {
-        let add = |counter: &AtomicU64, n| counter.fetch_add(n, Ordering::Relaxed);
-        match outcome {
-            Outcome::Done => {
-                match kind {
-                    MemberKind::File => add(&self.counts.files, 1),
-                    MemberKind::Dir => add(&self.counts.dirs, 1),
-                    MemberKind::HardLink | MemberKind::Symlink => add(&self.counts.links, 1),
-                    MemberKind::Fifo | MemberKind::Char | MemberKind::Block => 0,
-                };
-                add(&self.counts.bytes, bytes);
-            }
-            Outcome::Skipped => {
-                add(&self.counts.skipped, 1);
-            }
-            Outcome::Failed(failure) => self.crew.report().add(failure),
-            Outcome::Undone => {
-                add(&self.counts.undone, 1);
-                return;
-            }
+    fn add(&self, sums: &Sums) {
+        let Sums { members, files, dirs, links, bytes, skipped, undone } = *sums;
+        let counts = &self.counts;
+        let added = [
+            (&counts.members, members),
+            (&self.live.objects, members),
+            (&counts.files, files),
+            (&counts.dirs, dirs),
+            (&counts.links, links),
+            (&counts.bytes, bytes),
+            (&counts.skipped, skipped),
+            (&counts.undone, undone),
+        ];
+        for (counter, n) in added.into_iter().filter(|(_, n)| *n > 0) {
+            counter.fetch_add(n, Ordering::Relaxed);
         }
-        add(&self.counts.members, 1);
-        add(&self.live.objects, 1);
     }
 
-    fn tell(&self, told: Told) {
-        self.ahead_bytes.fetch_sub(told.path.len() as u64, Ordering::Relaxed);
+    fn tell(&self, told: Told, front: &mut Front) {
         if told.done {
             (self.done)(&told.path);
         }
-        let mut front = self.front();
         front.gap |= told.undone;
         if !front.gap {
             front.count += 1;

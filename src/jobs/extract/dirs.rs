@@ -33,6 +33,8 @@ pub(super) struct Dir {
     restore: bool,
     /// When the producer last needed it.
     pub used: AtomicU64,
+    /// The producer knows, or knew, a directory in it.
+    pub has_dirs: AtomicBool,
     stage: Mutex<Stage>,
     settled: Condvar,
     /// It was made without the owner that it is to have.
@@ -140,6 +142,7 @@ impl Dir {
             explicit: false,
             restore: false,
             used: AtomicU64::new(0),
+            has_dirs: AtomicBool::new(false),
             stage: Mutex::new(stage),
             settled: Condvar::new(),
             owner_due: AtomicBool::new(false),
@@ -172,6 +175,7 @@ impl Dir {
             explicit: last.is_some(),
             restore,
             used: AtomicU64::new(0),
+            has_dirs: AtomicBool::new(false),
             stage: Mutex::new(Stage::Unmade),
             settled: Condvar::new(),
             owner_due: AtomicBool::new(false),
@@ -214,20 +218,16 @@ impl Dir {
     }
 
     fn frontier(self: &Arc<Dir>) -> Frontier {
-        let mut here = self.clone();
-        let mut below: Option<Arc<Dir>> = None;
+        let (mut here, mut below) = (self, None);
         loop {
-            let stage = here.stage().clone();
-            match (stage, below) {
-                (Stage::Made { node, .. }, None) => return Frontier::Ready(Ok(node)),
-                (Stage::Made { node, .. }, Some(below)) => return Frontier::Claim(below, node),
-                (Stage::Failed(why), _) => return Frontier::Ready(Err(why)),
-                (Stage::Making, _) => return Frontier::Wait(here),
-                (Stage::Unmade, _) => {
-                    let parent = here.place.as_ref().expect("the destination is made from the start").0.clone();
-                    below = Some(std::mem::replace(&mut here, parent));
-                }
+            match (&*here.stage(), below) {
+                (Stage::Made { node, .. }, None) => return Frontier::Ready(Ok(node.clone())),
+                (Stage::Made { node, .. }, Some(below)) => return Frontier::Claim(Arc::clone(below), node.clone()),
+                (Stage::Failed(why), _) => return Frontier::Ready(Err(why.clone())),
+                (Stage::Making, _) => return Frontier::Wait(here.clone()),
+                (Stage::Unmade, _) => below = Some(here),
             }
+            here = &here.place.as_ref().expect("the destination is made from the start").0;
         }
     }
 
@@ -304,6 +304,8 @@ pub(super) fn place_hash(state: &RandomState, parent: u64, name: &Name) -> u64 {
 /// Makes the directories that are not there, in windows, parents first. Each then has a `result`.
 pub(super) fn ensure(ctx: &Ctx<'_>, route: Route, wanted: &[&Arc<Dir>]) {
     let mut left: Vec<&Arc<Dir>> = wanted.to_vec();
+    // Most often a batch is of one directory.
+    left.dedup_by(|one, other| Arc::ptr_eq(one, other));
     while !left.is_empty() {
         let (mut claims, mut wait) = (Vec::new(), None);
         left.retain(|dir| match dir.frontier() {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::base::{Failure, Name, Proc, Status};
-use crate::crew::Permit;
 use crate::storage::{Attr, AttrChange, Call, How, Kind, Node, Op, Route, SetTime, Special};
 
 use super::attributes::Extra;
@@ -49,8 +48,6 @@ pub(super) struct Leaf {
     pub what: What,
     pub meta: Meta,
     pub extra: Option<Arc<Extra>>,
-    /// For the bytes it holds.
-    pub _permit: Option<Permit>,
 }
 
 /// What a call needs to make an object; shared by small and big files.

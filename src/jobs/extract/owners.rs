@@ -16,13 +16,21 @@ const NAME_BYTES_MAX: usize = 256;
 pub(in crate::jobs) struct Ids<'a> {
     owner: Owner,
     owners: &'a dyn Owners,
-    uids: HashMap<Vec<u8>, Option<u32>>,
-    gids: HashMap<Vec<u8>, Option<u32>>,
+    uids: Known,
+    gids: Known,
+}
+
+/// What was found of names.
+#[derive(Default)]
+struct Known {
+    all: HashMap<Vec<u8>, Option<u32>>,
+    /// The last one that was asked for, which most often is the next member's too.
+    last: Option<(Vec<u8>, Option<u32>)>,
 }
 
 impl<'a> Ids<'a> {
     pub fn new(owner: Owner, owners: &'a dyn Owners) -> Ids<'a> {
-        Ids { owner, owners, uids: HashMap::new(), gids: HashMap::new() }
+        Ids { owner, owners, uids: Known::default(), gids: Known::default() }
     }
 
     /// Who knows names.
@@ -37,31 +45,31 @@ impl<'a> Ids<'a> {
             Owner::Keep => (None, None),
             Owner::FromArchive { numeric: true } => (Some(member.uid), Some(member.gid)),
             Owner::FromArchive { numeric: false } => {
-                let uid = cached(&mut self.uids, &member.uname, |name| owners.uid(name));
-                let gid = cached(&mut self.gids, &member.gname, |name| owners.gid(name));
+                let uid = self.uids.of(&member.uname, |name| owners.uid(name));
+                let gid = self.gids.of(&member.gname, |name| owners.gid(name));
                 (Some(uid.unwrap_or(member.uid)), Some(gid.unwrap_or(member.gid)))
             }
         }
     }
 }
 
-fn cached(
-    cache: &mut HashMap<Vec<u8>, Option<u32>>,
-    name: &[u8],
-    find: impl FnOnce(&[u8]) -> Option<u32>,
-) -> Option<u32> {
-    if name.is_empty() || name.len() > NAME_BYTES_MAX {
-        return None;
+impl Known {
+    fn of(&mut self, name: &[u8], find: impl FnOnce(&[u8]) -> Option<u32>) -> Option<u32> {
+        if name.is_empty() || name.len() > NAME_BYTES_MAX {
+            return None;
+        }
+        if let Some((_, found)) = self.last.as_ref().filter(|(last, _)| last == name) {
+            return *found;
+        }
+        let found = self.all.get(name).copied().unwrap_or_else(|| {
+            if self.all.len() >= NAMES_MAX {
+                self.all.clear();
+            }
+            *self.all.entry(name.to_vec()).insert_entry(find(name)).get()
+        });
+        self.last = Some((name.to_vec(), found));
+        found
     }
-    if let Some(known) = cache.get(name) {
-        return *known;
-    }
-    if cache.len() >= NAMES_MAX {
-        cache.clear();
-    }
-    let found = find(name);
-    cache.insert(name.to_vec(), found);
-    found
 }
 
 #[cfg(test)]
@@ -70,10 +78,16 @@ mod tests {
 
     #[test]
     fn a_name_that_no_user_can_have_is_never_asked_for_nor_kept() {
-        let mut cache = HashMap::new();
-        assert_eq!(cached(&mut cache, &[b'u'; NAME_BYTES_MAX + 1], |_| panic!("asked")), None);
-        assert_eq!(cached(&mut cache, b"", |_| panic!("asked")), None);
-        assert!(cache.is_empty());
-        assert_eq!(cached(&mut cache, &[b'u'; NAME_BYTES_MAX], |_| Some(7)), Some(7));
+        let mut known = Known::default();
+        assert_eq!(known.of(&[b'u'; NAME_BYTES_MAX + 1], |_| panic!("asked")), None);
+        assert_eq!(known.of(b"", |_| panic!("asked")), None);
+        assert!(known.all.is_empty() && known.last.is_none());
+        assert_eq!(known.of(&[b'u'; NAME_BYTES_MAX], |_| Some(7)), Some(7));
+        // Asked for once, also when another came between and when nobody has the name.
+        assert_eq!(known.of(b"other", |_| None), None);
+        for _ in 0..2 {
+            assert_eq!(known.of(&[b'u'; NAME_BYTES_MAX], |_| panic!("asked")), Some(7));
+            assert_eq!(known.of(b"other", |_| panic!("asked")), None);
+        }
     }
 }

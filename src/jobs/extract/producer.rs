@@ -10,11 +10,13 @@ use std::sync::atomic::Ordering;
 use crate::archive::{Archive, ArchiveError, Member, MemberKind};
 use crate::base::name::Shown;
 use crate::base::{Failure, Name};
-use crate::crew::{Permit, Scope};
+use crate::crew::Scope;
 use crate::jobs::select::Matched;
 use crate::storage::{Mount, Special};
 
+use super::Owners;
 use super::attributes::Extra;
+use super::batch::{self, Batch};
 use super::big::{self, Big, Range, Source};
 use super::ctx::{Ctx, Head, Outcome};
 use super::dirs::{self, Dir, Last};
@@ -24,7 +26,6 @@ use super::owners::Ids;
 use super::path::{Beside, Place};
 use super::seen::Seen;
 use super::table::Table;
-use super::{Owners, batch};
 
 /// Files up to this size are read by the producer and gathered into batches; larger ones are tasks of their own.
 const SMALL_BYTES_MAX: u64 = 128 << 10;
@@ -66,7 +67,7 @@ pub(super) struct Producer<'p, 'scope, 'env> {
     table: Table,
     beside: Beside,
     matched: Matched,
-    batch: Vec<Leaf>,
+    batch: Batch,
     links: Vec<Link>,
     link_bytes: usize,
     /// Of the maps of files in ranges since the last drain.
@@ -102,7 +103,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             table: Table::new(ctx.volume.root(), ctx.options.implied_mode),
             beside: Beside::default(),
             matched: ctx.options.select.matched(),
-            batch: Vec::new(),
+            batch: Batch::default(),
             links: Vec::new(),
             link_bytes: 0,
             map_bytes: 0,
@@ -186,7 +187,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         let extra = self.extra(&mut member);
         self.rename(&mut member);
         if let Some((above, name)) = self.beside.find(&member.path) {
-            let result = self.below(head, member, extra, (&above, &name));
+            let result = self.below(head, &mut member, extra, (&above, &name));
             return self.settle(result);
         }
         let result = match self.placed(&member.path) {
@@ -195,7 +196,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
                     if self.ctx.options.top.is_empty() {
                         self.beside.note(&member.path, above);
                     }
-                    self.below(head, member, extra, (above, name))
+                    self.below(head, &mut member, extra, (above, name))
                 }
                 None => Err((head, Outcome::Skipped)),
             },
@@ -221,8 +222,8 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
     /// Keeps all that grows with the archive within its limits.
     fn make_room(&mut self) {
         let most = if self.ctx.apart.is_some() { MEMBERS_IN_FLIGHT_APART_MAX } else { MEMBERS_IN_FLIGHT_MAX };
-        if !self.ctx.flight.is_below(most) {
-            self.flush();
+        // What is under way grows only when a batch leaves.
+        if self.batch.leaves.is_empty() {
             self.broken |= !self.ctx.flight.below(most);
         }
         let (ctx, next) = (self.ctx, self.next);
@@ -255,20 +256,20 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
     fn below(
         &mut self,
         mut head: Head,
-        member: Member,
+        member: &mut Member,
         extra: Option<Arc<Extra>>,
         (above, name): (&[Name], &Name),
     ) -> Result<(), (Head, Outcome)> {
-        let meta = self.meta(&member);
+        let meta = self.meta(member);
         let what = match member.kind {
             MemberKind::Dir => {
                 self.dir_extra_bytes += extra.as_ref().map_or(0, |extra| extra.bytes());
                 let dir = self.dir_member(above, name, (meta, extra));
                 let (what, name) = (What::Dir(dir.clone()), name.clone());
-                self.push(Leaf { head, dir, name, what, meta, extra: None, _permit: None });
+                self.push(Leaf { head, dir, name, what, meta, extra: None });
                 return Ok(());
             }
-            MemberKind::HardLink => return self.link(head, &member, above, name),
+            MemberKind::HardLink => return self.link(head, member, above, name),
             MemberKind::File => None,
             MemberKind::Symlink if member.link.len() > LINK_TEXT_BYTES_MAX || member.link.contains(&0) => {
                 return Err((head, refused(&member.path, "the link's text is too long or contains a NUL byte")));
@@ -284,8 +285,8 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         match what {
             Some(what) => {
                 let extra_bytes = extra.as_ref().map_or(0, |extra| extra.bytes());
-                let permit = self.permit((head.path.len() + member.link.len()) as u64 + extra_bytes);
-                self.push(Leaf { head, dir, name: name.clone(), what, meta, extra, _permit: permit });
+                self.hold(&dir, (head.path.len() + member.link.len()) as u64 + extra_bytes);
+                self.push(Leaf { head, dir, name: name.clone(), what, meta, extra });
                 Ok(())
             }
             None => self.file(head, member, dir, name, (meta, extra)),
@@ -374,13 +375,13 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
     fn file(
         &mut self,
         head: Head,
-        member: Member,
+        member: &mut Member,
         dir: Arc<Dir>,
         name: &Name,
         (meta, extra): Last,
     ) -> Result<(), (Head, Outcome)> {
         let mut start = 0;
-        let segments = member.segments.map(|segments| {
+        let segments = member.segments.take().map(|segments| {
             let starts = segments.iter().map(|segment| {
                 let at = start;
                 start += segment.len;
@@ -403,11 +404,11 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             );
             return Ok(());
         }
-        let permit = self.permit(member.stored + head.path.len() as u64 + map_bytes);
+        self.hold(&dir, member.stored + head.path.len() as u64 + map_bytes);
         match self.data(member.stored) {
             Ok(data) => {
                 let what = What::File { data, shape };
-                self.push(Leaf { head, dir, name: name.clone(), what, meta, extra, _permit: permit });
+                self.push(Leaf { head, dir, name: name.clone(), what, meta, extra });
                 Ok(())
             }
             Err(error) => {
@@ -477,35 +478,47 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         Ok(data)
     }
 
-    /// A permit for bytes of the batch. None when the run was stopped; then nothing is begun any more.
-    fn permit(&mut self, bytes: u64) -> Option<Permit> {
+    /// Gets the batch a permit for bytes of what is put into it next, in `dir`. It has none when the run was stopped; then nothing is
+    /// begun any more.
+    fn hold(&mut self, dir: &Dir, bytes: u64) {
+        self.keep_apart(dir);
         let budget = self.ctx.crew.budget();
-        if let Some(permit) = budget.try_acquire(bytes) {
-            return Some(permit);
+        let is_free = match &mut self.batch.permit {
+            Some(permit) => budget.try_extend(permit, bytes),
+            none => {
+                *none = budget.try_acquire(bytes);
+                none.is_some()
+            }
+        };
+        if !is_free {
+            // What waits in the batch holds a permit itself.
+            self.flush();
+            self.batch.permit = budget.acquire(bytes);
         }
-        // What waits in the batch holds permits itself.
-        self.flush();
-        budget.acquire(bytes)
+    }
+
+    /// Where lanes are kept apart, a batch is of one directory.
+    fn keep_apart(&mut self, dir: &Dir) {
+        if self.ctx.apart.is_some() && self.batch.leaves.last().is_some_and(|last| last.dir.id != dir.id) {
+            self.flush();
+        }
     }
 
     fn push(&mut self, leaf: Leaf) {
-        let is_apart = self.ctx.apart.is_some() && self.batch.last().is_some_and(|last| last.dir.id != leaf.dir.id);
-        if is_apart {
-            self.flush();
-        }
-        self.batch.push(leaf);
-        if self.batch.len() >= self.ctx.port.window {
+        self.keep_apart(&leaf.dir);
+        self.batch.leaves.push(leaf);
+        if self.batch.leaves.len() >= self.ctx.port.window {
             self.flush();
         }
     }
 
     fn flush(&mut self) {
-        if self.batch.is_empty() {
+        let batch = std::mem::take(&mut self.batch);
+        if batch.leaves.is_empty() {
             return;
         }
-        let batch = std::mem::take(&mut self.batch);
-        let (ctx, ticket) = (self.ctx, self.ctx.flight.enter(batch.len()));
-        match (&ctx.apart, batch.first()) {
+        let (ctx, ticket) = (self.ctx, self.ctx.flight.enter(batch.leaves.len()));
+        match (&ctx.apart, batch.leaves.first()) {
             (Some(apart), Some(first)) => {
                 batch::wait(apart, first.dir.id, batch);
                 self.scope.spawn(move |_| ctx.busy(|| batch::run_next(ctx, apart, ticket)));

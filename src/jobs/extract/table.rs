@@ -70,7 +70,8 @@ impl Table {
     }
 
     pub fn child(&self, dir: &Dir, name: &Name) -> Option<&Arc<Dir>> {
-        self.dirs.get(&(dir.id, name.clone()))
+        // Most members are in directories that hold files only: no name is to be hashed.
+        dir.has_dirs.load(Ordering::Relaxed).then(|| self.dirs.get(&(dir.id, name.clone())))?
     }
 
     /// Adds a directory, in a path or as a member.
@@ -79,6 +80,7 @@ impl Table {
         self.next_id += 1;
         let dir = Arc::new(Dir::new(parent, name, ids, self.implied_mode, last, self.forgot));
         dir.used.store(self.tick, Ordering::Relaxed);
+        parent.has_dirs.store(true, Ordering::Relaxed);
         self.dirs.insert((parent.id, name.clone()), dir.clone());
         dir
     }

@@ -93,14 +93,13 @@ impl ShadowMount {
 
     /// Changes what is remembered of an invented object.
     fn update(&self, made: Made, change: impl FnOnce(&mut Attr)) -> Attr {
-        let mut attr = self.attr_of(made);
-        let mut memory = self.world.memory();
-        if let Some(known) = memory.objects.get_mut(made.id) {
+        if let Some(known) = self.world.memory().objects.get_mut(made.id) {
             change(known);
             return *known;
         }
+        let mut attr = self.attr_of(made);
         change(&mut attr);
-        memory.objects.insert(made.id, attr);
+        self.world.memory().objects.insert(made.id, attr);
         attr
     }
 

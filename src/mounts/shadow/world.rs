@@ -2,6 +2,7 @@
 //! the attributes of real files that were seen. All of it is bounded: of each kind the latest are remembered, and what was
 //! forgotten is answered plausibly.
 
+use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -11,8 +12,8 @@ use crate::storage::{Attr, AttrChange, Call, Handle, Kind, Mount, Node, SetTime,
 
 use super::LentFile;
 
-/// Names, invented objects and real files remembered at least, of each; at most twice as many. A slot of the largest kind
-/// has some 130 bytes, so that all of it together stays below 40 MB.
+/// Names, invented objects and real files remembered at least, of each; at most twice as many. One of the largest kind has some 130
+/// bytes, so that all of it together stays below 40 MB, and below 60 where very many objects are met again that were forgotten.
 pub(super) const REMEMBERED_MAX: usize = 50_000;
 
 /// The same where nothing is forecast: more than is under way at once, and little enough to stay in a processor's cache.
@@ -51,7 +52,7 @@ pub(super) struct Seen {
 
 pub(super) struct Memory {
     pub names: Memo<Known>,
-    pub objects: Memo<Attr>,
+    pub objects: Objects,
     pub real: Memo<Seen>,
     /// Real directories in which names were given up.
     pub emptied: Memo<()>,
@@ -59,11 +60,57 @@ pub(super) struct Memory {
     pub dirs: Memo<u64>,
 }
 
+/// The attributes of invented objects. Their ids are counted, so the latest are a row: to find one costs no hash, and what was
+/// made together lies together.
+pub(super) struct Objects {
+    /// The id of the first in the row.
+    first: u64,
+    row: VecDeque<Option<Attr>>,
+    /// Those that were met again after they had been forgotten.
+    others: Memo<Attr>,
+}
+
+impl Objects {
+    fn new(max: usize) -> Objects {
+        Objects { first: FIRST_ID, row: VecDeque::new(), others: Memo::new(max) }
+    }
+
+    /// Its place in the row; none before the first.
+    fn at(&self, id: u64) -> Option<usize> {
+        usize::try_from(id.checked_sub(self.first)?).ok()
+    }
+
+    pub fn get(&self, id: u64) -> Option<&Attr> {
+        match self.at(id) {
+            Some(at) => self.row.get(at)?.as_ref(),
+            None => self.others.get(id),
+        }
+    }
+
+    pub fn get_mut(&mut self, id: u64) -> Option<&mut Attr> {
+        match self.at(id) {
+            Some(at) => self.row.get_mut(at)?.as_mut(),
+            None => self.others.get_mut(id),
+        }
+    }
+
+    /// Remembers an object's attributes; of those in the row, the latest twice `max`.
+    pub fn insert(&mut self, id: u64, attr: Attr) {
+        let Some(at) = self.at(id) else { return self.others.insert(id, attr) };
+        let over = (at + 1).saturating_sub(2 * self.others.max);
+        self.row.drain(..over.min(self.row.len()));
+        self.first += over as u64;
+        let at = at - over;
+        self.row.resize(self.row.len().max(at + 1), None);
+        self.row[at] = Some(attr);
+    }
+}
+
 impl Memory {
     /// Remembers at least `max` of each from now on.
     pub fn limit(&mut self, max: usize) {
         let Memory { names, objects, real, emptied, dirs } = self;
-        (names.max, objects.max, real.max, emptied.max, dirs.max) = (max, max, max, max, max);
+        (names.max, objects.others.max, real.max, emptied.max, dirs.max) = (max, max, max, max, max);
     }
 }
 
@@ -105,7 +152,7 @@ impl World {
             verifier: hasher.hash_one(3),
             memory: Mutex::new(Memory {
                 names: Memo::new(remembered_max),
-                objects: Memo::new(remembered_max),
+                objects: Objects::new(remembered_max),
                 real: Memo::new(remembered_max),
                 emptied: Memo::new(remembered_max),
                 dirs: Memo::new(remembered_max),
@@ -233,6 +280,28 @@ pub(super) fn extend(attr: &mut Attr, end: u64, bytes: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_latest_objects_are_remembered_and_no_more() {
+        let mut objects = Objects::new(10);
+        let attr = |id| World::new_attr(None, Made { id, kind: Kind::File }, None, &AttrChange::default());
+        // Some ids are of objects of which nothing is remembered.
+        let is_known = |id: u64| !(id - FIRST_ID).is_multiple_of(3);
+        for id in (FIRST_ID..FIRST_ID + 1000).filter(|id| is_known(*id)) {
+            objects.insert(id, attr(id));
+            assert!(objects.row.len() <= 20);
+            assert!((id.max(FIRST_ID + 9) - 9..=id).all(|id| objects.get(id).is_some() == is_known(id)));
+            assert_eq!(objects.get(id).map(|attr| attr.fileid), Some(id));
+        }
+        assert!(objects.get(FIRST_ID + 1).is_none() && objects.get(FIRST_ID + 5000).is_none());
+        // One that was forgotten, one that never was counted, and one far ahead.
+        for id in [FIRST_ID + 1, FORGOTTEN_ID | 7, FIRST_ID + 1_000_000] {
+            objects.insert(id, attr(id));
+            objects.get_mut(id).unwrap().size = 5;
+            assert_eq!(objects.get(id).map(|attr| (attr.fileid, attr.size)), Some((id, 5)));
+            assert!(objects.row.len() <= 20);
+        }
+    }
 
     #[test]
     fn a_handle_tells_the_object_and_no_other_world_takes_it() {
