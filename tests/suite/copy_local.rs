@@ -61,7 +61,9 @@ fn new_files_between_local_mounts_are_not_looked_at_before_they_are_opened() {
     std::fs::remove_file(dir.join("left out")).unwrap();
     let (mut want, mut is) = (dump_dir(from.path()), dump_dir(to.path()));
     // The directory's own time is that of before.
-    [&mut want, &mut is].map(|tree| tree.get_mut("d").unwrap().mtime = Time::default());
+    for tree in [&mut want, &mut is] {
+        tree.get_mut("d").unwrap().mtime = Time::default();
+    }
     assert_same(&want, &is, "what changed behind the listing is as it is now");
     // f010 went, `inside` came; the others are what they were called.
     assert_eq!((ran.summary.files, ran.summary.hard_links, ran.summary.left_out), (99, 1, 1));

@@ -277,7 +277,7 @@ struct Sorted {
     list: Vec<Arc<Dir>>,
     feed: bool,
     objects: Vec<Held>,
-    files: Vec<Box<Files>>,
+    files: Vec<Files>,
     bigs: Vec<Arc<Big>>,
     finish: Vec<Arc<Dir>>,
     removals: Vec<Removal>,
@@ -313,7 +313,7 @@ impl Sorted {
         if !self.objects.is_empty() {
             batch::run(ctx, seat, self.objects, due);
         }
-        self.files.into_iter().for_each(|files| whole::copy_files(ctx, *files, due));
+        self.files.into_iter().for_each(|files| whole::copy_files(ctx, files, due));
         if !self.removals.is_empty() {
             delete::run(ctx, class, self.removals, due);
         }

@@ -88,7 +88,7 @@ pub(super) enum Task {
     Feed,
     Object(Box<Object>),
     /// Copy files that are new at the target.
-    Files(Box<Files>),
+    Files(Files),
     /// Carry ranges of a large file.
     Carry(Arc<Big>),
     /// Nothing is open in a directory any more.

@@ -63,7 +63,7 @@ pub(super) fn gather(ctx: &Ctx<'_>, dir: &Arc<Dir>, new: Vec<Entry>, due: &mut V
             return others;
         }
         dir.hold(1);
-        due.push(Task::Files(Box::new(Files { dir: dir.clone(), names })).due());
+        due.push(Task::Files(Files { dir: dir.clone(), names }).due());
     }
 }
 
@@ -78,15 +78,12 @@ pub(super) fn copy_files(ctx: &Ctx<'_>, files: Files, due: &mut Vec<Due<Task>>) 
             break;
         }
         let known = open(ctx, &dir, &name);
-        match &known {
-            Some((_, attr, lent)) if is_usual(ctx, attr, &dir) && !is_linked(ctx, attr) => {
-                if copy(ctx, target, (attr, lent), (&dir, &name)).is_ok() {
-                    (copied, bytes) = (copied + 1, bytes + attr.size);
-                    ctx.tell(Deed::Made, &dir, Some(&name));
-                    continue;
-                }
-            }
-            _ => {}
+        let usual = known.as_ref().filter(|(_, attr, _)| is_usual(ctx, attr, &dir) && !is_linked(ctx, attr));
+        let done = usual.filter(|(_, attr, lent)| copy(ctx, target, (attr, lent), (&dir, &name)).is_ok());
+        if let Some((_, attr, _)) = done {
+            (copied, bytes) = (copied + 1, bytes + attr.size);
+            ctx.tell(Deed::Made, &dir, Some(&name));
+            continue;
         }
         dir.hold(1);
         let source = known.map(|(node, attr, _)| (node, attr));
