@@ -5,7 +5,8 @@
 #
 # ENTRIES (1,000,000; --quick: 100,000) empty files, 1,000 in a directory, on /dev/shm. Three places: this host's directory, beside
 # `find -size` (which asks for each file's attributes as well); the same through nfs:// from a simulated target that answers in 1 ms, beside
-# partar -c of it into /dev/null, which lists it and reads nothing else; and its archive, beside partar -t (GNU tar's is printed too).
+# partar -c of it into /dev/null, which lists it and reads nothing else; and its archive, beside partar -t. What others take to list the same
+# (libnfs's nfs-ls -R, GNU tar's and bsdtar's -t) is printed too, of those that are installed.
 # Prints seconds and processor seconds, medians of 3 runs (--quick: one), and the highest peak of memory (wait4). Goals: under 300 MB, which is
 # held for each plan (exit status 1); no slower than listing, which is this host's too, so that a miss is printed. Wants python3.
 set -euo pipefail
@@ -81,10 +82,15 @@ timed plan "plan remove" "$PARFS" plan remove -rf "$work/tree"
 timed plan "plan copy" "$PARFS" plan copy -a "$work/tree" "$work/out/tree"
 timed plan "plan create" "$PARFS" plan create -cf "$work/new.tar" -C "$work" tree
 timed list "nfs://: partar -c to /dev/null" "$PARFS" partar -cf /dev/null -C "$url/" tree
+if command -v nfs-ls >/dev/null; then
+    host=${url#nfs://} host=${host%%/*}
+    timed beside "nfs://: nfs-ls -R" nfs-ls -R "nfs://${host%:*}/tree?nfsport=${host##*:}&mountport=${host##*:}"
+fi
 timed plan "nfs://: plan remove" "$PARFS" plan remove -rf "$url/tree"
 timed plan "nfs://: plan copy" "$PARFS" plan copy -a "$url/tree" "$url/out/tree"
 timed plan "nfs://: plan create" "$PARFS" plan create -cf "$work/new.tar" -C "$url/" tree
 timed beside "tar -t" tar -tf "$work/tree.tar"
+! command -v bsdtar >/dev/null || timed beside "bsdtar -t" bsdtar -tf "$work/tree.tar"
 timed list "partar -t" "$PARFS" partar -tf "$work/tree.tar"
 timed plan "plan extract" "$PARFS" plan extract -xf "$work/tree.tar" -C "$work/out"
 timed plan "nfs://: plan extract" "$PARFS" plan extract -xf "$work/tree.tar" -C "$url/out"

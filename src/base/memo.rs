@@ -45,9 +45,11 @@ impl<V> Memo<V> {
     where
         V: Copy,
     {
+        // What is about to be forgotten may be what is asked for.
+        let kept = if self.young.len() >= self.max { self.old.get(&key).copied() } else { None };
         self.make_room();
         let Memo { young, old, .. } = self;
-        young.entry(key).or_insert_with(|| old.get(&key).copied().unwrap_or_else(new))
+        young.entry(key).or_insert_with(|| old.get(&key).copied().or(kept).unwrap_or_else(new))
     }
 
     fn make_room(&mut self) {

@@ -67,8 +67,7 @@ impl Flight {
     }
 
     /// True when fewer than `limit` are under way now.
-    #[cfg(test)]
-    fn is_below(&self, limit: usize) -> bool {
+    pub fn is_below(&self, limit: usize) -> bool {
         self.state().count < limit
     }
 

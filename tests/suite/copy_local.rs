@@ -9,9 +9,9 @@ use parfs::jobs::copy::Options;
 use parfs::jobs::select::Rules;
 use parfs::storage::{Call, Mount, Op, Tap, Tapped};
 
-use crate::copies::{asked, local};
+use crate::copies::{asked, crew, local, run, volume};
 use crate::random::Random;
-use crate::tree::{assert_same, dump_dir};
+use crate::tree::{assert_same, dump_dir, node_at};
 
 fn noise(len: usize) -> Vec<u8> {
     Random(7).bytes(len)
@@ -73,4 +73,55 @@ fn new_files_between_local_mounts_are_not_looked_at_before_they_are_opened() {
     assert_eq!((read.get(Proc::Lookup).calls, read.get(Proc::GetAttr).calls), (5, 2));
     // The one with a set-id bit, the ones with two names and with a hole go the longer way.
     assert!(written.get(Proc::Copy).calls >= 94, "{}", written.get(Proc::Copy).calls);
+}
+
+#[test]
+fn where_each_file_is_refused_as_a_whole_no_more_are_tried() {
+    let ((from, source), (to, target)) = (local(), local());
+    std::fs::create_dir(from.path().join("d")).unwrap();
+    for i in 0..200 {
+        let name = format!("f{i:03}");
+        std::fs::write(from.path().join("d").join(&name), noise(i)).unwrap();
+        let node = node_at(&*source, &["d", &name]);
+        let mut calls = [Call::set_xattr(&node, b"user.label", b"kept")];
+        source.perform(&mut calls);
+        if calls[0].status().is_err() {
+            return; // a file system without them
+        }
+    }
+    let (_, written, ran) = asked(&source, &target, &Options::default(), (1, 1));
+    assert_eq!(ran.clean().summary.files, 200);
+    assert_same(&dump_dir(from.path()), &dump_dir(to.path()), "with what was refused for");
+    // Each of them once.
+    assert_eq!(written.get(Proc::Copy).calls, 64);
+}
+
+#[test]
+fn what_an_interrupted_copy_had_not_begun_is_told() {
+    /// Stops the crew at the third file.
+    struct Stopper(parfs::crew::Stop, std::sync::atomic::AtomicU32);
+    impl Tap for Stopper {
+        fn after(&self, calls: &[Call<'_>], _took: Duration) {
+            let copies = calls.iter().filter(|call| call.proc() == Proc::Copy).count() as u32;
+            if self.1.fetch_add(copies, std::sync::atomic::Ordering::Relaxed) + copies == 3 {
+                self.0.set();
+            }
+        }
+    }
+    let ((from, source), (to, target)) = (local(), local());
+    let dir = from.path().join("d");
+    std::fs::create_dir(&dir).unwrap();
+    (0..20).for_each(|i| std::fs::write(dir.join(format!("f{i:02}")), noise(i)).unwrap());
+    let past = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1000);
+    std::fs::File::open(&dir).unwrap().set_modified(past).unwrap();
+    let crew = crew(1, 1);
+    let stop: Arc<dyn Tap> = Arc::new(Stopper(crew.stop().clone(), Default::default()));
+    let target: Arc<dyn Mount> = Arc::new(Tapped::new(target, vec![stop]));
+    let ran = run(&volume(vec![source]), &volume(vec![target]), &Options::default(), &crew);
+    assert_eq!((ran.summary.files, ran.summary.objects), (3, 3));
+    let told = ran.summary.stopped.unwrap();
+    assert!(told.contains("interrupted: 1 tasks"), "{told}");
+    let there = to.path().join("d");
+    assert_eq!(std::fs::read_dir(&there).unwrap().count(), 3);
+    assert!(there.metadata().unwrap().modified().unwrap() > past, "it does not look complete");
 }

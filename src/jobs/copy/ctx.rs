@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use crate::base::{Failure, Name, Proc, Status, Time, hash::mix};
 use crate::crew::{Crew, Due};
@@ -116,6 +116,8 @@ pub(super) struct Ctx<'a> {
     pub lost: AtomicBool,
     /// COPY was refused for this pair of file systems.
     pub copies_refused: AtomicBool,
+    /// How often in a row a whole copy was refused.
+    pub whole_refused: AtomicU32,
     /// Names held by comparisons.
     pub joined: AtomicUsize,
     /// The most of them at once.
@@ -165,6 +167,7 @@ impl<'a> Ctx<'a> {
             source_failed: AtomicBool::new(false),
             lost: AtomicBool::new(false),
             copies_refused: AtomicBool::new(!(extras.copies && options.reflink)),
+            whole_refused: AtomicU32::new(0),
             joined: AtomicUsize::new(0),
             joined_most: AtomicUsize::new(0),
             waited_most: AtomicUsize::new(0),

@@ -41,7 +41,7 @@ pub(super) struct Dir {
     open: AtomicU64,
     /// A name was made, replaced or removed in the target's.
     touched: AtomicBool,
-    /// It was not listed, or not to its end: nothing is deleted in it, and its time is not set.
+    /// It was not listed, or not to its end: nothing is deleted in it.
     broken: AtomicBool,
     /// Its time is not the copy's to set: only some names in it are.
     partial: bool,

@@ -47,6 +47,8 @@ pub(super) struct Object {
     pub differs: bool,
     /// What is there cannot be written into: it is removed first.
     pub unlink: bool,
+    /// The storage has refused to copy it whole.
+    pub refused: bool,
     /// The copy is of this object alone; the directory stands for the source's object itself.
     pub single: bool,
 }
@@ -66,6 +68,7 @@ impl Object {
             tries: 0,
             differs: false,
             unlink: false,
+            refused: false,
             single: false,
         })
     }

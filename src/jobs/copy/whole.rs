@@ -23,6 +23,10 @@ use super::{Deed, Sparse, Verify, decide, fill, visit};
 /// what a page of a listing brings.
 const TOGETHER: usize = 32;
 
+/// Refusals one after the other until no more is tried: where each file has a label of SELinux, say, or a caller who may not give
+/// files away.
+const REFUSALS_MAX: u32 = 64;
+
 /// Files by name, of a directory that is new at the target.
 pub(super) struct Files {
     dir: Arc<Dir>,
@@ -38,7 +42,8 @@ impl Files {
 /// May files be copied whole in this run?
 fn is_possible(ctx: &Ctx<'_>) -> bool {
     let refused = ctx.copies_refused.load(Ordering::Relaxed) || ctx.xattrs_watched.load(Ordering::Relaxed);
-    !refused && ctx.options.verify == Verify::Off && !ctx.options.atomic
+    let in_vain = ctx.whole_refused.load(Ordering::Relaxed) >= REFUSALS_MAX;
+    !refused && !in_vain && ctx.options.verify == Verify::Off && !ctx.options.atomic
 }
 
 /// What a listing of the source's directory is to bring.
@@ -71,14 +76,14 @@ pub(super) fn gather(ctx: &Ctx<'_>, dir: &Arc<Dir>, new: Vec<Entry>, due: &mut V
 pub(super) fn copy_files(ctx: &Ctx<'_>, files: Files, due: &mut Vec<Due<Task>>) {
     let Files { dir, names } = files;
     let target = ctx.target.route();
-    let (mut copied, mut bytes, mut left) = (0, 0, false);
-    for name in names {
-        left = ctx.is_stopped();
-        if left {
-            break;
-        }
+    let (mut copied, mut bytes) = (0, 0);
+    let mut names = names.into_iter();
+    while !ctx.is_stopped()
+        && let Some(name) = names.next()
+    {
         let known = open(ctx, &dir, &name);
-        let usual = known.as_ref().filter(|(_, attr, _)| is_usual(ctx, attr, &dir) && !is_linked(ctx, attr));
+        let is_to_be = |attr: &Attr| is_possible(ctx) && is_usual(ctx, attr, &dir) && !is_linked(ctx, attr);
+        let usual = known.as_ref().filter(|(_, attr, _)| is_to_be(attr));
         let done = usual.filter(|(_, attr, lent)| copy(ctx, target, (attr, lent), (&dir, &name)).is_ok());
         if let Some((_, attr, _)) = done {
             (copied, bytes) = (copied + 1, bytes + attr.size);
@@ -86,16 +91,21 @@ pub(super) fn copy_files(ctx: &Ctx<'_>, files: Files, due: &mut Vec<Due<Task>>) 
             continue;
         }
         dir.hold(1);
+        let refused = usual.is_some();
         let source = known.map(|(node, attr, _)| (node, attr));
-        due.push(Task::Object(Object::new(&dir, name, source, At::Absent)).due());
+        let object = Object { refused, ..*Object::new(&dir, name, source, At::Absent) };
+        due.push(Task::Object(Box::new(object)).due());
     }
     for counter in [&ctx.counts.objects, &ctx.live.objects, &ctx.counts.files] {
         add(counter, copied);
     }
     add(&ctx.counts.bytes, bytes);
-    // With names left it stays open: it is not finished, and its time is not set.
-    if !left {
+    let left: Vec<Name> = names.collect();
+    if left.is_empty() {
         dir.leave(due);
+    } else {
+        // Stopped: counted among what was not begun, and the directory is not finished.
+        due.push(Task::Files(Files { dir, names: left }).due());
     }
 }
 
@@ -112,7 +122,7 @@ pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
     if !is_possible(ctx) {
         return;
     }
-    let is_new = |item: &Item| matches!(item.object().at, At::Absent);
+    let is_new = |item: &Item| matches!(item.object().at, At::Absent) && !item.object().refused;
     for item in items.iter_mut().filter(|item| is_new(item) && is_usual(ctx, item.attr(), &item.object().dir)) {
         if ctx.is_stopped() {
             return;
@@ -151,6 +161,9 @@ fn copy(ctx: &Ctx<'_>, route: Route, (attr, lent): (&Attr, &Lent), (dir, name): 
     if out.is_ok() {
         dir.touch();
         add(&ctx.live.bytes, attr.size);
+        ctx.whole_refused.store(0, Ordering::Relaxed);
+    } else {
+        ctx.whole_refused.fetch_add(1, Ordering::Relaxed);
     }
     out
 }

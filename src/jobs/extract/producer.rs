@@ -68,6 +68,8 @@ pub(super) struct Producer<'p, 'scope, 'env> {
     beside: Beside,
     matched: Matched,
     batch: Batch,
+    /// A batch has left since it was last asked what is under way.
+    has_left: bool,
     links: Vec<Link>,
     link_bytes: usize,
     /// Of the maps of files in ranges since the last drain.
@@ -104,6 +106,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             beside: Beside::default(),
             matched: ctx.options.select.matched(),
             batch: Batch::default(),
+            has_left: false,
             links: Vec::new(),
             link_bytes: 0,
             map_bytes: 0,
@@ -223,7 +226,8 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
     fn make_room(&mut self) {
         let most = if self.ctx.apart.is_some() { MEMBERS_IN_FLIGHT_APART_MAX } else { MEMBERS_IN_FLIGHT_MAX };
         // What is under way grows only when a batch leaves.
-        if self.batch.leaves.is_empty() {
+        if std::mem::take(&mut self.has_left) && !self.ctx.flight.is_below(most) {
+            self.flush();
             self.broken |= !self.ctx.flight.below(most);
         }
         let (ctx, next) = (self.ctx, self.next);
@@ -517,6 +521,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         if batch.leaves.is_empty() {
             return;
         }
+        self.has_left = true;
         let (ctx, ticket) = (self.ctx, self.ctx.flight.enter(batch.leaves.len()));
         match (&ctx.apart, batch.leaves.first()) {
             (Some(apart), Some(first)) => {

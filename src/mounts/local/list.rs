@@ -180,7 +180,7 @@ fn entry(dir: &Arc<Chain>, fd: &OwnedFd, ahead: Ahead, want: Want) -> Option<Ent
     };
     let known = asked.map(|attr| attr.kind).or(kind);
     // Who asks for types wants to go on into directories; for the rest a node would be two allocations each.
-    let spared = want == Want::Types && known.is_some_and(|kind| kind != Kind::Dir);
+    let spared = want == Want::Types && asked.is_none() && known.is_some_and(|kind| kind != Kind::Dir);
     let node = (!spared).then(|| Node::child(dir, name.clone()));
     let kind = known.filter(|_| want != Want::Names);
     Some(Entry { name, fileid, position, node, attr: asked, kind })
