@@ -29,4 +29,4 @@ pub use tap::{Tap, Tapped};
 pub use throttle::Throttle;
 pub use trace::Trace;
 pub use unstable::Unstable;
-pub use volume::{Route, Spread, Volume};
+pub use volume::{Promise, Route, Spread, Volume};

@@ -30,9 +30,21 @@ pub(super) const DEPTHS_LISTED: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route(pub(super) usize);
 
+/// Work that a mount was promised: it counts as outstanding there until this is dropped.
+#[must_use]
+pub struct Promise<'v>(Option<(&'v Seat, u64)>);
+
+impl Drop for Promise<'_> {
+    fn drop(&mut self) {
+        if let Some((seat, price)) = self.0 {
+            seat.load.fetch_sub(price, Ordering::Relaxed);
+        }
+    }
+}
+
 pub(super) struct Seat {
     pub(super) mount: Arc<dyn Mount>,
-    /// Priced IOPS handed to the mount and not yet answered.
+    /// Priced IOPS promised to the mount, or handed to it and not yet answered.
     load: AtomicU64,
     gone: AtomicBool,
 }
@@ -87,6 +99,17 @@ impl Volume {
             Spread::RoundRobin | Spread::First => alive.into_iter().next(),
         };
         Route(best.unwrap_or(0))
+    }
+
+    /// Says what calls, in priced IOPS, a lane is about to make through the mount of `route`, where that is more than one window. Without
+    /// it a mount would look idle between the windows of those that have chosen it, and get the next ones' work as well.
+    pub fn promise(&self, route: Route, price: impl FnOnce(&PriceList) -> u64) -> Promise<'_> {
+        if self.seats.len() == 1 || self.spread != Spread::LeastLoaded {
+            return Promise(None);
+        }
+        let (seat, price) = (&self.seats[route.0], price(&self.price));
+        seat.load.fetch_add(price, Ordering::Relaxed);
+        Promise(Some((seat, price)))
     }
 
     /// Carries out a window through the mount of `route`, or through another when its target does not answer. On kernel mounts
@@ -255,6 +278,24 @@ mod tests {
         }
         assert!(mounts.iter().all(|m| m.served.load(Ordering::Relaxed) == 4));
         assert_eq!(volume.limits().shape.lanes, 8);
+    }
+
+    #[test]
+    fn promised_work_counts_until_it_is_over() {
+        let volume = volume(&pings(4), Spread::LeastLoaded);
+        let mut promises = Vec::new();
+        for price in [400, 1, 400, 1, 400, 1, 1, 1] {
+            // Something else that takes a turn, as a listing does.
+            volume.route();
+            let route = volume.route();
+            promises.push(volume.promise(route, |_| price));
+        }
+        // No mount has two of the three that are 400.
+        let loads = || volume.seats.iter().map(|seat| seat.load.load(Ordering::Relaxed)).collect::<Vec<_>>();
+        assert!(loads().iter().all(|&load| load < 800), "{:?}", loads());
+        assert_eq!(loads().iter().sum::<u64>(), 1205);
+        promises.clear();
+        assert_eq!(loads(), [0; 4]);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Objects that are no directories, a window of them at a time: looked up where that is needed, compared with what is
 //! there, and sorted by what is to be done.
 
-use crate::base::{Proc, Status};
+use crate::base::{PriceList, Proc, Status};
 use crate::crew::{Due, Seat};
-use crate::storage::{Attr, AttrChange, Call, Kind, Node, Op, Route};
+use crate::storage::{Attr, AttrChange, Call, Kind, Node, Op, Promise, Route};
 
 use super::compare;
 use super::ctx::{Ctx, On, Trouble, add};
@@ -43,6 +43,7 @@ pub(super) fn run(ctx: &Ctx<'_>, seat: Option<Seat>, objects: Vec<Held>, due: &m
             |seat| ctx.target.volume.route_making(seat.share, seat.slot, ctx.crew.shape().lanes),
         ),
     };
+    let _promises = promise(ctx, routes, &objects);
     let known = look_up_source(ctx, routes, objects, due);
     let known = look_up_target(ctx, routes, known, due);
     let mut lists = Lists::default();
@@ -61,6 +62,19 @@ pub(super) fn run(ctx: &Ctx<'_>, seat: Option<Seat>, objects: Vec<Held>, due: &m
     compare::texts(ctx, routes, lists.texts, &mut lists.items, due);
     compare::bytes(ctx, routes, lists.bytes, due);
     make::run(ctx, routes, lists.items, due);
+}
+
+/// What the objects will take of both mounts, as far as it is known.
+fn promise<'a>(ctx: &Ctx<'a>, routes: Routes, objects: &[Held]) -> [Promise<'a>; 2] {
+    // Larger files are promised range by range.
+    let sizes = || {
+        let known = objects.iter().filter_map(|object| object.source.as_ref());
+        known.map(|(_, attr)| if attr.size <= ctx.small_max { attr.size } else { 0 })
+    };
+    let source = |list: &PriceList| sizes().map(|size| list.price(Proc::Read, size)).sum();
+    let making = |list: &PriceList| list.price(Proc::Create, 0) + list.price(Proc::SetAttr, 0);
+    let target = |list: &PriceList| sizes().map(|size| making(list) + list.price(Proc::Write, size)).sum();
+    [ctx.source.volume.promise(routes.source, source), ctx.target.volume.promise(routes.target, target)]
 }
 
 #[derive(Default)]

@@ -128,6 +128,8 @@ pub(super) fn run(ctx: &Ctx<'_>, bigs: Vec<Arc<Big>>, due: &mut Vec<Due<Task>>) 
         if !big.is_over() {
             let offset = i * big.range;
             let len = big.range.min(big.size - offset);
+            let _source = ctx.source.volume.promise(routes.source, |list| list.price(Proc::Read, len));
+            let _target = ctx.target.volume.promise(routes.target, |list| list.price(Proc::Write, len));
             let result = match &big.mode {
                 Mode::Carry(made) => carry(ctx, routes, &big, &made.node, (offset, len)),
                 Mode::Clone(made, lent) => clone(ctx, routes, &big, &made.node, lent),

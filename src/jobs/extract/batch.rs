@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard};
 
-use crate::base::{Failure, Proc, Status};
+use crate::base::{Failure, PriceList, Proc, Status};
 use crate::crew::{Permit, Places, Ticket};
 use crate::storage::{Call, Node, Route, Stable};
 
@@ -84,6 +84,7 @@ pub(super) fn run(ctx: &Ctx<'_>, route: Route, batch: Batch) {
     if ctx.stop().is_set() {
         works.iter_mut().for_each(|w| w.outcome = Some(Outcome::Undone));
     } else {
+        let _promise = ctx.volume.promise(route, |list| leaves.iter().map(|leaf| price(list, leaf)).sum());
         enter_dirs(ctx, route, &mut works);
         if ctx.options.resume {
             skip_complete(ctx, route, &mut works);
@@ -97,6 +98,15 @@ pub(super) fn run(ctx: &Ctx<'_>, route: Route, batch: Batch) {
     let ended = ended.map(|(leaf, outcome)| (leaf.head, outcome.unwrap_or(Outcome::Done))).collect();
     drop(permit);
     ctx.complete_all(ended);
+}
+
+/// What making a member takes, about.
+fn price(list: &PriceList, leaf: &Leaf) -> u64 {
+    let making = list.price(Proc::Create, 0) + list.price(Proc::SetAttr, 0);
+    match &leaf.what {
+        What::File { data, .. } => making + list.price(Proc::Write, data.len() as u64),
+        _ => making,
+    }
 }
 
 fn enter_dirs(ctx: &Ctx<'_>, route: Route, works: &mut [Work<'_>]) {

@@ -224,6 +224,7 @@ pub(super) fn run(ctx: &Ctx<'_>, range: Range, ticket: Ticket<'_>) {
     } else if let Some(node) = big.node(ctx, route) {
         // The ranges of a file with holes end anywhere: two mounts would write into one page (`Volume::page_bytes`).
         let route = if big.shape.segments.is_some() { ctx.volume.route_of(&node, route) } else { route };
+        let _promise = ctx.volume.promise(route, |list| list.price(Proc::Write, source.len()));
         match source.read() {
             Err(reason) => big.end(Outcome::Failed(Failure::refused(&big.path, reason))),
             Ok(data) => {
@@ -243,6 +244,14 @@ pub(super) fn run(ctx: &Ctx<'_>, range: Range, ticket: Ticket<'_>) {
 }
 
 impl Source {
+    /// Bytes of the range.
+    fn len(&self) -> u64 {
+        match self {
+            Source::Held(data) => data.len() as u64,
+            Source::At(.., len) => *len as u64,
+        }
+    }
+
     fn read(self) -> Result<Vec<u8>, String> {
         let (input, offset, len) = match self {
             Source::Held(data) => return Ok(data),
