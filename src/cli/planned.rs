@@ -124,13 +124,15 @@ impl Planned {
         targets.dedup();
         let key = targets.join(",");
         let is_locked = mount.limits().dirs_locked;
+        let is_given = self.inner().is_latency_given;
+        let answer = |mount: &Arc<nfs::NfsMount>| if is_given { mount.idle_answer() } else { mount.answer() };
+        let direct: Vec<Duration> = meters.iter().flat_map(|meter| &meter.nfs).map(answer).collect();
         let mut inner = self.inner();
         let of_kernel = |(target, _, answer): &(String, String, Option<Duration>)| {
             answer.filter(|_| targets.contains(&target.as_str()))
         };
         let kernels = inner.answers.iter().filter_map(of_kernel);
-        let direct = meters.iter().flat_map(|meter| &meter.nfs).map(|mount| mount.idle_answer());
-        let idle = direct.chain(kernels).max();
+        let idle = direct.into_iter().chain(kernels).max();
         let mut side = Observed {
             role: first.role,
             courses: Vec::new(),

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use crate::base::Failure;
 use crate::base::name::Shown;
-use crate::crew::Crew;
+use crate::crew::{Crew, Flight};
 use crate::storage::{Attr, Kind, Volume};
 
 use super::super::Live;
@@ -75,6 +75,8 @@ pub(super) struct Ctx<'a> {
     /// Told once: holes cannot be seen, extended attributes cannot be read.
     pub said: [AtomicBool; 2],
     warnings: Mutex<Vec<String>>,
+    /// Pieces that are not read yet.
+    pub flight: Flight,
 }
 
 impl<'a> Ctx<'a> {
@@ -100,6 +102,7 @@ impl<'a> Ctx<'a> {
             tell,
             front: Front::new(options.ahead_max),
             counts: Counts::default(),
+            flight: Flight::default(),
             spare: Spare::default(),
             said: Default::default(),
             warnings: Mutex::default(),

@@ -48,6 +48,8 @@ const PIECE_BYTES: u32 = 1 << 20;
 
 /// Operands looked at ahead of where the archive is.
 const OPERANDS_AHEAD: usize = 256;
+/// Pieces that are read or wait for it, for each lane.
+const PIECES_EACH_LANE: usize = 4;
 
 /// What goes into the archive and how.
 #[derive(Clone, Debug)]
@@ -283,7 +285,7 @@ pub fn create(
         unread: line.is_unread(),
         elapsed,
         source_wait: elapsed.saturating_sub(busy),
-        storage_wait: crew.budget().waited().saturating_sub(waited),
+        storage_wait: crew.budget().waited().saturating_sub(waited) + ctx.flight.waited(),
     }
 }
 
@@ -374,8 +376,13 @@ impl<'s> Run<'_, 's, '_> {
         let (ctx, line, pack) = (self.ctx, self.line, self.pack);
         // A packed piece is held beside the one it was made of.
         let bytes = piece.bytes as u64 * if pack.is_some() { 2 } else { 1 };
+        // A walk that finds small files lays out pieces faster than lanes take them: what waits is in memory for nothing.
+        if !ctx.flight.below(PIECES_EACH_LANE * ctx.crew.shape().lanes) {
+            return false;
+        }
         let Some(permit) = ctx.crew.budget().acquire(bytes) else { return false };
         piece.permit = Some(permit);
+        let ticket = ctx.flight.enter(1);
         self.scope.spawn(move |scope| {
             let _guard = Guard(ctx);
             let start = Instant::now();
@@ -387,6 +394,7 @@ impl<'s> Run<'_, 's, '_> {
                     Err(error) => line.fail(ctx, format!("Cannot compress: {error}")),
                 }
             }
+            drop(ticket);
             line.complete(ctx, scope, number, filled);
             spent(ctx, start);
         });

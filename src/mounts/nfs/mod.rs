@@ -28,6 +28,9 @@ pub use url::{Host, Url, UrlError};
 
 use connection::Connection;
 
+/// Calls that are timed where a forecast hangs on it.
+const ANSWERS_TIMED: usize = 5;
+
 /// Calls of one window sent at once; larger windows go in parts. NetApp documents 128 as a connection's limit.
 const CALLS_IN_FLIGHT_MAX: usize = 64;
 /// Payload in flight to one target. At 1 GB/s and 5 ms a target needs 5 MB; more only fills socket buffers and caches.
@@ -120,6 +123,18 @@ impl NfsMount {
     /// How fast the target answered when it was attached and nothing else was asked of it by this mount.
     pub fn idle_answer(&self) -> Duration {
         self.idle_answer
+    }
+
+    /// The least of that and of some GETATTRs of the root, one after the other: of three calls that attaching makes, each may have
+    /// waited for something else.
+    pub fn answer(&self) -> Duration {
+        let ask = |_| {
+            let mut call = [Call::get_attr(&self.root)];
+            let start = Instant::now();
+            self.perform(&mut call);
+            call[0].status().ok().map(|()| start.elapsed())
+        };
+        (0..ANSWERS_TIMED).filter_map(ask).fold(self.idle_answer, Duration::min)
     }
 
     /// Counts and latencies of what was issued, each call from its first transmission to its reply.
