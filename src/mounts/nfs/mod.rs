@@ -134,7 +134,7 @@ impl NfsMount {
             self.perform(&mut call);
             call[0].status().ok().map(|()| start.elapsed())
         };
-        (0..ANSWERS_TIMED).filter_map(ask).fold(self.idle_answer, Duration::min)
+        (0..ANSWERS_TIMED).map_while(ask).fold(self.idle_answer, Duration::min)
     }
 
     /// Counts and latencies of what was issued, each call from its first transmission to its reply.
