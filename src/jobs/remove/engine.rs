@@ -224,14 +224,10 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
         self.turn(due, finished, |turn| {
             turn.seat = seat;
             turn.carry(tasks.drain(..).map(|task| task.0).collect());
-            while !turn.engine.crew.stop().is_set() {
+            while !turn.now.is_empty() && !turn.engine.crew.stop().is_set() {
                 let from = turn.now.len().saturating_sub(SERIAL_MAX);
                 let some = turn.now.split_off(from);
-                match some.is_empty().then(|| turn.next_page()) {
-                    None => turn.carry(some),
-                    Some(Some(page)) => turn.carry(vec![page]),
-                    Some(None) => break,
-                }
+                turn.carry(some);
             }
         });
     }

@@ -75,13 +75,6 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         self.due.push(Due { class, depth, task: Task(step) });
     }
 
-    /// The next page of a directory, where that is all that this lane has found to do: another one would have to be woken for it.
-    pub fn next_page(&mut self) -> Option<Step<T>> {
-        let is_next = |due: &Due<Task<T>>| matches!(&due.task.0, Step::List { from, .. } if *from != Cookie::default());
-        let is_all = self.engine.is_serial() && self.finished.is_empty() && self.due.len() == 1;
-        self.due.pop_if(|due| is_all && is_next(due)).map(|due| due.task.0)
-    }
-
     fn push(&mut self, step: Step<T>) {
         match step {
             Step::Remove { .. } | Step::RmDir { .. } if self.engine.is_serial() => self.now.push(step),
@@ -107,7 +100,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         for (route, steps) in groups {
             let mut calls: Vec<Call<'static>> = steps.iter().map(|step| step.call(self.engine)).collect();
             self.engine.perform(route, &mut calls);
-            for (step, call) in steps.into_iter().zip(&mut calls) {
+            for (step, call) in steps.into_iter().zip(calls) {
                 self.settle(step, call, route);
             }
         }
@@ -137,7 +130,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         }
     }
 
-    fn settle(&mut self, step: Step<T>, call: &mut Call<'static>, route: Route) {
+    fn settle(&mut self, step: Step<T>, mut call: Call<'static>, route: Route) {
         if call.status() == Err(Status::NoTarget) {
             let (up, name) = step.place();
             self.engine.lose(self.cursor.path(up, name), call.proc());
@@ -147,7 +140,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         match step {
             Step::Look { up, name, node, tried } => {
                 let found = match node {
-                    None if name.is_some() => self.engine.port.found(route, call),
+                    None if name.is_some() => self.engine.port.found(route, &call),
                     node => {
                         let node = node.map_or_else(|| up.node.clone(), |node| *node);
                         call.attr().map(|attr| (node, attr)).map_err(|status| (Proc::GetAttr, status))
