@@ -125,6 +125,7 @@ impl Planned {
         let key = targets.join(",");
         let is_locked = mount.limits().dirs_locked;
         let is_given = self.inner().is_latency_given;
+        // One after the other: beside each other they would be answered later.
         let answer = |mount: &Arc<nfs::NfsMount>| if is_given { mount.idle_answer() } else { mount.answer() };
         let direct: Vec<Duration> = meters.iter().flat_map(|meter| &meter.nfs).map(answer).collect();
         let mut inner = self.inner();

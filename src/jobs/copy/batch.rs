@@ -64,17 +64,21 @@ pub(super) fn run(ctx: &Ctx<'_>, seat: Option<Seat>, objects: Vec<Held>, due: &m
     make::run(ctx, routes, lists.items, due);
 }
 
-/// What the objects will take of both mounts, as far as it is known.
+/// What the objects take of both mounts at most, as far as it is known.
 fn promise<'a>(ctx: &Ctx<'a>, routes: Routes, objects: &[Held]) -> [Promise<'a>; 2] {
     // Larger files are promised range by range.
     let sizes = || {
         let known = objects.iter().filter_map(|object| object.source.as_ref());
         known.map(|(_, attr)| if attr.size <= ctx.small_max { attr.size } else { 0 })
     };
-    let source = |list: &PriceList| sizes().map(|size| list.price(Proc::Read, size)).sum();
-    let making = |list: &PriceList| list.price(Proc::Create, 0) + list.price(Proc::SetAttr, 0);
-    let target = |list: &PriceList| sizes().map(|size| making(list) + list.price(Proc::Write, size)).sum();
-    [ctx.source.volume.promise(routes.source, source), ctx.target.volume.promise(routes.target, target)]
+    let reading = |list: &PriceList| sizes().map(|size| list.price(Proc::Read, size)).sum();
+    let making = |list: &PriceList| {
+        let each = list.price(Proc::Create, 0) + list.price(Proc::SetAttr, 0);
+        sizes().map(|size| each + list.price(Proc::Write, size)).sum()
+    };
+    let (source, target) = (ctx.source.volume, ctx.target.volume);
+    let there = |list: &PriceList| if ctx.compares() { reading(list) } else { making(list) };
+    [source.promise(routes.source, reading), target.promise(routes.target, there)]
 }
 
 #[derive(Default)]

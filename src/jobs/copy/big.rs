@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex};
 use crate::base::{Proc, Status};
 use crate::crew::Due;
 use crate::storage::Beyond;
-use crate::storage::{Call, Lent, Mount, Node, Op, Route, Sought};
+use crate::storage::{Call, Lent, Mount, Node, Op, Promise, Route, Sought};
 
+use super::super::port::Port;
 use super::super::write;
 use super::batch::{Known, Routes, give_up};
 use super::compare;
@@ -128,8 +129,7 @@ pub(super) fn run(ctx: &Ctx<'_>, bigs: Vec<Arc<Big>>, due: &mut Vec<Due<Task>>) 
         if !big.is_over() {
             let offset = i * big.range;
             let len = big.range.min(big.size - offset);
-            let _source = ctx.source.volume.promise(routes.source, |list| list.price(Proc::Read, len));
-            let _target = ctx.target.volume.promise(routes.target, |list| list.price(Proc::Write, len));
+            let _promises = promise(ctx, routes, &big.mode, len);
             let result = match &big.mode {
                 Mode::Carry(made) => carry(ctx, routes, &big, &made.node, (offset, len)),
                 Mode::Clone(made, lent) => clone(ctx, routes, &big, &made.node, lent),
@@ -145,6 +145,17 @@ pub(super) fn run(ctx: &Ctx<'_>, bigs: Vec<Arc<Big>>, due: &mut Vec<Due<Task>>) 
             due.push(Task::Carry(big).due());
         }
     }
+}
+
+/// What a range of `len` bytes takes of both mounts; a file that the storage copies itself is not read and written.
+fn promise<'a>(ctx: &Ctx<'a>, routes: Routes, mode: &Mode, len: u64) -> Option<[Promise<'a>; 2]> {
+    let there = match mode {
+        Mode::Carry(_) => Proc::Write,
+        Mode::Compare(_) => Proc::Read,
+        Mode::Clone(..) => return None,
+    };
+    let of = |port: Port<'a>, route, proc| port.volume.promise(route, |list| list.price(proc, len));
+    Some([of(ctx.source, routes.source, Proc::Read), of(ctx.target, routes.target, there)])
 }
 
 /// Ranges of (offset, bytes) that hold data, by the source's word, or all of it.

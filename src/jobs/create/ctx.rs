@@ -75,7 +75,7 @@ pub(super) struct Ctx<'a> {
     /// Told once: holes cannot be seen, extended attributes cannot be read.
     pub said: [AtomicBool; 2],
     warnings: Mutex<Vec<String>>,
-    /// Pieces that are not read yet.
+    /// Pieces that are not read, and packed, yet.
     pub flight: Flight,
 }
 

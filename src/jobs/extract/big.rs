@@ -219,12 +219,13 @@ impl Drop for Settle<'_> {
 pub(super) fn run(ctx: &Ctx<'_>, range: Range, ticket: Ticket<'_>) {
     let Range { big, start, source, permit } = range;
     let route = ctx.volume.route();
+    // Before it waits for the file to be made, as lanes with its other ranges do.
+    let promise = ctx.volume.promise(route, |list| list.price(Proc::Write, source.len()));
     if ctx.stop().is_set() {
         big.stop();
     } else if let Some(node) = big.node(ctx, route) {
         // The ranges of a file with holes end anywhere: two mounts would write into one page (`Volume::page_bytes`).
         let route = if big.shape.segments.is_some() { ctx.volume.route_of(&node, route) } else { route };
-        let _promise = ctx.volume.promise(route, |list| list.price(Proc::Write, source.len()));
         match source.read() {
             Err(reason) => big.end(Outcome::Failed(Failure::refused(&big.path, reason))),
             Ok(data) => {
@@ -238,7 +239,7 @@ pub(super) fn run(ctx: &Ctx<'_>, range: Range, ticket: Ticket<'_>) {
             }
         }
     }
-    drop(permit);
+    drop((permit, promise));
     big.landed(ctx, route, 1);
     drop(ticket);
 }
