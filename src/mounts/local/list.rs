@@ -151,7 +151,7 @@ impl LocalMount {
         let full = page.entries.is_empty() && !ended && page.next == from;
         drop(listing);
         if ended {
-            self.descriptors.take(chain, Use::List);
+            self.unlist(chain, listed);
         }
         if full { Err(Status::TooSmall) } else { Ok(page) }
     }
@@ -160,9 +160,29 @@ impl LocalMount {
         if let Some(held) = self.descriptors.get(chain, Use::List) {
             return Ok(held);
         }
-        let dir = self.dir(chain)?;
-        let fd = self.open_at(dir.fd(), b".", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).map_err(status)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let fd = match &chain.parent {
+            // What lists a directory serves as the directory itself: an opening less. An NFS client is asked by `.` (view.rs).
+            Some((parent, name)) if !self.nfs && self.descriptors.get(chain, Use::Dir).is_none() => {
+                let up = self.dir(self.chain(parent)?)?;
+                self.open_at(up.fd(), name.as_bytes(), flags, Mode::empty())
+            }
+            _ => self.open_at(self.dir(chain)?.fd(), b".", flags, Mode::empty()),
+        };
+        let fd = fd.map_err(status)?;
         Ok(self.descriptors.keep(chain, Use::List, Held::List(fd, Mutex::default())))
+    }
+
+    /// A listing has ended; its descriptor stays as the directory's, if there is no other.
+    fn unlist(&self, chain: &Arc<Chain>, listed: Arc<Held>) {
+        match self.descriptors.take_alone(chain, Use::List, listed) {
+            Ok(Held::List(fd, _)) if !self.nfs && chain.parent.is_some() => {
+                self.descriptors.keep(chain, Use::Dir, Held::Dir(fd));
+            }
+            Ok(_) => {}
+            // Another lane is in it.
+            Err(_) => drop(self.descriptors.take(chain, Use::List)),
+        }
     }
 }
 

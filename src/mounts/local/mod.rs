@@ -240,7 +240,8 @@ impl LocalMount {
         let mut at = chain;
         let mut held = loop {
             let Some((parent, name)) = &at.parent else { break self.root.clone() };
-            if let Some(held) = self.descriptors.get(at, Use::Dir) {
+            let listed = || if self.nfs { None } else { self.descriptors.get(at, Use::List) };
+            if let Some(held) = self.descriptors.get(at, Use::Dir).or_else(listed) {
                 break held;
             }
             way.push((at, name));

@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 use crate::base::Name;
-use crate::storage::{AttrChange, Call, How, Stable, Want};
+use crate::storage::{AttrChange, Call, Cookie, How, Stable, Want};
 
 fn name(text: &str) -> Name {
     Name::new(text.as_bytes()).unwrap()
@@ -442,4 +442,42 @@ fn a_directory_of_ours_has_the_mode_that_is_asked_for() {
         assert_eq!(is.permissions().mode() & 0o7777, mode);
         assert_eq!(is.modified().unwrap(), std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000));
     }
+}
+
+/// One descriptor lists a local directory and stands for it, afterwards too; a lane that is in it meanwhile keeps what it has.
+#[test]
+fn what_lists_a_directory_serves_as_the_directory() {
+    let inside = tempfile::tempdir().unwrap();
+    let mut mount = LocalMount::open(inside.path()).unwrap();
+    let dir = mkdir(&mount, &mount.root(), "d");
+    (0..30).for_each(|i| std::fs::write(inside.path().join(format!("d/{i:0>100}")), "").unwrap());
+    let Node::Chain(chain) = &dir else { panic!("no chain") };
+    let page =
+        |mount: &LocalMount, from| one(mount, Call::read_dir(&dir, from, Want::Types, 2000)).take_page().unwrap();
+    let open = |mount: &LocalMount| [Use::Dir, Use::List].map(|used| mount.descriptors.get(chain, used).is_some());
+    let mut entries = page(&mount, Cookie::default());
+    assert_eq!((open(&mount), entries.end), ([false, true], false));
+    assert_eq!(one(&mount, Call::remove(&dir, &entries.entries[0].name)).status(), Ok(()));
+    assert_eq!((open(&mount), mount.descriptors.len()), ([false, true], 1));
+    while !entries.end {
+        entries = page(&mount, entries.next);
+    }
+    assert_eq!((open(&mount), mount.descriptors.len()), ([true, false], 1));
+    let last = &entries.entries[0].name;
+    assert_eq!(one(&mount, Call::remove(&dir, last)).status(), Ok(()));
+    // A lane is in it when the listing ends.
+    drop(mount.descriptors.take(chain, Use::Dir));
+    let first = page(&mount, Cookie::default());
+    let within = mount.dir(chain).unwrap();
+    assert_eq!((open(&mount), first.end), ([false, true], false));
+    let mut entries = first;
+    while !entries.end {
+        entries = page(&mount, entries.next);
+    }
+    assert_eq!(mount.descriptors.len(), 0);
+    assert!(rustix::fs::statat(within.fd(), entries.entries[0].name.as_bytes(), ITSELF).is_ok());
+    // An NFS client is asked by opening `.`.
+    mount.nfs = true;
+    page(&mount, Cookie::default());
+    assert_eq!(open(&mount), [true, true]);
 }
