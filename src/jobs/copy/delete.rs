@@ -93,8 +93,14 @@ pub(super) fn sweep(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) -> 
     true
 }
 
-/// Carries out tasks of removal.
-pub(super) fn run(ctx: &Ctx<'_>, class: Class, removals: Vec<Removal>, due: &mut Vec<Due<Task>>) {
+/// Carries out tasks of removal; `early` gets what other lanes may begin before that is done.
+pub(super) fn run(
+    ctx: &Ctx<'_>,
+    class: Class,
+    removals: Vec<Removal>,
+    due: &mut Vec<Due<Task>>,
+    early: &dyn Fn(Vec<Due<Task>>),
+) {
     let mut steps = Vec::new();
     for removal in removals {
         match removal {
@@ -107,7 +113,9 @@ pub(super) fn run(ctx: &Ctx<'_>, class: Class, removals: Vec<Removal>, due: &mut
         return;
     }
     let (mut next, mut finished) = (Vec::new(), Vec::new());
-    ctx.remover.step((class, None), &mut steps, &mut next, &mut finished);
+    let early =
+        |next: Vec<Due<RemoveTask<Tag>>>| early(next.into_iter().map(|step| Removal::Step(step).due()).collect());
+    ctx.remover.step((class, None), &mut steps, &mut next, &mut finished, &early);
     settle(ctx, next, finished, due);
 }
 

@@ -3,8 +3,9 @@
 //!
 //! A task is one call, and a step makes its calls in one window. A directory is removed when its listing has ended and nothing
 //! is under way in it any more. On a volume whose mount carries calls out one after the other (a local directory, a kernel
-//! mount: nodes without handles) the lane that lists a directory also removes what it lists: further lanes would only queue
-//! at that directory's lock. On several kernel mounts, which have a lock each, lanes are kept apart by directories, and where
+//! mount: nodes without handles) the lane that lists a page of a directory also removes what it lists: further lanes would
+//! queue at that directory's lock. Of a local file system half of an unlink is the inode's end, which needs no such lock: there a second
+//! lane lists and removes the next page meanwhile. On several kernel mounts, which have a lock each, lanes are kept apart by directories, and where
 //! lanes are many and directories few they remove from one through all mounts (`Volume::route_removing`).
 
 use std::sync::Mutex;
@@ -27,6 +28,9 @@ const PAGE_BYTES_MAX: u32 = 64 << 10;
 const SERIAL_MAX: usize = 64;
 /// Listings that a lane of such a volume takes at once.
 const SERIAL_LISTS_MAX: usize = 16;
+/// Lanes that remove from one local directory: of 100,000 files on tmpfs two threads take 0.6 of one's time, and wait for each other a
+/// tenth of theirs. More have only the lock to wait at.
+pub(super) const LANES_IN_A_DIRECTORY: usize = 4;
 
 /// How many names of files that some client has open are kept, and how many warnings.
 const LEFTOVERS_MAX: usize = 100;
@@ -156,6 +160,8 @@ pub(in crate::jobs) struct Engine<'a, T> {
     pub spare: Option<&'a Spare<'a>>,
     /// The mount carries calls out one after the other.
     serial: bool,
+    /// It does so in each lane, and its directories are not locked while a server is asked.
+    shared: bool,
     page_bytes: u32,
     /// READDIRPLUS is not supported.
     pub(super) names_only: AtomicBool,
@@ -187,6 +193,7 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
             may_remove: None,
             spare: None,
             serial,
+            shared: serial && !port.volume.limits().dirs_locked,
             page_bytes: PAGE_BYTES_MAX.min(port.volume.limits().list_max),
             names_only: AtomicBool::new(false),
             cursors: Mutex::default(),
@@ -212,23 +219,28 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
         self.turn(due, finished, |turn| turn.meet(&top, name, met, Tried::default()));
     }
 
-    /// Carries out tasks of one class. `due` is what they led to; `finished` are the roots that were done with: the tag, and
-    /// whether all that was to be removed is gone.
+    /// Carries out tasks of one class. `due` is what they led to, of which `early` gets what other lanes may begin before this one
+    /// is done; `finished` are the roots that were done with: the tag, and whether all that was to be removed is gone.
     pub fn step(
         &self,
         (_class, seat): (Class, Option<Seat>),
         tasks: &mut Vec<Task<T>>,
         due: &mut Vec<Due<Task<T>>>,
         finished: &mut Vec<(T, bool)>,
+        early: &dyn Fn(Vec<Due<Task<T>>>),
     ) {
         self.turn(due, finished, |turn| {
             turn.seat = seat;
             turn.carry(tasks.drain(..).map(|task| task.0).collect());
+            if !turn.next.is_empty() {
+                early(mem::take(&mut turn.next));
+            }
             while !turn.now.is_empty() && !turn.engine.crew.stop().is_set() {
                 let from = turn.now.len().saturating_sub(SERIAL_MAX);
                 let some = turn.now.split_off(from);
                 turn.carry(some);
             }
+            turn.leave();
         });
     }
 
@@ -240,7 +252,16 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
     ) {
         let cursors = || self.cursors.lock().expect("nothing panics while it takes a cursor");
         let cursor = cursors().pop().unwrap_or_default();
-        let mut turn = Turn { engine: self, due, finished, now: Vec::new(), cursor, seat: None };
+        let mut turn = Turn {
+            engine: self,
+            due,
+            finished,
+            now: Vec::new(),
+            next: Vec::new(),
+            within: Vec::new(),
+            cursor,
+            seat: None,
+        };
         body(&mut turn);
         for step in mem::take(&mut turn.now) {
             turn.put_off(step);
@@ -262,6 +283,11 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
     /// True where the lane that finds work had best do it itself.
     pub(super) fn is_serial(&self) -> bool {
         self.serial
+    }
+
+    /// True where a second lane may remove from a directory.
+    pub(super) fn is_shared(&self) -> bool {
+        self.shared
     }
 
     pub(super) fn perform(&self, route: Route, calls: &mut [Call<'_>]) {

@@ -100,6 +100,8 @@ pub(super) struct Frame<T> {
     pub spread: AtomicBool,
     /// Why it could not be listed, where removing it may succeed all the same.
     pub trouble: OnceLock<Status>,
+    /// Lanes that remove pages of it, of those that count themselves.
+    lanes: AtomicUsize,
 }
 
 impl<T> Frame<T> {
@@ -143,6 +145,7 @@ impl<T> Frame<T> {
             route: OnceLock::new(),
             spread: AtomicBool::new(false),
             trouble: OnceLock::new(),
+            lanes: AtomicUsize::new(0),
         }
     }
 
@@ -168,6 +171,16 @@ impl<T> Frame<T> {
     /// True for a directory that stays although all in it goes.
     pub fn stays(&self) -> bool {
         self.name.is_none() || self.own_root().is_some_and(|root| root.contents)
+    }
+
+    /// A lane begins to remove a page of it. True when fewer than `most` do so, with this one.
+    pub fn enter(&self, most: usize) -> bool {
+        self.lanes.fetch_add(1, Ordering::Relaxed) + 1 < most
+    }
+
+    /// It has done so.
+    pub fn leave(&self) {
+        self.lanes.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// An entry was met in a listing.

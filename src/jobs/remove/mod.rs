@@ -164,8 +164,9 @@ fn run(
                 }
             }
         }
-        engine.step((class, seat), &mut trees, &mut led_to, &mut finished);
         let tree = |Due { class, depth, task }: Due<Task<()>>| Due { class, depth, task: Waiting::Tree(task) };
+        let early = |next: Vec<Due<Task<()>>>| agenda.add(next.into_iter().map(tree));
+        engine.step((class, seat), &mut trees, &mut led_to, &mut finished, &early);
         due.extend(led_to.into_iter().map(tree));
     });
     drop(engine);

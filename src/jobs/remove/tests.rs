@@ -5,11 +5,11 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::engine::{Counts, Engine, How, Met, Task};
+use super::engine::{Counts, Engine, How, LANES_IN_A_DIRECTORY, Met, Task};
 use super::frame::{Cursor, Frame, Root};
 use super::*;
 use crate::base::Name;
-use crate::mounts::MemoryMount;
+use crate::mounts::{LocalMount, MemoryMount};
 use crate::storage::{AttrChange, Call, How as Created, Kind, Mount, Shape, Spread, Want};
 
 fn name(text: &str) -> Name {
@@ -176,7 +176,7 @@ fn embedded(memory: &Arc<MemoryMount>, lanes: usize, may: i64) -> (Vec<(u32, boo
         agenda.add(due);
         let left = agenda.run(&crew, engine.take_max(), |class, seat, tasks, due| {
             let mut finished = Vec::new();
-            engine.step((class, seat), tasks, due, &mut finished);
+            engine.step((class, seat), tasks, due, &mut finished, &|next| agenda.add(next));
             done.lock().unwrap().extend(finished);
         });
         assert_eq!(left, 0);
@@ -242,8 +242,46 @@ fn a_root_of_unknown_kind() {
     engine.begin(root, Met::default(), 5, &mut due, &mut finished);
     assert_eq!(due.iter().map(|due| (due.class, due.depth)).collect::<Vec<_>>(), [(Class::List, 6)]);
     while let Some(next) = due.pop() {
-        engine.step((next.class, None), &mut vec![next.task], &mut due, &mut finished);
+        engine.step((next.class, None), &mut vec![next.task], &mut due, &mut finished, &|_| panic!("it has handles"));
     }
     assert_eq!(finished, [(Kind::Dir, true)]);
     assert!(is_empty(&memory));
+}
+
+/// Several lanes list and remove pages of one local directory at once, and no more than are worth it: here each next one begins while the one
+/// before has listed its page and removed nothing.
+#[test]
+fn a_few_lanes_share_a_local_directory() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("d")).unwrap();
+    let files = 2000;
+    (0..files).for_each(|i| std::fs::write(dir.path().join(format!("d/{i:0>200}")), "").unwrap());
+    let mount: Arc<dyn Mount> = Arc::new(LocalMount::open(dir.path()).unwrap());
+    let (volume, crew) = (Volume::new(vec![mount], Spread::default()), crew(8, 1));
+    let (live, counts, most) = (Live::default(), Counts::default(), AtomicU64::new(0));
+    let engine = Engine::new(Port::new(&volume, 1), How::default(), &crew, &live, &counts, &|_, _| {});
+    let (mut due, mut finished) = (Vec::new(), Vec::new());
+    let (top, shown) = (volume.root(), b"d".to_vec());
+    let root =
+        Root { dir: top, name: Some(name("d")), shown, skip: 0, contents: false, fs_root: false, fsid: None, tag: () };
+    engine.begin(root, Met::default(), 0, &mut due, &mut finished);
+    while let Some(next) = due.pop() {
+        lane(&engine, next, &mut due, (1, &most));
+    }
+    let get = |n: &AtomicU64| n.load(Ordering::Relaxed);
+    assert_eq!((get(&counts.files), get(&counts.dirs), get(&counts.relisted)), (files, 1, 0));
+    assert_eq!(get(&most), LANES_IN_A_DIRECTORY as u64);
+    assert!(crew.report().failures().is_empty() && !dir.path().join("d").exists());
+}
+
+/// One lane's step, within which the next lane, number `at` and one, begins with what it is told early.
+fn lane(engine: &Engine<'_, ()>, next: Due<Task<()>>, due: &mut Vec<Due<Task<()>>>, (at, most): (u64, &AtomicU64)) {
+    let later = Mutex::new(Vec::new());
+    let early = |next: Vec<Due<Task<()>>>| {
+        let mut due = later.lock().unwrap();
+        next.into_iter().for_each(|next| lane(engine, next, &mut due, (at + 1, most)));
+    };
+    most.fetch_max(at, Ordering::Relaxed);
+    engine.step((next.class, None), &mut vec![next.task], due, &mut Vec::new(), &early);
+    due.append(&mut later.into_inner().unwrap());
 }

@@ -8,7 +8,7 @@ use crate::base::{Failure, Name, Proc, Status};
 use crate::crew::{Class, Due, Seat};
 use crate::storage::{Call, Cookie, Kind, Out, Page, Route};
 
-use super::engine::{Engine, Met, Step, Task, Tried};
+use super::engine::{Engine, LANES_IN_A_DIRECTORY, Met, Step, Task, Tried};
 use super::frame::{Cursor, Frame, flag};
 
 /// How often a name may turn out to be something else than what it was found to be.
@@ -28,6 +28,10 @@ pub(super) struct Turn<'t, 'a, T> {
     pub finished: &'t mut Vec<(T, bool)>,
     /// What this lane does itself, at once.
     pub now: Vec<Step<T>>,
+    /// What other lanes may begin before that.
+    pub next: Vec<Due<Task<T>>>,
+    /// Directories of which this lane removes one page of several.
+    pub within: Vec<Arc<Frame<T>>>,
     pub cursor: Cursor<T>,
     /// Where the lane is, if its tasks have a place.
     pub seat: Option<Seat>,
@@ -295,7 +299,20 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             self.fail_dir(&frame, |path| Failure::refused(path, "the server's listing does not go on"));
             return self.off(frame);
         }
-        self.push(Step::List { frame, from: page.next, route: Some(route) });
+        let early = self.engine.is_shared() && frame.enter(LANES_IN_A_DIRECTORY);
+        self.within.extend(self.engine.is_shared().then(|| frame.clone()));
+        let depth = frame.depth;
+        let list = Step::List { frame, from: page.next, route: Some(route) };
+        if early {
+            self.next.push(Due { class: Class::List, depth, task: Task(list) });
+        } else {
+            self.push(list);
+        }
+    }
+
+    /// This lane is done with its pages.
+    pub fn leave(&mut self) {
+        self.within.drain(..).for_each(|frame| frame.leave());
     }
 
     /// What was a directory is something else by now.
