@@ -95,6 +95,8 @@ impl<T> Drop for Guard<'_, T> {
             if let Ok(mut state) = self.0.state.lock() {
                 state.broken = true;
             }
+            // Steps that are long look at it.
+            self.0.stop.set();
             self.0.changed.notify_all();
         }
     }
@@ -139,6 +141,11 @@ impl<T: Send> Agenda<T> {
     /// Adds tasks.
     pub fn add(&self, due: impl IntoIterator<Item = Due<T>>) {
         self.settle(0, (Class::Work, None), due);
+    }
+
+    /// True when a lane waits for something to take.
+    pub fn is_waited_at(&self) -> bool {
+        self.state().waiting > 0
     }
 
     /// Adds what `done` taken tasks have led to, and counts them off; the lane has left their place.

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use crate::base::{Proc, Status};
-use crate::crew::{Class, Due};
+use crate::crew::{Agenda, Class, Due};
 use crate::storage::{Call, Cookie, Entry, Kind, Want};
 
 use super::super::remove::{Met, Root, Task as RemoveTask};
@@ -93,13 +93,13 @@ pub(super) fn sweep(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) -> 
     true
 }
 
-/// Carries out tasks of removal; `early` gets what other lanes may begin before that is done.
+/// Carries out tasks of removal. Lanes that wait at `agenda` may begin what they led to before that is done.
 pub(super) fn run(
     ctx: &Ctx<'_>,
     class: Class,
     removals: Vec<Removal>,
     due: &mut Vec<Due<Task>>,
-    early: &dyn Fn(Vec<Due<Task>>),
+    agenda: &Agenda<Task>,
 ) {
     let mut steps = Vec::new();
     for removal in removals {
@@ -113,8 +113,11 @@ pub(super) fn run(
         return;
     }
     let (mut next, mut finished) = (Vec::new(), Vec::new());
-    let early =
-        |next: Vec<Due<RemoveTask<Tag>>>| early(next.into_iter().map(|step| Removal::Step(step).due()).collect());
+    let early = |next: &mut Vec<Due<RemoveTask<Tag>>>| {
+        if agenda.is_waited_at() {
+            agenda.add(next.drain(..).map(|step| Removal::Step(step).due()));
+        }
+    };
     ctx.remover.step((class, None), &mut steps, &mut next, &mut finished, &early);
     settle(ctx, next, finished, due);
 }

@@ -166,7 +166,7 @@ impl Run<'_> {
         let left = agenda.run(self.crew, ctx.take_max(), |class, seat, tasks, due| {
             let mut sorted = Sorted::default();
             tasks.drain(..).for_each(|task| sorted.take(task));
-            sorted.run(ctx, feed.as_ref(), (class, seat), due, &|early| agenda.add(early));
+            sorted.run(ctx, feed.as_ref(), (class, seat), due, &agenda);
         });
         ctx.waited_most.store(agenda.most(), Ordering::Relaxed);
         left
@@ -303,7 +303,7 @@ impl Sorted {
         feed: Option<&Feed<'_>>,
         (class, seat): (Class, Option<Seat>),
         due: &mut Vec<Due<Task>>,
-        early: &dyn Fn(Vec<Due<Task>>),
+        agenda: &Agenda<Task>,
     ) {
         if !self.enter.is_empty() || !self.list.is_empty() {
             visit::run(ctx, self.enter, self.list, due);
@@ -316,7 +316,7 @@ impl Sorted {
         }
         self.files.into_iter().for_each(|files| whole::copy_files(ctx, files, due));
         if !self.removals.is_empty() {
-            delete::run(ctx, class, self.removals, due, early);
+            delete::run(ctx, class, self.removals, due, agenda);
         }
         if !self.finish.is_empty() {
             enter::finish(ctx, self.finish, due);

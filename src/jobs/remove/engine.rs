@@ -4,8 +4,8 @@
 //! A task is one call, and a step makes its calls in one window. A directory is removed when its listing has ended and nothing
 //! is under way in it any more. On a volume whose mount carries calls out one after the other (a local directory, a kernel
 //! mount: nodes without handles) the lane that lists a page of a directory also removes what it lists: further lanes would
-//! queue at that directory's lock. Of a local file system half of an unlink is the inode's end, which needs no such lock: there a second
-//! lane lists and removes the next page meanwhile. On several kernel mounts, which have a lock each, lanes are kept apart by directories, and where
+//! queue at that directory's lock. Of a local file system half of an unlink is the inode's end, which needs no such lock: there a lane
+//! that waits lists and removes the next page meanwhile. On several kernel mounts, which have a lock each, lanes are kept apart by directories, and where
 //! lanes are many and directories few they remove from one through all mounts (`Volume::route_removing`).
 
 use std::sync::Mutex;
@@ -142,6 +142,9 @@ pub(in crate::jobs) type Spare<'a> = dyn Fn(&Node, u64, u64) -> bool + Sync + 'a
 /// Says whether the object of a path, as shown and below its root, may be removed.
 pub(in crate::jobs) type Allow<'a> = dyn Fn(&[u8], &[u8]) -> bool + Sync + 'a;
 
+/// Takes what lanes that wait can begin.
+pub(in crate::jobs) type Early<'a, T> = dyn Fn(&mut Vec<Due<Task<T>>>) + 'a;
+
 /// Removes trees. The embedder's agenda hands it tasks; `step` says what they led to.
 pub(in crate::jobs) struct Engine<'a, T> {
     pub(super) port: Port<'a>,
@@ -160,7 +163,7 @@ pub(in crate::jobs) struct Engine<'a, T> {
     pub spare: Option<&'a Spare<'a>>,
     /// The mount carries calls out one after the other.
     serial: bool,
-    /// It does so in each lane, and its directories are not locked while a server is asked.
+    /// It does so in each lane, and lanes that have nothing else to do may share a directory.
     shared: bool,
     page_bytes: u32,
     /// READDIRPLUS is not supported.
@@ -219,7 +222,7 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
         self.turn(due, finished, |turn| turn.meet(&top, name, met, Tried::default()));
     }
 
-    /// Carries out tasks of one class. `due` is what they led to, of which `early` gets what other lanes may begin before this one
+    /// Carries out tasks of one class. `due` is what they led to, of which `early` may take what other lanes can begin before this one
     /// is done; `finished` are the roots that were done with: the tag, and whether all that was to be removed is gone.
     pub fn step(
         &self,
@@ -227,13 +230,14 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
         tasks: &mut Vec<Task<T>>,
         due: &mut Vec<Due<Task<T>>>,
         finished: &mut Vec<(T, bool)>,
-        early: &dyn Fn(Vec<Due<Task<T>>>),
+        early: &Early<'_, T>,
     ) {
         self.turn(due, finished, |turn| {
             turn.seat = seat;
             turn.carry(tasks.drain(..).map(|task| task.0).collect());
             if !turn.next.is_empty() {
-                early(mem::take(&mut turn.next));
+                early(&mut turn.next);
+                turn.due.append(&mut turn.next);
             }
             while !turn.now.is_empty() && !turn.engine.crew.stop().is_set() {
                 let from = turn.now.len().saturating_sub(SERIAL_MAX);

@@ -165,7 +165,11 @@ fn run(
             }
         }
         let tree = |Due { class, depth, task }: Due<Task<()>>| Due { class, depth, task: Waiting::Tree(task) };
-        let early = |next: Vec<Due<Task<()>>>| agenda.add(next.into_iter().map(tree));
+        let early = |next: &mut Vec<Due<Task<()>>>| {
+            if agenda.is_waited_at() {
+                agenda.add(next.drain(..).map(tree));
+            }
+        };
         engine.step((class, seat), &mut trees, &mut led_to, &mut finished, &early);
         due.extend(led_to.into_iter().map(tree));
     });

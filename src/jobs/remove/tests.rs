@@ -176,7 +176,7 @@ fn embedded(memory: &Arc<MemoryMount>, lanes: usize, may: i64) -> (Vec<(u32, boo
         agenda.add(due);
         let left = agenda.run(&crew, engine.take_max(), |class, seat, tasks, due| {
             let mut finished = Vec::new();
-            engine.step((class, seat), tasks, due, &mut finished, &|next| agenda.add(next));
+            engine.step((class, seat), tasks, due, &mut finished, &|next| agenda.add(next.drain(..)));
             done.lock().unwrap().extend(finished);
         });
         assert_eq!(left, 0);
@@ -277,9 +277,9 @@ fn a_few_lanes_share_a_local_directory() {
 /// One lane's step, within which the next lane, number `at` and one, begins with what it is told early.
 fn lane(engine: &Engine<'_, ()>, next: Due<Task<()>>, due: &mut Vec<Due<Task<()>>>, (at, most): (u64, &AtomicU64)) {
     let later = Mutex::new(Vec::new());
-    let early = |next: Vec<Due<Task<()>>>| {
+    let early = |next: &mut Vec<Due<Task<()>>>| {
         let mut due = later.lock().unwrap();
-        next.into_iter().for_each(|next| lane(engine, next, &mut due, (at + 1, most)));
+        next.drain(..).for_each(|next| lane(engine, next, &mut due, (at + 1, most)));
     };
     most.fetch_max(at, Ordering::Relaxed);
     engine.step((next.class, None), &mut vec![next.task], due, &mut Vec::new(), &early);

@@ -28,7 +28,7 @@ pub(super) struct Turn<'t, 'a, T> {
     pub finished: &'t mut Vec<(T, bool)>,
     /// What this lane does itself, at once.
     pub now: Vec<Step<T>>,
-    /// What other lanes may begin before that.
+    /// What lanes that wait may begin before that.
     pub next: Vec<Due<Task<T>>>,
     /// Directories of which this lane removes one page of several.
     pub within: Vec<Arc<Frame<T>>>,
@@ -260,7 +260,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
                 return self.off(frame);
             }
             // It is no directory any more.
-            Err(Status::NotDir | Status::Loop) if frame.tries < TRIES_MAX && !frame.stays() => {
+            Err(Status::NotDir | Status::Loop) if first && frame.tries < TRIES_MAX && !frame.stays() => {
                 return self.remove_instead(&frame);
             }
             // It is gone, or may not be read: then it may go if it is empty.

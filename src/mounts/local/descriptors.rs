@@ -48,7 +48,7 @@ pub(super) enum Held {
     /// A regular file to write. The flag says that it might not open again, being write-protected by its own mode.
     /// The other is set by the first write, which is alone.
     Write(OwnedFd, bool, OnceLock<()>),
-    /// A directory that is being listed.
+    /// A directory that is being listed, or was.
     List(OwnedFd, Mutex<Listing>),
 }
 

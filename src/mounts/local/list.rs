@@ -4,7 +4,7 @@
 //! Linux 6.6) a seek after entries were removed would skip others.
 
 use std::collections::VecDeque;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, SeekFrom, StatxFlags, statat, statx};
@@ -149,9 +149,9 @@ impl LocalMount {
         }
         let ended = page.end;
         let full = page.entries.is_empty() && !ended && page.next == from;
-        drop(listing);
-        if ended {
-            self.unlist(chain, listed);
+        match ended {
+            true => self.unlist(chain, &mut listing),
+            false => self.keep_beside(chain, fd),
         }
         if full { Err(Status::TooSmall) } else { Ok(page) }
     }
@@ -173,15 +173,31 @@ impl LocalMount {
         Ok(self.descriptors.keep(chain, Use::List, Held::List(fd, Mutex::default())))
     }
 
-    /// A listing has ended; its descriptor stays as the directory's, if there is no other.
-    fn unlist(&self, chain: &Arc<Chain>, listed: Arc<Held>) {
-        match self.descriptors.take_alone(chain, Use::List, listed) {
-            Ok(Held::List(fd, _)) if !self.nfs && chain.parent.is_some() => {
-                self.descriptors.keep(chain, Use::Dir, Held::Dir(fd));
-            }
-            Ok(_) => {}
-            // Another lane is in it.
-            Err(_) => drop(self.descriptors.take(chain, Use::List)),
+    /// The directory's descriptor, if one is open. Lanes that are in the directory go on in it, whatever becomes of its name.
+    pub(super) fn open_dir(&self, chain: &Chain) -> Option<Arc<Held>> {
+        let listed = || if self.nfs { None } else { self.descriptors.get(chain, Use::List) };
+        self.descriptors.get(chain, Use::Dir).or_else(listed)
+    }
+
+    /// A directory of several pages gets a descriptor beside the one that lists it: what the kernel holds for a large listing
+    /// (overlayfs: all names) is to be let go of at its end, and the directory is not.
+    fn keep_beside(&self, chain: &Arc<Chain>, listed: &OwnedFd) {
+        if !self.nfs
+            && chain.parent.is_some()
+            && self.descriptors.get(chain, Use::Dir).is_none()
+            // One that may be read and not searched: what is called in it says so.
+            && let Ok(fd) = self.open_at(listed.as_fd(), b".", OFlags::PATH | OFlags::DIRECTORY, Mode::empty())
+        {
+            self.descriptors.keep(chain, Use::Dir, Held::Dir(fd));
+        }
+    }
+
+    /// A listing has ended. Where its descriptor is the directory's only one it stays.
+    fn unlist(&self, chain: &Arc<Chain>, listing: &mut Listing) {
+        if self.nfs || chain.parent.is_none() || self.descriptors.get(chain, Use::Dir).is_some() {
+            self.descriptors.take(chain, Use::List);
+        } else {
+            listing.ahead = VecDeque::new(); // its room
         }
     }
 }

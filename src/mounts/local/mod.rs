@@ -240,8 +240,7 @@ impl LocalMount {
         let mut at = chain;
         let mut held = loop {
             let Some((parent, name)) = &at.parent else { break self.root.clone() };
-            let listed = || if self.nfs { None } else { self.descriptors.get(at, Use::List) };
-            if let Some(held) = self.descriptors.get(at, Use::Dir).or_else(listed) {
+            if let Some(held) = self.open_dir(at) {
                 break held;
             }
             way.push((at, name));

@@ -444,7 +444,8 @@ fn a_directory_of_ours_has_the_mode_that_is_asked_for() {
     }
 }
 
-/// One descriptor lists a local directory and stands for it, afterwards too; a lane that is in it meanwhile keeps what it has.
+/// One descriptor lists a local directory and stands for it, afterwards too; of a large one another does, which is there before anybody
+/// can be in the directory. What is in it is reached whatever becomes of its name.
 #[test]
 fn what_lists_a_directory_serves_as_the_directory() {
     let inside = tempfile::tempdir().unwrap();
@@ -452,32 +453,35 @@ fn what_lists_a_directory_serves_as_the_directory() {
     let dir = mkdir(&mount, &mount.root(), "d");
     (0..30).for_each(|i| std::fs::write(inside.path().join(format!("d/{i:0>100}")), "").unwrap());
     let Node::Chain(chain) = &dir else { panic!("no chain") };
-    let page =
-        |mount: &LocalMount, from| one(mount, Call::read_dir(&dir, from, Want::Types, 2000)).take_page().unwrap();
-    let open = |mount: &LocalMount| [Use::Dir, Use::List].map(|used| mount.descriptors.get(chain, used).is_some());
-    let mut entries = page(&mount, Cookie::default());
-    assert_eq!((open(&mount), entries.end), ([false, true], false));
-    assert_eq!(one(&mount, Call::remove(&dir, &entries.entries[0].name)).status(), Ok(()));
-    assert_eq!((open(&mount), mount.descriptors.len()), ([false, true], 1));
-    while !entries.end {
-        entries = page(&mount, entries.next);
-    }
-    assert_eq!((open(&mount), mount.descriptors.len()), ([true, false], 1));
-    let last = &entries.entries[0].name;
-    assert_eq!(one(&mount, Call::remove(&dir, last)).status(), Ok(()));
-    // A lane is in it when the listing ends.
-    drop(mount.descriptors.take(chain, Use::Dir));
-    let first = page(&mount, Cookie::default());
-    let within = mount.dir(chain).unwrap();
-    assert_eq!((open(&mount), first.end), ([false, true], false));
-    let mut entries = first;
-    while !entries.end {
-        entries = page(&mount, entries.next);
-    }
-    assert_eq!(mount.descriptors.len(), 0);
-    assert!(rustix::fs::statat(within.fd(), entries.entries[0].name.as_bytes(), ITSELF).is_ok());
+    let list = |mount: &LocalMount, bytes_max: u32| {
+        let (mut from, mut names, mut open) = (Cookie::default(), Vec::new(), Vec::new());
+        loop {
+            let page = one(mount, Call::read_dir(&dir, from, Want::Types, bytes_max)).take_page().unwrap();
+            names.extend(page.entries.into_iter().map(|entry| entry.name));
+            open.push([Use::Dir, Use::List].map(|used| mount.descriptors.get(chain, used).is_some()));
+            from = page.next;
+            if page.end {
+                return (names, open);
+            }
+        }
+    };
+    let (mut names, open) = list(&mount, 1 << 16);
+    assert_eq!((names.len(), open, mount.descriptors.len()), (30, vec![[false, true]], 1));
+    std::fs::rename(inside.path().join("d"), inside.path().join("e")).unwrap();
+    assert_eq!(one(&mount, Call::remove(&dir, &names.pop().unwrap())).status(), Ok(()));
+    // Again from the start, by the same descriptor.
+    assert_eq!((list(&mount, 1 << 16).0.len(), mount.descriptors.len()), (29, 1));
+    std::fs::rename(inside.path().join("e"), inside.path().join("d")).unwrap();
+    drop(mount.descriptors.take(chain, Use::List));
+    let (mut names, open) = list(&mount, 2000);
+    let (last, before) = open.split_last().unwrap();
+    assert!(before.len() > 1 && before.iter().all(|open| *open == [true, true]), "{before:?}");
+    assert_eq!((*last, mount.descriptors.len()), ([true, false], 1));
+    std::fs::rename(inside.path().join("d"), inside.path().join("e")).unwrap();
+    assert_eq!(one(&mount, Call::remove(&dir, &names.pop().unwrap())).status(), Ok(()));
+    std::fs::rename(inside.path().join("e"), inside.path().join("d")).unwrap();
     // An NFS client is asked by opening `.`.
+    drop(mount.descriptors.take(chain, Use::Dir));
     mount.nfs = true;
-    page(&mount, Cookie::default());
-    assert_eq!(open(&mount), [true, true]);
+    assert_eq!((list(&mount, 1 << 16).1, mount.descriptors.len()), (vec![[true, false]], 1));
 }

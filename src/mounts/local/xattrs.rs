@@ -18,7 +18,7 @@ use crate::storage::{Kind, Node, Out};
 
 use super::convert::{kind, mode_bits, status};
 use super::data::{OPENING, QUIET};
-use super::descriptors::{Held, Use};
+use super::descriptors::Held;
 use super::modify::On;
 use super::{LocalMount, Place};
 
@@ -104,7 +104,7 @@ impl LocalMount {
         let chain = self.chain(node)?;
         let place = self.place(chain)?;
         let open = || self.open_at(place.fd(), place.name(), OFlags::PATH, Mode::empty()).map_err(status);
-        let held = match self.descriptors.get(chain, Use::Dir) {
+        let held = match self.open_dir(chain) {
             Some(held) => held,
             None => Arc::new(Held::Dir(open()?)),
         };
