@@ -39,6 +39,12 @@ pub(super) enum Use {
     List,
 }
 
+impl Use {
+    fn is_file(self) -> bool {
+        matches!(self, Use::Read | Use::Write)
+    }
+}
+
 /// An open descriptor.
 pub(super) enum Held {
     /// An object by `O_PATH`: mostly a directory, which names are looked up in.
@@ -104,6 +110,8 @@ pub(super) struct Descriptors {
     max: usize,
     /// How many descriptors are open by place.
     open: Box<[AtomicU16]>,
+    /// How many of them are files.
+    files: AtomicUsize,
     /// What closing said, by node. One entry for each file whose data was lost unseen, until it is asked for.
     errors: Mutex<HashMap<u64, Status>>,
     errors_len: AtomicUsize,
@@ -127,6 +135,7 @@ impl Descriptors {
             parts: (0..parts).map(|_| Mutex::default()).collect(),
             max: max / parts,
             open: (0..COUNTERS).map(|_| AtomicU16::new(0)).collect(),
+            files: AtomicUsize::new(0),
             errors: Mutex::default(),
             errors_len: AtomicUsize::new(0),
         }
@@ -144,6 +153,9 @@ impl Descriptors {
     fn take_from(&self, part: &mut Part, key: Key) -> Option<Arc<Held>> {
         let slot = part.slots.remove(&key)?;
         self.counter(slot.place).fetch_sub(1, Ordering::Release);
+        if key.1.is_file() {
+            self.files.fetch_sub(1, Ordering::Release);
+        }
         Some(slot.held)
     }
 
@@ -187,6 +199,9 @@ impl Descriptors {
         let tick = part.tick;
         part.slots.insert(key, Slot { held: held.clone(), tick, place });
         self.counter(place).fetch_add(1, Ordering::Release);
+        if used.is_file() {
+            self.files.fetch_add(1, Ordering::Release);
+        }
         if part.slots.len() > self.max {
             // Several at once: each search goes through the part.
             let evicted = self.evict(&mut part, self.max - self.max / 8);
@@ -227,6 +242,11 @@ impl Descriptors {
         let held = keys.into_iter().filter_map(|key| Some((key.0, self.take_from(&mut part, key)?))).collect();
         drop(part);
         self.close_all(held);
+    }
+
+    /// True when files are open.
+    pub(super) fn has_files(&self) -> bool {
+        self.files.load(Ordering::Acquire) > 0
     }
 
     /// Closes half of what is idle, when the process has run out of descriptors. False when nothing was idle.

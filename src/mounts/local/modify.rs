@@ -1,6 +1,7 @@
 //! SETATTR, REMOVE, RMDIR, RENAME and LINK.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rustix::fs::{
@@ -14,7 +15,7 @@ use crate::storage::{Attr, AttrChange, Chain, Kind, Node, Out, SetTime};
 
 use super::convert::{ITSELF, kind, mode, owner, status, times};
 use super::data::QUIET;
-use super::descriptors::Use;
+use super::descriptors::{Held, Use};
 use super::{LocalMount, Place};
 
 /// What attributes are set on: an open file, or an object by its place.
@@ -134,6 +135,19 @@ impl LocalMount {
         let flags = if self.nfs { ITSELF | AtFlags::STATX_DONT_SYNC } else { ITSELF };
         let is = || statx(place.fd(), place.name(), flags, StatxFlags::MODE).ok();
         sure && is().is_some_and(|is| u32::from(is.stx_mode) & 0o7777 == bits & 0o7777)
+    }
+
+    /// REMOVE on a local file system. `near` is the directory of the one before: in a window of them it is mostly the same.
+    pub(super) fn remove_near(&self, near: &mut Option<(u64, Arc<Held>)>, dir: &Node, name: &Name) -> Out<()> {
+        let chain = self.chain(dir)?;
+        if near.as_ref().is_none_or(|(id, _)| *id != chain.id) {
+            *near = Some((chain.id, self.dir(chain)?));
+        }
+        let Some((_, held)) = near else { return Err(Status::ServerFault) };
+        if self.descriptors.has_files() {
+            self.descriptors.forget(chain.id, name);
+        }
+        retry_on_intr(|| unlinkat(held.fd(), name.as_bytes(), AtFlags::empty())).map_err(status)
     }
 
     pub(super) fn remove(&self, dir: &Node, name: &Name, flags: AtFlags) -> Out<()> {
