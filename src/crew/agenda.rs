@@ -256,6 +256,7 @@ impl<T: Send> Agenda<T> {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
+    use std::time::{Duration, Instant};
 
     use super::*;
     use crate::storage::Shape;
@@ -360,5 +361,30 @@ mod tests {
         agenda.add((0..100).map(|i| Due { class: Class::Work, depth: 0, task: i }));
         let run = || agenda.run(&crew, 1, |_, _, _, _| panic!("a lane's own"));
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
+        assert!(crew.stop().is_set(), "a long step would go on");
+    }
+
+    #[test]
+    fn what_a_step_adds_for_a_lane_that_waits_is_done_meanwhile() {
+        let crew = crew(2);
+        let agenda = Agenda::new(&crew, 1);
+        let due = |task| Due { class: Class::List, depth: 0, task };
+        let (came, deadline) = (AtomicU64::new(0), Instant::now() + Duration::from_secs(60));
+        let until = |done: &dyn Fn() -> bool| {
+            while !done() {
+                assert!(Instant::now() < deadline, "no other lane came");
+                std::thread::yield_now();
+            }
+        };
+        agenda.add([due(0)]);
+        let left = agenda.run(&crew, 1, |_, _, tasks, _| match tasks[0] {
+            0 => {
+                until(&|| agenda.is_waited_at());
+                agenda.add([due(1)]);
+                until(&|| came.load(Ordering::Acquire) == 1);
+            }
+            task => came.store(task, Ordering::Release),
+        });
+        assert_eq!((left, agenda.is_waited_at()), (0, false));
     }
 }

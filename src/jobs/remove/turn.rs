@@ -299,14 +299,14 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             self.fail_dir(&frame, |path| Failure::refused(path, "the server's listing does not go on"));
             return self.off(frame);
         }
-        let early = self.engine.is_shared() && frame.enter(LANES_IN_A_DIRECTORY);
-        self.within.extend(self.engine.is_shared().then(|| frame.clone()));
-        let depth = frame.depth;
-        let list = Step::List { frame, from: page.next, route: Some(route) };
-        if early {
-            self.next.push(Due { class: Class::List, depth, task: Task(list) });
-        } else {
-            self.push(list);
+        let list = |frame| Step::List { frame, from: page.next, route: Some(route) };
+        if !self.engine.is_shared() {
+            return self.push(list(frame));
+        }
+        self.within.push(frame.clone());
+        match frame.enter(LANES_IN_A_DIRECTORY) {
+            true => self.next.push(Due { class: Class::List, depth: frame.depth, task: Task(list(frame)) }),
+            false => self.push(list(frame)),
         }
     }
 

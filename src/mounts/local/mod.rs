@@ -302,8 +302,8 @@ impl LocalMount {
             Op::MkDir { dir, name, change, out } => *out = self.mkdir(dir, name, change),
             Op::Symlink { dir, name, target, change, out } => *out = self.symlink(dir, name, target, change),
             Op::MkNod { dir, name, special, change, out } => *out = self.mknod(dir, name, *special, change),
-            Op::Remove { dir, name, out } => *out = self.remove(dir, name, AtFlags::empty()),
-            Op::RmDir { dir, name, out } => *out = self.remove(dir, name, AtFlags::REMOVEDIR),
+            Op::Remove { dir, name, out } => *out = self.remove(&mut None, dir, name, AtFlags::empty()),
+            Op::RmDir { dir, name, out } => *out = self.remove(&mut None, dir, name, AtFlags::REMOVEDIR),
             Op::Rename { from_dir, from, to_dir, to, out } => *out = self.rename(from_dir, from, to_dir, to),
             Op::Link { node, dir, name, out } => *out = self.link(node, dir, name),
             Op::ReadDir { dir, from, want, bytes_max, out } => *out = self.read_dir(dir, *from, *want, *bytes_max),
@@ -416,7 +416,9 @@ impl Mount for LocalMount {
         let (mut start, mut near) = (Instant::now(), None);
         for call in calls {
             match &mut call.op {
-                Op::Remove { dir, name, out } if !self.nfs => *out = self.remove_near(&mut near, dir, name),
+                Op::Remove { dir, name, out } if !self.nfs => {
+                    *out = self.remove(&mut near, dir, name, AtFlags::empty());
+                }
                 _ => {
                     near = None;
                     self.serve(call);

@@ -18,6 +18,9 @@ use super::data::QUIET;
 use super::descriptors::{Held, Use};
 use super::{LocalMount, Place};
 
+/// A directory that was used last: its chain's id and its descriptor.
+pub(super) type Near = Option<(u64, Arc<Held>)>;
+
 /// What attributes are set on: an open file, or an object by its place.
 pub(super) enum On<'a> {
     Fd(BorrowedFd<'a>),
@@ -137,23 +140,18 @@ impl LocalMount {
         sure && is().is_some_and(|is| u32::from(is.stx_mode) & 0o7777 == bits & 0o7777)
     }
 
-    /// REMOVE on a local file system. `near` is the directory of the one before: in a window of them it is mostly the same.
-    pub(super) fn remove_near(&self, near: &mut Option<(u64, Arc<Held>)>, dir: &Node, name: &Name) -> Out<()> {
+    /// REMOVE, or RMDIR by its flag. `near` is the directory of the one before: in a window of them it is mostly the same.
+    pub(super) fn remove(&self, near: &mut Near, dir: &Node, name: &Name, flags: AtFlags) -> Out<()> {
         let chain = self.chain(dir)?;
         if near.as_ref().is_none_or(|(id, _)| *id != chain.id) {
             *near = Some((chain.id, self.dir(chain)?));
         }
         let Some((_, held)) = near else { return Err(Status::ServerFault) };
-        if self.descriptors.has_files() {
+        // Of a local name that is no directory's, only a file may be open.
+        if self.nfs || !flags.is_empty() || self.descriptors.has_files() {
             self.descriptors.forget(chain.id, name);
         }
-        retry_on_intr(|| unlinkat(held.fd(), name.as_bytes(), AtFlags::empty())).map_err(status)
-    }
-
-    pub(super) fn remove(&self, dir: &Node, name: &Name, flags: AtFlags) -> Out<()> {
-        let place = self.place_in(dir, name)?;
-        self.descriptors.forget(self.chain(dir)?.id, name);
-        retry_on_intr(|| unlinkat(place.fd(), place.name(), flags)).map_err(status)
+        retry_on_intr(|| unlinkat(held.fd(), name.as_bytes(), flags)).map_err(status)
     }
 
     pub(super) fn rename(&self, from_dir: &Node, from: &Name, to_dir: &Node, to: &Name) -> Out<()> {
