@@ -388,13 +388,14 @@ fn connections_that_break_are_no_reason_to_give_a_call_up() {
 /// A call that only asks leaves no doubt about what it did.
 #[test]
 fn a_call_that_only_asks_and_is_never_answered_says_so() {
-    let scripts: [fn(Proc, usize) -> Act; 2] = [
-        |proc, _| if proc == Proc::Lookup { Act::ResetBefore } else { Act::Send },
-        |proc, _| if proc == Proc::Lookup { Act::Drop } else { Act::Send },
-    ];
-    for script in scripts {
-        let server = Scripted::start(script);
-        let mount = server.mount();
+    // Broken connections are over by `away`; silence by `retrans`, after 1.2 s, when a pause of the machine must not be `away`.
+    for (broken, away) in [(true, "away=1"), (false, "away=60")] {
+        let server = Scripted::start(move |proc, _| match (proc, broken) {
+            (Proc::Lookup, true) => Act::ResetBefore,
+            (Proc::Lookup, false) => Act::Drop,
+            _ => Act::Send,
+        });
+        let mount = attach(&Url::parse(&server.url.replace("away=1", away)).unwrap()).unwrap().remove(0);
         let mut calls = [Call::lookup(&mount.root(), &name(1))];
         mount.perform(&mut calls);
         assert_eq!(calls[0].status(), Err(Status::Unanswered));
