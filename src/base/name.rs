@@ -1,6 +1,8 @@
 //! One path component, parsed once. A path that leaves its root cannot be written with these.
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -8,9 +10,19 @@ use thiserror::Error;
 /// The longest component on Linux and in every NFSv3 server known, in bytes.
 pub const NAME_MAX: usize = 255;
 
-/// One path component: 1 to 255 bytes, no slash, no NUL, neither `.` nor `..`. Bytes, not UTF-8. Clones share.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Name(Arc<[u8]>);
+/// How long a name is that needs no memory of its own: nearly all are shorter, and a name takes 32 bytes so.
+const SHORT_MAX: usize = 30;
+
+/// One path component: 1 to 255 bytes, no slash, no NUL, neither `.` nor `..`. Bytes, not UTF-8. Clones cost no allocation.
+#[derive(Clone)]
+pub struct Name(Bytes);
+
+#[derive(Clone)]
+enum Bytes {
+    /// The length and the bytes.
+    Short(u8, [u8; SHORT_MAX]),
+    Long(Arc<[u8]>),
+}
 
 /// Why bytes are not a `Name`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -40,13 +52,55 @@ impl Name {
             _ if bytes.len() > NAME_MAX => Err(BadName::TooLong),
             _ if bytes.contains(&b'/') => Err(BadName::Slash),
             _ if bytes.contains(&0) => Err(BadName::Nul),
-            _ => Ok(Name(Arc::from(bytes))),
+            _ => Ok(Name(Bytes::of(bytes))),
         }
     }
 
     /// The component's bytes.
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        match &self.0 {
+            Bytes::Short(len, bytes) => &bytes[..usize::from(*len)],
+            Bytes::Long(bytes) => bytes,
+        }
+    }
+}
+
+impl Bytes {
+    fn of(bytes: &[u8]) -> Bytes {
+        match u8::try_from(bytes.len()) {
+            Ok(len) if bytes.len() <= SHORT_MAX => {
+                let mut short = [0; SHORT_MAX];
+                short[..bytes.len()].copy_from_slice(bytes);
+                Bytes::Short(len, short)
+            }
+            _ => Bytes::Long(Arc::from(bytes)),
+        }
+    }
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Name) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for Name {}
+
+impl Hash for Name {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_bytes().hash(state);
+    }
+}
+
+impl PartialOrd for Name {
+    fn partial_cmp(&self, other: &Name) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Name {
+    fn cmp(&self, other: &Name) -> Ordering {
+        self.as_bytes().cmp(other.as_bytes())
     }
 }
 
@@ -86,7 +140,7 @@ impl fmt::Display for Shown<'_> {
 
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Shown(&self.0).fmt(f)
+        Shown(self.as_bytes()).fmt(f)
     }
 }
 
@@ -121,5 +175,18 @@ mod tests {
         assert!(Name::new(&[b'x'; 255]).is_ok());
         assert!(Name::new(b"...").is_ok());
         assert_eq!(Name::new(b"bad\xff\n\xc3\xa9").unwrap().to_string(), "bad\\377\\012\u{e9}");
+    }
+
+    #[test]
+    fn names_of_any_length_are_their_bytes() {
+        let bytes = [b'x'; NAME_MAX];
+        let names: Vec<Name> = (1..=NAME_MAX).map(|len| Name::new(&bytes[..len]).unwrap()).collect();
+        for (name, len) in names.iter().zip(1..) {
+            assert_eq!(name.as_bytes(), &bytes[..len]);
+            assert_eq!(*name, name.clone());
+        }
+        assert!(names.is_sorted() && names.windows(2).all(|pair| pair[0] != pair[1]));
+        assert_eq!(size_of::<Name>(), 32);
+        assert_eq!(size_of::<Option<Name>>(), 32);
     }
 }

@@ -2,8 +2,8 @@
 //! built only when somebody is to read them.
 //!
 //! A frame lives as long as something in it is under way. On a 64-bit machine a level of the tree holds, at its most, for
-//! each listing that a lane has in hand there one page of 64 KiB: some 330 entries of short names, as tasks of about 50 bytes
-//! and a name of about 40, or as frames of about 250 bytes where they are directories and have been entered: at most
+//! each listing that a lane has in hand there one page of 64 KiB: some 330 entries of short names, as tasks of about 60 bytes
+//! with their names in them, or as frames of about 270 bytes where they are directories and have been entered: at most
 //! 100 KiB a page. A directory without siblings costs one frame.
 
 use std::hash::{DefaultHasher, Hasher};
