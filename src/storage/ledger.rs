@@ -167,6 +167,17 @@ impl Ledger {
         self.parts[part_of_thread()].rows().record(proc, bytes, failed, took);
     }
 
+    /// Counts calls of which nobody asks how long they took.
+    pub fn count(&self, calls: &[Call<'_>]) {
+        let mut rows = self.parts[part_of_thread()].rows();
+        calls.iter().for_each(|call| rows.tally.count(call.proc(), call.payload(), call.status().is_err()));
+    }
+
+    /// Counts what a mount made of one call of which nobody asks how long it took.
+    pub fn count_lowered(&self, call: &Call<'_>, lowered: &Tally) {
+        self.parts[part_of_thread()].rows().count_lowered(call, lowered);
+    }
+
     /// Counts what a mount made of one call; each of its procedures took `each`.
     pub fn record_lowered(&self, call: &Call<'_>, lowered: &Tally, each: Duration) {
         self.parts[part_of_thread()].rows().record_lowered(call, lowered, each);
@@ -202,10 +213,14 @@ impl Rows {
         latency.saturating_record_n(us, u32::try_from(calls).unwrap_or(u32::MAX));
     }
 
-    fn record_lowered(&mut self, call: &Call<'_>, lowered: &Tally, each: Duration) {
+    fn count_lowered(&mut self, call: &Call<'_>, lowered: &Tally) {
         self.tally += *lowered;
         let own = &mut self.tally.0[call.proc() as usize];
         own.failed += u64::from(call.status().is_err() && lowered.get(call.proc()).calls > 0);
+    }
+
+    fn record_lowered(&mut self, call: &Call<'_>, lowered: &Tally, each: Duration) {
+        self.count_lowered(call, lowered);
         for (proc, count) in lowered.iter() {
             self.took(proc, count.calls, each);
         }

@@ -413,8 +413,8 @@ impl Mount for LocalMount {
     }
 
     fn perform(&self, calls: &mut [Call<'_>]) {
-        let (mut start, mut near) = (Instant::now(), None);
-        for call in calls {
+        let mut near = None;
+        for call in &mut *calls {
             match &mut call.op {
                 Op::Remove { dir, name, out } if !self.nfs => {
                     *out = self.remove(&mut near, dir, name, AtFlags::empty());
@@ -425,16 +425,13 @@ impl Mount for LocalMount {
                 }
             }
             self.alias.apply(call);
-            let end = Instant::now(); // the next call's start: reading the clock is a part of what a call costs
-            match &self.client {
-                None => self.ledger.record(call.proc(), call.payload(), call.status().is_err(), end - start),
-                Some(_) => {
-                    let lowered = self.lower(call);
-                    let procedures = u32::try_from(lowered.calls()).unwrap_or(u32::MAX).max(1);
-                    self.ledger.record_lowered(call, &lowered, (end - start) / procedures);
-                }
+            if self.client.is_some() {
+                // What is sent for it hangs on what is known now.
+                self.ledger.count_lowered(call, &self.lower(call));
             }
-            start = end;
+        }
+        if self.client.is_none() {
+            self.ledger.count(calls);
         }
     }
 
