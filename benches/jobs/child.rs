@@ -213,7 +213,7 @@ pub fn remove_below(volume: &Volume, below: &str, crew: &Crew) -> remove::Summar
     let contents = way.is_empty();
     let operand = Operand { dir: volume.root(), way, shown: below.into(), contents, fs_root: contents };
     let mut operands = std::iter::once(Ok(operand));
-    remove::remove(volume, &mut operands, &remove::Options::default(), crew, &Live::default(), &|_, _| {})
+    remove::remove(volume, &mut operands, &remove::Options::default(), crew, &Live::default(), None)
 }
 
 fn copy_below(

@@ -23,6 +23,11 @@ impl Room {
         Room { left: u64::from(bytes_max).saturating_sub(PAGE_BYTES), entry }
     }
 
+    /// How many entries fit at most.
+    pub(super) fn entries(&self) -> usize {
+        (self.left / self.entry) as usize
+    }
+
     /// Takes the room for an entry; false when the page is full.
     pub(super) fn take(&mut self, name: &Name) -> bool {
         let bytes = self.entry + name.as_bytes().len().next_multiple_of(4) as u64;

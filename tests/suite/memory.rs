@@ -57,7 +57,7 @@ fn a_removal_holds_pages_not_trees() {
         let root = Operand { dir: volume.root(), way: Vec::new(), shown: b"/".to_vec(), contents: true, fs_root: true };
         let mut operands = std::iter::once(Ok(root));
         let options = remove::Options::default();
-        let done = remove(&volume, &mut operands, &options, &crew, &Live::default(), &|_, _| {});
+        let done = remove(&volume, &mut operands, &options, &crew, &Live::default(), None);
         assert_eq!((done.files, done.dirs), (plan.all_files(), plan.dirs - 1), "{plan:?}");
         assert_eq!((mount.failed(), mount.count(Proc::Lookup)), (0, 0), "{plan:?}");
         let waited = done.waited_most as u64;

@@ -104,7 +104,7 @@ pub fn remove_all(
         told.lock().unwrap().push(if is_dir { format!("{path}/") } else { path });
     };
     let mut operands = operands;
-    let summary = remove(volume, &mut operands, options, crew, &Live::default(), &tell);
+    let summary = remove(volume, &mut operands, options, crew, &Live::default(), Some(&tell));
     let failures = crew.report().failures().iter().map(ToString::to_string).collect();
     let told = told.into_inner().unwrap();
     let dirs = told.iter().filter(|path| path.ends_with('/')).count() as u64;

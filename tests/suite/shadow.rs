@@ -419,7 +419,7 @@ fn removal(mount: Arc<dyn Mount>, shape: (usize, usize)) -> (Tally, u64, u64) {
     let all = remove::Operand { dir, way: Vec::new(), shown, contents: true, fs_root: false };
     let crew = crew(shape.0, shape.1);
     let options = remove::Options::default();
-    let summary = remove::remove(&volume, &mut std::iter::once(Ok(all)), &options, &crew, &Live::default(), &|_, _| ());
+    let summary = remove::remove(&volume, &mut std::iter::once(Ok(all)), &options, &crew, &Live::default(), None);
     assert_eq!(crew.report().failures(), []);
     (ledger.tally(), summary.files, summary.dirs)
 }

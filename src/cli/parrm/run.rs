@@ -20,7 +20,7 @@ use crate::cli::spread::Spread;
 use crate::cli::{Exit, Fatal};
 use crate::crew::Crew;
 use crate::jobs::Live;
-use crate::jobs::remove::{Operand, Options, Summary, remove};
+use crate::jobs::remove::{Operand, Options, Summary, Tell, remove};
 use crate::storage::{Mount, Shape, Volume};
 
 use super::exclude;
@@ -76,7 +76,7 @@ struct Remover<'a> {
     high: &'a High,
     crew: &'a Crew,
     live: &'a Live,
-    tell: &'a (dyn Fn(&[u8], bool) + Sync),
+    tell: Option<&'a Tell<'a>>,
     total: Summary,
     gone: Vec<String>,
 }
@@ -129,13 +129,18 @@ fn remove_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<E
     let live = Arc::new(Live::default());
     let verb = if high.dry_run { "would remove" } else { "removed" };
     let tell = |path: &[u8], is_dir: bool| {
-        if (high.manner.verbose > 0 || high.dry_run) && high.manner.planned.is_none() {
-            console.print(format_args!("{verb} {}'{}'", if is_dir { "directory " } else { "" }, Quoted(path)));
-        }
+        console.print(format_args!("{verb} {}'{}'", if is_dir { "directory " } else { "" }, Quoted(path)));
     };
+    let is_told = (high.manner.verbose > 0 || high.dry_run) && high.manner.planned.is_none();
     let start = Instant::now();
-    let mut remover =
-        Remover { high, crew: &crew, live: &live, tell: &tell, total: Summary::default(), gone: Vec::new() };
+    let mut remover = Remover {
+        high,
+        crew: &crew,
+        live: &live,
+        tell: is_told.then_some(&tell as &Tell<'_>),
+        total: Summary::default(),
+        gone: Vec::new(),
+    };
     session.with_progress(&live, &crew, || match work {
         Work::Groups(groups) => groups.into_iter().for_each(|(group, volume)| {
             remove_group(&mut remover, &mut opener, rule, group, volume);

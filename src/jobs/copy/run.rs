@@ -9,7 +9,7 @@ use crate::storage::{Attr, AttrChange, Call, Kind, Mount, Node};
 
 use super::super::Live;
 use super::super::port::Port;
-use super::super::remove::{Counts as RemoveCounts, Engine, How};
+use super::super::remove::{Counts as RemoveCounts, Engine, How, Tell as Told};
 use super::big::{self, Big};
 use super::ctx::{self, Ctx, On, Trouble, is_one, may_be_one};
 use super::delete::{self, Removal, Tag};
@@ -42,11 +42,8 @@ impl Run<'_> {
         let (_, target) = self.sides;
         let removed = RemoveCounts::default();
         let skip = target.shown.len() + usize::from(target.shown.last() != Some(&b'/'));
-        let tell = |path: &[u8], _is_dir: bool| {
-            if let Some(tell) = self.tell {
-                tell(Deed::Removed, &path[skip.min(path.len())..]);
-            }
-        };
+        let told = self.tell.map(|tell| move |path: &[u8], _: bool| tell(Deed::Removed, &path[skip.min(path.len())..]));
+        let tell = told.as_ref().map(|told| told as &Told<'_>);
         let allow = |_: &[u8], path: &[u8]| self.options.rules.allow(path);
         let port = Port::new(target.volume, self.crew.shape().window);
         let how = How { force: true, one_file_system: self.options.one_file_system, ..How::default() };
@@ -63,7 +60,7 @@ impl Run<'_> {
                 .and_then(|delete| delete.max)
                 .map_or(i64::MAX, |max| i64::try_from(max).unwrap_or(i64::MAX)),
         );
-        let mut remover: Engine<'_, Tag> = Engine::new(port, how, self.crew, self.live, &removed, &tell);
+        let mut remover: Engine<'_, Tag> = Engine::new(port, how, self.crew, self.live, &removed, tell);
         remover.may_remove = Some(&limit);
         remover.spare = Some(&spare);
         if !self.options.rules.is_empty() && !self.options.delete.is_some_and(|delete| delete.excluded) {

@@ -9,6 +9,7 @@
 //! lanes are kept apart by directories, and where lanes are many and directories few they remove from one through all
 //! mounts (`Volume::route_removing`).
 
+use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::{mem, sync::Arc};
@@ -26,9 +27,11 @@ use super::turn::Turn;
 const PAGE_BYTES_MAX: u32 = 64 << 10;
 
 /// Calls that a mount without handles is given at once: one look at the stop flag, one choice of a mount.
-const SERIAL_MAX: usize = 64;
-/// Listings that a lane of such a volume takes at once.
+const SERIAL_MAX: usize = 32;
+/// Listings that a lane of such a volume takes at once; of one whose names are in the kernel's memory, few, so that they are
+/// in the processor's cache yet when they are removed.
 const SERIAL_LISTS_MAX: usize = 16;
+const SHARED_LISTS_MAX: usize = 4;
 /// Lanes that remove from one local directory: the part of an unlink that its lock covers is about half, so that two keep it
 /// busy while a third lists; more have only the lock to wait at.
 pub(super) const LANES_IN_A_DIRECTORY: usize = 4;
@@ -143,6 +146,9 @@ pub(in crate::jobs) type Spare<'a> = dyn Fn(&Node, u64, u64) -> bool + Sync + 'a
 /// Says whether the object of a path, as shown and below its root, may be removed.
 pub(in crate::jobs) type Allow<'a> = dyn Fn(&[u8], &[u8]) -> bool + Sync + 'a;
 
+/// Hears of an object that was removed: its path as shown, and whether it was a directory.
+pub type Tell<'a> = dyn Fn(&[u8], bool) + Sync + 'a;
+
 /// Takes what lanes that wait can begin.
 pub(in crate::jobs) type Early<'a, T> = dyn Fn(&mut Vec<Due<Task<T>>>) + 'a;
 
@@ -153,8 +159,8 @@ pub(in crate::jobs) struct Engine<'a, T> {
     pub(super) crew: &'a Crew,
     pub(super) live: &'a Live,
     pub(super) counts: &'a Counts,
-    /// Hears of each object that was removed: its path as shown, and whether it was a directory.
-    pub(super) tell: &'a (dyn Fn(&[u8], bool) + Sync),
+    /// Hears of each object that was removed, if anybody is to.
+    pub(super) tell: Option<&'a Tell<'a>>,
     /// May the object of this path go? Asked for entries below roots, with the root's `skip` taken off. A directory that may
     /// not is not entered. None: all may.
     pub allow: Option<&'a Allow<'a>>,
@@ -179,7 +185,7 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
         crew: &'a Crew,
         live: &'a Live,
         counts: &'a Counts,
-        tell: &'a (dyn Fn(&[u8], bool) + Sync),
+        tell: Option<&'a Tell<'a>>,
     ) -> Engine<'a, T> {
         let handles = match port.volume.root() {
             Node::Handle(_) => true,
@@ -206,7 +212,11 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
 
     /// How many tasks a lane best takes at once.
     pub fn take_max(&self) -> usize {
-        if self.serial || self.is_apart() { SERIAL_LISTS_MAX } else { self.port.window }
+        match self.serial || self.is_apart() {
+            true if self.shared => SHARED_LISTS_MAX,
+            true => SERIAL_LISTS_MAX,
+            false => self.port.window,
+        }
     }
 
     /// Begins with a root of which this much is known. `depth` is that of the directory that it is in.
@@ -241,8 +251,7 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
                 turn.due.append(&mut turn.next);
             }
             while !turn.now.is_empty() && !turn.engine.crew.stop().is_set() {
-                let from = turn.now.len().saturating_sub(SERIAL_MAX);
-                let some = turn.now.split_off(from);
+                let some = turn.now.drain(..SERIAL_MAX.min(turn.now.len())).collect();
                 turn.carry(some);
             }
             turn.leave();
@@ -261,10 +270,11 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
             engine: self,
             due,
             finished,
-            now: Vec::new(),
+            now: VecDeque::new(),
             next: Vec::new(),
             within: Vec::new(),
             cursor,
+            calls: Vec::new(),
             seat: None,
         };
         body(&mut turn);

@@ -30,6 +30,7 @@ use super::Live;
 use super::port::Port;
 use feed::{Feed, Operands};
 
+pub use engine::Tell;
 pub use excluded::{Against, Excluded, Place, Places, Reading};
 
 pub(super) use engine::{Counts, Engine, How, Met, Task};
@@ -112,15 +113,15 @@ impl Waiting {
     }
 }
 
-/// Removes what the operands name. `tell` hears of each object that was removed: its path as shown, and whether it was a
-/// directory; from several threads at once.
+/// Removes what the operands name. `tell` hears of each object that was removed, from several threads at once; without it no
+/// paths are built.
 pub fn remove(
     volume: &Volume,
     operands: Operands<'_>,
     options: &Options,
     crew: &Crew,
     live: &Live,
-    tell: &(dyn Fn(&[u8], bool) + Sync),
+    tell: Option<&Tell<'_>>,
 ) -> Summary {
     run(volume, operands, options, crew, live, tell).0
 }
@@ -132,7 +133,7 @@ fn run(
     options: &Options,
     crew: &Crew,
     live: &Live,
-    tell: &(dyn Fn(&[u8], bool) + Sync),
+    tell: Option<&Tell<'_>>,
 ) -> (Summary, usize) {
     let start = Instant::now();
     let counts = Counts::default();

@@ -49,7 +49,7 @@ fn remove_top(memory: &Arc<MemoryMount>, shape: (usize, usize)) -> (Summary, usi
     let (volume, crew) = (volume(memory), crew(shape.0, shape.1));
     let (dir, way, shown) = (volume.root(), vec![name("top")], b"top".to_vec());
     let mut operands = [Ok(Operand { dir, way, shown, contents: false, fs_root: false })].into_iter();
-    let ran = run(&volume, &mut operands, &Options::default(), &crew, &Live::default(), &|_, _| {});
+    let ran = run(&volume, &mut operands, &Options::default(), &crew, &Live::default(), None);
     assert_eq!(crew.report().failures(), []);
     assert!(is_empty(memory));
     ran
@@ -158,7 +158,7 @@ fn embedded(memory: &Arc<MemoryMount>, lanes: usize, may: i64) -> (Vec<(u32, boo
     let allow = |_: &[u8], path: &[u8]| !path.ends_with(b"keep");
     let done = Mutex::new(Vec::new());
     {
-        let mut engine = Engine::new(Port::new(&volume, 2), How::default(), &crew, &live, &counts, &|_, _| {});
+        let mut engine = Engine::new(Port::new(&volume, 2), How::default(), &crew, &live, &counts, None);
         engine.may_remove = Some(&budget);
         engine.allow = Some(&allow);
         let agenda: Agenda<Task<u32>> = Agenda::new(&crew, 64);
@@ -234,7 +234,7 @@ fn a_root_of_unknown_kind() {
     let memory = Arc::new(MemoryMount::new());
     let (volume, crew, live, counts) = (volume(&memory), crew(1, 1), Live::default(), Counts::default());
     mkdir(&memory, &memory.root(), "d");
-    let engine = Engine::new(Port::new(&volume, 1), How::default(), &crew, &live, &counts, &|_, _| {});
+    let engine = Engine::new(Port::new(&volume, 1), How::default(), &crew, &live, &counts, None);
     let (mut due, mut finished) = (Vec::new(), Vec::new());
     let shown = b"d".to_vec();
     let (dir, name) = (volume.root(), Some(name("d")));
@@ -259,7 +259,7 @@ fn a_few_lanes_share_a_local_directory() {
     let mount: Arc<dyn Mount> = Arc::new(LocalMount::open(dir.path()).unwrap());
     let (volume, crew) = (Volume::new(vec![mount], Spread::default()), crew(8, 1));
     let (live, counts, most) = (Live::default(), Counts::default(), AtomicU64::new(0));
-    let engine = Engine::new(Port::new(&volume, 1), How::default(), &crew, &live, &counts, &|_, _| {});
+    let engine = Engine::new(Port::new(&volume, 1), How::default(), &crew, &live, &counts, None);
     let (mut due, mut finished) = (Vec::new(), Vec::new());
     let (top, shown) = (volume.root(), b"d".to_vec());
     let root =

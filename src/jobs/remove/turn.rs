@@ -1,5 +1,7 @@
 //! One step's work: calls made of tasks, and what their outcomes lead to.
 
+use std::collections::VecDeque;
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -27,12 +29,14 @@ pub(super) struct Turn<'t, 'a, T> {
     pub due: &'t mut Vec<Due<Task<T>>>,
     pub finished: &'t mut Vec<(T, bool)>,
     /// What this lane does itself, at once.
-    pub now: Vec<Step<T>>,
+    pub now: VecDeque<Step<T>>,
     /// What lanes that wait may begin before that.
     pub next: Vec<Due<Task<T>>>,
     /// Directories of which this lane removes one page of several.
     pub within: Vec<Arc<Frame<T>>>,
     pub cursor: Cursor<T>,
+    /// The room of the last window.
+    pub calls: Vec<Call<'static>>,
     /// Where the lane is, if its tasks have a place.
     pub seat: Option<Seat>,
 }
@@ -81,7 +85,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
 
     fn push(&mut self, step: Step<T>) {
         match step {
-            Step::Remove { .. } | Step::RmDir { .. } if self.engine.is_serial() => self.now.push(step),
+            Step::Remove { .. } | Step::RmDir { .. } if self.engine.is_serial() => self.now.push_back(step),
             step => self.put_off(step),
         }
     }
@@ -89,6 +93,9 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
     /// Makes the calls of these steps, in one window for each mount, and sees to what follows.
     pub fn carry(&mut self, steps: Vec<Step<T>>) {
         let route = self.engine.port.route();
+        if self.engine.may_remove.is_none() && self.engine.is_serial() {
+            return self.carry_on(route, steps);
+        }
         let mut groups: Vec<(Route, Vec<Step<T>>)> = Vec::with_capacity(1);
         for step in steps {
             if matches!(step, Step::Remove { .. } | Step::RmDir { .. }) && !self.engine.may() {
@@ -102,12 +109,20 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             }
         }
         for (route, steps) in groups {
-            let mut calls: Vec<Call<'static>> = steps.iter().map(|step| step.call(self.engine)).collect();
-            self.engine.perform(route, &mut calls);
-            for (step, call) in steps.into_iter().zip(calls) {
-                self.settle(step, call, route);
-            }
+            self.carry_on(route, steps);
         }
+    }
+
+    /// The same on one mount.
+    fn carry_on(&mut self, route: Route, steps: Vec<Step<T>>) {
+        let mut calls = mem::take(&mut self.calls);
+        calls.extend(steps.iter().map(|step| step.call(self.engine)));
+        self.engine.perform(route, &mut calls);
+        for (step, call) in steps.into_iter().zip(&mut calls) {
+            self.settle(step, call, route);
+        }
+        calls.clear();
+        self.calls = calls;
     }
 
     /// The mount for a step: a listing's own; for a removal that of its directory's listing, or one of several.
@@ -134,7 +149,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         }
     }
 
-    fn settle(&mut self, step: Step<T>, mut call: Call<'static>, route: Route) {
+    fn settle(&mut self, step: Step<T>, call: &mut Call<'static>, route: Route) {
         if call.status() == Err(Status::NoTarget) {
             let (up, name) = step.place();
             self.engine.lose(self.cursor.path(up, name), call.proc());
@@ -144,7 +159,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         match step {
             Step::Look { up, name, node, tried } => {
                 let found = match node {
-                    None if name.is_some() => self.engine.port.found(route, &call),
+                    None if name.is_some() => self.engine.port.found(route, call),
                     node => {
                         let node = node.map_or_else(|| up.node.clone(), |node| *node);
                         call.attr().map(|attr| (node, attr)).map_err(|status| (Proc::GetAttr, status))
@@ -282,9 +297,10 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         let entries = if frame.has(flag::CHECK) { Vec::new() } else { page.entries };
         frame.pending.fetch_add(entries.len(), Ordering::Relaxed);
         for entry in entries {
-            let allow = self.engine.allow;
-            let paths = self.cursor.paths(&frame, &entry.name);
-            if allow.is_some_and(|allow| !allow(paths.0, paths.1)) {
+            if let Some(allow) = self.engine.allow
+                && let paths = self.cursor.paths(&frame, &entry.name)
+                && !allow(paths.0, paths.1)
+            {
                 self.keep(&frame);
                 continue;
             }
@@ -391,7 +407,9 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
     /// An entry of `up` was removed.
     fn went(&mut self, up: Arc<Frame<T>>, name: Option<&Name>, is_dir: bool) {
         self.engine.live.objects.fetch_add(1, Ordering::Relaxed);
-        (self.engine.tell)(self.cursor.path(&up, name), is_dir);
+        if let Some(tell) = self.engine.tell {
+            tell(self.cursor.path(&up, name), is_dir);
+        }
         up.set(flag::REMOVED);
         if let Some(name) = name.filter(|_| self.may_stay(&up)) {
             up.note_removed(name);

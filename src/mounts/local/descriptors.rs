@@ -171,16 +171,25 @@ impl Descriptors {
 
     /// The node's descriptor for this use, if it is open.
     pub(super) fn get(&self, chain: &Chain, used: Use) -> Option<Arc<Held>> {
+        self.get_any(chain, &[used])
+    }
+
+    /// The node's descriptor for the first of these uses that it is open for.
+    pub(super) fn get_any(&self, chain: &Chain, uses: &[Use]) -> Option<Arc<Held>> {
         let place = place_of(chain);
         if self.counter(place).load(Ordering::Acquire) == 0 {
             return None;
         }
         let mut part = self.part(place);
         let Part { slots, tick } = &mut *part;
-        let slot = slots.get_mut(&(chain.id, used))?;
-        *tick += 1;
-        slot.tick = *tick;
-        Some(slot.held.clone())
+        for used in uses {
+            if let Some(slot) = slots.get_mut(&(chain.id, *used)) {
+                *tick += 1;
+                slot.tick = *tick;
+                return Some(slot.held.clone());
+            }
+        }
+        None
     }
 
     /// Keeps a descriptor just opened. If another thread was faster, its descriptor is returned and this one closed.

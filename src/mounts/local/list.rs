@@ -3,6 +3,7 @@
 //! A listing that goes on where it stopped reads on without seeking: on file systems that count entries (tmpfs before
 //! Linux 6.6) a seek after entries were removed would skip others.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,6 +26,14 @@ const GETDENTS_BYTES: usize = 64 << 10;
 /// (NFS_READDIR_CACHE_USAGE_THRESHOLD, Linux 5.18 on; one is enough before). Without, it goes on with READDIR, and each REMOVE would
 /// be preceded by a LOOKUP, both under the directory's lock.
 const LOOKED_AT: usize = 12;
+
+thread_local! {
+    /// What getdents64 writes into: memory that is in the processor's cache from the directory before.
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Names for which there is room at once: what most directories have.
+const AHEAD_USUAL: usize = 32;
 
 /// A name read ahead.
 struct Ahead {
@@ -73,8 +82,14 @@ impl Listing {
 
     fn fill(&mut self, fd: &OwnedFd) -> Result<(), Status> {
         self.begun = true;
-        let mut buf = Vec::with_capacity(GETDENTS_BYTES);
-        let mut dir = RawDir::new(fd, buf.spare_capacity_mut());
+        BUFFER.with_borrow_mut(|buf| {
+            buf.reserve(GETDENTS_BYTES);
+            self.fill_from(RawDir::new(fd, &mut buf.spare_capacity_mut()[..GETDENTS_BYTES]))
+        })
+    }
+
+    /// Takes what one getdents64 brings.
+    fn fill_from(&mut self, mut dir: RawDir<'_, &OwnedFd>) -> Result<(), Status> {
         loop {
             match dir.next() {
                 None => {
@@ -98,6 +113,9 @@ impl Listing {
                             kind => Some(kind_of(kind)),
                         };
                         let (fileid, position) = (entry.ino(), entry.next_entry_cookie());
+                        if self.ahead.is_empty() {
+                            self.ahead.reserve(AHEAD_USUAL);
+                        }
                         self.ahead.push_back(Ahead { name, fileid, position, kind });
                     }
                 },
@@ -131,10 +149,11 @@ impl LocalMount {
         let mut listing = listing.lock().unwrap_or_else(PoisonError::into_inner);
         listing.go(fd, from.position)?;
         let mut room = Room::new(want, bytes_max.min(self.limits.list_max));
-        let ahead = listing.ahead.len();
         // Who wants attributes looks at each entry.
         let look = self.nfs && want == Want::Types;
-        let mut page = Page { entries: Vec::with_capacity(ahead), next: from, end: false };
+        listing.peek(fd, look)?;
+        let entries = Vec::with_capacity(room.entries().min(listing.ahead.len()));
+        let mut page = Page { entries, next: from, end: false };
         loop {
             let Some(ahead) = listing.peek(fd, look)? else {
                 page.end = true;
@@ -175,8 +194,7 @@ impl LocalMount {
 
     /// The directory's descriptor, if one is open. Lanes that are in the directory go on in it, whatever becomes of its name.
     pub(super) fn open_dir(&self, chain: &Chain) -> Option<Arc<Held>> {
-        let listed = || if self.nfs { None } else { self.descriptors.get(chain, Use::List) };
-        self.descriptors.get(chain, Use::Dir).or_else(listed)
+        self.descriptors.get_any(chain, if self.nfs { &[Use::Dir] } else { &[Use::Dir, Use::List] })
     }
 
     /// A directory of several pages gets a descriptor beside the one that lists it: what the kernel holds for a large listing

@@ -142,7 +142,7 @@ impl<'a> Run<'a> {
         let rule = Rule { contents: high.contents, same_device: high.same_device };
         let (wanted, _) = checked(&volume, group, rule);
         let mut operands = wanted.into_iter().map(|wanted| Ok(wanted.operand(&volume, rule.contents)));
-        let done = remove::remove(&volume, &mut operands, &high.options, &crew, &Live::default(), &|_, _| ());
+        let done = remove::remove(&volume, &mut operands, &high.options, &crew, &Live::default(), None);
         ended(&crew, done.stopped).map(|()| done.files)
     }
 }
