@@ -170,7 +170,7 @@ impl Ledger {
     /// Counts calls of which nobody asks how long they took.
     pub fn count(&self, calls: &[Call<'_>]) {
         let mut rows = self.parts[part_of_thread()].rows();
-        calls.iter().for_each(|call| rows.tally.count(call.proc(), call.payload(), call.status().is_err()));
+        calls.iter().for_each(|call| rows.count(call));
     }
 
     /// Counts what a mount made of one call of which nobody asks how long it took.
@@ -201,6 +201,10 @@ impl Ledger {
 }
 
 impl Rows {
+    fn count(&mut self, call: &Call<'_>) {
+        self.tally.count(call.proc(), call.payload(), call.status().is_err());
+    }
+
     fn record(&mut self, proc: Proc, bytes: u64, failed: bool, took: Duration) {
         self.tally.count(proc, bytes, failed);
         self.took(proc, 1, took);
@@ -232,9 +236,7 @@ impl Tap for Ledger {
         let mut rows = self.parts[part_of_thread()].rows();
         // Most often a window is of one procedure: its latency is found in the histogram once.
         for alike in calls.chunk_by(|a, b| a.proc() == b.proc()) {
-            for call in alike {
-                rows.tally.count(call.proc(), call.payload(), call.status().is_err());
-            }
+            alike.iter().for_each(|call| rows.count(call));
             rows.took(alike[0].proc(), alike.len() as u64, took);
         }
     }
@@ -243,6 +245,7 @@ impl Tap for Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storage::Op;
 
     #[test]
     fn tallies_add_subtract_and_price() {
@@ -254,6 +257,22 @@ mod tests {
         assert_eq!(twice.price(&PriceList::oci()), 2 * (6 + 4));
         assert_eq!(twice - a, a);
         assert_eq!((twice.calls(), twice.bytes(), twice.get(Proc::Create).failed), (4, 256 << 9, 2));
+    }
+
+    #[test]
+    fn what_is_only_counted_has_failures_and_no_latency() {
+        let ledger = Ledger::default();
+        let done: Call<'_> = Op::Null { out: Ok(()) }.into();
+        ledger.count(&[done, Call::default()]);
+        let failed = Call::default();
+        let mut lowered = Tally::default();
+        lowered.count(Proc::GetAttr, 0, false);
+        // Its own procedure was not sent; then it was.
+        ledger.count_lowered(&failed, &lowered);
+        ledger.count_lowered(&failed, &Tally::of(&failed));
+        let (null, get_attr) = (ledger.tally().get(Proc::Null), ledger.tally().get(Proc::GetAttr));
+        assert_eq!(((null.calls, null.failed), (get_attr.calls, get_attr.failed)), ((3, 2), (1, 0)));
+        assert_eq!(ledger.latency_us(Proc::Null, 1.0), None);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::storage::faults::Which;
 use parfs::storage::{Call, Faults, Mount, Tap, Tapped, Trace};
 
-use crate::remove::{Ran, operand, paths, plant, remove_all, remove_paths};
+use crate::remove::{Ran, operand, paths, plant, plant_tree, remove_all, remove_paths};
 use crate::tars::{crew, volume};
 use crate::tree::dump;
 
@@ -214,6 +214,39 @@ fn a_lost_target_ends_the_run_and_is_told_once() {
             remove_all(&volume(&memory), rest.into_iter(), &options, &crew(2, 2)).clean();
             assert_eq!(dump(&*memory).len(), 1);
         }
+    }
+}
+
+/// No window is empty.
+struct Windows;
+
+impl Tap for Windows {
+    fn before(&self, calls: &[Call<'_>]) {
+        assert!(!calls.is_empty());
+    }
+}
+
+/// A local mount carries calls out one after the other: a lane removes itself what it listed, in windows.
+#[test]
+fn a_local_run_that_ends_early_loses_no_count_and_no_name() {
+    for (at, stops) in (0..160).step_by(7).flat_map(|at| [(at, true), (at, false)]) {
+        let dir = tempfile::tempdir().unwrap();
+        let local = Arc::new(LocalMount::open(dir.path()).unwrap());
+        plant_tree(&*local, "w", 2, 70);
+        let (all, crew_of_run) = (dump(&*local).len(), crew(2, 4));
+        let (stop, seen) = (crew_of_run.stop().clone(), AtomicU64::new(0));
+        let tap: Arc<dyn Tap> = if stops { Arc::new(StopAt { stop, at, seen }) } else { Arc::new(Gone { at, seen }) };
+        let view = Arc::new(Tapped::new(local.clone(), vec![Arc::new(Windows), tap]));
+        let options = Options { force: true, ..Options::default() };
+        let ran = remove_paths(&view, &["w"], &options, &crew_of_run);
+        let left = dump(&*local).len() - 1;
+        let context = format!("{at} {stops}: {:?} {:?}", ran.summary, ran.failures);
+        assert_eq!(all - 1, left + ran.told.len(), "{context}");
+        assert_eq!(ran.summary.files + ran.summary.dirs, ran.told.len() as u64, "{context}");
+        assert_eq!(ran.summary.stopped.is_some(), left > 0, "{context}");
+        assert_eq!(ran.failures.len(), usize::from(!stops && left > 0), "{context}");
+        remove_paths(&local, &["w"], &options, &crew(2, 2)).clean();
+        assert_eq!(dump(&*local).len(), 1, "{context}");
     }
 }
 

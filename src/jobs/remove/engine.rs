@@ -21,15 +21,15 @@ use crate::storage::{Attr, Call, Cookie, Kind, Mount, Node, Route, Want};
 use super::super::Live;
 use super::super::port::Port;
 use super::frame::{Cursor, Frame, Root};
-use super::turn::Turn;
+use super::turn::{Gone, Turn};
 
 /// Bytes of a page of a listing: enough that listing is no bottleneck (330 entries a round trip), little enough to hold.
 const PAGE_BYTES_MAX: u32 = 64 << 10;
 
 /// Calls that a mount without handles is given at once: one look at the stop flag, one choice of a mount.
 const SERIAL_MAX: usize = 32;
-/// Listings that a lane of such a volume takes at once; of one whose names are in the kernel's memory, few, so that they are
-/// in the processor's cache yet when they are removed.
+/// Listings that a lane of such a volume takes at once; of one that is no kernel's NFS mount few, for its names may be in memory: then
+/// they are in the processor's cache yet when they are removed.
 const SERIAL_LISTS_MAX: usize = 16;
 const SHARED_LISTS_MAX: usize = 4;
 /// Lanes that remove from one local directory: the part of an unlink that its lock covers is about half, so that two keep it
@@ -275,6 +275,7 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
             within: Vec::new(),
             cursor,
             calls: Vec::new(),
+            gone: Gone::default(),
             seat: None,
         };
         body(&mut turn);

@@ -150,7 +150,10 @@ impl<T> Frame<T> {
     }
 
     pub fn set(&self, flag: u8) {
-        self.flags.fetch_or(flag, Ordering::Relaxed);
+        // Most often it is set already, and a look costs less.
+        if !self.has(flag) {
+            self.flags.fetch_or(flag, Ordering::Relaxed);
+        }
     }
 
     pub fn has(&self, flag: u8) -> bool {

@@ -14,6 +14,7 @@ mod engine;
 mod excluded;
 mod feed;
 mod frame;
+mod meet;
 #[cfg(test)]
 mod tests;
 mod turn;
@@ -113,8 +114,8 @@ impl Waiting {
     }
 }
 
-/// Removes what the operands name. `tell` hears of each object that was removed, from several threads at once; without it no
-/// paths are built.
+/// Removes what the operands name. `tell` hears of each object that was removed, from several threads at once; without it their
+/// paths are not built.
 pub fn remove(
     volume: &Volume,
     operands: Operands<'_>,

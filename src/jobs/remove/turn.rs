@@ -5,10 +5,10 @@ use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::base::name::{Shown, is_silly};
+use crate::base::name::is_silly;
 use crate::base::{Failure, Name, Proc, Status};
 use crate::crew::{Class, Due, Seat};
-use crate::storage::{Call, Cookie, Kind, Out, Page, Route};
+use crate::storage::{Call, Cookie, Out, Page, Route};
 
 use super::engine::{Engine, LANES_IN_A_DIRECTORY, Met, Step, Task, Tried};
 use super::frame::{Cursor, Frame, flag};
@@ -37,8 +37,17 @@ pub(super) struct Turn<'t, 'a, T> {
     pub cursor: Cursor<T>,
     /// The room of the last window.
     pub calls: Vec<Call<'static>>,
+    /// What the window under way has removed.
+    pub gone: Gone,
     /// Where the lane is, if its tasks have a place.
     pub seat: Option<Seat>,
+}
+
+/// How many were removed.
+#[derive(Default)]
+pub(super) struct Gone {
+    files: u64,
+    dirs: u64,
 }
 
 impl<T> Step<T> {
@@ -83,7 +92,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         self.due.push(Due { class, depth, task: Task(step) });
     }
 
-    fn push(&mut self, step: Step<T>) {
+    pub fn push(&mut self, step: Step<T>) {
         match step {
             Step::Remove { .. } | Step::RmDir { .. } if self.engine.is_serial() => self.now.push_back(step),
             step => self.put_off(step),
@@ -115,6 +124,9 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
 
     /// The same on one mount.
     fn carry_on(&mut self, route: Route, steps: Vec<Step<T>>) {
+        if steps.is_empty() {
+            return;
+        }
         let mut calls = mem::take(&mut self.calls);
         calls.extend(steps.iter().map(|step| step.call(self.engine)));
         self.engine.perform(route, &mut calls);
@@ -123,6 +135,17 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         }
         calls.clear();
         self.calls = calls;
+        self.count_gone();
+    }
+
+    /// What a window removed is counted at once: lanes fight for the lines of counters.
+    fn count_gone(&mut self) {
+        let Gone { files, dirs } = mem::take(&mut self.gone);
+        if files + dirs > 0 {
+            self.engine.counts.files.fetch_add(files, Ordering::Relaxed);
+            self.engine.counts.dirs.fetch_add(dirs, Ordering::Relaxed);
+            self.engine.live.objects.fetch_add(files + dirs, Ordering::Relaxed);
+        }
     }
 
     /// The mount for a step: a listing's own; for a removal that of its directory's listing, or one of several.
@@ -187,80 +210,6 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             _ => false,
         };
         if gone { self.off(up.clone()) } else { self.fail(up, name, proc, status) }
-    }
-
-    /// Decides about an entry of `up`; it is counted among what is under way there.
-    pub fn meet(&mut self, up: &Arc<Frame<T>>, name: Option<Name>, met: Met, tried: Tried) {
-        let how = self.engine.how;
-        let timed = how.older_than.is_none() || met.mtime.is_some();
-        let snapshot = up.fs_root && name.as_ref().is_some_and(|name| name.as_bytes() == SNAPSHOT);
-        // Where it lies matters, or which it is.
-        let placed = how.one_file_system || self.engine.spare.is_some() || up.root.is_some();
-        let known = match met.kind {
-            Some(Kind::Dir) => timed && met.node.is_some() && (!placed || met.fsid.is_some()),
-            Some(_) => timed,
-            None => timed && up.root.is_none() && !snapshot,
-        };
-        if !known {
-            return self.push(Step::Look { up: up.clone(), name, node: met.node.map(Box::new), tried });
-        }
-        let young = how.older_than.zip(met.mtime).is_some_and(|(limit, mtime)| mtime >= limit);
-        match (met.kind, name) {
-            (Some(Kind::Dir), Some(_)) if snapshot => {
-                if up.passes.load(Ordering::Relaxed) == 0 {
-                    let dir = Shown(self.cursor.path(up, None)).to_string();
-                    self.engine.counts.warn(format!("{dir}: its .snapshot is left alone"));
-                }
-                up.set(flag::SNAPSHOT);
-                self.off(up.clone());
-            }
-            (Some(Kind::Dir), name) => self.enter(up, name, met, young, tried),
-            (_, None) => self.fail(up, None, Proc::ReadDirPlus, Status::NotDir),
-            (_, Some(name)) if up.root.as_ref().is_some_and(|root| root.contents) => {
-                self.fail(up, Some(&name), Proc::ReadDirPlus, Status::NotDir);
-            }
-            (_, Some(_)) if young => self.keep(up),
-            (_, Some(name)) if tried.perm => self.fail(up, Some(&name), Proc::Remove, Status::Perm),
-            (kind, Some(name)) => {
-                let tried = Tried { unknown: kind.is_none(), ..tried };
-                self.push(Step::Remove { up: up.clone(), name, tried });
-            }
-        }
-    }
-
-    /// A directory, of which all is known that matters.
-    fn enter(&mut self, up: &Arc<Frame<T>>, name: Option<Name>, met: Met, young: bool, tried: Tried) {
-        let Some(node) = met.node else { return self.fail(up, name.as_ref(), Proc::Lookup, Status::ServerFault) };
-        let other_fs = up.fsid.zip(met.fsid).is_some_and(|(above, here)| above != here);
-        let root = up.root.as_deref();
-        let emptied = root.is_some_and(|root| root.contents || root.name.is_none());
-        if other_fs && self.engine.how.one_file_system && !emptied {
-            return self.refuse(up, name.as_ref(), "skipping it, since it's on a different device");
-        }
-        if other_fs && root.is_some() && !emptied {
-            return self.refuse(up, name.as_ref(), "it is the root of a mounted file system");
-        }
-        if let (Some(spare), Some((fsid, fileid))) = (self.engine.spare, met.fsid.zip(met.fileid))
-            && spare(&node, fsid, fileid)
-        {
-            return self.refuse(up, name.as_ref(), "it is the source; it is not removed");
-        }
-        // A directory that is only emptied is its own place.
-        if name.is_some() && up.is_within(&node) {
-            return self.refuse(up, name.as_ref(), "a directory that contains itself");
-        }
-        let listed = !self.engine.how.empty_only || emptied;
-        let mut frame = Frame::dir(up, name, node);
-        frame.fsid = met.fsid;
-        frame.young = young;
-        frame.fs_root = other_fs || root.is_some_and(|root| root.fs_root);
-        frame.tries = tried.tries;
-        let frame = Arc::new(frame);
-        if listed {
-            self.push(Step::List { frame, from: Cookie::default(), route: None });
-        } else {
-            self.off(frame);
-        }
     }
 
     fn listed(&mut self, frame: Arc<Frame<T>>, from: Cookie, page: Out<Page>, proc: Proc, route: Route) {
@@ -346,7 +295,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             self.engine.counts.leftover(self.cursor.path(&up, Some(&name)));
         }
         let Err(status) = status else {
-            self.engine.counts.files.fetch_add(1, Ordering::Relaxed);
+            self.gone.files += 1;
             return self.went(up, Some(&name), false);
         };
         self.engine.may_again(status);
@@ -368,7 +317,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
     fn removed_dir(&mut self, frame: Arc<Frame<T>>, status: Result<(), Status>) {
         let Some(up) = frame.up.clone() else { return };
         let Err(status) = status else {
-            self.engine.counts.dirs.fetch_add(1, Ordering::Relaxed);
+            self.gone.dirs += 1;
             return self.went(up, frame.name.as_ref(), true);
         };
         self.engine.may_again(status);
@@ -406,7 +355,6 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
 
     /// An entry of `up` was removed.
     fn went(&mut self, up: Arc<Frame<T>>, name: Option<&Name>, is_dir: bool) {
-        self.engine.live.objects.fetch_add(1, Ordering::Relaxed);
         if let Some(tell) = self.engine.tell {
             tell(self.cursor.path(&up, name), is_dir);
         }
@@ -418,7 +366,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
     }
 
     /// An entry of `up` is left alone, as the options say.
-    fn keep(&mut self, up: &Arc<Frame<T>>) {
+    pub fn keep(&mut self, up: &Arc<Frame<T>>) {
         up.kept.fetch_add(1, Ordering::Relaxed);
         self.off(up.clone());
     }
@@ -431,7 +379,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         self.off(up);
     }
 
-    fn fail(&mut self, up: &Arc<Frame<T>>, name: Option<&Name>, proc: Proc, status: Status) {
+    pub fn fail(&mut self, up: &Arc<Frame<T>>, name: Option<&Name>, proc: Proc, status: Status) {
         let path = self.cursor.path(up, name);
         if status == Status::NoTarget {
             self.engine.lose(path, proc);
@@ -442,7 +390,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         self.off(up.clone());
     }
 
-    fn refuse(&mut self, up: &Arc<Frame<T>>, name: Option<&Name>, reason: &str) {
+    pub fn refuse(&mut self, up: &Arc<Frame<T>>, name: Option<&Name>, reason: &str) {
         self.engine.crew.report().add(Failure::refused(self.cursor.path(up, name), reason));
         up.set(flag::FAILED);
         self.off(up.clone());
@@ -457,7 +405,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
     }
 
     /// Something in `frame` is no longer under way. What that completes, from the inside outwards, is dealt with.
-    fn off(&mut self, frame: Arc<Frame<T>>) {
+    pub fn off(&mut self, frame: Arc<Frame<T>>) {
         let mut next = Some(frame);
         while let Some(frame) = next.filter(|frame| frame.pending.fetch_sub(1, Ordering::AcqRel) == 1) {
             next = self.complete(&frame);
@@ -511,6 +459,3 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         Some(up)
     }
 }
-
-/// Where many servers show a file system's snapshots.
-const SNAPSHOT: &[u8] = b".snapshot";

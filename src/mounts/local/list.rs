@@ -28,7 +28,7 @@ const GETDENTS_BYTES: usize = 64 << 10;
 const LOOKED_AT: usize = 12;
 
 thread_local! {
-    /// What getdents64 writes into: memory that is in the processor's cache from the directory before.
+    /// What getdents64 writes into, kept for as long as the thread lives: memory that is in the processor's cache from the directory before.
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -164,7 +164,9 @@ impl LocalMount {
             }
             let Some(ahead) = listing.take() else { break };
             page.next = Cookie { position: ahead.position, verifier: 0 };
-            page.entries.extend(entry(chain, fd, ahead, want));
+            if let Some(entry) = entry(chain, fd, ahead, want) {
+                page.entries.push(entry);
+            }
         }
         let ended = page.end;
         let full = page.entries.is_empty() && !ended && page.next == from;

@@ -1,0 +1,91 @@
+//! What is done with an entry, by what is known of it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::base::name::Shown;
+use crate::base::{Name, Proc, Status};
+use crate::storage::{Cookie, Kind};
+
+use super::engine::{Met, Step, Tried};
+use super::frame::{Frame, flag};
+use super::turn::Turn;
+
+/// Where many servers show a file system's snapshots.
+const SNAPSHOT: &[u8] = b".snapshot";
+
+impl<T: Clone + Send> Turn<'_, '_, T> {
+    /// Decides about an entry of `up`; it is counted among what is under way there.
+    pub fn meet(&mut self, up: &Arc<Frame<T>>, name: Option<Name>, met: Met, tried: Tried) {
+        let how = self.engine.how;
+        let timed = how.older_than.is_none() || met.mtime.is_some();
+        let snapshot = up.fs_root && name.as_ref().is_some_and(|name| name.as_bytes() == SNAPSHOT);
+        // Where it lies matters, or which it is.
+        let placed = how.one_file_system || self.engine.spare.is_some() || up.root.is_some();
+        let known = match met.kind {
+            Some(Kind::Dir) => timed && met.node.is_some() && (!placed || met.fsid.is_some()),
+            Some(_) => timed,
+            None => timed && up.root.is_none() && !snapshot,
+        };
+        if !known {
+            return self.push(Step::Look { up: up.clone(), name, node: met.node.map(Box::new), tried });
+        }
+        let young = how.older_than.zip(met.mtime).is_some_and(|(limit, mtime)| mtime >= limit);
+        match (met.kind, name) {
+            (Some(Kind::Dir), Some(_)) if snapshot => {
+                if up.passes.load(Ordering::Relaxed) == 0 {
+                    let dir = Shown(self.cursor.path(up, None)).to_string();
+                    self.engine.counts.warn(format!("{dir}: its .snapshot is left alone"));
+                }
+                up.set(flag::SNAPSHOT);
+                self.off(up.clone());
+            }
+            (Some(Kind::Dir), name) => self.enter(up, name, met, young, tried),
+            (_, None) => self.fail(up, None, Proc::ReadDirPlus, Status::NotDir),
+            (_, Some(name)) if up.root.as_ref().is_some_and(|root| root.contents) => {
+                self.fail(up, Some(&name), Proc::ReadDirPlus, Status::NotDir);
+            }
+            (_, Some(_)) if young => self.keep(up),
+            (_, Some(name)) if tried.perm => self.fail(up, Some(&name), Proc::Remove, Status::Perm),
+            (kind, Some(name)) => {
+                let tried = Tried { unknown: kind.is_none(), ..tried };
+                self.push(Step::Remove { up: up.clone(), name, tried });
+            }
+        }
+    }
+
+    /// A directory, of which all is known that matters.
+    fn enter(&mut self, up: &Arc<Frame<T>>, name: Option<Name>, met: Met, young: bool, tried: Tried) {
+        let Some(node) = met.node else { return self.fail(up, name.as_ref(), Proc::Lookup, Status::ServerFault) };
+        let other_fs = up.fsid.zip(met.fsid).is_some_and(|(above, here)| above != here);
+        let root = up.root.as_deref();
+        let emptied = root.is_some_and(|root| root.contents || root.name.is_none());
+        if other_fs && self.engine.how.one_file_system && !emptied {
+            return self.refuse(up, name.as_ref(), "skipping it, since it's on a different device");
+        }
+        if other_fs && root.is_some() && !emptied {
+            return self.refuse(up, name.as_ref(), "it is the root of a mounted file system");
+        }
+        if let (Some(spare), Some((fsid, fileid))) = (self.engine.spare, met.fsid.zip(met.fileid))
+            && spare(&node, fsid, fileid)
+        {
+            return self.refuse(up, name.as_ref(), "it is the source; it is not removed");
+        }
+        // A directory that is only emptied is its own place.
+        if name.is_some() && up.is_within(&node) {
+            return self.refuse(up, name.as_ref(), "a directory that contains itself");
+        }
+        let listed = !self.engine.how.empty_only || emptied;
+        let mut frame = Frame::dir(up, name, node);
+        frame.fsid = met.fsid;
+        frame.young = young;
+        frame.fs_root = other_fs || root.is_some_and(|root| root.fs_root);
+        frame.tries = tried.tries;
+        let frame = Arc::new(frame);
+        if listed {
+            self.push(Step::List { frame, from: Cookie::default(), route: None });
+        } else {
+            self.off(frame);
+        }
+    }
+}
