@@ -101,7 +101,7 @@ pub fn file_name(file: u64) -> Name {
 /// How many entries with names as long as this one fit a page; the first one always does.
 fn page_entries(name: &Name, want: Want, bytes_max: u32) -> u64 {
     let mut room = Room::new(want, bytes_max);
-    (0..).take_while(|_| room.take(name)).count().max(1) as u64
+    (0..).take_while(|_| room.take(name.as_bytes())).count().max(1) as u64
 }
 
 /// An object of the tree.

@@ -1,7 +1,6 @@
 //! How much of a listing fits a page: entries are weighed as NFSv3 would encode them (RFC 1813 3.3.16 and 3.3.17), so
 //! that a mount without a wire bounds its pages like one with it.
 
-use crate::base::Name;
 use crate::storage::Want;
 
 /// Bytes beside the entries: attributes, verifier, two flags.
@@ -29,8 +28,8 @@ impl Room {
     }
 
     /// Takes the room for an entry; false when the page is full.
-    pub(super) fn take(&mut self, name: &Name) -> bool {
-        let bytes = self.entry + name.as_bytes().len().next_multiple_of(4) as u64;
+    pub(super) fn take(&mut self, name: &[u8]) -> bool {
+        let bytes = self.entry + name.len().next_multiple_of(4) as u64;
         let fits = bytes <= self.left;
         self.left = if fits { self.left - bytes } else { 0 };
         fits

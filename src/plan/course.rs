@@ -264,6 +264,7 @@ impl<'c> Window<'_, 'c> {
             Op::Null { .. } | Op::Beyond(Beyond::Copy { .. } | Beyond::CopyFile { .. }) => 0,
             Op::Beyond(
                 Beyond::Seek { node, .. }
+                | Beyond::Clear { dir: node, .. }
                 | Beyond::IoAdvise { node, .. }
                 | Beyond::ListXattrs { node, .. }
                 | Beyond::GetXattr { node, .. }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::base::{Name, Proc, Status, Time};
 
-use super::call::{Out, PENDING};
+use super::call::{Out, PENDING, Page};
 use super::{Attr, AttrChange, Call, Node, Op};
 
 /// How GETXATTR and REMOVEXATTR end when the object has no such attribute: NFS4ERR_NOXATTR (RFC 8276), ENODATA on Linux.
@@ -24,6 +24,8 @@ pub struct Extras {
     pub xattrs: bool,
     /// What is read back may come from this host's memory until IO_ADVISE has it dropped.
     pub caches: bool,
+    /// CLEAR: a directory's files go while it is listed.
+    pub clears: bool,
 }
 
 impl Extras {
@@ -34,6 +36,7 @@ impl Extras {
             copies: self.copies && other.copies,
             xattrs: self.xattrs && other.xattrs,
             caches: self.caches || other.caches,
+            clears: self.clears && other.clears,
         }
     }
 }
@@ -92,6 +95,11 @@ pub enum Beyond<'a> {
     /// This host forgets what it holds of the file in memory (IO_ADVISE4_DONTNEED), so that READ asks the storage. Data
     /// not yet there is sent first, and the error of that reported.
     IoAdvise { node: Node, out: Out<()> },
+    /// READDIRPLUS of the first page with a REMOVE of each entry on it that is no directory, where the mount makes no request of each:
+    /// what is on the page is what is left, the rest is `gone`, also when the listing ends with an error. Left is what else has to be
+    /// looked at: a directory, what is of an unknown kind or has a client's name for an open file, and all after a REMOVE that failed,
+    /// which tells why when it is tried again, or after as long as a run should take to stop. Counted as those procedures.
+    Clear { dir: Node, bytes_max: u32, gone: u64, out: Out<Page> },
     /// The names of the attributes that a caller may read, `system.posix_acl_*` among them, sorted. As the other three: of
     /// the object itself, also when it is a symlink.
     ListXattrs { node: Node, out: Out<Vec<Vec<u8>>> },
@@ -110,6 +118,7 @@ impl Beyond<'_> {
             Beyond::Seek { .. } => Proc::Seek,
             Beyond::Copy { .. } | Beyond::CopyFile { .. } => Proc::Copy,
             Beyond::IoAdvise { .. } => Proc::IoAdvise,
+            Beyond::Clear { .. } => Proc::ReadDirPlus,
             Beyond::ListXattrs { .. } => Proc::ListXattrs,
             Beyond::GetXattr { .. } => Proc::GetXattr,
             Beyond::SetXattr { .. } => Proc::SetXattr,
@@ -134,6 +143,9 @@ impl<'a> Call<'a> {
     }
     pub fn io_advise(node: &Node) -> Self {
         Op::Beyond(Beyond::IoAdvise { node: node.clone(), out: Err(PENDING) }).into()
+    }
+    pub fn clear(dir: &Node, bytes_max: u32) -> Self {
+        Op::Beyond(Beyond::Clear { dir: dir.clone(), bytes_max, gone: 0, out: Err(PENDING) }).into()
     }
     pub fn list_xattrs(node: &Node) -> Self {
         Op::Beyond(Beyond::ListXattrs { node: node.clone(), out: Err(PENDING) }).into()

@@ -375,6 +375,7 @@ macro_rules! each_out {
             Op::Beyond(Beyond::Copy { out: $out, .. }) => $body,
             Op::Beyond(Beyond::CopyFile { out: $out, .. }) => $body,
             Op::Beyond(Beyond::IoAdvise { out: $out, .. }) => $body,
+            Op::Beyond(Beyond::Clear { out: $out, .. }) => $body,
             Op::Beyond(Beyond::ListXattrs { out: $out, .. }) => $body,
             Op::Beyond(Beyond::GetXattr { out: $out, .. }) => $body,
             Op::Beyond(Beyond::SetXattr { out: $out, .. }) => $body,
@@ -518,10 +519,18 @@ impl Call<'_> {
         }
     }
 
-    /// Takes the page that READDIR or READDIRPLUS read; panics for other procedures.
+    /// How many REMOVEs a CLEAR has made; 0 for the rest.
+    pub fn gone(&self) -> u64 {
+        match &self.op {
+            Op::Beyond(Beyond::Clear { gone, .. }) => *gone,
+            _ => 0,
+        }
+    }
+
+    /// Takes the page that READDIR, READDIRPLUS or CLEAR read; panics for other procedures.
     pub fn take_page(&mut self) -> Out<Page> {
         match &mut self.op {
-            Op::ReadDir { out, .. } => std::mem::replace(out, Err(PENDING)),
+            Op::ReadDir { out, .. } | Op::Beyond(Beyond::Clear { out, .. }) => std::mem::replace(out, Err(PENDING)),
             _ => panic!("{} lists nothing", self.proc()),
         }
     }

@@ -44,6 +44,7 @@ impl Tally {
     pub fn of(call: &Call<'_>) -> Tally {
         let mut tally = Tally::default();
         tally.count(call.proc(), call.payload(), false);
+        tally.0[Proc::Remove as usize].calls += call.gone();
         tally
     }
 
@@ -203,6 +204,7 @@ impl Ledger {
 impl Rows {
     fn count(&mut self, call: &Call<'_>) {
         self.tally.count(call.proc(), call.payload(), call.status().is_err());
+        self.tally.0[Proc::Remove as usize].calls += call.gone();
     }
 
     fn record(&mut self, proc: Proc, bytes: u64, failed: bool, took: Duration) {
@@ -232,6 +234,10 @@ impl Rows {
 }
 
 impl Tap for Ledger {
+    fn sees_each(&self) -> bool {
+        false
+    }
+
     fn after(&self, calls: &[Call<'_>], took: Duration) {
         let mut rows = self.parts[part_of_thread()].rows();
         // Most often a window is of one procedure: its latency is found in the histogram once.

@@ -17,6 +17,11 @@ pub trait Tap: Send + Sync {
     /// Sees the admitted calls before they are performed; may wait.
     fn before(&self, _calls: &[Call<'_>]) {}
 
+    /// Must it see each REMOVE? Then the mount does not announce CLEAR, which makes many at once.
+    fn sees_each(&self) -> bool {
+        true
+    }
+
     /// Sees the calls and their outcomes, refused ones too; `took` is the window's time.
     fn after(&self, _calls: &[Call<'_>], _took: Duration) {}
 }
@@ -65,7 +70,9 @@ impl Mount for Tapped {
     }
 
     fn limits(&self) -> Limits {
-        self.mount.limits()
+        let mut limits = self.mount.limits();
+        limits.extras.clears &= !self.taps.iter().any(|tap| tap.sees_each());
+        limits
     }
 
     fn perform(&self, calls: &mut [Call<'_>]) {

@@ -57,6 +57,7 @@ mod published;
 mod random;
 mod raw;
 mod remove;
+mod remove_clear;
 mod remove_faults;
 mod remove_network;
 mod remove_odd;

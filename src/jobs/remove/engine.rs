@@ -20,7 +20,7 @@ use crate::storage::{Attr, Call, Cookie, Kind, Mount, Node, Route, Want};
 
 use super::super::Live;
 use super::super::port::Port;
-use super::frame::{Cursor, Frame, Root};
+use super::frame::{Cursor, Frame, Root, flag};
 use super::turn::{Gone, Turn};
 
 /// Bytes of a page of a listing: enough that listing is no bottleneck (330 entries a round trip), little enough to hold.
@@ -172,6 +172,8 @@ pub(in crate::jobs) struct Engine<'a, T> {
     serial: bool,
     /// It does so in each lane, and lanes that have nothing else to do may share a directory.
     shared: bool,
+    /// The mount can remove a directory's files while it lists them.
+    clears: bool,
     page_bytes: u32,
     /// READDIRPLUS is not supported.
     pub(super) names_only: AtomicBool,
@@ -192,6 +194,7 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
             Node::Chain(chain) => !chain.handles.is_empty(),
         };
         let serial = !handles && port.volume.mounts().len() == 1;
+        let limits = port.volume.limits();
         Engine {
             port,
             how,
@@ -203,8 +206,9 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
             may_remove: None,
             spare: None,
             serial,
-            shared: serial && !port.volume.limits().dirs_locked,
-            page_bytes: PAGE_BYTES_MAX.min(port.volume.limits().list_max),
+            shared: serial && !limits.dirs_locked,
+            clears: serial && limits.extras.clears,
+            page_bytes: PAGE_BYTES_MAX.min(limits.list_max),
             names_only: AtomicBool::new(false),
             cursors: Mutex::default(),
         }
@@ -314,14 +318,19 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
         }
     }
 
-    /// The call that reads a page: of names alone, or of all that is wanted.
-    pub(super) fn list(&self, dir: &Node, from: Cookie, names: bool) -> Call<'static> {
+    /// The call that reads a page: of names alone, or of all that is wanted. A first page's files go with it where the mount can do
+    /// that, all of them may go, and nobody is to hear of each.
+    pub(super) fn list(&self, frame: &Frame<T>, from: Cookie) -> Call<'static> {
         let want = match self.how.older_than {
-            _ if names || self.names_only.load(Ordering::Relaxed) => Want::Names,
+            _ if frame.has(flag::CHECK) || self.names_only.load(Ordering::Relaxed) => Want::Names,
             Some(_) => Want::Attributes,
             None => Want::Types,
         };
-        Call::read_dir(dir, from, want, self.page_bytes)
+        let all = self.allow.is_none() && self.may_remove.is_none() && self.tell.is_none();
+        if self.clears && all && want == Want::Types && from == Cookie::default() && !frame.stays() {
+            return Call::clear(&frame.node, self.page_bytes);
+        }
+        Call::read_dir(&frame.node, from, want, self.page_bytes)
     }
 
     /// Takes leave to remove one object.

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::engine::{Counts, Engine, How, LANES_IN_A_DIRECTORY, Met, Task};
-use super::frame::{Cursor, Frame, Root};
+use super::frame::{Cursor, Frame, Root, flag};
 use super::*;
 use crate::base::Name;
 use crate::mounts::{LocalMount, MemoryMount};
-use crate::storage::{AttrChange, Call, How as Created, Kind, Mount, Shape, Spread, Want};
+use crate::storage::{AttrChange, Beyond, Call, Cookie, How as Created, Kind, Mount, Op, Shape, Spread, Want};
 
 fn name(text: &str) -> Name {
     Name::new(text.as_bytes()).unwrap()
@@ -246,6 +246,41 @@ fn a_root_of_unknown_kind() {
     }
     assert_eq!(finished, [(Kind::Dir, true)]);
     assert!(is_empty(&memory));
+}
+
+/// Files go with their listing only where all may go, unasked and unheard.
+#[test]
+fn only_what_may_all_go_is_cleared() {
+    let dir = tempfile::tempdir().unwrap();
+    let mount: Arc<dyn Mount> = Arc::new(LocalMount::open(dir.path()).unwrap());
+    let (volume, crew, live, counts) =
+        (Volume::new(vec![mount], Spread::default()), crew(1, 1), Live::default(), Counts::default());
+    let engine = |how, tell| Engine::<()>::new(Port::new(&volume, 1), how, &crew, &live, &counts, tell);
+    let clears = |engine: &Engine<'_, ()>, name: Option<Name>, flags, position| {
+        let (dir, tag, shown) = (volume.root(), (), b"d".to_vec());
+        let root =
+            Root { dir: dir.clone(), name: None, shown, skip: 0, contents: false, fs_root: false, fsid: None, tag };
+        let up = Arc::new(Frame::dir(&Arc::new(Frame::top(root, 0)), None, dir.clone()));
+        let frame = Frame::dir(&up, name, dir);
+        frame.set(flags);
+        let call = engine.list(&frame, Cookie { position, verifier: 0 });
+        matches!(call.op, Op::Beyond(Beyond::Clear { .. }))
+    };
+    let d = || Some(name("d"));
+    let mut plain = engine(How::default(), None);
+    assert!(clears(&plain, d(), 0, 0));
+    assert!(!clears(&plain, None, 0, 0), "it stays");
+    assert!(!clears(&plain, d(), flag::CHECK, 0));
+    assert!(!clears(&plain, d(), 0, 7), "others may be in it");
+    let budget = AtomicI64::new(i64::MAX);
+    plain.may_remove = Some(&budget);
+    assert!(!clears(&plain, d(), 0, 0));
+    let (tell, allow) = (|_: &[u8], _| (), |_: &[u8], _: &[u8]| true);
+    let mut filtered = engine(How::default(), None);
+    filtered.allow = Some(&allow);
+    assert!(!clears(&filtered, d(), 0, 0));
+    assert!(!clears(&engine(How::default(), Some(&tell)), d(), 0, 0));
+    assert!(!clears(&engine(How { older_than: Some(Time::now()), ..How::default() }, None), d(), 0, 0));
 }
 
 /// Several lanes list and remove pages of one local directory at once, and no more than are worth it: here each next one begins while the one

@@ -59,7 +59,7 @@ impl<T> Step<T> {
             Step::Look { node: Some(node), .. } => Call::get_attr(node),
             Step::Look { up, name: Some(name), .. } => Call::lookup(&up.node, name),
             Step::Look { up, .. } => Call::get_attr(&up.node),
-            Step::List { frame, from, .. } => engine.list(&frame.node, *from, frame.has(flag::CHECK)),
+            Step::List { frame, from, .. } => engine.list(frame, *from),
             Step::Remove { up, name, .. } => Call::remove(&up.node, name),
             Step::RmDir { frame } => match (&frame.up, &frame.name) {
                 (Some(up), Some(name)) => Call::rmdir(&up.node, name),
@@ -195,7 +195,13 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
                     Err((proc, status)) => self.not_found(&up, name.as_ref(), proc, status),
                 }
             }
-            Step::List { frame, from, .. } => self.listed(frame, from, call.take_page(), call.proc(), route),
+            Step::List { frame, from, .. } => {
+                if call.gone() > 0 {
+                    self.gone.files += call.gone();
+                    frame.set(flag::REMOVED);
+                }
+                self.listed(frame, from, call.take_page(), call.proc(), route);
+            }
             Step::Remove { up, name, tried } => self.removed(up, name, tried, call.status()),
             Step::RmDir { frame } => self.removed_dir(frame, call.status()),
         }
@@ -219,7 +225,8 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             Err(Status::NotSupp) if !self.engine.names_only.swap(true, Ordering::Relaxed) || proc != Proc::ReadDir => {
                 return self.push(Step::List { frame, from, route: None });
             }
-            Err(Status::BadCookie) if !first => {
+            // A first page's cookie goes stale where files went with it.
+            Err(Status::BadCookie) if !first || frame.has(flag::REMOVED) => {
                 frame.set(flag::STALE_COOKIE);
                 return self.off(frame);
             }

@@ -4,7 +4,7 @@
 //! Left out: file systems below a mount that the server exports within it. Through each mount they keep the device that the
 //! kernel gave them there.
 
-use crate::storage::{Attr, Call, Found, Op, Out};
+use crate::storage::{Attr, Beyond, Call, Found, Op, Out};
 
 /// The devices of mounts that are known to show one file system, with the id they are to be known by.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +42,7 @@ impl Alias {
             | Op::MkDir { out, .. }
             | Op::Symlink { out, .. }
             | Op::MkNod { out, .. } => self.rename_found(out),
-            Op::ReadDir { out: Ok(page), .. } => {
+            Op::ReadDir { out: Ok(page), .. } | Op::Beyond(Beyond::Clear { out: Ok(page), .. }) => {
                 page.entries.iter_mut().filter_map(|entry| entry.attr.as_mut()).for_each(|attr| self.rename(attr));
             }
             _ => {}

@@ -5,12 +5,15 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, SeekFrom, StatxFlags, statat, statx};
-use rustix::io::Errno;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, SeekFrom, StatxFlags, statat, statx, unlinkat};
+use rustix::io::{Errno, retry_on_intr};
 
+use crate::base::name::is_silly;
 use crate::base::{Name, Status};
 use crate::storage::{Attr, Chain, Cookie, Entry, Kind, Node, Out, Page, Want};
 
@@ -34,6 +37,11 @@ thread_local! {
 
 /// Names for which there is room at once: what most directories have.
 const AHEAD_USUAL: usize = 32;
+
+/// How long CLEAR removes at most, so that a run can be stopped: large files, or a file system that asks a server, take milliseconds
+/// each. Looked at after as many as removal has in a window; a page of some 330 takes tmpfs 1 to 2 ms.
+const CLEAR_MAX: Duration = Duration::from_millis(10);
+const CLEAR_LOOKS: u64 = 32;
 
 /// A name read ahead.
 struct Ahead {
@@ -72,7 +80,7 @@ impl Listing {
     /// The next entry, not taken yet; none at the end.
     fn peek(&mut self, fd: &OwnedFd, look: bool) -> Result<Option<&Ahead>, Status> {
         while self.ahead.is_empty() && !self.end {
-            self.fill(fd)?;
+            self.fill(fd, |_, _| false)?;
             if look {
                 self.look(fd);
             }
@@ -80,16 +88,20 @@ impl Listing {
         Ok(self.ahead.front())
     }
 
-    fn fill(&mut self, fd: &OwnedFd) -> Result<(), Status> {
+    /// Reads what one getdents64 brings, less what is `done` with: said by its name and its type, if that is known.
+    fn fill(&mut self, fd: &OwnedFd, done: impl FnMut(&CStr, Option<Kind>) -> bool) -> Result<(), Status> {
         self.begun = true;
         BUFFER.with_borrow_mut(|buf| {
             buf.reserve(GETDENTS_BYTES);
-            self.fill_from(RawDir::new(fd, &mut buf.spare_capacity_mut()[..GETDENTS_BYTES]))
+            self.fill_from(RawDir::new(fd, &mut buf.spare_capacity_mut()[..GETDENTS_BYTES]), done)
         })
     }
 
-    /// Takes what one getdents64 brings.
-    fn fill_from(&mut self, mut dir: RawDir<'_, &OwnedFd>) -> Result<(), Status> {
+    fn fill_from(
+        &mut self,
+        mut dir: RawDir<'_, &OwnedFd>,
+        mut done: impl FnMut(&CStr, Option<Kind>) -> bool,
+    ) -> Result<(), Status> {
         loop {
             match dir.next() {
                 None => {
@@ -103,22 +115,24 @@ impl Listing {
                     return Ok(());
                 }
                 Some(Err(errno)) => return Err(status(errno)),
-                Some(Ok(entry)) => match entry.file_name().to_bytes() {
-                    b"." | b".." => {}
-                    bytes => {
+                Some(Ok(entry)) => {
+                    let (name, position) = (entry.file_name(), entry.next_entry_cookie());
+                    let kind = match entry.file_type() {
+                        FileType::Unknown => None,
+                        kind => Some(kind_of(kind)),
+                    };
+                    if matches!(name.to_bytes(), b"." | b"..") {
+                    } else if done(name, kind) {
+                        self.passed(position);
+                    } else {
                         // The kernel lets no such name through; a broken file system under FUSE might.
-                        let name = Name::new(bytes).map_err(|_| Status::Io)?;
-                        let kind = match entry.file_type() {
-                            FileType::Unknown => None,
-                            kind => Some(kind_of(kind)),
-                        };
-                        let (fileid, position) = (entry.ino(), entry.next_entry_cookie());
+                        let name = Name::new(name.to_bytes()).map_err(|_| Status::Io)?;
                         if self.ahead.is_empty() {
                             self.ahead.reserve(AHEAD_USUAL);
                         }
-                        self.ahead.push_back(Ahead { name, fileid, position, kind });
+                        self.ahead.push_back(Ahead { name, fileid: entry.ino(), position, kind });
                     }
-                },
+                }
             }
             if dir.is_buffer_empty() {
                 return Ok(());
@@ -131,6 +145,13 @@ impl Listing {
         let flags = ITSELF | AtFlags::STATX_DONT_SYNC;
         for ahead in self.ahead.iter().take(LOOKED_AT) {
             let _known = statx(fd, ahead.name.as_bytes(), flags, StatxFlags::TYPE);
+        }
+    }
+
+    /// An entry was dealt with at once. Where others wait before it, they are where the listing goes on.
+    fn passed(&mut self, position: u64) {
+        if self.ahead.is_empty() {
+            self.at = position;
         }
     }
 
@@ -159,7 +180,7 @@ impl LocalMount {
                 page.end = true;
                 break;
             };
-            if !room.take(&ahead.name) {
+            if !room.take(ahead.name.as_bytes()) {
                 break;
             }
             let Some(ahead) = listing.take() else { break };
@@ -168,13 +189,52 @@ impl LocalMount {
                 page.entries.push(entry);
             }
         }
-        let ended = page.end;
-        let full = page.entries.is_empty() && !ended && page.next == from;
+        let full = page.entries.is_empty() && !page.end && page.next == from;
+        self.listed(chain, fd, &mut listing, page.end);
+        if full { Err(Status::TooSmall) } else { Ok(page) }
+    }
+
+    /// CLEAR: the first page as `read_dir` would part it, less what is removed at once, from the kernel's buffer.
+    pub(super) fn clear(&self, dir: &Node, bytes_max: u32, gone: &mut u64) -> Out<Page> {
+        let chain = self.chain(dir)?;
+        let listed = self.listing(chain)?;
+        let Held::List(fd, listing) = &*listed else { return Err(Status::ServerFault) };
+        let mut listing = listing.lock().unwrap_or_else(PoisonError::into_inner);
+        listing.go(fd, 0)?;
+        let mut room = Room::new(Want::Types, bytes_max.min(self.limits.list_max));
+        // Open files are closed before they go, which needs their names; what failed once is not tried with all the others.
+        let mut stuck = self.descriptors.has_files();
+        let start = Instant::now();
+        let (mut left, mut full) = (0, false);
+        while !full && !listing.end {
+            listing.fill(fd, |name, kind| {
+                full = full || !room.take(name.to_bytes());
+                let goes =
+                    !full && !stuck && kind.is_some_and(|kind| kind != Kind::Dir) && goes_unseen(name.to_bytes());
+                let done = goes && retry_on_intr(|| unlinkat(fd, name, AtFlags::empty())).is_ok();
+                *gone += u64::from(done);
+                let late = done && gone.is_multiple_of(CLEAR_LOOKS) && start.elapsed() > CLEAR_MAX;
+                stuck |= goes && !done || late;
+                left += usize::from(!full && !done);
+                done
+            })?;
+        }
+        let mut entries = Vec::with_capacity(left);
+        let taken = (0..left).map_while(|_| listing.take());
+        entries.extend(taken.filter_map(|ahead| entry(chain, fd, ahead, Want::Types)));
+        self.listed(chain, fd, &mut listing, !full);
+        if full && left == 0 && *gone == 0 {
+            return Err(Status::TooSmall);
+        }
+        Ok(Page { entries, next: Cookie { position: listing.at, verifier: 0 }, end: !full })
+    }
+
+    /// A page was read: the last one, or one of several.
+    fn listed(&self, chain: &Arc<Chain>, fd: &OwnedFd, listing: &mut Listing, ended: bool) {
         match ended {
-            true => self.unlist(chain, &mut listing),
+            true => self.unlist(chain, listing),
             false => self.keep_beside(chain, fd),
         }
-        if full { Err(Status::TooSmall) } else { Ok(page) }
     }
 
     fn listing(&self, chain: &Arc<Chain>) -> Result<Arc<Held>, Status> {
@@ -220,6 +280,12 @@ impl LocalMount {
             listing.ahead = VecDeque::new(); // its room
         }
     }
+}
+
+/// May what has this name be removed without anybody's having seen it? No way elsewhere is believed of a broken file system; and who has
+/// a file open is told.
+fn goes_unseen(name: &[u8]) -> bool {
+    !name.contains(&b'/') && !is_silly(name)
 }
 
 /// An entry, with its type or attributes if they are wanted; none when the object is gone meanwhile. For the type

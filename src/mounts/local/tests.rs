@@ -56,6 +56,7 @@ fn a_symlink_in_the_middle_is_not_followed() {
         (Call::rename(&link.node, &name("f"), &root, &name("g")), Status::NotDir),
         (Call::link(&root, &link.node, &name("g")), Status::NotDir),
         (Call::read_dir(&link.node, Default::default(), Want::Names, 4096), Status::NotDir),
+        (Call::clear(&link.node, 4096), Status::NotDir),
         (Call::read(&file, 0, 10, Vec::new()), Status::Inval),
         (Call::write(&file, 0, b"gone", Stable::FileSync), Status::Inval),
         (Call::set_attr(&file, AttrChange { size: Some(0), ..Default::default() }), Status::Inval),
@@ -82,7 +83,9 @@ fn a_symlink_swapped_in_for_an_evicted_directory_is_not_followed() {
     symlink(outside.path(), inside.path().join("a")).unwrap();
     assert_eq!(create(&mount, &b, "after").unwrap_err(), Status::NotDir);
     assert_eq!(one(&mount, Call::remove(&b, &name("before"))).status(), Err(Status::NotDir));
-    assert_eq!(std::fs::read_dir(outside.path().join("b")).unwrap().count(), 0);
+    std::fs::write(outside.path().join("b/precious"), "").unwrap();
+    assert_eq!(one(&mount, Call::clear(&b, 4096)).status(), Err(Status::NotDir));
+    assert_eq!(std::fs::read_dir(outside.path().join("b")).unwrap().count(), 1);
     assert!(inside.path().join("moved/b/before").exists());
 }
 

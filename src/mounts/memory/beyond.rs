@@ -24,6 +24,7 @@ impl MemoryMount {
             Beyond::Copy { out, .. } => *out = Err(Status::NotSupp),
             Beyond::CopyFile { out, .. } => *out = Err(Status::NotSupp),
             Beyond::IoAdvise { out, .. } => *out = Err(Status::NotSupp),
+            Beyond::Clear { out, .. } => *out = Err(Status::NotSupp),
             Beyond::ListXattrs { node, out } => *out = self.list_xattrs(node),
             Beyond::GetXattr { node, name, out } => *out = self.get_xattr(node, name),
             Beyond::SetXattr { node, name, value, out } => *out = self.set_xattr(node, name, value),

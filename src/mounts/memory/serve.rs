@@ -343,7 +343,7 @@ impl MemoryMount {
         let plus = want != Want::Names;
         let mut page = Page { entries: Vec::new(), next: Cookie { verifier: self.instance, ..from }, end: true };
         for (position, name, fileid) in dir.after(from.position) {
-            if !room.take(name) {
+            if !room.take(name.as_bytes()) {
                 page.end = false;
                 break;
             }

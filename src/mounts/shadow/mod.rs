@@ -182,6 +182,8 @@ impl ShadowMount {
                     made_or_real(node)
                 }
                 Beyond::CopyFile { dir, name, .. } => self.before_making(dir, name, Some(How::Guarded)),
+                // Never announced: nothing may go.
+                Beyond::Clear { .. } => Need::Answer,
                 Beyond::Copy { .. }
                 | Beyond::IoAdvise { .. }
                 | Beyond::SetXattr { .. }
@@ -317,7 +319,9 @@ impl Mount for ShadowMount {
     }
 
     fn limits(&self) -> Limits {
-        self.real.limits()
+        let mut limits = self.real.limits();
+        limits.extras.clears = false;
+        limits
     }
 
     fn perform(&self, calls: &mut [Call<'_>]) {
