@@ -253,6 +253,8 @@ fn where_nothing_is_forecast_a_file_is_lent_without_being_opened() {
         let before = real.issued().unwrap();
         let lent = shadow.lend(&found.node).unwrap();
         assert_eq!((real.issued().unwrap() - before).get(Proc::ListXattrs).calls, u64::from(opens));
+        // Who opens a file to copy it knows then what it is, and asks nothing more.
+        assert_eq!((lent.attr, (real.issued().unwrap() - before).get(Proc::Lookup).calls), (found.attr, 0));
         let (was, copy) = (Was::from(&found.attr.unwrap()), name("copy"));
         let mut calls = [Call::copy_file(lent, was, true, &shadow.root(), &copy, AttrChange::default())];
         shadow.perform(&mut calls);

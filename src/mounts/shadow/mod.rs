@@ -111,8 +111,8 @@ impl ShadowMount {
         ShadowMount { reads: true, ..self }
     }
 
-    /// For a side of which nothing is forecast. No file is opened to be lent: it is taken to be one that can be read, that is what it was
-    /// and that has no extended attributes. Calls are not counted, and less is remembered.
+    /// For a side of which nothing is forecast. No file is opened to be lent: it is taken to be one that can be read, that is what it is
+    /// now and that has no extended attributes. Calls are not counted, and less is remembered.
     pub fn unopened(self) -> ShadowMount {
         self.world.memory().limit(IDLE_REMEMBERED_MAX);
         ShadowMount { idle: true, issued: None, ..self }
@@ -382,15 +382,16 @@ impl Mount for ShadowMount {
         if self.is_made(node) {
             return None;
         }
-        if self.idle {
-            return self.limits().extras.copies.then(|| Lent { file: self.world.any_file.clone(), attr: None });
-        }
-        let lent = self.real.lend(node)?;
-        let attr = self.seen(node).map(|seen| seen.attr).or(lent.attr).or_else(|| {
+        let ask = || {
             let mut calls = [Call::get_attr(node)];
             self.real.perform(&mut calls);
             calls[0].attr().ok()
-        });
+        };
+        if self.idle {
+            return self.limits().extras.copies.then(|| Lent { file: self.world.any_file.clone(), attr: ask() });
+        }
+        let lent = self.real.lend(node)?;
+        let attr = self.seen(node).map(|seen| seen.attr).or(lent.attr).or_else(ask);
         let bare = || {
             let mut calls = [Call::list_xattrs(node)];
             self.real.perform(&mut calls);
