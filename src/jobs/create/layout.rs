@@ -12,15 +12,20 @@ use super::entry::Entry;
 use super::member::{Made, Maker};
 use super::piece::{Data, Fate, Part, Piece};
 
-/// Members of one piece at most: with fewer files than lanes could read at once, all lanes get some.
-const MEMBERS_MAX: usize = 64;
+/// Members with data in one piece at most: with fewer files than lanes could read at once, all lanes get some.
+const DATA_MAX: usize = 64;
+/// Members of one piece at most: those without data need no lane to wait for them, but each takes some 400 bytes beside its header.
+const MEMBERS_MAX: usize = 256;
 
 /// Cuts pieces of up to `piece_bytes` and hands each to `give`, which says whether to go on.
 pub(super) struct Layout<G> {
     piece: Piece,
     next: u64,
     piece_bytes: usize,
-    members_max: usize,
+    /// Members of a piece at most, with data and in all.
+    most: (usize, usize),
+    /// Members with data in the piece.
+    with_data: usize,
     maker: Maker,
     give: G,
 }
@@ -28,12 +33,13 @@ pub(super) struct Layout<G> {
 impl<G: FnMut(Piece) -> bool> Layout<G> {
     /// `packed`: pieces are as large as can be, for the codec's sake.
     pub fn new(piece_bytes: usize, packed: bool, give: G) -> Layout<G> {
-        let members_max = if packed { usize::MAX } else { MEMBERS_MAX };
+        let most = if packed { (usize::MAX, usize::MAX) } else { (DATA_MAX, MEMBERS_MAX) };
         Layout {
             piece: Piece::default(),
             next: 0,
             piece_bytes: piece_bytes.max(4096),
-            members_max,
+            most,
+            with_data: 0,
             maker: Maker::new(),
             give,
         }
@@ -51,34 +57,40 @@ impl<G: FnMut(Piece) -> bool> Layout<G> {
     pub fn entry(&mut self, ctx: &Ctx<'_>, mut entry: Entry) -> bool {
         let Some(Made { member, fate, link_to }) = self.maker.member(ctx, &mut entry) else { return true };
         let before = self.piece.heads.len();
-        if let Err(unfit) = header(&member, ctx.options.format, &mut self.piece.heads) {
+        if let Err(unfit) = header(member, ctx.options.format, &mut self.piece.heads) {
             self.maker.forget(&entry);
             ctx.failed(Failure::refused(&entry.path, unfit.to_string()));
             return true;
         }
         let head = self.piece.heads.len() - before;
-        count(ctx, &member);
+        count(ctx, member.kind);
         let pad = padding(member.stored);
         // Sizes of real files: far below 2^63.
         let bytes = head as u64 + member.stored + pad as u64;
+        let spans = spans(member);
         let room = self.piece_bytes as u64;
         if bytes <= room {
             if self.piece.bytes as u64 + bytes > room && !self.flush_before(head) {
                 return false;
             }
-            let data = (member.stored > 0).then(|| data(&entry, spans(&member), (true, true), &fate));
+            let data = (!spans.is_empty()).then(|| data(&entry, spans, (true, true), &fate.unwrap_or_default()));
             self.push(Part { head, data, pad, shown: Some(shown(entry.path, entry.attr.kind)), link_to });
-            return self.piece.parts.len() < self.members_max || self.flush();
+            let is_full = self.with_data >= self.most.0 || self.piece.parts.len() >= self.most.1;
+            return !is_full || self.flush();
         }
-        self.large((entry, &fate), &member, (head, pad))
+        self.large((entry, &fate.unwrap_or_default()), spans, (head, pad))
     }
 
     /// A member over several pieces, each of which is its alone.
-    fn large(&mut self, (entry, fate): (Entry, &Arc<Fate>), member: &Member, (head, pad): (usize, usize)) -> bool {
+    fn large(
+        &mut self,
+        (entry, fate): (Entry, &Arc<Fate>),
+        mut spans: Vec<(u64, u64)>,
+        (head, pad): (usize, usize),
+    ) -> bool {
         if !self.flush_before(head) {
             return false;
         }
-        let mut spans = spans(member);
         spans.reverse();
         let mut is_first = true;
         loop {
@@ -106,6 +118,7 @@ impl<G: FnMut(Piece) -> bool> Layout<G> {
     }
 
     fn push(&mut self, part: Part) {
+        self.with_data += usize::from(part.data.is_some());
         self.piece.bytes += part.bytes();
         self.piece.parts.push(part);
     }
@@ -126,7 +139,7 @@ impl<G: FnMut(Piece) -> bool> Layout<G> {
         let heads = Vec::with_capacity(self.piece.heads.len());
         let mut piece = std::mem::replace(&mut self.piece, Piece { heads, ..Piece::default() });
         piece.number = self.next;
-        self.next += 1;
+        (self.next, self.with_data) = (self.next + 1, 0);
         (self.give)(piece)
     }
 }
@@ -139,10 +152,11 @@ fn shown(mut path: Vec<u8>, kind: Kind) -> Vec<u8> {
     path
 }
 
-/// Where a member's stored bytes are in its file.
+/// Where a member's stored bytes are in its file; empty where it has none.
 fn spans(member: &Member) -> Vec<(u64, u64)> {
     match &member.segments {
         Some(segments) => segments.iter().map(|segment| (segment.offset, segment.len)).collect(),
+        None if member.stored == 0 => Vec::new(),
         None => vec![(0, member.stored)],
     }
 }
@@ -161,8 +175,8 @@ fn data(entry: &Entry, spans: Vec<(u64, u64)>, (first, last): (bool, bool), fate
     }
 }
 
-fn count(ctx: &Ctx<'_>, member: &Member) {
-    let counter = match member.kind {
+fn count(ctx: &Ctx<'_>, kind: MemberKind) {
+    let counter = match kind {
         MemberKind::File => &ctx.counts.files,
         MemberKind::Dir => &ctx.counts.dirs,
         MemberKind::Symlink | MemberKind::HardLink => &ctx.counts.links,

@@ -19,6 +19,10 @@ pub(super) struct Maker {
     /// What was taken off names and told.
     taken_off: Vec<(Vec<u8>, bool)>,
     full: bool,
+    /// The latest member: its buffers are the next one's.
+    member: Member,
+    /// Whose names those of the latest member's owner and group are.
+    named: Option<(u32, u32)>,
 }
 
 /// The first name of a multiply linked file.
@@ -31,10 +35,10 @@ struct Link {
 }
 
 /// A member, and what it shares with others.
-pub(super) struct Made {
-    pub member: Member,
-    /// What becomes of its data, which other names of the file hear of.
-    pub fate: Arc<Fate>,
+pub(super) struct Made<'m> {
+    pub member: &'m Member,
+    /// What becomes of its data, where other names of the file are to hear of it.
+    pub fate: Option<Arc<Fate>>,
     /// It is another name of the file with this fate.
     pub link_to: Option<Arc<Fate>>,
 }
@@ -44,11 +48,11 @@ const TOLD_MAX: usize = 100;
 
 impl Maker {
     pub fn new() -> Maker {
-        Maker { links: HashMap::new(), taken_off: Vec::new(), full: false }
+        Maker { links: HashMap::new(), taken_off: Vec::new(), full: false, member: Member::default(), named: None }
     }
 
     /// The member of an entry; none for what is not stored, which is told.
-    pub fn member(&mut self, ctx: &Ctx<'_>, entry: &mut Entry) -> Option<Made> {
+    pub fn member(&mut self, ctx: &Ctx<'_>, entry: &mut Entry) -> Option<Made<'_>> {
         let attr = entry.attr;
         if Some((attr.fsid, attr.fileid)) == ctx.options.archive_id && attr.kind == Kind::File {
             ctx.warn(format!("{}: file is the archive; not dumped", Shown(&entry.path)));
@@ -66,21 +70,21 @@ impl Maker {
                 return None;
             }
         };
-        let path = self.name(ctx, &entry.path, Part::Member);
+        let path = std::mem::take(&mut self.member.path);
+        let path = self.name(ctx, &entry.path, Part::Member, path);
         if path.is_empty() {
             ctx.warn(format!("{}: its name in the archive would be empty; not dumped", Shown(&entry.path)));
             return None;
         }
-        let mut member = described(ctx, entry, kind);
-        member.path = path;
+        self.describe(ctx, entry, kind, path);
         if kind == MemberKind::Symlink {
             let link = std::mem::take(&mut entry.link);
-            member.link = ctx.options.transform.as_ref().map_or(link.clone(), |t| t.apply(&link, Part::Symlink));
+            self.member.link = ctx.options.transform.as_ref().map_or(link.clone(), |t| t.apply(&link, Part::Symlink));
         }
         if attr.nlink > 1 && kind != MemberKind::Dir && !ctx.options.hard_dereference {
-            return Some(self.link(ctx, entry, member));
+            return Some(self.link(ctx, entry));
         }
-        Some(Made { member, fate: Arc::default(), link_to: None })
+        Some(Made { member: &self.member, fate: None, link_to: None })
     }
 
     /// The entry's header does not fit the format: other names of the file are no links to it.
@@ -88,8 +92,51 @@ impl Maker {
         self.links.remove(&(entry.attr.fsid, entry.attr.fileid));
     }
 
+    /// Makes the entry the latest member.
+    fn describe(&mut self, ctx: &Ctx<'_>, entry: &mut Entry, kind: MemberKind, path: Vec<u8>) {
+        let Attr { mode, uid, gid, size, mtime, rdev, .. } = entry.attr;
+        let said = &ctx.options.attributes;
+        let Member { mut uname, mut gname, .. } = std::mem::take(&mut self.member);
+        if self.named != Some((uid, gid)) {
+            let of = |said: &Option<(Vec<u8>, u32)>, name: &dyn Fn() -> Vec<u8>| match said {
+                _ if ctx.options.attributes.numeric => Vec::new(),
+                Some((name, _)) => name.clone(),
+                None => name(),
+            };
+            uname = of(&said.owner, &|| ctx.names.user(uid));
+            gname = of(&said.group, &|| ctx.names.group(gid));
+            self.named = Some((uid, gid));
+        }
+        let is_file = kind == MemberKind::File;
+        let more = entry.more.as_deref_mut().map(std::mem::take).unwrap_or_default();
+        let size = if is_file { size } else { 0 };
+        let segments = more.segments.filter(|_| is_file);
+        let mode = match &said.mode {
+            Some(change) => change.apply(mode, kind == MemberKind::Dir),
+            None => mode,
+        };
+        self.member = Member {
+            path,
+            kind,
+            stored: segments.as_ref().map_or(size, |segments| segments.iter().map(|s| s.len).sum()),
+            size,
+            mode: mode & 0o7777,
+            uid: said.owner.as_ref().map_or(uid, |(_, uid)| *uid),
+            gid: said.group.as_ref().map_or(gid, |(_, gid)| *gid),
+            uname,
+            gname,
+            mtime: said.mtime.filter(|&given| !said.clamp_mtime || mtime > given).unwrap_or(mtime),
+            dev: if matches!(kind, MemberKind::Char | MemberKind::Block) { rdev } else { (0, 0) },
+            segments,
+            xattrs: more.xattrs,
+            acl_access: more.acl_access,
+            acl_default: more.acl_default,
+            link: Vec::new(),
+        };
+    }
+
     /// Makes a further name of a multiply linked file a hard link to the first.
-    fn link(&mut self, ctx: &Ctx<'_>, entry: &Entry, mut member: Member) -> Made {
+    fn link(&mut self, ctx: &Ctx<'_>, entry: &Entry) -> Made<'_> {
         let key = (entry.attr.fsid, entry.attr.fileid);
         let fate: Arc<Fate> = Arc::default();
         if self.links.get(&key).is_some_and(|link| link.fate.is_left_out()) {
@@ -104,8 +151,9 @@ impl Maker {
             if *left == 0 {
                 self.links.remove(&key);
             }
-            member.link = self.name(ctx, &first, Part::HardLink);
-            member.kind = MemberKind::HardLink;
+            let link = self.name(ctx, &first, Part::HardLink, Vec::new());
+            let member = &mut self.member;
+            (member.kind, member.link) = (MemberKind::HardLink, link);
             (member.size, member.stored, member.segments) = (0, 0, None);
         } else if self.links.len() < ctx.options.links_max {
             let (path, left) = (entry.path.clone(), entry.attr.nlink - 1);
@@ -116,14 +164,19 @@ impl Maker {
                 ctx.options.links_max
             ));
         }
-        Made { member, fate, link_to }
+        Made { member: &self.member, fate: Some(fate), link_to }
     }
 
-    /// The name in the archive: transformed, and without what would lead out of the place where it is extracted.
-    fn name(&mut self, ctx: &Ctx<'_>, path: &[u8], part: Part) -> Vec<u8> {
+    /// The name in the archive: transformed, and without what would lead out of the place where it is extracted; in `room` where that
+    /// is possible.
+    fn name(&mut self, ctx: &Ctx<'_>, path: &[u8], part: Part, mut room: Vec<u8>) -> Vec<u8> {
         let mut name = match &ctx.options.transform {
             Some(transform) => transform.apply(path, part),
-            None => path.to_vec(),
+            None => {
+                room.clear();
+                room.extend_from_slice(path);
+                room
+            }
         };
         if ctx.options.absolute_names {
             return name;
@@ -156,39 +209,6 @@ fn unsafe_prefix(name: &[u8]) -> usize {
         at += part.len() + 1;
     }
     end + name[end..].iter().take_while(|&&b| b == b'/').count()
-}
-
-fn described(ctx: &Ctx<'_>, entry: &mut Entry, kind: MemberKind) -> Member {
-    let Attr { mode, uid, gid, size, mtime, rdev, .. } = entry.attr;
-    let said = &ctx.options.attributes;
-    let (uname, uid) = said.owner.clone().unwrap_or_else(|| (ctx.names.user(uid), uid));
-    let (gname, gid) = said.group.clone().unwrap_or_else(|| (ctx.names.group(gid), gid));
-    let name = |name: Vec<u8>| if said.numeric { Vec::new() } else { name };
-    let is_file = kind == MemberKind::File;
-    let more = entry.more.as_deref_mut().map(std::mem::take).unwrap_or_default();
-    let size = if is_file { size } else { 0 };
-    let segments = more.segments.filter(|_| is_file);
-    let mode = match &said.mode {
-        Some(change) => change.apply(mode, kind == MemberKind::Dir),
-        None => mode,
-    };
-    Member {
-        kind,
-        stored: segments.as_ref().map_or(size, |segments| segments.iter().map(|s| s.len).sum()),
-        size,
-        mode: mode & 0o7777,
-        uid,
-        gid,
-        uname: name(uname),
-        gname: name(gname),
-        mtime: said.mtime.filter(|&given| !said.clamp_mtime || mtime > given).unwrap_or(mtime),
-        dev: if matches!(kind, MemberKind::Char | MemberKind::Block) { rdev } else { (0, 0) },
-        segments,
-        xattrs: more.xattrs,
-        acl_access: more.acl_access,
-        acl_default: more.acl_default,
-        ..Member::default()
-    }
 }
 
 #[cfg(test)]
