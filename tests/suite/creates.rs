@@ -101,13 +101,17 @@ pub fn packed(operands: Vec<Operand>, pack: &dyn Pack, options: &Options, crew: 
 
 /// An archive in a file of a mount of its own, behind `before`.
 pub fn file(operands: Vec<Operand>, before: &[u8], options: &Options, crew: &Crew) -> Made {
-    let mount = Arc::new(MemoryMount::new());
+    file_on(&(Arc::new(MemoryMount::new()) as Arc<dyn Mount>), operands, before, options, crew)
+}
+
+/// An archive in a new file of this mount.
+pub fn file_on(mount: &Arc<dyn Mount>, operands: Vec<Operand>, before: &[u8], options: &Options, crew: &Crew) -> Made {
     let node = mount.create(&mount.root(), "a.tar", How::Guarded, AttrChange::default()).unwrap().node;
     if !before.is_empty() {
-        crate::nasty::put(&*mount, &node, 0, before);
+        crate::nasty::put(&**mount, &node, 0, before);
     }
     let volume = shared(vec![mount.clone()]);
     let output = Output::File { volume: &volume, node, at: before.len() as u64 };
     let (summary, failures, told) = run(operands, output, None, options, crew);
-    Made { archive: content(&*mount, "a.tar"), summary, failures, told }
+    Made { archive: content(&**mount, "a.tar"), summary, failures, told }
 }

@@ -26,6 +26,7 @@ mod copy_local;
 mod copy_regressions;
 mod copy_trees;
 mod create;
+mod create_members;
 mod creates;
 mod doctor;
 mod documents;

@@ -1,0 +1,84 @@
+//! Members side by side: what one says is not the next one's, and how many go into the archive together.
+
+#![allow(clippy::unwrap_used)] // also in the helpers of tests
+
+use std::sync::Arc;
+
+use parfs::archive::{Archive, Input, Member, MemberKind};
+use parfs::base::Proc;
+use parfs::jobs::create::{Attributes, Options};
+use parfs::mounts::MemoryMount;
+use parfs::storage::{AttrChange, Mount};
+
+use crate::ask::Ask;
+use crate::copies::{counted, crew};
+use crate::creates::{file_on, shared, stream, whole};
+use crate::nasty::{put, set};
+
+fn described(archive: Vec<u8>) -> Vec<Member> {
+    let mut reader = Archive::new(Input::Seekable(Arc::new(archive)), Default::default());
+    std::iter::from_fn(|| reader.next().unwrap()).skip(1).collect()
+}
+
+#[test]
+fn a_member_says_nothing_of_the_one_before() {
+    let mount = MemoryMount::new();
+    let root = mount.root();
+    let owner = |uid, gid| AttrChange { uid: Some(uid), gid: Some(gid), ..AttrChange::default() };
+    let first = mount.file(&root, "a much longer name than all that follow it", b"data");
+    set(&mount, &first, owner(5, 6));
+    mount.symlink(&root, "b", b"a text").unwrap();
+    let c = mount.file(&root, "c", b"");
+    set(&mount, &c, owner(5, 7));
+    mount.link(&first, &root, "d").unwrap();
+    mount.dir(&root, "e");
+    let f = mount.file(&root, "f", b"");
+    set(&mount, &f, owner(8, 7));
+    let mount: Arc<dyn Mount> = Arc::new(mount);
+    let options = Options { sort_by_name: true, ..Options::default() };
+    let is: Vec<_> = described(stream(whole(&shared(vec![mount.clone()])), &options, &crew(2, 2)).clean().archive)
+        .into_iter()
+        .map(|m| {
+            let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+            (text(m.path), m.kind, m.stored, text(m.link), text(m.uname), text(m.gname), (m.uid, m.gid))
+        })
+        .collect();
+    let long = "./a much longer name than all that follow it";
+    let member = |path: &str, kind, stored, link: &str, (uid, gid)| {
+        (path.to_owned(), kind, stored, link.to_owned(), format!("u{uid}"), format!("g{gid}"), (uid, gid))
+    };
+    let want = [
+        member(long, MemberKind::File, 4, "", (5, 6)),
+        member("./b", MemberKind::Symlink, 0, "a text", (0, 0)),
+        member("./c", MemberKind::File, 0, "", (5, 7)),
+        member("./d", MemberKind::HardLink, 0, long, (5, 6)),
+        member("./e/", MemberKind::Dir, 0, "", (0, 0)),
+        member("./f", MemberKind::File, 0, "", (8, 7)),
+    ];
+    assert_eq!(is, want);
+    // A name that is given holds for all, whoever they are of.
+    let attributes = Attributes { owner: Some((b"who".to_vec(), 9)), ..Attributes::default() };
+    let given = Options { attributes, ..options };
+    for m in described(stream(whole(&shared(vec![mount])), &given, &crew(2, 2)).clean().archive) {
+        assert_eq!((&m.uname[..], m.uid, m.gname), (&b"who"[..], 9, format!("g{}", m.gid).into_bytes()));
+    }
+}
+
+/// Files with data are few in a piece, so that all lanes get some; without, a piece is a WRITE of 256 headers.
+#[test]
+fn what_holds_no_data_goes_out_by_the_hundreds() {
+    for (data, pieces) in [(&b""[..], 1000_u64.div_ceil(256)), (b"data", 1000_u64.div_ceil(64))] {
+        let mount = MemoryMount::new();
+        for i in 0..999 {
+            let node = mount.file(&mount.root(), format!("f{i}"), b"");
+            if !data.is_empty() {
+                put(&mount, &node, 0, data);
+            }
+        }
+        let (target, ledger) = counted(Arc::new(MemoryMount::new()));
+        let operands = whole(&shared(vec![Arc::new(mount) as Arc<dyn Mount>]));
+        let made = file_on(&target, operands, b"", &Options::default(), &crew(3, 2)).clean();
+        assert_eq!(made.summary.members, 1000);
+        assert_eq!(ledger.tally().get(Proc::Write).calls, pieces + 1, "pieces, and the archive's end");
+    }
+}
