@@ -60,13 +60,14 @@ flat() {
 }
 
 # The host of a virtual machine takes memory back that was not used for a while, and each page's first touch is slow then, for every
-# copier: what they do themselves does not show. So memory is touched first.
+# copier: what they do themselves does not show. So most of what is free is touched first.
 warm() {
     [[ -w /dev/shm ]] || return 0
     local free
-    free=$({ awk '/MemAvailable/ { print $2 }' /proc/meminfo && df --output=avail /dev/shm | tail -n 1; } | sort -n | head -n 1)
+    free=$({ awk '/MemAvailable/ { print $2 }' /proc/meminfo && df -k --output=avail /dev/shm | tail -n 1; } | sort -n | head -n 1)
     made+=("$(mktemp /dev/shm/parfs-local.XXXXXX)")
-    head -c "$((free * 3 / 4))K" /dev/zero >"${made[-1]}"
+    # Less is as well, where less can be had.
+    head -c "$((free * 3 / 4))K" /dev/zero >"${made[-1]}" || true
     rm "${made[-1]}"
 }
 
@@ -111,6 +112,8 @@ compare() {
     kind=$(stat -f -c %T "$place")
     local -A of=()
     warm
+    # What needed memory may have taken the source out of the cache.
+    tar -c -C "$(dirname "$tree")" "$(basename "$tree")" | wc -c >/dev/null
     for ((run = 0; run < runs; run++)); do
         copies "$place" "$tree" "$run"
         [[ $kind != tmpfs ]] || removals "$place" "$run"
@@ -168,8 +171,7 @@ for place in "${places[@]}"; do
         mkdir "$here/linux"
         tar -x -f "$work/linux.tar.xz" -C "$here/linux"
         # What was removed above is to be forgotten (see compare).
-        # Meanwhile a system that gives memory back may have dropped the source from its cache.
-        [[ $(stat -f -c %T "$here") == tmpfs ]] || { sleep 310 && tar -c -C "$here" linux | wc -c >/dev/null; }
+        [[ $(stat -f -c %T "$here") == tmpfs ]] || sleep 310
         compare "$here" "Linux source" "$here/linux"
     fi
     rm -rf "$here"

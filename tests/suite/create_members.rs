@@ -34,6 +34,8 @@ fn a_member_says_nothing_of_the_one_before() {
     mount.dir(&root, "e");
     let f = mount.file(&root, "f", b"");
     set(&mount, &f, owner(8, 7));
+    let g = mount.file(&root, "g", b"");
+    set(&mount, &g, owner(9, 7));
     let mount: Arc<dyn Mount> = Arc::new(mount);
     let options = Options { sort_by_name: true, ..Options::default() };
     let is: Vec<_> = described(stream(whole(&shared(vec![mount.clone()])), &options, &crew(2, 2)).clean().archive)
@@ -54,6 +56,7 @@ fn a_member_says_nothing_of_the_one_before() {
         member("./d", MemberKind::HardLink, 0, long, (5, 6)),
         member("./e/", MemberKind::Dir, 0, "", (0, 0)),
         member("./f", MemberKind::File, 0, "", (8, 7)),
+        member("./g", MemberKind::File, 0, "", (9, 7)),
     ];
     assert_eq!(is, want);
     // A name that is given holds for all, whoever they are of.
@@ -67,9 +70,10 @@ fn a_member_says_nothing_of_the_one_before() {
 /// Files with data are few in a piece, so that all lanes get some; without, a piece is a WRITE of 256 headers.
 #[test]
 fn what_holds_no_data_goes_out_by_the_hundreds() {
-    for (data, pieces) in [(&b""[..], 1000_u64.div_ceil(256)), (b"data", 1000_u64.div_ceil(64))] {
+    // The directory is a member as well.
+    for (files, data, pieces) in [(1023, &b""[..], 4), (1024, b"", 5), (640, b"data", 10), (641, b"data", 11)] {
         let mount = MemoryMount::new();
-        for i in 0..999 {
+        for i in 0..files {
             let node = mount.file(&mount.root(), format!("f{i}"), b"");
             if !data.is_empty() {
                 put(&mount, &node, 0, data);
@@ -78,7 +82,7 @@ fn what_holds_no_data_goes_out_by_the_hundreds() {
         let (target, ledger) = counted(Arc::new(MemoryMount::new()));
         let operands = whole(&shared(vec![Arc::new(mount) as Arc<dyn Mount>]));
         let made = file_on(&target, operands, b"", &Options::default(), &crew(3, 2)).clean();
-        assert_eq!(made.summary.members, 1000);
-        assert_eq!(ledger.tally().get(Proc::Write).calls, pieces + 1, "pieces, and the archive's end");
+        assert_eq!(made.summary.members, files + 1);
+        assert_eq!(ledger.tally().get(Proc::Write).calls, pieces + 1, "{files} files: pieces, and the archive's end");
     }
 }

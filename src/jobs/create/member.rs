@@ -19,7 +19,7 @@ pub(super) struct Maker {
     /// What was taken off names and told.
     taken_off: Vec<(Vec<u8>, bool)>,
     full: bool,
-    /// The latest member: its buffers are the next one's.
+    /// The latest member: the buffers of its path and of its owner's names are the next one's.
     member: Member,
     /// Whose names those of the latest member's owner and group are.
     named: Option<(u32, u32)>,

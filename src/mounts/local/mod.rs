@@ -386,7 +386,7 @@ impl LocalMount {
 
 /// Lanes for a local file system: enough to keep processors and a disk busy, few enough not to spin at a directory's lock. On
 /// two processors a copy of 100,000 files in one directory of tmpfs took 1.2 s with 2 to 4 lanes and 2.2 s with 8. In memory more lanes
-/// than processors only take turns: a copy of the Linux source took 2.1 s of two processors with two lanes, 2.4 s with four.
+/// than processors (2 to 8) only take turns: a copy of the Linux source took 2.1 s of two processors with two lanes, 2.4 s with four.
 fn local_lanes(in_memory: bool) -> usize {
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     if in_memory { processors.clamp(2, 8) } else { (2 * processors).clamp(4, 8) }
