@@ -1,12 +1,14 @@
 //! Copies between directories of this host: files that are new are known by name alone until they are opened.
 
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parfs::base::{Proc, Time};
 use parfs::jobs::copy::Options;
 use parfs::jobs::select::Rules;
+use parfs::mounts::LocalMount;
 use parfs::storage::{Call, Mount, Op, Tap, Tapped};
 
 use crate::copies::{asked, crew, local, run, volume};
@@ -124,4 +126,13 @@ fn what_an_interrupted_copy_had_not_begun_is_told() {
     let there = to.path().join("d");
     assert_eq!(std::fs::read_dir(&there).unwrap().count(), 3);
     assert!(there.metadata().unwrap().modified().unwrap() > past, "it does not look complete");
+}
+
+/// In memory nobody waits for a disk, so lanes beyond the processors only take turns.
+#[test]
+fn a_file_system_in_memory_gets_as_many_lanes_as_there_are_processors() {
+    let processors = std::thread::available_parallelism().unwrap().get();
+    let lanes = |at: &str| LocalMount::open(Path::new(at)).unwrap().limits().shape.lanes;
+    assert_eq!(lanes("/dev/shm"), processors.clamp(2, 8), "tmpfs");
+    assert_eq!(lanes("/proc"), (2 * processors).clamp(4, 8), "any other");
 }
