@@ -108,9 +108,7 @@ impl ShadowMount {
         let key = node.key();
         if self.idle && self.seen(node).is_none() {
             // It was not noted, and may be read back.
-            let mut calls = [Call::get_attr(node)];
-            self.real.perform(&mut calls);
-            if let Ok(attr) = calls[0].attr() {
+            if let Ok(attr) = self.real_attr(node) {
                 self.world.memory().real.insert(key, Seen { attr, resized: false });
             }
         }
@@ -189,7 +187,8 @@ impl ShadowMount {
                 self.note(&question);
                 question.attr()?
             }
-            (None, None, None) => return Err(Status::Stale),
+            // It was remembered when this call was looked at, and another lane's calls have taken its place since.
+            (None, None, None) => self.real_attr(node)?,
         };
         only_files(attr.kind)?;
         let left = attr.size.saturating_sub(offset);
@@ -476,5 +475,30 @@ fn space(question: Option<Call<'_>>) -> Out<Space> {
     match question.map(|call| call.op) {
         Some(Op::FsStat { out, .. }) => out,
         _ => Err(Status::ServerFault),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::mounts::MemoryMount;
+    use crate::storage::{How, Stable};
+
+    /// What is remembered of a file may go between the look at a call and its answer: other lanes meet other files.
+    #[test]
+    fn a_file_that_was_forgotten_meanwhile_is_asked_for_again() {
+        let real = Arc::new(MemoryMount::new());
+        let name = Name::new(b"f").unwrap();
+        let mut calls = [Call::create(&real.root(), &name, How::Guarded, AttrChange::default())];
+        real.perform(&mut calls);
+        let node = calls[0].found().unwrap().node;
+        real.perform(&mut [Call::write(&node, 0, b"data", Stable::FileSync)]);
+        let shadow = ShadowMount::new(real).unopened();
+        let mut call = Call::read(&node, 0, 10, Vec::new());
+        shadow.answer(&mut call, None);
+        let Op::Read { buf, out, .. } = call.op else { panic!("another call") };
+        assert_eq!((buf.len(), out), (4, Ok(true)));
     }
 }

@@ -23,7 +23,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::base::{Name, Status};
-use crate::storage::{Attr, Beyond, Call, Cookie, Entry, How, Kind, Lent, Limits, Mount, Node, Op, Tally, Want, Was};
+use crate::storage::{
+    Attr, Beyond, Call, Cookie, Entry, How, Kind, Lent, Limits, Mount, Node, Op, Out, Tally, Want, Was,
+};
 
 use world::{IDLE_REMEMBERED_MAX, Known, REMEMBERED_MAX, Seen, Tells, World};
 
@@ -249,6 +251,13 @@ impl ShadowMount {
         if seen.is_some() { Need::Answer } else { ask(Call::get_attr(node)) }
     }
 
+    /// Asks the real mount, uncounted.
+    fn real_attr(&self, node: &Node) -> Out<Attr> {
+        let mut calls = [Call::get_attr(node)];
+        self.real.perform(&mut calls);
+        calls[0].attr()
+    }
+
     fn seen(&self, node: &Node) -> Option<Seen> {
         let key = node.key();
         self.world.memory().real.get(key).copied()
@@ -382,16 +391,12 @@ impl Mount for ShadowMount {
         if self.is_made(node) {
             return None;
         }
-        let ask = || {
-            let mut calls = [Call::get_attr(node)];
-            self.real.perform(&mut calls);
-            calls[0].attr().ok()
-        };
         if self.idle {
-            return self.limits().extras.copies.then(|| Lent { file: self.world.any_file.clone(), attr: ask() });
+            let attr = || self.real_attr(node).ok();
+            return self.limits().extras.copies.then(|| Lent { file: self.world.any_file.clone(), attr: attr() });
         }
         let lent = self.real.lend(node)?;
-        let attr = self.seen(node).map(|seen| seen.attr).or(lent.attr).or_else(ask);
+        let attr = self.seen(node).map(|seen| seen.attr).or(lent.attr).or_else(|| self.real_attr(node).ok());
         let bare = || {
             let mut calls = [Call::list_xattrs(node)];
             self.real.perform(&mut calls);
