@@ -239,7 +239,8 @@ impl Job {
             let sent = side.tally.bytes() as f64 / self.ceiling.bytes_per_s;
             side.tally.calls() as f64 * side.latency.as_secs_f64() + served.max(sent)
         };
-        self.nfs().map(side).sum()
+        // No side at all takes 0 s, not the -0 of an empty sum.
+        self.nfs().map(side).fold(0.0, |all, one| all + one)
     }
 
     /// The job on `targets` mount targets.
@@ -252,7 +253,7 @@ impl Job {
         let bytes = most(|load| load.read + load.written);
         let reads = loads.iter().max_by_key(|load| load.read + load.written).is_some_and(|l| l.read > l.written);
         let over = |figure: &dyn Fn(&Side) -> u64| -> f64 {
-            self.nfs().map(|side| figure(side) as f64 * side.latency.as_secs_f64()).sum()
+            self.nfs().map(|side| figure(side) as f64 * side.latency.as_secs_f64()).fold(0.0, |all, one| all + one)
         };
         let chain = over(&|side| side.seen.chain);
         let lock = over(&|side| if side.is_locked { side.locked_rounds(side.mounts_on(targets) as u64) } else { 0 });
