@@ -39,6 +39,8 @@ pub(super) struct Dir {
     settled: Condvar,
     /// It was made without the owner that it is to have.
     owner_due: AtomicBool,
+    /// It was made with set-id bits that were not asked for: its own directory's.
+    inherits: AtomicBool,
     /// What its last member asks for.
     last: Mutex<Option<Last>>,
 }
@@ -146,6 +148,7 @@ impl Dir {
             stage: Mutex::new(stage),
             settled: Condvar::new(),
             owner_due: AtomicBool::new(false),
+            inherits: AtomicBool::new(false),
             last: Mutex::default(),
         }
     }
@@ -179,6 +182,7 @@ impl Dir {
             stage: Mutex::new(Stage::Unmade),
             settled: Condvar::new(),
             owner_due: AtomicBool::new(false),
+            inherits: AtomicBool::new(false),
             last: Mutex::new(last),
         }
     }
@@ -275,6 +279,7 @@ impl Dir {
                     || extra.is_some()
                     || meta.mtime != SetTime::Keep
                     || self.make.mode != Some(meta.mode)
+                    || self.inherits.load(Ordering::Relaxed)
                     || meta.mode > 0o777)
                     .then_some(meta.mode),
                 uid: meta.uid.filter(|_| owner_due || self.make.uid != meta.uid),
@@ -288,6 +293,14 @@ impl Dir {
             }
         };
         Due { node, change, extra }.some()
+    }
+
+    /// Notes with which mode it was made, where the answer told.
+    fn note_mode(&self, attr: Option<&Attr>) {
+        let above = || self.place.as_ref().is_some_and(|(up, _)| up.make.mode.is_some_and(|bits| bits & 0o2000 != 0));
+        let asked = self.make.mode.unwrap_or(0) & 0o7000;
+        let inherits = attr.map_or_else(above, |attr| attr.mode & 0o7000 != asked);
+        self.inherits.store(inherits, Ordering::Relaxed);
     }
 
     /// True for a directory that was there, is ours to fill, and does not let its owner in.
@@ -335,7 +348,10 @@ fn make(ctx: &Ctx<'_>, route: Route, claims: Vec<Claim>) {
         let mut existing = Vec::new();
         for (claim, call) in claims.into_iter().zip(calls) {
             match call.found() {
-                Ok(found) => claim.publish(Ok((found.node, None))),
+                Ok(found) => {
+                    claim.dir.note_mode(found.attr.as_ref());
+                    claim.publish(Ok((found.node, None)));
+                }
                 // A server may check its caller before the name: what is there can be used all the same.
                 Err(status @ (Status::Exist | Status::Access | Status::Perm | Status::RoFs)) => {
                     existing.push((claim, status, call.repeated));

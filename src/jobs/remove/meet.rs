@@ -69,7 +69,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         if let (Some(spare), Some((fsid, fileid))) = (self.engine.spare, met.fsid.zip(met.fileid))
             && spare(&node, fsid, fileid)
         {
-            return self.refuse(up, name.as_ref(), "it is the source; it is not removed");
+            return self.refuse(up, name.as_ref(), "it is the source, or cannot be told from it; it is not removed");
         }
         // A directory that is only emptied is its own place.
         if name.is_some() && up.is_within(&node) {

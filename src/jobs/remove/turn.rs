@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use crate::base::name::is_silly;
 use crate::base::{Failure, Name, Proc, Status};
 use crate::crew::{Class, Due, Seat};
-use crate::storage::{Call, Cookie, Out, Page, Route};
+use crate::storage::{Call, Cookie, Mount, Node, Out, Page, Route};
 
 use super::engine::{Engine, LANES_IN_A_DIRECTORY, Met, Step, Task, Tried};
 use super::frame::{Cursor, Frame, flag};
@@ -207,7 +207,18 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         }
     }
 
+    /// What a status says of the name of an operand: where the directory that it was in is gone (a list may name that as well), and the
+    /// file system is not, it is not there.
+    fn meaning(&self, up: &Frame<T>, status: Status) -> Status {
+        let Some(root) = up.root.as_ref().filter(|_| status == Status::Stale) else { return status };
+        let port = self.engine.port;
+        let is = |node: &Node| port.one(port.route(), Call::get_attr(node)).status();
+        let is_gone = is(&root.dir) == Err(Status::Stale) && is(&port.volume.root()).is_ok();
+        if is_gone { Status::NoEnt } else { status }
+    }
+
     fn not_found(&mut self, up: &Arc<Frame<T>>, name: Option<&Name>, proc: Proc, status: Status) {
+        let status = self.meaning(up, status);
         let gone = match status {
             // Somebody else removed it, or the whole directory.
             Status::NoEnt | Status::Stale if up.root.is_none() => true,
@@ -306,7 +317,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             return self.went(up, Some(&name), false);
         };
         self.engine.may_again(status);
-        match status {
+        match self.meaning(&up, status) {
             Status::NoEnt => self.off(up),
             Status::Stale if up.root.is_none() => self.off(up),
             Status::IsDir | Status::Perm if tried.tries < TRIES_MAX && (status == Status::IsDir || tried.unknown) => {
@@ -328,7 +339,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             return self.went(up, frame.name.as_ref(), true);
         };
         self.engine.may_again(status);
-        match status {
+        match self.meaning(&up, status) {
             Status::NoEnt => self.off(up),
             Status::Stale if up.root.is_none() => self.off(up),
             Status::NotDir if frame.tries < TRIES_MAX => self.remove_instead(&frame),
