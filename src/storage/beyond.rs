@@ -26,6 +26,8 @@ pub struct Extras {
     pub caches: bool,
     /// CLEAR: a directory's files go while it is listed.
     pub clears: bool,
+    /// What is written cannot be read back: nothing is.
+    pub forgets: bool,
 }
 
 impl Extras {
@@ -37,6 +39,7 @@ impl Extras {
             xattrs: self.xattrs && other.xattrs,
             caches: self.caches || other.caches,
             clears: self.clears && other.clears,
+            forgets: self.forgets || other.forgets,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use crate::base::{Proc, Status};
 use crate::crew::Due;
 use crate::storage::Beyond;
-use crate::storage::{Call, Lent, Mount, Node, Op, Promise, Route, Sought};
+use crate::storage::{Attr, Call, Lent, Mount, Node, Op, Promise, Route, Sought};
 
 use super::super::port::Port;
 use super::super::write;
@@ -40,9 +40,14 @@ pub(super) struct Big {
     mode: Mode,
     hole_min: Option<usize>,
     next: AtomicU64,
-    left: AtomicU64,
+    /// Tasks that have not ended.
+    tasks: AtomicU64,
     trouble: Mutex<Option<Trouble>>,
     differs: AtomicBool,
+    /// Where the source ended before its size, if only for a moment.
+    cut: AtomicU64,
+    /// From here on it has no data. A sparse file may be of 2^63 bytes.
+    hole: AtomicU64,
 }
 
 impl Big {
@@ -50,8 +55,18 @@ impl Big {
         self.depth
     }
 
+    /// How many there are to carry: none behind the source's end, or in the hole there.
     fn ranges(&self) -> u64 {
-        self.size.div_ceil(self.range)
+        let end = self.cut.load(Ordering::Relaxed).min(self.hole.load(Ordering::Relaxed));
+        self.size.min(end).div_ceil(self.range)
+    }
+
+    fn is_cut(&self) -> bool {
+        self.cut.load(Ordering::Relaxed) < self.size
+    }
+
+    fn cut_at(&self, at: u64) {
+        self.cut.fetch_min(at, Ordering::Relaxed);
     }
 
     fn end_with(&self, trouble: Trouble) {
@@ -79,15 +94,17 @@ fn start(ctx: &Ctx<'_>, known: Known, mode: Mode, due: &mut Vec<Due<Task>>) {
         mode,
         hole_min,
         next: AtomicU64::new(0),
-        left: AtomicU64::new(0),
+        tasks: AtomicU64::new(0),
         trouble: Mutex::default(),
         differs: AtomicBool::new(false),
+        cut: AtomicU64::new(u64::MAX),
+        hole: AtomicU64::new(u64::MAX),
         known: Mutex::new(Some(known)),
     };
-    big.left.store(big.ranges(), Ordering::Relaxed);
+    let tasks = big.ranges().clamp(1, ctx.crew.shape().lanes.max(1) as u64);
+    big.tasks.store(tasks, Ordering::Relaxed);
     let big = Arc::new(big);
-    let lanes = ctx.crew.shape().lanes as u64;
-    due.extend((0..big.ranges().min(lanes)).map(|_| Task::Carry(big.clone()).due()));
+    due.extend((0..tasks).map(|_| Task::Carry(big.clone()).due()));
 }
 
 /// The file of `item` was made, or emptied; its bytes follow.
@@ -122,11 +139,8 @@ pub(super) fn compare(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) {
 pub(super) fn run(ctx: &Ctx<'_>, bigs: Vec<Arc<Big>>, due: &mut Vec<Due<Task>>) {
     for big in bigs {
         let i = big.next.fetch_add(1, Ordering::Relaxed);
-        if i >= big.ranges() {
-            continue;
-        }
         let routes = Routes { source: ctx.source.route(), target: ctx.target.route() };
-        if !big.is_over() {
+        if i < big.ranges() && !big.is_over() {
             let offset = i * big.range;
             let len = big.range.min(big.size - offset);
             let _promises = promise(ctx, routes, &big.mode, len);
@@ -139,10 +153,10 @@ pub(super) fn run(ctx: &Ctx<'_>, bigs: Vec<Arc<Big>>, due: &mut Vec<Due<Task>>) 
                 big.end_with(trouble);
             }
         }
-        if big.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-            finish(ctx, routes, &big, due);
-        } else if big.next.load(Ordering::Relaxed) < big.ranges() {
+        if big.next.load(Ordering::Relaxed) < big.ranges() && !big.is_over() {
             due.push(Task::Carry(big).due());
+        } else if big.tasks.fetch_sub(1, Ordering::AcqRel) == 1 {
+            finish(ctx, routes, &big, due);
         }
     }
 }
@@ -169,7 +183,11 @@ fn segments(ctx: &Ctx<'_>, route: Route, big: &Big, (offset, len): (u64, u64)) -
     while at < end {
         let data = match seek(ctx, route, big, at, Sought::Data) {
             Ok(data) if data < end => data,
-            Ok(_) | Err(Status::NxIo) => break,
+            Ok(_) => break,
+            Err(Status::NxIo) => {
+                big.hole.fetch_min(at, Ordering::Relaxed);
+                break;
+            }
             Err(Status::NotSupp | Status::Inval) => return Ok(vec![(offset, len)]),
             Err(status) => return Err(Trouble::Call(On::Source, Proc::Seek, status)),
         };
@@ -192,24 +210,30 @@ fn seek(ctx: &Ctx<'_>, route: Route, big: &Big, offset: u64, what: Sought) -> Re
     }
 }
 
-/// Reads one side's range in a window of READs.
+/// Bytes and the offsets that they are from.
+type Parts = Vec<(u64, Vec<u8>)>;
+
+/// Reads one side's range in a window of READs; where the file ended, if that was before the range did.
 fn read(
     ctx: &Ctx<'_>,
     on: On,
     route: Route,
     node: &Node,
     (offset, len): (u64, u64),
-) -> Result<Vec<(u64, Vec<u8>)>, Trouble> {
+) -> Result<(Parts, Option<u64>), Trouble> {
     let port = if on == On::Source { ctx.source } else { ctx.target };
     let step = u64::from(ctx.read_max).max(1);
     let starts = (0..len.div_ceil(step)).map(|i| offset + i * step);
     let ranges: Vec<_> = starts.map(|at| (node.clone(), at, step.min(offset + len - at))).collect();
-    let mut parts = Vec::with_capacity(ranges.len());
+    let (mut parts, mut cut) = (Vec::with_capacity(ranges.len()), None);
     for (read, (_, at, _)) in read_ranges(port, route, &ranges, ctx.read_max).into_iter().zip(&ranges) {
         let read = read.map_err(|status| Trouble::Call(on, Proc::Read, status))?;
+        if read.short {
+            cut = cut.or(Some(at + read.data.len() as u64));
+        }
         parts.push((*at, read.data));
     }
-    Ok(parts)
+    Ok((parts, cut))
 }
 
 fn carry(ctx: &Ctx<'_>, routes: Routes, big: &Big, node: &Node, range: (u64, u64)) -> Result<(), Trouble> {
@@ -217,7 +241,8 @@ fn carry(ctx: &Ctx<'_>, routes: Routes, big: &Big, node: &Node, range: (u64, u64
         return Err(Trouble::Call(On::Target, Proc::Write, Status::Cancelled));
     };
     for segment in segments(ctx, routes.source, big, range)? {
-        let parts = read(ctx, On::Source, routes.source, &big.source, segment)?;
+        let (parts, cut) = read(ctx, On::Source, routes.source, &big.source, segment)?;
+        cut.into_iter().for_each(|at| big.cut_at(at));
         let chunks: Vec<_> =
             parts.iter().flat_map(|(at, data)| fill::pieces(data, *at, ctx.write_max, big.hole_min)).collect();
         write::put_file(ctx.target, routes.target, node, &chunks).map_err(Trouble::on_target)?;
@@ -239,7 +264,10 @@ fn clone(ctx: &Ctx<'_>, routes: Routes, big: &Big, node: &Node, lent: &Lent) -> 
         let count = if at == 0 { big.size } else { COPY_BYTES.min(big.size - at) };
         let call = ctx.target.one(routes.target, Call::copy(lent, at, node, at, count));
         match call.op {
-            Op::Beyond(Beyond::Copy { out: Ok(0), .. }) => break, // it was cut meanwhile
+            Op::Beyond(Beyond::Copy { out: Ok(0), .. }) => {
+                big.cut_at(at);
+                break;
+            }
             Op::Beyond(Beyond::Copy { out: Ok(copied), .. }) => {
                 at += copied;
                 add(&ctx.live.bytes, copied);
@@ -269,9 +297,9 @@ fn compare_range(ctx: &Ctx<'_>, routes: Routes, big: &Big, there: &Node, range: 
     let Some(_permit) = ctx.crew.budget().acquire(2 * range.1) else {
         return Err(Trouble::Call(On::Target, Proc::Read, Status::Cancelled));
     };
-    let ours = read(ctx, On::Source, routes.source, &big.source, range)?;
-    let theirs = read(ctx, On::Target, routes.target, there, range)?;
-    if ours != theirs {
+    let (ours, cut) = read(ctx, On::Source, routes.source, &big.source, range)?;
+    let (theirs, _) = read(ctx, On::Target, routes.target, there, range)?;
+    if cut.is_some() || ours != theirs {
         big.differs.store(true, Ordering::Relaxed);
     }
     add(&ctx.live.bytes, range.1);
@@ -294,10 +322,13 @@ fn finish(ctx: &Ctx<'_>, routes: Routes, big: &Big, due: &mut Vec<Due<Task>>) {
     let routes = Routes { target: ctx.target.volume.route_of(&made.node, routes.target), ..routes };
     let mut item = Item { made: Some(made.clone()), trouble, ..Item::new(known) };
     if item.trouble.is_none() {
-        // Ranges were read at different times: it must be now what it was when it was listed.
+        // Ranges were read at different times: it must be now what it was when it was listed, and have been all the while.
         let now = ctx.source.one(routes.source, Call::get_attr(&big.source)).attr();
+        let is_same = |now: &Attr| !big.is_cut() && !fill::has_changed(item.attr(), now);
+        // Whoever writes a file and gives it back its time changes this one; so does whoever gives it another name.
+        let is_known = |now: &Attr| now.ctime == item.attr().ctime || item.object().tries > 0;
         match now {
-            Ok(now) if !fill::has_changed(item.attr(), &now) => {}
+            Ok(now) if is_same(&now) && is_known(&now) => {}
             Ok(_) if item.object().tries == 0 => {
                 add(&ctx.counts.read_again, 1);
                 make::discard(ctx, routes, item.object(), Some(made));

@@ -341,18 +341,18 @@ pub(super) fn may_be_one(source: Port<'_>, ours: (u64, u64), target: Port<'_>, t
 }
 
 /// Are the source's and the target's directories one? Ids that are equal may be those of two servers, so a name made in the
-/// one is looked for in the other; where nothing can be made there is nothing to be lost either.
+/// one is looked for in the other. What cannot be told apart is neither written to nor removed; where nothing can be written, nothing is lost.
 pub(super) fn is_one(source: Port<'_>, ours: &Node, target: Port<'_>, theirs: &Node) -> bool {
     let now = Time::now();
     let unique = mix(mix(u64::from(std::process::id())) ^ u64::from(now.nanos) ^ (now.secs as u64) << 30);
     let name = Name::new(format!(".parfs-{unique:016x}").as_bytes()).expect("hex digits are a name");
     let change = AttrChange { mode: Some(0o600), ..AttrChange::default() };
     let route = target.route();
-    if target.one(route, Call::create(theirs, &name, How::Guarded, change)).status().is_err() {
-        return false;
+    // A full file system, say, or one that refuses this directory alone.
+    if let Err(status) = target.one(route, Call::create(theirs, &name, How::Guarded, change)).status() {
+        return status != Status::RoFs;
     }
     let seen = source.one(source.route(), Call::lookup(ours, &name)).status();
     target.one(route, Call::remove(theirs, &name));
-    // What cannot be told apart is not written to.
     seen != Err(Status::NoEnt)
 }

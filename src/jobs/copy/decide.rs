@@ -39,7 +39,7 @@ pub(super) fn verdict(options: &Options, source: &Attr, target: &Attr) -> Verdic
     let same_time = source.mtime.may_be_kept_as(target.mtime);
     match source.kind {
         Kind::File => {
-            if options.existing == Existing::UnlessNewer && target.mtime > source.mtime && !same_time {
+            if is_kept(options, source, target) {
                 return Verdict::Keep;
             }
             let same_size = source.size == target.size;
@@ -54,6 +54,16 @@ pub(super) fn verdict(options: &Options, source: &Attr, target: &Attr) -> Verdic
         Kind::Symlink if !same_time || options.compare != Compare::SizeAndTime => Verdict::CompareText,
         Kind::Char | Kind::Block if source.rdev != target.rdev => Verdict::Replace,
         _ => rest(options, source, target),
+    }
+}
+
+/// The options say to leave what is there, if it is not the same.
+pub(super) fn is_kept(options: &Options, source: &Attr, target: &Attr) -> bool {
+    let newer = || target.mtime > source.mtime && !source.mtime.may_be_kept_as(target.mtime);
+    match options.existing {
+        Existing::Replace => false,
+        Existing::UnlessNewer => source.kind == Kind::File && target.kind == Kind::File && newer(),
+        Existing::Keep => true,
     }
 }
 

@@ -9,31 +9,35 @@ use super::ctx::{Ctx, On, Trouble, add};
 use super::delete;
 use super::make;
 use super::task::{At, Task};
-use super::{Deed, Existing};
+use super::{Deed, decide};
 
-/// Makes the object another name of `there`, which has file id `fileid` if that is known.
+/// Makes the object another name of `there`, which has file id `known_id` if that is known.
 pub(super) fn run(
     ctx: &Ctx<'_>,
     route: Route,
     known: Known,
-    (there, fileid): (Node, Option<u64>),
+    (there, known_id): (Node, Option<u64>),
     due: &mut Vec<Due<Task>>,
 ) {
     if let At::Present(_, is) = &known.object.at {
-        let fileid = match fileid {
+        let fileid = match known_id {
             Some(fileid) => Ok(fileid),
             None => ctx.target.one(route, Call::get_attr(&there)).attr().map(|attr| attr.fileid),
         };
         match fileid {
-            Ok(fileid) if fileid == is.fileid => {
+            // A file with one name has no other; its file id is that of a file of another file system.
+            Ok(fileid) if fileid == is.fileid && is.nlink > 1 => {
                 add(&ctx.counts.unchanged, 1);
                 return end(ctx, known.object, None, due);
             }
-            Ok(_) if ctx.options.existing == Existing::Keep => {
+            Ok(_) if decide::is_kept(ctx.options, &known.attr, is) => {
                 add(&ctx.counts.kept, 1);
                 return end(ctx, known.object, None, due);
             }
-            Ok(_) if is.kind == Kind::Dir => return delete::replace(ctx, known, due),
+            Ok(_) if is.kind == Kind::Dir => {
+                ctx.links.put_back(&known.attr, (there, known_id));
+                return delete::replace(ctx, known, due);
+            }
             Ok(_) => {}
             Err(status) => {
                 return give_up(ctx, known.object, Trouble::Call(On::Target, Proc::GetAttr, status), due);
@@ -57,6 +61,7 @@ pub(super) fn run(
         }
         Err((_, Status::Exist)) => {
             let trouble = Trouble::Call(On::Target, Proc::Link, Status::Exist);
+            ctx.links.put_back(&known.attr, (there, known_id));
             batch::retry(ctx, known.object, trouble, due);
         }
         Err(error) => give_up(ctx, known.object, Trouble::on_target(error), due),
@@ -76,19 +81,19 @@ fn link(ctx: &Ctx<'_>, route: Route, known: &Known, there: &Node) -> Result<(), 
         }
         return one(Call::link(there, parent, name));
     }
-    if ctx.options.atomic {
-        let aside: Name = make::aside(name);
-        match one(Call::link(there, parent, &aside)) {
-            Err((_, Status::Exist)) => {
-                one(Call::remove(parent, &aside))?;
-                one(Call::link(there, parent, &aside))?;
-            }
-            done => done?,
+    // What is there goes when the link is made: not every target makes links, and a file has so many names at most.
+    let aside: Name = make::aside(name);
+    match one(Call::link(there, parent, &aside)) {
+        Err((_, Status::Exist)) => {
+            one(Call::remove(parent, &aside))?;
+            one(Call::link(there, parent, &aside))?;
         }
-        return one(Call::rename(parent, &aside, parent, name));
+        done => done?,
     }
-    match one(Call::remove(parent, name)) {
-        Ok(()) | Err((_, Status::NoEnt)) => one(Call::link(there, parent, name)),
-        failed => failed,
+    let renamed = one(Call::rename(parent, &aside, parent, name));
+    if renamed.is_err() {
+        // The failure that is told is the cause; a name left over is used up by the next run.
+        ctx.target.one(route, Call::remove(parent, &aside));
     }
+    renamed
 }

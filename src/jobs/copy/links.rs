@@ -128,6 +128,12 @@ impl Links {
         Role::First(key)
     }
 
+    /// A name that was to be another one of the file that is `there` will be met again: something was in its way.
+    pub fn put_back(&self, attr: &Attr, (there, fileid): (Node, Option<u64>)) {
+        let entry = || Entry { link: Link::Made(there, fileid), left: 0, size: attr.size, mtime: attr.mtime };
+        self.inner().map.entry(Links::key(attr)).or_insert_with(entry).left += 1;
+    }
+
     /// The first name is there, or not (none): what waited for it is to be met again.
     pub fn made(&self, key: Key, made: Option<(Node, Option<u64>)>) -> Vec<Held> {
         let mut inner = self.inner();
@@ -271,6 +277,12 @@ mod tests {
         let links = Links::new(10, true);
         let Role::First(key) = links.meet(&attr(1, 2), &mut None) else { panic!() };
         links.made(key, Some((node(1), Some(9))));
+        // One that has to come again is still another name of that file.
+        for _ in 0..3 {
+            let Role::Other(there, fileid) = links.meet(&attr(1, 2), &mut None) else { panic!() };
+            assert_eq!((links.inner().map.len(), fileid), (0, Some(9)));
+            links.put_back(&attr(1, 2), (there, fileid));
+        }
         assert!(matches!(links.meet(&attr(1, 2), &mut None), Role::Other(_, Some(9))));
         assert_eq!(links.inner().map.len(), 0);
         assert!(!links.next_pass());

@@ -1,9 +1,9 @@
 //! Objects made at the target, a window of them at a time: what they hold is read from the source first, then they are
 //! made (or emptied), filled, and get their attributes last. So an object whose time is the source's is complete.
 
-use crate::base::{Name, Proc, Status, hash::mix};
+use crate::base::{Name, Proc, Status, Time, hash::mix};
 use crate::crew::Due;
-use crate::storage::{Attr, AttrChange, Call, How, Kind, Node, Special};
+use crate::storage::{Attr, AttrChange, Call, How, Kind, Node, SetTime, Special};
 
 use super::batch::{self, Known, Routes, end, give_up, text};
 use super::big;
@@ -12,7 +12,7 @@ use super::decide;
 use super::enter::{owner_aside, owner_refused};
 use super::fill;
 use super::task::{At, Object, Task};
-use super::{Deed, whole, xattrs};
+use super::{Deed, Existing, whole, xattrs};
 
 /// An object that was made, or emptied, at the target.
 #[derive(Clone, Debug)]
@@ -310,6 +310,14 @@ pub(super) fn placeholder(object: &Object) -> Box<Object> {
 /// Extended attributes, the last SETATTR, the name; then the objects are over.
 pub(super) fn complete(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mut Vec<Due<Task>>) {
     let mut items = items;
+    if ctx.options.existing == Existing::Keep {
+        // Another run would keep it as it is.
+        let refuse = |item: &mut Item| {
+            let reason = "changed while it was read, also the second time; it was not copied";
+            item.trouble = Some(Trouble::Refused(On::Source, reason.into()));
+        };
+        items.iter_mut().filter(|item| item.unsteady && item.is_open()).for_each(refuse);
+    }
     set_last(ctx, routes, &mut items);
     rename(ctx, routes, &mut items);
     for item in items.into_iter().filter(|item| !item.elsewhere) {
@@ -365,7 +373,12 @@ pub(super) fn discard(ctx: &Ctx<'_>, routes: Routes, object: &Object, made: Opti
 /// What completes an object: its times, and what making it could not set. Times only where all is well with it.
 fn last_change(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> AttrChange {
     let attr = item.attr();
-    let times = if item.unsteady { AttrChange::default() } else { decide::times(ctx.options, attr) };
+    let times = match ctx.options.existing {
+        _ if !item.unsteady => decide::times(ctx.options, attr),
+        // So that another run does not take it for the newer one.
+        Existing::UnlessNewer => AttrChange { mtime: SetTime::At(Time::default()), ..AttrChange::default() },
+        _ => AttrChange::default(),
+    };
     // Writing to a file clears these bits.
     let mode = decide::mode(ctx.options, attr);
     let due = attr.kind != Kind::Symlink && mode & 0o7000 != 0 && (!made.existed || ctx.options.preserve.mode);

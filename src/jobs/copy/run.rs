@@ -124,11 +124,29 @@ impl Run<'_> {
     fn tell_apart(&self, ctx: &Ctx<'_>, node: &Node, attr: &Attr) -> Result<(), Failure> {
         let same = match attr.kind {
             Kind::Dir => ctx.is_target_root(node, attr),
-            // A name cannot be made in a file; one of equal ids and times is taken for the same.
-            _ => ctx.target_root.get().is_some_and(|(_, is)| is == attr) && !ctx.compares(),
+            _ if ctx.compares() => false,
+            _ => ctx.target_root.get().is_some_and(|(_, is)| is == attr || self.is_one_file(ctx, attr, is)),
         };
         let same_text = || Failure::refused(&self.sides.0.shown, "source and destination are the same");
         if same { Err(same_text()) } else { Ok(()) }
+    }
+
+    /// Are files one whose file systems have other ids on each side? A name cannot be made in a file: they are one of the same file id
+    /// in one directory, or names of one file by its times.
+    fn is_one_file(&self, ctx: &Ctx<'_>, attr: &Attr, is: &Attr) -> bool {
+        let (ours, theirs) = ((attr.fsid, attr.fileid), (is.fsid, is.fileid));
+        if !may_be_one(ctx.source, ours, ctx.target, theirs) {
+            return false;
+        }
+        let above = |port, side: &Side<'_>| {
+            let (_, way) = side.way.split_last()?;
+            resolve(port, way, &side.shown).ok().map(|(dir, _)| dir)
+        };
+        let times = |attr: &Attr| (attr.size, attr.mtime, attr.ctime);
+        let (source, target) = self.sides;
+        let dirs = above(ctx.source, source).zip(above(ctx.target, target));
+        let are_links = (attr.nlink > 1 || dirs.is_none()) && times(attr) == times(is);
+        are_links || dirs.is_some_and(|(ours, theirs)| is_one(ctx.source, &ours, ctx.target, &theirs))
     }
 
     /// Copies from the roots on; returns how many tasks were left undone.

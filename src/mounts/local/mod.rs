@@ -199,7 +199,7 @@ impl LocalMount {
                 name_max,
                 size_max,
                 shape,
-                extras: Extras { holes: !nfs, copies: !nfs, xattrs: !nfs, caches: true, clears: !nfs },
+                extras: Extras { holes: !nfs, copies: !nfs, xattrs: !nfs, caches: true, clears: !nfs, forgets: false },
                 dirs_locked: nfs,
             },
             clones_not: AtomicU64::new(u64::MAX),

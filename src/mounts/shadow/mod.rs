@@ -330,6 +330,8 @@ impl Mount for ShadowMount {
     fn limits(&self) -> Limits {
         let mut limits = self.real.limits();
         limits.extras.clears = false;
+        // What is read as it is differs from what stands for what was written.
+        limits.extras.forgets = self.reads;
         limits
     }
 
