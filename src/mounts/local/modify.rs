@@ -1,12 +1,12 @@
 //! SETATTR, REMOVE, RMDIR, RENAME and LINK.
 
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rustix::fs::{
     AtFlags, CWD, Gid, Mode, OFlags, Stat, StatxFlags, Uid, chmodat, chownat, fchmod, fchown, fstat, ftruncate,
-    futimens, linkat, renameat, statx, unlinkat, utimensat,
+    futimens, linkat, openat, renameat, statx, unlinkat, utimensat,
 };
 use rustix::io::{Errno, retry_on_intr};
 
@@ -25,6 +25,8 @@ pub(super) type Near = Option<(u64, Arc<Held>)>;
 pub(super) enum On<'a> {
     Fd(BorrowedFd<'a>),
     Place(&'a LocalMount, &'a Place),
+    /// An object at its place that is held by `O_PATH`: what owner and mode are set on, whatever has its name by now.
+    Held(&'a Place, &'a OwnedFd),
 }
 
 impl On<'_> {
@@ -32,6 +34,7 @@ impl On<'_> {
         match self {
             On::Fd(fd) => fstat(fd).map_err(status),
             On::Place(_, place) => place.stat(),
+            On::Held(_, held) => fstat(held).map_err(status),
         }
     }
 
@@ -39,6 +42,7 @@ impl On<'_> {
         retry_on_intr(|| match self {
             On::Fd(fd) => fchown(fd, uid, gid),
             On::Place(_, place) => chownat(place.fd(), place.name(), uid, gid, ITSELF),
+            On::Held(_, held) => chownat(held, c"", uid, gid, AtFlags::EMPTY_PATH),
         })
         .map_err(status)
     }
@@ -46,14 +50,15 @@ impl On<'_> {
     pub(super) fn chmod(&self, bits: u32) -> Result<(), Status> {
         match self {
             On::Fd(fd) => retry_on_intr(|| fchmod(fd, mode(bits))).map_err(status),
-            On::Place(mount, place) => mount.chmod(place, mode(bits)),
+            On::Place(mount, place) => chmod(place, &mount.hold(place)?, mode(bits)),
+            On::Held(place, held) => chmod(place, held, mode(bits)),
         }
     }
 
     pub(super) fn resize(&self, size: u64) -> Result<(), Status> {
         match self {
             On::Fd(fd) => retry_on_intr(|| ftruncate(fd, size)).map_err(status),
-            On::Place(..) => Err(Status::Inval),
+            On::Place(..) | On::Held(..) => Err(Status::Inval),
         }
     }
 
@@ -62,29 +67,46 @@ impl On<'_> {
         let Some(times) = times(change) else { return Ok(false) };
         retry_on_intr(|| match self {
             On::Fd(fd) => futimens(fd, &times),
-            On::Place(_, place) => utimensat(place.fd(), place.name(), &times, ITSELF),
+            On::Place(_, place) | On::Held(place, _) => utimensat(place.fd(), place.name(), &times, ITSELF),
         })
         .map_err(status)?;
         Ok(true)
     }
 }
 
-impl LocalMount {
-    /// chmod without following a symlink, which Linux has no old system call for: the object is held by `O_PATH` and reached
-    /// through its descriptor's name in /proc; without /proc, by opening it.
-    fn chmod(&self, place: &Place, mode: Mode) -> Result<(), Status> {
-        let held = self.open_at(place.fd(), place.name(), OFlags::PATH, Mode::empty()).map_err(status)?;
-        if kind(&fstat(&held).map_err(status)?) == Kind::Symlink {
-            return Err(Status::NotSupp); // Linux: a symlink has no mode of its own
-        }
-        match chmodat(CWD, format!("/proc/self/fd/{}", held.as_raw_fd()), mode, AtFlags::empty()) {
-            Err(Errno::NOENT) => {
-                let flags = OFlags::RDONLY | QUIET;
-                let open = self.open_at(place.fd(), place.name(), flags, Mode::empty()).map_err(status)?;
-                fchmod(&open, mode).map_err(status)
+/// chmod without following a symlink, which Linux has no old system call for: the object is held by `O_PATH` and reached
+/// through its descriptor's name in /proc; without /proc, by opening it.
+fn chmod(place: &Place, held: &OwnedFd, mode: Mode) -> Result<(), Status> {
+    let is = fstat(held).map_err(status)?;
+    if kind(&is) == Kind::Symlink {
+        return Err(Status::NotSupp); // Linux: a symlink has no mode of its own
+    }
+    match chmodat(CWD, format!("/proc/self/fd/{}", held.as_raw_fd()), mode, AtFlags::empty()) {
+        Err(Errno::NOENT) => {
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | QUIET;
+            let open = retry_on_intr(|| openat(place.fd(), place.name(), flags, Mode::empty())).map_err(status)?;
+            let same = fstat(&open).map_err(status)?;
+            if (same.st_dev, same.st_ino) != (is.st_dev, is.st_ino) {
+                return Err(Status::Stale);
             }
-            set => set.map_err(status),
+            fchmod(&open, mode).map_err(status)
         }
+        set => set.map_err(status),
+    }
+}
+
+impl LocalMount {
+    fn hold(&self, place: &Place) -> Result<OwnedFd, Status> {
+        self.open_at(place.fd(), place.name(), OFlags::PATH, Mode::empty()).map_err(status)
+    }
+
+    /// Holds an object that this process made, where that is known: who may write to its directory can have put another one under its
+    /// name since, which is not to be given away or opened.
+    fn hold_made(&self, chain: &Chain, place: &Place) -> Result<Option<OwnedFd>, Status> {
+        let Some(fileid) = chain.fileid().filter(|_| !self.nfs) else { return Ok(None) };
+        let held = self.hold(place)?;
+        let is = fstat(&held).map_err(status)?;
+        if is.st_ino == fileid { Ok(Some(held)) } else { Err(Status::Stale) }
     }
 
     /// In this order: chown takes set-id bits off, truncation changes the mtime.
@@ -98,18 +120,26 @@ impl LocalMount {
             (Some(_), None) => Some(self.file(chain, Use::Write)?),
             (_, held) => held,
         };
-        let place;
-        let on = match &held {
+        let (place, made);
+        let mut on = match &held {
             Some(held) => On::Fd(held.fd()),
             None => {
                 place = self.place(chain)?;
                 On::Place(self, &place)
             }
         };
-        if let Some((uid, gid)) = owner(change, None) {
+        let owner = owner(change, None);
+        let bits = change.mode.filter(|&bits| !self.is_mode_known(chain, &on, change, bits));
+        if let On::Place(_, place) = on
+            && (owner.is_some() || bits.is_some())
+        {
+            made = self.hold_made(chain, place)?;
+            on = made.as_ref().map_or(on, |held| On::Held(place, held));
+        }
+        if let Some((uid, gid)) = owner {
             on.chown(uid, gid)?;
         }
-        if let Some(bits) = change.mode.filter(|&bits| !self.is_mode_known(chain, &on, change, bits)) {
+        if let Some(bits) = bits {
             on.chmod(bits)?;
         }
         if let Some(size) = change.size {
@@ -170,5 +200,45 @@ impl LocalMount {
             Err(Errno::PERM) if source.stat().is_ok_and(|stat| kind(&stat) == Kind::Dir) => Err(Status::IsDir),
             Err(errno) => Err(status(errno)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::storage::{Call, How, Mount, Stable};
+
+    /// Its directory is somebody else's, who may rename what is in it: the mode is for the file that was made.
+    #[test]
+    fn what_took_a_new_file_s_name_gets_neither_its_mode_nor_its_owner() {
+        let dir = tempfile::tempdir().unwrap();
+        let mount = LocalMount::open(dir.path()).unwrap();
+        let (root, f) = (mount.root(), Name::new(b"f").unwrap());
+        let mut calls = [Call::create(&root, &f, How::Guarded, AttrChange::default())];
+        mount.perform(&mut calls);
+        let node = calls[0].found().unwrap().node;
+        mount.perform(&mut [Call::write(&node, 0, b"data", Stable::FileSync), Call::commit(&node, 0, 0)]);
+        let set = |change| {
+            let mut calls = [Call::set_attr(&node, change)];
+            mount.perform(&mut calls);
+            calls[0].status()
+        };
+        let mode = |bits| AttrChange { mode: Some(bits), ..AttrChange::default() };
+        let is = || fs::metadata(dir.path().join("f")).unwrap().permissions().mode() & 0o7777;
+        // The time lets go of the file.
+        set(AttrChange { mtime: SetTime::Now, ..AttrChange::default() }).unwrap();
+        set(mode(0o640)).unwrap();
+        assert_eq!(is(), 0o640);
+        fs::write(dir.path().join("secret"), "").unwrap();
+        fs::set_permissions(dir.path().join("secret"), fs::Permissions::from_mode(0o600)).unwrap();
+        fs::rename(dir.path().join("f"), dir.path().join("g")).unwrap();
+        fs::rename(dir.path().join("secret"), dir.path().join("f")).unwrap();
+        assert_eq!(set(mode(0o4755)), Err(Status::Stale));
+        let uid = AttrChange { uid: Some(rustix::process::getuid().as_raw()), ..AttrChange::default() };
+        assert_eq!(set(uid), Err(Status::Stale));
+        assert_eq!(is(), 0o600);
     }
 }
