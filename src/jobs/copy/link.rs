@@ -19,11 +19,13 @@ pub(super) fn run(
     (there, known_id): (Node, Option<u64>),
     due: &mut Vec<Due<Task>>,
 ) {
+    let mut alike = false;
     if let At::Present(_, is) = &known.object.at {
         let fileid = match known_id {
             Some(fileid) => Ok(fileid),
             None => ctx.target.one(route, Call::get_attr(&there)).attr().map(|attr| attr.fileid),
         };
+        alike = fileid == Ok(is.fileid);
         match fileid {
             // A file with one name has no other; its file id is that of a file of another file system.
             Ok(fileid) if fileid == is.fileid && is.nlink > 1 => {
@@ -44,7 +46,7 @@ pub(super) fn run(
             }
         }
     }
-    match link(ctx, route, &known, &there) {
+    match link(ctx, route, &known, &there, alike) {
         Ok(()) => {
             known.object.dir.touch();
             add(&ctx.counts.hard_links, 1);
@@ -68,7 +70,8 @@ pub(super) fn run(
     }
 }
 
-fn link(ctx: &Ctx<'_>, route: Route, known: &Known, there: &Node) -> Result<(), (Proc, Status)> {
+/// `alike`: what is there may be the same file, for all its file id says.
+fn link(ctx: &Ctx<'_>, route: Route, known: &Known, there: &Node, alike: bool) -> Result<(), (Proc, Status)> {
     let (parent, name) = (&known.object.dir.made().node, &known.object.name);
     let one = |call: Call<'_>| {
         let call = ctx.target.one(route, call);
@@ -91,8 +94,9 @@ fn link(ctx: &Ctx<'_>, route: Route, known: &Known, there: &Node) -> Result<(), 
         done => done?,
     }
     let renamed = one(Call::rename(parent, &aside, parent, name));
-    if renamed.is_err() {
-        // The failure that is told is the cause; a name left over is used up by the next run.
+    if renamed.is_err() || alike {
+        // A failure that is told is the cause; a name left over is used up by the next run. RENAME to another name of the same file
+        // does nothing.
         ctx.target.one(route, Call::remove(parent, &aside));
     }
     renamed
