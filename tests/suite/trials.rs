@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 use super::cli_support::{Bench, PARFS, Ran, Sim};
 
@@ -30,15 +31,22 @@ fn directories_have_the_archive_s_bits_also_without_times() {
     let bench = Bench::new();
     let served = tempfile::tempdir().unwrap();
     let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--unlimited"]);
-    fs::create_dir_all(bench.path("g/u")).unwrap();
-    let mode = |at: &str, bits| fs::set_permissions(bench.path(at), fs::Permissions::from_mode(bits)).unwrap();
-    mode("g", 0o2755);
-    mode("g/u", 0o755);
+    fs::create_dir_all(bench.path("g/u/v")).unwrap();
+    let mode = |at: PathBuf, bits| fs::set_permissions(at, fs::Permissions::from_mode(bits)).unwrap();
+    mode(bench.path("g"), 0o2755);
+    mode(bench.path("g/u"), 0o755);
+    mode(bench.path("g/u/v"), 0o755);
     bench.run("-cf g.tar g").ok();
+    // Given away, where the tests run as root: then nothing tells the mode that a directory was made with.
+    bench.run("-cf h.tar --owner=7 --group=7 g").ok();
     for (place, top) in [(sim.url.clone(), served.path().to_path_buf()), ("out".into(), bench.out())] {
-        bench.run(&format!("-xpmf g.tar -C {place}")).ok();
-        let bits = |at: &str| fs::metadata(top.join(at)).unwrap().permissions().mode() & 0o7777;
-        assert_eq!((bits("g"), bits("g/u")), (0o2755, 0o755), "{place}");
+        for archive in ["g.tar", "h.tar"] {
+            mode(top.clone(), 0o2755);
+            bench.run(&format!("-xpmf {archive} -C {place}")).ok();
+            let bits = |at: &str| fs::metadata(top.join(at)).unwrap().permissions().mode() & 0o7777;
+            assert_eq!(["g", "g/u", "g/u/v"].map(bits), [0o2755, 0o755, 0o755], "{archive} {place}");
+            bench.run_as(&format!("parrm -rf {}/g", place.trim_end_matches('/'))).ok();
+        }
     }
 }
 

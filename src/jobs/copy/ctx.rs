@@ -202,7 +202,8 @@ impl<'a> Ctx<'a> {
             return false;
         }
         self.probed.store(true, Ordering::Relaxed);
-        is_one(self.source, node, self.target, root)
+        // Roots of file systems have one file id often.
+        is_one(self.source, node, self.target, root).unwrap_or(false)
     }
 
     /// True in another file system than the source's root.
@@ -341,18 +342,15 @@ pub(super) fn may_be_one(source: Port<'_>, ours: (u64, u64), target: Port<'_>, t
 }
 
 /// Are the source's and the target's directories one? Ids that are equal may be those of two servers, so a name made in the
-/// one is looked for in the other. What cannot be told apart is neither written to nor removed; where nothing can be written, nothing is lost.
-pub(super) fn is_one(source: Port<'_>, ours: &Node, target: Port<'_>, theirs: &Node) -> bool {
+/// one is looked for in the other. None where nothing can be made: in a full file system, say, or by a caller who may not.
+pub(super) fn is_one(source: Port<'_>, ours: &Node, target: Port<'_>, theirs: &Node) -> Option<bool> {
     let now = Time::now();
     let unique = mix(mix(u64::from(std::process::id())) ^ u64::from(now.nanos) ^ (now.secs as u64) << 30);
     let name = Name::new(format!(".parfs-{unique:016x}").as_bytes()).expect("hex digits are a name");
     let change = AttrChange { mode: Some(0o600), ..AttrChange::default() };
     let route = target.route();
-    // A full file system, say, or one that refuses this directory alone.
-    if let Err(status) = target.one(route, Call::create(theirs, &name, How::Guarded, change)).status() {
-        return status != Status::RoFs;
-    }
+    target.one(route, Call::create(theirs, &name, How::Guarded, change)).status().ok()?;
     let seen = source.one(source.route(), Call::lookup(ours, &name)).status();
     target.one(route, Call::remove(theirs, &name));
-    seen != Err(Status::NoEnt)
+    Some(seen != Err(Status::NoEnt))
 }

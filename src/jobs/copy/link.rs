@@ -2,7 +2,7 @@
 
 use crate::base::{Name, Proc, Status};
 use crate::crew::Due;
-use crate::storage::{Call, Kind, Node, Route};
+use crate::storage::{Attr, Call, Kind, Node, Route};
 
 use super::batch::{self, Known, end, give_up};
 use super::ctx::{Ctx, On, Trouble, add};
@@ -19,16 +19,14 @@ pub(super) fn run(
     (there, known_id): (Node, Option<u64>),
     due: &mut Vec<Due<Task>>,
 ) {
-    let mut alike = false;
+    let mut known = known;
     if let At::Present(_, is) = &known.object.at {
         let fileid = match known_id {
             Some(fileid) => Ok(fileid),
             None => ctx.target.one(route, Call::get_attr(&there)).attr().map(|attr| attr.fileid),
         };
-        alike = fileid == Ok(is.fileid);
         match fileid {
-            // A file with one name has no other; its file id is that of a file of another file system.
-            Ok(fileid) if fileid == is.fileid && is.nlink > 1 => {
+            Ok(fileid) if fileid == is.fileid && is_one(ctx, route, &there, is) => {
                 add(&ctx.counts.unchanged, 1);
                 return end(ctx, known.object, None, due);
             }
@@ -46,18 +44,20 @@ pub(super) fn run(
             }
         }
     }
-    match link(ctx, route, &known, &there, alike) {
+    match link(ctx, route, &mut known, &there) {
         Ok(()) => {
             known.object.dir.touch();
             add(&ctx.counts.hard_links, 1);
             ctx.tell(Deed::Linked, &known.object.dir, Some(&known.object.name));
             end(ctx, known.object, None, due);
         }
-        // The target's limit is lower than the source's: this name begins another file.
-        Err((_, Status::MLink)) => {
-            ctx.warn_once("links", || {
-                "some files have more names than the destination allows; they were copied more than once".into()
-            });
+        // The target's limit is lower than the source's, or it makes no links, here or for this caller: the name begins another file.
+        Err((Proc::Link, status @ (Status::MLink | Status::Perm | Status::XDev | Status::NotSupp))) => {
+            let (key, why) = match status {
+                Status::MLink => ("links", "some files have more names than the destination allows".to_owned()),
+                _ => ("no links", format!("the destination does not make some hard links ({}: {status})", Proc::Link)),
+            };
+            ctx.warn_once(key, || format!("{why}; they were copied more than once"));
             let routes = batch::Routes { source: ctx.source.route(), target: route };
             make::run(ctx, routes, vec![make::Item::new(known)], due);
         }
@@ -70,34 +70,48 @@ pub(super) fn run(
     }
 }
 
-/// `alike`: what is there may be the same file, for all its file id says.
-fn link(ctx: &Ctx<'_>, route: Route, known: &Known, there: &Node, alike: bool) -> Result<(), (Proc, Status)> {
-    let (parent, name) = (&known.object.dir.made().node, &known.object.name);
+/// Are files of one file id one? They are where it has several names. A list may name one twice; and two file systems have files of the same
+/// ids. Of those of several kernel mounts nothing is known: one file system has an id for each.
+fn is_one(ctx: &Ctx<'_>, route: Route, there: &Node, is: &Attr) -> bool {
+    let known = is.nlink > 1 || ctx.target.volume.mounts().len() > 1;
+    known || ctx.target.one(route, Call::get_attr(there)).attr().is_ok_and(|attr| attr.fsid == is.fsid)
+}
+
+fn link(ctx: &Ctx<'_>, route: Route, known: &mut Known, there: &Node) -> Result<(), (Proc, Status)> {
+    let (dir, name) = (known.object.dir.clone(), known.object.name.clone());
+    let parent = &dir.made().node;
     let one = |call: Call<'_>| {
         let call = ctx.target.one(route, call);
         call.status().map_err(|status| (call.proc(), status))
     };
     if matches!(known.object.at, At::Absent) {
-        if ctx.options.atomic && !known.object.dir.is_fresh() {
+        if ctx.options.atomic && !dir.is_fresh() {
             // What a killed run left where this name was the first of the file; mostly there is nothing.
-            ctx.target.one(route, Call::remove(parent, &make::aside(name)));
+            ctx.target.one(route, Call::remove(parent, &make::aside(&name)));
         }
-        return one(Call::link(there, parent, name));
+        return one(Call::link(there, parent, &name));
     }
-    // What is there goes when the link is made: not every target makes links, and a file has so many names at most.
-    let aside: Name = make::aside(name);
-    match one(Call::link(there, parent, &aside)) {
-        Err((_, Status::Exist)) => {
-            one(Call::remove(parent, &aside))?;
-            one(Call::link(there, parent, &aside))?;
+    if ctx.options.atomic {
+        let aside: Name = make::aside(&name);
+        match one(Call::link(there, parent, &aside)) {
+            Err((_, Status::Exist)) => {
+                one(Call::remove(parent, &aside))?;
+                one(Call::link(there, parent, &aside))?;
+            }
+            done => done?,
         }
-        done => done?,
+        let renamed = one(Call::rename(parent, &aside, parent, &name));
+        if renamed.is_err() {
+            // The failure that is told is the cause; a name left over is used up by the next run.
+            ctx.target.one(route, Call::remove(parent, &aside));
+        }
+        return renamed;
     }
-    let renamed = one(Call::rename(parent, &aside, parent, name));
-    if renamed.is_err() || alike {
-        // A failure that is told is the cause; a name left over is used up by the next run. RENAME to another name of the same file
-        // does nothing.
-        ctx.target.one(route, Call::remove(parent, &aside));
+    match one(Call::remove(parent, &name)) {
+        Ok(()) | Err((_, Status::NoEnt)) => {
+            known.object.at = At::Absent;
+            one(Call::link(there, parent, &name))
+        }
+        failed => failed,
     }
-    renamed
 }

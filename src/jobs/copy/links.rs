@@ -6,6 +6,7 @@
 //! at least half of what fits.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry as Slot;
 use std::sync::{Mutex, MutexGuard};
 
 use crate::base::{Time, hash::mix};
@@ -130,8 +131,15 @@ impl Links {
 
     /// A name that was to be another one of the file that is `there` will be met again: something was in its way.
     pub fn put_back(&self, attr: &Attr, (there, fileid): (Node, Option<u64>)) {
-        let entry = || Entry { link: Link::Made(there, fileid), left: 0, size: attr.size, mtime: attr.mtime };
-        self.inner().map.entry(Links::key(attr)).or_insert_with(entry).left += 1;
+        let mut inner = self.inner();
+        let has_room = inner.map.len() < self.max;
+        let entry = Entry { link: Link::Made(there, fileid), left: 0, size: attr.size, mtime: attr.mtime };
+        match inner.map.entry(Links::key(attr)) {
+            Slot::Occupied(mut entry) => entry.get_mut().left += 1,
+            Slot::Vacant(slot) if has_room => slot.insert(entry).left += 1,
+            // It will be a file of its own.
+            Slot::Vacant(_) => {}
+        }
     }
 
     /// The first name is there, or not (none): what waited for it is to be met again.

@@ -51,7 +51,8 @@ impl Run<'_> {
         let source = Port::new(self.sides.0.volume, 1);
         let spare = |node: &Node, fsid: u64, fileid: u64| {
             source_root.get().is_some_and(|(root, ids)| {
-                may_be_one(source, *ids, port, (fsid, fileid)) && is_one(source, root, port, node)
+                // What cannot be told from the source is not removed.
+                may_be_one(source, *ids, port, (fsid, fileid)) && is_one(source, root, port, node).unwrap_or(true)
             })
         };
         let limit = AtomicI64::new(
@@ -145,8 +146,9 @@ impl Run<'_> {
         let times = |attr: &Attr| (attr.size, attr.mtime, attr.ctime);
         let (source, target) = self.sides;
         let dirs = above(ctx.source, source).zip(above(ctx.target, target));
-        let are_links = (attr.nlink > 1 || dirs.is_none()) && times(attr) == times(is);
-        are_links || dirs.is_some_and(|(ours, theirs)| is_one(ctx.source, &ours, ctx.target, &theirs))
+        let alike = times(attr) == times(is);
+        let in_one = |(ours, theirs): (Node, Node)| is_one(ctx.source, &ours, ctx.target, &theirs);
+        (alike && attr.nlink > 1) || dirs.and_then(in_one).unwrap_or(alike)
     }
 
     /// Copies from the roots on; returns how many tasks were left undone.

@@ -297,10 +297,20 @@ impl Dir {
 
     /// Notes with which mode it was made, where the answer told.
     fn note_mode(&self, attr: Option<&Attr>) {
-        let above = || self.place.as_ref().is_some_and(|(up, _)| up.make.mode.is_some_and(|bits| bits & 0o2000 != 0));
         let asked = self.make.mode.unwrap_or(0) & 0o7000;
+        let above = || self.place.as_ref().is_none_or(|(up, _)| up.passes_on());
         let inherits = attr.map_or_else(above, |attr| attr.mode & 0o7000 != asked);
         self.inherits.store(inherits, Ordering::Relaxed);
+    }
+
+    /// May what is made in it get its set-group-id bit?
+    fn passes_on(&self) -> bool {
+        let had = match &*self.stage() {
+            Stage::Made { found, .. } => found.map(|attr| attr.mode),
+            _ => None,
+        };
+        let made = self.inherits.load(Ordering::Relaxed) || self.place.is_none();
+        made || had.or(self.make.mode).is_some_and(|bits| bits & 0o2000 != 0)
     }
 
     /// True for a directory that was there, is ours to fill, and does not let its owner in.

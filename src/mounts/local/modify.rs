@@ -100,13 +100,18 @@ impl LocalMount {
         self.open_at(place.fd(), place.name(), OFlags::PATH, Mode::empty()).map_err(status)
     }
 
-    /// Holds an object that this process made, where that is known: who may write to its directory can have put another one under its
-    /// name since, which is not to be given away or opened.
+    /// Holds a file that this process made, where that is known: who may write to its directory can have put another one under its
+    /// name since, which is not to be given away or opened. Directories are finished long after they were made, and not every file
+    /// system has the same id for an object then.
     fn hold_made(&self, chain: &Chain, place: &Place) -> Result<Option<OwnedFd>, Status> {
         let Some(fileid) = chain.fileid().filter(|_| !self.nfs) else { return Ok(None) };
         let held = self.hold(place)?;
         let is = fstat(&held).map_err(status)?;
-        if is.st_ino == fileid { Ok(Some(held)) } else { Err(Status::Stale) }
+        match kind(&is) {
+            Kind::File if is.st_ino != fileid => Err(Status::Stale),
+            Kind::File => Ok(Some(held)),
+            _ => Ok(None),
+        }
     }
 
     /// In this order: chown takes set-id bits off, truncation changes the mtime.
