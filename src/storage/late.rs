@@ -37,6 +37,12 @@ impl Volume {
         }
     }
 
+    /// The mount for a file that is written in pieces which begin and end anywhere: always the same where `page_bytes` is more than
+    /// 1, else the next.
+    pub fn route_writing(&self, node: &Node) -> Route {
+        if self.late { self.route_of(node, self.route_from(0)) } else { self.route() }
+    }
+
     /// What ranges of a file that are written through different mounts begin and end at, in bytes. Linux completes a page that
     /// it takes to be beyond the file's end with zeros, and writes them: over what came through another mount. 1 where there
     /// is one mount, or no page cache.

@@ -10,11 +10,12 @@ use std::sync::{Arc, Mutex};
 use parfs::base::Status;
 use parfs::jobs::copy::{Delete, Verify};
 use parfs::jobs::extract::{Existing, Options as Extracting};
-use parfs::jobs::{copy, remove};
+use parfs::jobs::{copy, create, remove};
 use parfs::mounts::LocalMount;
-use parfs::storage::{Call, Extras, Limits, Mount, Node, Op, Shape, Spread, Tally, Volume};
+use parfs::storage::{AttrChange, Call, Extras, How, Limits, Mount, Node, Op, Shape, Spread, Tally, Volume};
 
 use crate::copies;
+use crate::creates;
 use crate::edits::Editor;
 use crate::nasty::Nasty;
 use crate::remove::{operand, plant, plant_tree, remove_all};
@@ -33,7 +34,9 @@ type Known = BTreeMap<Vec<u8>, Vec<u32>>;
 #[derive(Default)]
 struct World {
     known: Mutex<Known>,
-    /// Calls that a real client would have made on an old object.
+    /// Up to where each client has written files that were made.
+    written: Mutex<BTreeMap<Vec<u8>, Vec<u64>>>,
+    /// Calls that a real client would have made on an old object, or that would have overwritten what another client wrote.
     wrong: Mutex<Vec<String>>,
     /// Calls that were not carried out for want of sight.
     unseen: Mutex<u64>,
@@ -92,6 +95,7 @@ impl Client {
 
     /// A name has come to stand for another object.
     fn made(&self, path: Vec<u8>) {
+        self.world.written.lock().unwrap().remove(&path);
         let mut known = self.world.known.lock().unwrap();
         let beneath = [&path[..], b"/"].concat();
         known.retain(|way, _| !way.starts_with(&beneath));
@@ -104,6 +108,19 @@ impl Client {
                 _ => BLIND,
             };
         }
+    }
+
+    /// A client completes the page that its range begins in with zeros, where that lies beyond what it knows of the file.
+    fn wrote(&self, node: &Node, offset: u64, count: u64) {
+        let mut written = self.world.written.lock().unwrap();
+        let ends = written.entry(path_of(node)).or_insert_with(|| vec![0; self.clients]);
+        let page = 4096;
+        let others = ends.iter().enumerate().any(|(client, end)| client != self.me && *end > 0);
+        if others && ends[self.me] < offset && !offset.is_multiple_of(page) {
+            let text = format!("WRITE of {} at {offset} by client {}", path_of(node).escape_ascii(), self.me);
+            self.world.wrong.lock().unwrap().push(text);
+        }
+        ends[self.me] = ends[self.me].max(offset + count);
     }
 
     fn looked(&self, path: &[u8]) {
@@ -122,6 +139,10 @@ impl Client {
             | Op::Symlink { dir, name, out: Ok(_), .. }
             | Op::MkNod { dir, name, out: Ok(_), .. }
             | Op::Link { dir, name, out: Ok(_), .. } => self.made(join(dir, name)),
+            Op::SetAttr { node, change, out: Ok(_) } if change.size == Some(0) => {
+                self.world.written.lock().unwrap().remove(&path_of(node));
+            }
+            Op::Write { node, offset, out: Ok(written), .. } => self.wrote(node, *offset, written.count.into()),
             Op::Rename { to_dir, to, out: Ok(()), .. } => self.made(join(to_dir, to)),
             Op::Lookup { dir, name, out: Ok(_) } => {
                 let path = join(dir, name);
@@ -326,5 +347,28 @@ fn a_removal_leaves_nothing() {
             assert_eq!((ran.summary.files, ran.summary.dirs), (2000 + 10 * 13, 22));
             assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "{n} mounts, {shape:?}");
         }
+    }
+}
+
+/// Pieces of an archive begin at any block: through another mount zeros were written over the end of the piece before.
+#[test]
+fn an_archive_on_several_mounts_is_written_through_one() {
+    let (from, source) = copies::local();
+    for file in 0..300 {
+        std::fs::write(from.path().join(format!("f{file}")), vec![file as u8; 700 * file]).unwrap();
+    }
+    for (n, shape) in (2..=4).flat_map(|n| SHAPES.map(|shape| (n, shape))) {
+        let dir = tempfile::tempdir().unwrap();
+        let writing = clients(dir.path(), n);
+        let name = parfs::base::Name::new(b"a.tar").unwrap();
+        let mut calls = [Call::create(&writing.volume.root(), &name, How::Guarded, AttrChange::default())];
+        writing.volume.perform(&mut calls);
+        let node = calls[0].found().unwrap().node;
+        let output = create::Output::File { volume: &writing.volume, node, at: 0 };
+        let operands = creates::whole(&creates::shared(vec![source.clone() as _]));
+        let crew = copies::crew(shape.0, shape.1);
+        let (summary, failures, _) = creates::run(operands, output, None, &create::Options::default(), &crew);
+        assert_eq!((failures.len(), summary.archive_error), (0, None), "{failures:?}");
+        writing.assert_right(&format!("{n} mounts, {shape:?}"));
     }
 }

@@ -69,7 +69,8 @@ pub fn named(volume: &Arc<Volume>, at: &str) -> Operand {
     Operand { volume: volume.clone(), way, name: at.into(), fs_root: false, recursive: true, follow: None }
 }
 
-fn run(
+/// What was made: the summary, the failures, what was told.
+pub fn run(
     operands: Vec<Operand>,
     output: Output<'_>,
     pack: Option<&dyn Pack>,

@@ -221,7 +221,7 @@ impl InOrder {
             let write_max = self.volume.limits().write_max as usize;
             let data = &self.kept[from..self.kept.len().min(from + write_max.max(1))];
             let mut calls = [Call::write(&self.node, self.at, data, Stable::FileSync)];
-            self.volume.perform(&mut calls);
+            self.volume.perform_on(self.volume.route_writing(&self.node), &mut calls);
             let written = calls[0].written().map_err(|status| io::Error::other(format!("WRITE: {status}")))?;
             if written.count == 0 {
                 return Err(io::ErrorKind::WriteZero.into());

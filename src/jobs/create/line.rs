@@ -226,7 +226,7 @@ impl<'a> Line<'a> {
         let write_max = usize::try_from(port.volume.limits().write_max).unwrap_or(usize::MAX).max(1);
         let chunks: Vec<(u64, &[u8])> =
             bytes.chunks(write_max).enumerate().map(|(i, data)| (place.at + (i * write_max) as u64, data)).collect();
-        if let Err((proc, status)) = put_file(port, port.route(), node, &chunks) {
+        if let Err((proc, status)) = put_file(port, port.volume.route_writing(node), node, &chunks) {
             let mut broken = self.broken.lock().expect("nothing panics while it holds a place");
             *broken = Some(broken.filter(|broken| broken.at <= place.at).unwrap_or(place));
             drop(broken);
