@@ -40,6 +40,13 @@ fn link(mount: &MemoryMount, node: &Node, at: &str) {
     calls[0].status().unwrap();
 }
 
+/// A source of one file of two names.
+fn two_names() -> Arc<MemoryMount> {
+    let from = memory();
+    link(&from, &file(&from, "a", b"source", 5), "b");
+    from
+}
+
 fn noise(len: usize) -> Vec<u8> {
     crate::random::Random(9).bytes(len)
 }
@@ -58,8 +65,7 @@ fn fileid(mount: &MemoryMount, at: &str) -> u64 {
 #[test]
 fn a_newer_file_is_kept_also_where_the_source_s_has_several_names() {
     let options = Options { existing: Existing::UnlessNewer, ..Options::default() };
-    let (from, to) = (memory(), memory());
-    link(&from, &file(&from, "a", b"source", 5), "b");
+    let (from, to) = (two_names(), memory());
     file(&to, "a", b"old", 1);
     file(&to, "b", b"somebody's later work", 9);
     let ran = go(&from, &to, &options).clean();
@@ -194,8 +200,7 @@ fn where_no_link_is_made_the_name_is_a_file_of_its_own() {
     for atomic in [false, true] {
         for status in [Status::Perm, Status::XDev, Status::NotSupp, Status::MLink] {
             for is_there in [false, true] {
-                let (from, to) = (memory(), memory());
-                link(&from, &file(&from, "a", b"source", 5), "b");
+                let (from, to) = (two_names(), memory());
                 ["a", "b"].iter().filter(|_| is_there).for_each(|at| drop(file(&to, at, b"old", 1)));
                 let refuses = Odd::new(&to, move |mount, call| match &mut call.op {
                     Op::Link { out, .. } => *out = Err(status),
@@ -213,8 +218,7 @@ fn where_no_link_is_made_the_name_is_a_file_of_its_own() {
 /// The first file of each of two file systems has the same id there.
 #[test]
 fn files_of_one_id_in_two_file_systems_are_two() {
-    let (from, to) = (memory(), memory());
-    link(&from, &file(&from, "a", b"source", 5), "b");
+    let (from, to) = (two_names(), memory());
     file(&to, "a", b"old", 1);
     file(&to, "b", b"old", 1);
     let b = fileid(&to, "b");
@@ -246,8 +250,7 @@ fn files_of_one_id_in_two_file_systems_are_two() {
 /// The second time it is the file that the first time made.
 #[test]
 fn a_list_may_name_one_of_several_names_twice() {
-    let (from, to) = (memory(), memory());
-    link(&from, &file(&from, "a", b"source", 5), "b");
+    let (from, to) = (two_names(), memory());
     file(&from, "c", b"between", 1);
     file(&to, "b", b"old", 1);
     let volumes = [volume(vec![from.clone() as _]), volume(vec![to.clone() as _])];

@@ -6,12 +6,18 @@ use std::path::PathBuf;
 
 use super::cli_support::{Bench, PARFS, Ran, Sim};
 
+/// A directory, and a simulator of it.
+fn served(more: &[&str]) -> (tempfile::TempDir, Sim) {
+    let dir = tempfile::tempdir().unwrap();
+    let sim = Sim::start(&[&["--dir", dir.path().to_str().unwrap(), "--unlimited"], more].concat());
+    (dir, sim)
+}
+
 /// As `find` lists them: a directory, then what is in it, which goes with the directory.
 #[test]
 fn a_list_may_name_what_is_in_a_directory_that_it_names() {
     let bench = Bench::new();
-    let served = tempfile::tempdir().unwrap();
-    let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--targets", "2", "--unlimited"]);
+    let (served, sim) = served(&["--targets", "2"]);
     for shape in ["-P 1 --window 1", "-P 4 --window 2"] {
         let mut list = String::from("a/b\n");
         fs::create_dir_all(served.path().join("s/a/b")).unwrap();
@@ -29,8 +35,7 @@ fn a_list_may_name_what_is_in_a_directory_that_it_names() {
 #[test]
 fn directories_have_the_archive_s_bits_also_without_times() {
     let bench = Bench::new();
-    let served = tempfile::tempdir().unwrap();
-    let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--unlimited"]);
+    let (served, sim) = served(&[]);
     fs::create_dir_all(bench.path("g/u/v")).unwrap();
     let mode = |at: PathBuf, bits| fs::set_permissions(at, fs::Permissions::from_mode(bits)).unwrap();
     mode(bench.path("g"), 0o2755);
@@ -54,8 +59,7 @@ fn directories_have_the_archive_s_bits_also_without_times() {
 #[test]
 fn a_forecast_that_compares_bytes_does_not_doubt_what_it_did_not_write() {
     let bench = Bench::new();
-    let served = tempfile::tempdir().unwrap();
-    let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--unlimited"]);
+    let (_served, sim) = served(&[]);
     fs::create_dir_all(bench.path("s")).unwrap();
     for (file, size) in [("a", 10), ("b", 100_000), ("c", 3 << 20)] {
         fs::write(bench.path("s").join(file), vec![7; size]).unwrap();

@@ -21,12 +21,8 @@ pub(super) fn run(
 ) {
     let mut known = known;
     if let At::Present(_, is) = &known.object.at {
-        let fileid = match known_id {
-            Some(fileid) => Ok(fileid),
-            None => ctx.target.one(route, Call::get_attr(&there)).attr().map(|attr| attr.fileid),
-        };
-        match fileid {
-            Ok(fileid) if fileid == is.fileid && is_one(ctx, route, &there, is) => {
+        match is_same(ctx, route, (&there, known_id), is) {
+            Ok(true) => {
                 add(&ctx.counts.unchanged, 1);
                 return end(ctx, known.object, None, due);
             }
@@ -70,11 +66,18 @@ pub(super) fn run(
     }
 }
 
-/// Are files of one file id one? They are where it has several names. A list may name one twice; and two file systems have files of the same
-/// ids. Of those of several kernel mounts nothing is known: one file system has an id for each.
-fn is_one(ctx: &Ctx<'_>, route: Route, there: &Node, is: &Attr) -> bool {
-    let known = is.nlink > 1 || ctx.target.volume.mounts().len() > 1;
-    known || ctx.target.one(route, Call::get_attr(there)).attr().is_ok_and(|attr| attr.fsid == is.fsid)
+/// Is what is there the same file? Two file systems have files of the same ids, so those of one name must be of one file system (a list may
+/// name one twice). Of several kernel mounts nothing is known of that: one file system has an id for each.
+fn is_same(ctx: &Ctx<'_>, route: Route, there: (&Node, Option<u64>), is: &Attr) -> Result<bool, Status> {
+    let (node, fileid) = there;
+    let is_sure = is.nlink > 1 || ctx.target.volume.mounts().len() > 1;
+    match fileid {
+        Some(fileid) if fileid != is.fileid || is_sure => Ok(fileid == is.fileid),
+        _ => {
+            let attr = ctx.target.one(route, Call::get_attr(node)).attr()?;
+            Ok(attr.fileid == is.fileid && (is_sure || attr.fsid == is.fsid))
+        }
+    }
 }
 
 fn link(ctx: &Ctx<'_>, route: Route, known: &mut Known, there: &Node) -> Result<(), (Proc, Status)> {
