@@ -8,7 +8,7 @@ use std::io::{self, BufReader, Read, Write};
 use crate::base::Time;
 
 /// What every index begins with; the last byte is its version.
-const MAGIC: [u8; 16] = *b"parfs-tar-index\x01";
+const MAGIC: [u8; 16] = *b"parfs-tar-index\x02";
 /// Bytes of it that every version has.
 const MAGIC_BYTES: usize = 15;
 /// The longest name that is kept.
@@ -24,6 +24,8 @@ pub struct Of {
     pub len: u64,
     /// Its time of modification.
     pub mtime: Time,
+    /// Members behind zero blocks are among its members (`-i`).
+    pub ignore_zeros: bool,
 }
 
 /// Writes an index.
@@ -41,6 +43,7 @@ impl<W: Write> Writer<W> {
         out.write_all(&of.len.to_le_bytes())?;
         out.write_all(&of.mtime.secs.to_le_bytes())?;
         out.write_all(&of.mtime.nanos.to_le_bytes())?;
+        out.write_all(&[of.ignore_zeros.into()])?;
         let mut out = zstd::Encoder::new(out, LEVEL)?;
         out.include_checksum(true)?;
         Ok(Writer { out, last: Vec::new(), offset: 0, count: 0 })
@@ -102,7 +105,7 @@ fn invalid(what: &str) -> io::Error {
 impl<R: Read> Reader<R> {
     /// Reads the header.
     pub fn new(mut input: R) -> io::Result<Reader<R>> {
-        let mut head = [0; 36];
+        let mut head = [0; 37];
         input.read_exact(&mut head).map_err(|_| invalid("it is no index"))?;
         let (magic, rest) = head.split_at(MAGIC.len());
         if magic[..MAGIC_BYTES] != MAGIC[..MAGIC_BYTES] {
@@ -116,7 +119,7 @@ impl<R: Read> Reader<R> {
         let mtime = Time { secs: i64::from_le_bytes(word(8)), nanos };
         let mut decoder = zstd::Decoder::new(input)?;
         decoder.window_log_max(WINDOW_LOG_MAX)?;
-        let of = Of { len: u64::from_le_bytes(word(0)), mtime };
+        let of = Of { len: u64::from_le_bytes(word(0)), mtime, ignore_zeros: rest[20] != 0 };
         let input = BufReader::with_capacity(64 << 10, decoder);
         Ok(Reader { input, of, path: Vec::new(), offset: 0, count: 0, ended: false })
     }
@@ -193,7 +196,7 @@ impl<R: Read> Iterator for Reader<R> {
 mod tests {
     use super::*;
 
-    const OF: Of = Of { len: 1 << 40, mtime: Time { secs: -5, nanos: 7 } };
+    const OF: Of = Of { len: 1 << 40, mtime: Time { secs: -5, nanos: 7 }, ignore_zeros: true };
 
     fn sample(count: u64) -> Vec<(Vec<u8>, u64)> {
         (0..count).map(|i| (format!("some/dir-{}/file-{i}", i / 50).into_bytes(), i * i * 512)).collect()

@@ -62,12 +62,20 @@ pub struct Volume {
     pub(super) late: bool,
 }
 
+fn has_handles(root: &Node) -> bool {
+    match root {
+        Node::Handle(_) => true,
+        Node::Chain(chain) => !chain.handles.is_empty(),
+    }
+}
+
 impl Volume {
     /// A volume of these mounts, which must show the same tree and share their nodes. Panics when there is none.
     pub fn new(mounts: Vec<Arc<dyn Mount>>, spread: Spread) -> Volume {
         assert!(!mounts.is_empty(), "a volume has at least one mount");
-        let without_handles = matches!(mounts[0].root(), Node::Chain(chain) if chain.handles.is_empty());
-        let late = without_handles && mounts.len() > 1 && mounts.iter().any(|mount| mount.limits().dirs_locked);
+        let late = !has_handles(&mounts[0].root())
+            && mounts.len() > 1
+            && mounts.iter().any(|mount| mount.limits().dirs_locked);
         let seats = mounts
             .into_iter()
             .map(|mount| Seat { mount, load: AtomicU64::new(0), gone: AtomicBool::new(false) })
@@ -78,6 +86,11 @@ impl Volume {
     /// The mounts, for what is reported by target.
     pub fn mounts(&self) -> impl ExactSizeIterator<Item = &Arc<dyn Mount>> {
         self.seats.iter().map(|seat| &seat.mount)
+    }
+
+    /// Its nodes have handles: ids of its file systems are a server's, not this host's.
+    pub fn has_handles(&self) -> bool {
+        has_handles(&self.seats[0].mount.root())
     }
 
     /// The labels of targets that were left out because they did not answer.

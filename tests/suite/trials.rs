@@ -82,6 +82,62 @@ fn a_forecast_that_compares_bytes_does_not_doubt_what_it_did_not_write() {
     }
 }
 
+/// File ids count from the same number on each: the second server's file was a link to the first one's, and one of them was taken for
+/// the archive on the other.
+#[test]
+fn files_of_two_servers_are_no_names_of_one() {
+    let bench = Bench::new();
+    let sims = [Sim::start(&["--unlimited"]), Sim::start(&["--unlimited"])];
+    let mut line = String::from("-cf two.tar");
+    for (sim, data) in sims.iter().zip(["first", "second"]) {
+        let (from, at) = (bench.path(data), format!("{data}.d"));
+        fs::create_dir_all(from.join("sub")).unwrap();
+        fs::write(from.join("a"), data).unwrap();
+        fs::hard_link(from.join("a"), from.join("sub/b")).unwrap();
+        bench.run_as(&format!("parcp -a {data} {}{at}", sim.url)).ok();
+        line += &format!(" -C {} {at}/a -C {0}{at} sub", sim.url);
+    }
+    bench.run(&line).ok();
+    let names = bench.run("-tvf two.tar").ok().stdout;
+    assert_eq!(names.matches("link to first.d/a").count(), 1, "{names}");
+    assert_eq!(names.matches("link to second.d/a").count(), 1, "{names}");
+
+    let all = ["a", "b", "c", "d", "e", "f"];
+    for file in all {
+        fs::write(bench.path("second").join(file), file).unwrap();
+    }
+    bench.run_as(&format!("parcp -a second {}more", sims[1].url)).ok();
+    let archive = format!("{}more.tar", sims[0].url);
+    let ran = bench.run(&format!("-cf {archive} -C {} more", sims[1].url)).ok();
+    assert_eq!(ran.stderr, "");
+    let names = bench.run(&format!("-tf {archive}")).ok().stdout;
+    all.iter().for_each(|file| assert!(names.contains(&format!("more/{file}\n")), "{file}: {names}"));
+}
+
+/// With `-i` the members behind zero blocks are members: they were written over.
+#[test]
+fn what_is_added_to_archives_in_a_row_goes_behind_the_last() {
+    let bench = Bench::new();
+    for file in ["x", "y", "z"] {
+        fs::write(bench.path(file), file).unwrap();
+    }
+    bench.run("-cf x.tar x").ok();
+    bench.run("-cf y.tar y").ok();
+    let row = [fs::read(bench.path("x.tar")).unwrap(), fs::read(bench.path("y.tar")).unwrap()].concat();
+    fs::write(bench.path("row.tar"), row).unwrap();
+    bench.run("-rif row.tar z").ok();
+    assert_eq!(bench.run("-tif row.tar").ok().stdout, "x\ny\nz\n");
+    // Nor does an index of the first stand for all of them.
+    bench.run("-tf row.tar --index row.idx").ok();
+    let ran = bench.run("-tif row.tar --index row.idx z").ok();
+    assert_eq!(ran.stdout, "z\n");
+    assert!(ran.stderr.contains("row.idx: not used: it is of another archive"), "{ran:?}");
+    // One that has an end and no members is added to as well.
+    fs::write(bench.path("none.tar"), [0; 10240]).unwrap();
+    bench.run("-rf none.tar z").ok();
+    assert_eq!(bench.run("-tf none.tar").ok().stdout, "z\n");
+}
+
 /// The calls of a procedure, wherever a document has them.
 fn find(value: &serde_json::Value, proc: &str) -> Option<u64> {
     if value.get("procedure").is_some_and(|name| name == proc) {

@@ -103,8 +103,8 @@ fn open(high: &High, creation: &Creation, how: How, session: &Session<'_>) -> Re
     let mut opener = Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread).planned(planned);
     spread(&mut opener, high, creation)?;
     let mut options = creation.options.clone();
-    let had = if how == How::Create { Had::default() } else { had(&high.archive, &mut opener, how == How::Update)? };
-    let at = had.end;
+    let had = if how == How::Create { Had::default() } else { had(high, &mut opener, how == How::Update)? };
+    let (at, empty) = (had.end, !had.is_read);
     options.update = (how == How::Update).then(|| Arc::new(had) as Arc<dyn Archived>);
     if let Some(text) = &creation.label {
         options.label = label(text, Time::now(), options.format).map_err(|unfit| format!("-V: {unfit}"))?;
@@ -113,9 +113,9 @@ fn open(high: &High, creation: &Creation, how: How, session: &Session<'_>) -> Re
     let sink = match how {
         _ if planned.is_some() => Sink::rehearsed(&high.archive, &mut opener, mode)?,
         How::Create => Sink::create(&high.archive, &mut opener, mode)?,
-        How::Append | How::Update => Sink::existing(&high.archive, &mut opener, mode)?,
+        How::Append | How::Update => Sink::existing(&high.archive, &mut opener, mode, empty)?,
     };
-    options.archive_id = sink.id();
+    options.archive = sink.key();
     Ok(Open { options, sink, at, places: Places::new(opener) })
 }
 
@@ -298,6 +298,8 @@ fn stored(done: &Summary) -> Stored {
 struct Had {
     /// Where its members end.
     end: u64,
+    /// It was there, and not empty.
+    is_read: bool,
     times: HashMap<Vec<u8>, Time>,
 }
 
@@ -315,8 +317,8 @@ fn plain(path: &[u8]) -> &[u8] {
 }
 
 /// Reads an archive to where its members end. One that is not there is empty.
-fn had(name: &ArchiveName, opener: &mut Opener, keep_times: bool) -> Result<Had, String> {
-    let mut had = Had::default();
+fn had(high: &High, opener: &mut Opener, keep_times: bool) -> Result<Had, String> {
+    let (mut had, name) = (Had::default(), &high.archive);
     if let ArchiveName::Path(path) = name {
         match std::fs::metadata(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(had),
@@ -334,7 +336,7 @@ fn had(name: &ArchiveName, opener: &mut Opener, keep_times: bool) -> Result<Had,
     if opened.codec != Codec::Plain {
         return Err(format!("{name}: Cannot update compressed archives"));
     }
-    let mut archive = Archive::new(opened.input, Default::default());
+    let mut archive = Archive::new(opened.input, high.reading());
     loop {
         match archive.next() {
             Ok(None) => break,
@@ -350,7 +352,7 @@ fn had(name: &ArchiveName, opener: &mut Opener, keep_times: bool) -> Result<Had,
             Err(error) => return Err(format!("{name}: {error}; nothing was added")),
         }
     }
-    had.end = archive.members_end();
+    (had.end, had.is_read) = (archive.members_end(), true);
     Ok(had)
 }
 

@@ -35,7 +35,7 @@ const RECORD_BYTES_MAX: u64 = 1 << 30;
 /// An archive that is to be made or added to.
 #[derive(Debug)]
 pub struct Creation {
-    /// What goes in and how; `archive_id` and `update` are not known yet.
+    /// What goes in and how; `archive` and `update` are not known yet.
     pub options: Options,
     /// Names, lists and `-C`, in order: see `Names`.
     pub words: Vec<Word>,
@@ -140,7 +140,7 @@ fn options(low: &Low, host: &Host) -> Result<Options, Unclear> {
         attributes: attributes(low, host)?,
         transform: high::transform(low)?.map(Arc::new),
         absolute_names: low.choice.absolute_names,
-        archive_id: None,
+        archive: None,
         links_max: LINKS_MAX,
         ahead_max: AHEAD_MAX,
         record_bytes: record_bytes(low)?,

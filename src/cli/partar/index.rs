@@ -1,6 +1,6 @@
 //! `--index FILE`: an index of the archive that is used where only some members are wanted, and made where there is none that is good.
 //!
-//! An index is of one size and time of modification; one of another archive, or of another version of this one, is told, not used, and
+//! An index is of one size and time of modification, with or without `-i`; one of another archive, or of another version of this one, is told, not used, and
 //! made anew when the whole archive has been read without a failure.
 
 use std::fs::{self, File};
@@ -31,10 +31,10 @@ fn cannot(path: &Path, call: &str, error: &io::Error) -> String {
     format!("{}: Cannot {call}: {}", path.display(), reason(error))
 }
 
-fn of(archive: &Path) -> Result<Of, String> {
+fn of(high: &High, archive: &Path) -> Result<Of, String> {
     let meta = fs::metadata(archive).map_err(|error| cannot(archive, "stat", &error))?;
     let nanos = u32::try_from(meta.mtime_nsec()).unwrap_or(0);
-    Ok(Of { len: meta.len(), mtime: Time { secs: meta.mtime(), nanos } })
+    Ok(Of { len: meta.len(), mtime: Time { secs: meta.mtime(), nanos }, ignore_zeros: high.ignore_zeros })
 }
 
 /// Refuses an index that would be written over something else: the archive, or a file that is no index.
@@ -65,7 +65,7 @@ pub fn prepare(
     let Some(source) = archive.source() else {
         return Err(format!("{}: --index is for files that are not compressed", high.archive));
     };
-    let of = Of { len: source.len(), ..of(name)? };
+    let of = Of { len: source.len(), ..of(high, name)? };
     check(high)?;
     match good(path, of) {
         Ok(reader) => {
@@ -103,7 +103,9 @@ fn good(path: &Path, of: Of) -> io::Result<Reader<BufReader<File>>> {
     let open = || Reader::new(BufReader::new(File::open(path)?));
     let reader = open()?;
     if reader.of() != of {
-        return Err(io::Error::other("it is of another archive, or of this one as it was before"));
+        return Err(io::Error::other(
+            "it is of another archive, or of this one as it was before, or with -i and without",
+        ));
     }
     reader.check().map_err(|error| io::Error::other(format!("it is damaged ({error})")))?;
     open()
@@ -149,7 +151,7 @@ pub fn make(high: &High, console: &Console) -> Result<bool, String> {
     let (Some(index), ArchiveName::Path(name)) = (&high.index, &high.archive) else { return Ok(true) };
     check(high)?;
     let file = File::open(name).map_err(|error| cannot(name, "open", &error))?;
-    let of = of(name)?;
+    let of = of(high, name)?;
     let source = crate::cli::open::Seekable::new(Arc::new(file), of.len);
     let input = crate::archive::Input::Seekable(Arc::new(source));
     let (codec, input) = crate::archive::detect(input).map_err(|error| cannot(name, "read", &error))?;

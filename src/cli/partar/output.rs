@@ -4,7 +4,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::cli::console::reason;
 use crate::cli::exports::{Exports, Found};
 use crate::cli::meter::Role;
 use crate::cli::open::{ArchiveName, Opener, is_nfs};
-use crate::jobs::create::Output;
+use crate::jobs::create::{FileKey, Output, server};
 use crate::mounts::nfs::Url;
 use crate::storage::{AttrChange, Call, Found as Object, How, Mount, Node, Shape, Stable, Volume};
 
@@ -34,10 +34,12 @@ impl Sink {
                     rustix::io::dup(io::stdout())
                         .map_err(|error| format!("-: Cannot open: {}", reason(&error.into())))?,
                 );
-                let meta = id.metadata().ok().filter(fs::Metadata::is_file);
-                return Ok(Sink::Stream(Box::new(id), meta.map(|meta| (meta.dev(), meta.ino()))));
+                return Ok(match id.metadata().ok().filter(fs::Metadata::is_file) {
+                    Some(meta) => Sink::Stream(Box::new(Told(id)), Some((meta.dev(), meta.ino()))),
+                    None => Sink::Stream(Box::new(id), None),
+                });
             }
-            ArchiveName::Nfs(url, text) => return remote(url, text, opener, mode, true),
+            ArchiveName::Nfs(url, text) => return remote(url, text, opener, mode, Was::Emptied),
             ArchiveName::Path(path) => path,
         };
         let failed = |error: io::Error| format!("{}: Cannot open: {}", path.display(), reason(&error));
@@ -60,7 +62,7 @@ impl Sink {
     pub fn rehearsed(name: &ArchiveName, opener: &mut Opener, mode: u32) -> Result<Sink, String> {
         let path = match name {
             ArchiveName::Stdin => return Ok(Sink::Stream(Box::new(io::sink()), None)),
-            ArchiveName::Nfs(url, text) => return remote(url, text, opener, mode, true),
+            ArchiveName::Nfs(url, text) => return remote(url, text, opener, mode, Was::Emptied),
             ArchiveName::Path(path) => path,
         };
         let failed = |error: io::Error| format!("{}: Cannot open: {}", path.display(), reason(&error));
@@ -89,16 +91,22 @@ impl Sink {
         Ok(Sink::File(Box::new(volume), object.node, None))
     }
 
-    /// Opens the archive `name` to be added to; it is made, with `mode`, when it is not there.
-    pub fn existing(name: &ArchiveName, opener: &mut Opener, mode: u32) -> Result<Sink, String> {
+    /// Opens the archive `name` to be added to; it is made, with `mode`, when it is not there. One that was found `empty`, or not at
+    /// all, and has bytes now is somebody else's: a client of NFS may remember for a minute that a file is not there.
+    pub fn existing(name: &ArchiveName, opener: &mut Opener, mode: u32, empty: bool) -> Result<Sink, String> {
         let path = match name {
             ArchiveName::Path(path) => path,
-            ArchiveName::Nfs(url, text) => return remote(url, text, opener, mode, false),
+            ArchiveName::Nfs(url, text) => {
+                return remote(url, text, opener, mode, if empty { Was::Empty } else { Was::Read });
+            }
             ArchiveName::Stdin => return Err("-: Cannot be added to".into()),
         };
         let failed = |error: io::Error| format!("{}: Cannot open: {}", path.display(), reason(&error));
         let file = OpenOptions::new().write(true).create(true).truncate(false).mode(mode).open(path).map_err(failed)?;
         let meta = file.metadata().map_err(failed)?;
+        if empty && meta.len() > 0 {
+            return Err(filled(&path.display()));
+        }
         Sink::there(path, opener, Some((meta.dev(), meta.ino())))
     }
 
@@ -133,11 +141,13 @@ impl Sink {
         }
     }
 
-    /// File system and file id.
-    pub fn id(&self) -> Option<(u64, u64)> {
-        match self {
-            Sink::Stream(_, id) | Sink::File(.., id) => *id,
-        }
+    /// Which file it is.
+    pub fn key(&self) -> Option<FileKey> {
+        let (server, id) = match self {
+            Sink::Stream(_, id) => ("".into(), id),
+            Sink::File(volume, _, id) => (server(volume), id),
+        };
+        id.map(|(fsid, fileid)| (server, fsid, fileid))
     }
 
     /// As a stream, for what cannot be written piece by piece.
@@ -161,8 +171,24 @@ fn call_failed(name: &dyn std::fmt::Display, proc: Proc, status: Status) -> Stri
     format!("{name}: {proc}: {status}")
 }
 
-/// Opens the file at a URL; makes it when it is not there, and with `empty` empties it.
-fn remote(url: &Url, text: &str, opener: &mut Opener, mode: u32, empty: bool) -> Result<Sink, String> {
+fn filled(name: &dyn std::fmt::Display) -> String {
+    format!("{name}: was made meanwhile by somebody else; nothing was added; the same command adds to it")
+}
+
+/// What is known of a file that is opened for writing.
+#[derive(Clone, Copy)]
+enum Was {
+    /// It is to be emptied.
+    Emptied,
+    /// It was empty, or not there.
+    Empty,
+    /// What is in it was read.
+    Read,
+}
+
+/// Opens the file at a URL; makes it when it is not there.
+fn remote(url: &Url, text: &str, opener: &mut Opener, mode: u32, was: Was) -> Result<Sink, String> {
+    let empty = matches!(was, Was::Emptied);
     let mut exports = Exports::default();
     let (mounts, name, is_new) = match exports.find(url)? {
         Found::Dir(_) => return Err(format!("{text}: Cannot open: Is a directory")),
@@ -176,6 +202,9 @@ fn remote(url: &Url, text: &str, opener: &mut Opener, mode: u32, empty: bool) ->
     let mut calls = [Call::create(&volume.root(), &name, How::Unchecked, change)];
     volume.perform(&mut calls);
     let Object { node, attr } = calls[0].found().map_err(|status| call_failed(&text, Proc::Create, status))?;
+    if matches!(was, Was::Empty) && attr.is_some_and(|attr| attr.size > 0) {
+        return Err(filled(&text));
+    }
     let id = attr.map(|attr| (attr.fsid, attr.fileid));
     Ok(Sink::File(Box::new(volume), node, id))
 }
@@ -195,11 +224,15 @@ impl Write for Told {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        // Each closing of a descriptor asks the file system; the file's own comes when nobody looks any more.
-        match nix::unistd::close(OwnedFd::from(self.0.try_clone()?)) {
-            Ok(()) | Err(nix::errno::Errno::EINTR) => Ok(()), // closed all the same on Linux
-            Err(errno) => Err(io::Error::from(errno)),
-        }
+        closed(&self.0)
+    }
+}
+
+/// What closing a file would tell. Each closing of a descriptor asks the file system; the file's own comes when nobody looks any more.
+pub fn closed(file: impl AsFd) -> io::Result<()> {
+    match nix::unistd::close(rustix::io::dup(file)?) {
+        Ok(()) | Err(nix::errno::Errno::EINTR) => Ok(()), // closed all the same on Linux
+        Err(errno) => Err(io::Error::from(errno)),
     }
 }
 

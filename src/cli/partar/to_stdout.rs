@@ -20,7 +20,7 @@ use crate::jobs::select::Selection;
 use crate::storage::Shape;
 
 use super::high::High;
-use super::{index, reading};
+use super::{index, output, reading};
 
 /// Bytes read and written at once.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -106,7 +106,7 @@ fn write_all(high: &High, options: &Options, session: &mut Session<'_>, job: &mu
             Some(_) => Default::default(),
         }
     });
-    let flushed = if lost.is_none() { out.flush().err() } else { lost };
+    let flushed = if lost.is_none() { out.flush().and_then(|()| output::closed(&out)).err() } else { lost };
     // A reader that went away is no error.
     let lost = flushed.filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
     let elapsed = start.elapsed();

@@ -319,25 +319,18 @@ impl<'a> Ctx<'a> {
     }
 }
 
-/// Nodes of this volume have handles: its file system ids are a server's, not this host's.
-fn has_handles(port: Port<'_>) -> bool {
-    match port.volume.root() {
-        Node::Handle(_) => true,
-        Node::Chain(chain) => !chain.handles.is_empty(),
-    }
-}
-
 /// This volume is of a kernel's NFS mounts, two of which have two ids for one file system: of mounts of this host, they alone
 /// keep caches and know no holes.
 fn is_kernel_nfs(port: Port<'_>) -> bool {
     let extras = port.volume.limits().extras;
-    !has_handles(port) && extras.caches && !extras.holes
+    !port.volume.has_handles() && extras.caches && !extras.holes
 }
 
 /// May the source's and the target's objects of these file systems and file ids be one? A server's and this host's ids of a
 /// file system have nothing in common.
 pub(super) fn may_be_one(source: Port<'_>, ours: (u64, u64), target: Port<'_>, theirs: (u64, u64)) -> bool {
-    let unlike = has_handles(source) != has_handles(target) || (is_kernel_nfs(source) && is_kernel_nfs(target));
+    let unlike =
+        source.volume.has_handles() != target.volume.has_handles() || (is_kernel_nfs(source) && is_kernel_nfs(target));
     ours.1 == theirs.1 && (ours.0 == theirs.0 || unlike)
 }
 

@@ -8,9 +8,23 @@ use crate::storage::{Attr, Cookie, Node, Volume};
 
 use super::{Follow, Operand};
 
+/// A file: of which server, by the labels of its targets (empty: of this host), in which file system, and its id there. Two servers may
+/// have files of the same ids.
+pub type FileKey = (Arc<str>, u64, u64);
+
+/// The server of a volume's files, as in [`FileKey`].
+pub fn server(volume: &Volume) -> Arc<str> {
+    if !volume.has_handles() {
+        return "".into();
+    }
+    let labels: Vec<String> = volume.mounts().map(|mount| mount.label()).collect();
+    labels.join(",").into()
+}
+
 /// What all objects of an operand share.
 pub(super) struct Tree {
     pub volume: Arc<Volume>,
+    pub server: Arc<str>,
     /// The file system that the operand is on.
     pub fsid: u64,
     /// The operand is the root of a file system: a `.snapshot` in it is left alone.
@@ -62,6 +76,12 @@ pub(super) struct Entry {
     pub link: Vec<u8>,
     /// What few objects have.
     pub more: Option<Box<More>>,
+}
+
+impl Entry {
+    pub fn key(&self) -> FileKey {
+        (self.tree.server.clone(), self.attr.fsid, self.attr.fileid)
+    }
 }
 
 /// Extended attributes, ACLs as texts, and where a sparse file's data is.

@@ -9,13 +9,13 @@ use crate::storage::{Attr, Kind};
 
 use super::super::transform::Part;
 use super::ctx::Ctx;
-use super::entry::Entry;
+use super::entry::{Entry, FileKey};
 use super::piece::Fate;
 
 /// Makes members, in the archive's order.
 pub(super) struct Maker {
     /// Multiply linked files: the first name's member, and how many names have not come.
-    links: HashMap<(u64, u64), Link>,
+    links: HashMap<FileKey, Link>,
     /// What was taken off names and told.
     taken_off: Vec<(Vec<u8>, bool)>,
     full: bool,
@@ -54,7 +54,8 @@ impl Maker {
     /// The member of an entry; none for what is not stored, which is told.
     pub fn member(&mut self, ctx: &Ctx<'_>, entry: &mut Entry) -> Option<Made<'_>> {
         let attr = entry.attr;
-        if Some((attr.fsid, attr.fileid)) == ctx.options.archive_id && attr.kind == Kind::File {
+        let is_archive = |archive: &FileKey| archive.2 == attr.fileid && *archive == entry.key();
+        if attr.kind == Kind::File && ctx.options.archive.as_ref().is_some_and(is_archive) {
             ctx.warn(format!("{}: file is the archive; not dumped", Shown(&entry.path)));
             return None;
         }
@@ -89,7 +90,7 @@ impl Maker {
 
     /// The entry's header does not fit the format: other names of the file are no links to it.
     pub fn forget(&mut self, entry: &Entry) {
-        self.links.remove(&(entry.attr.fsid, entry.attr.fileid));
+        self.links.remove(&entry.key());
     }
 
     /// Makes the entry the latest member.
@@ -137,7 +138,7 @@ impl Maker {
 
     /// Makes a further name of a multiply linked file a hard link to the first.
     fn link(&mut self, ctx: &Ctx<'_>, entry: &Entry) -> Made<'_> {
-        let key = (entry.attr.fsid, entry.attr.fileid);
+        let key = entry.key();
         let fate: Arc<Fate> = Arc::default();
         if self.links.get(&key).is_some_and(|link| link.fate.is_left_out()) {
             self.links.remove(&key);

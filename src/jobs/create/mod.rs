@@ -37,6 +37,7 @@ use super::transform::Transform;
 
 use ctx::{Ctx, add};
 use entry::Listing;
+pub use entry::{FileKey, server};
 use front::Next;
 use layout::Layout;
 use line::{Line, Target};
@@ -83,8 +84,8 @@ pub struct Options {
     pub transform: Option<Arc<Transform>>,
     /// Keep a leading `/` of members' names.
     pub absolute_names: bool,
-    /// The archive itself, as (file system, file id), where it is a file: it is not stored in itself.
-    pub archive_id: Option<(u64, u64)>,
+    /// The archive itself, where it is a file: it is not stored in itself.
+    pub archive: Option<FileKey>,
     /// Multiply linked files remembered at most at once. Beyond, further names of the rest are stored as files of their own.
     pub links_max: usize,
     /// Directory entries listed ahead at most.
@@ -112,7 +113,7 @@ impl Default for Options {
             attributes: Attributes::default(),
             transform: None,
             absolute_names: false,
-            archive_id: None,
+            archive: None,
             links_max: 1_000_000,
             ahead_max: 50_000,
             record_bytes: write::RECORD_BYTES,

@@ -9,7 +9,7 @@ use super::super::port::Port;
 use super::Operand;
 use super::ctx::Ctx;
 use super::describe;
-use super::entry::{Dir, Entry, Listing, Tree};
+use super::entry::{Dir, Entry, Listing, Tree, server};
 use super::front::{Grown, Key};
 
 /// Bytes of a listing's page on the wire: some 350 entries with attributes.
@@ -89,7 +89,8 @@ fn find(ctx: &Ctx<'_>, operand: Operand) -> Vec<Walked> {
     if !ctx.includes(&path) || !ctx.is_wanted(&path, &attr) {
         return Vec::new();
     }
-    let tree = Arc::new(Tree { volume: volume.clone(), fsid: attr.fsid, fs_root, recursive, follow });
+    let tree =
+        Arc::new(Tree { volume: volume.clone(), server: server(&volume), fsid: attr.fsid, fs_root, recursive, follow });
     let entry = Entry { tree, path, node, attr, link: Vec::new(), more: None };
     let mut entries = vec![(None, entry)];
     describe::run(ctx, (port, route), &mut entries);
@@ -140,7 +141,8 @@ fn follow(ctx: &Ctx<'_>, dir: &Dir, entries: &mut Vec<(Option<Name>, Entry)>) {
         let Tree { fsid, recursive, ref follow, .. } = *dir.tree;
         (entry.node, entry.attr) = (node, attr);
         let follow = follow.clone();
-        entry.tree = Arc::new(Tree { volume: volume.clone(), fsid, fs_root: false, recursive, follow });
+        let server = if Arc::ptr_eq(&volume, &dir.tree.volume) { dir.tree.server.clone() } else { server(&volume) };
+        entry.tree = Arc::new(Tree { volume: volume.clone(), server, fsid, fs_root: false, recursive, follow });
         true
     });
 }
