@@ -104,7 +104,7 @@ fn open(high: &High, creation: &Creation, how: How, session: &Session<'_>) -> Re
     spread(&mut opener, high, creation)?;
     let mut options = creation.options.clone();
     let had = if how == How::Create { Had::default() } else { had(high, &mut opener, how == How::Update)? };
-    let (at, empty) = (had.end, !had.is_read);
+    let (at, len) = (had.end, had.len);
     options.update = (how == How::Update).then(|| Arc::new(had) as Arc<dyn Archived>);
     if let Some(text) = &creation.label {
         options.label = label(text, Time::now(), options.format).map_err(|unfit| format!("-V: {unfit}"))?;
@@ -113,7 +113,7 @@ fn open(high: &High, creation: &Creation, how: How, session: &Session<'_>) -> Re
     let sink = match how {
         _ if planned.is_some() => Sink::rehearsed(&high.archive, &mut opener, mode)?,
         How::Create => Sink::create(&high.archive, &mut opener, mode)?,
-        How::Append | How::Update => Sink::existing(&high.archive, &mut opener, mode, empty)?,
+        How::Append | How::Update => Sink::existing(&high.archive, &mut opener, mode, len)?,
     };
     options.archive = sink.key();
     Ok(Open { options, sink, at, places: Places::new(opener) })
@@ -298,8 +298,8 @@ fn stored(done: &Summary) -> Stored {
 struct Had {
     /// Where its members end.
     end: u64,
-    /// It was there, and not empty.
-    is_read: bool,
+    /// Its bytes; 0 where it is not there.
+    len: u64,
     times: HashMap<Vec<u8>, Time>,
 }
 
@@ -352,7 +352,7 @@ fn had(high: &High, opener: &mut Opener, keep_times: bool) -> Result<Had, String
             Err(error) => return Err(format!("{name}: {error}; nothing was added")),
         }
     }
-    (had.end, had.is_read) = (archive.members_end(), true);
+    (had.end, had.len) = (archive.members_end(), archive.source().map_or(0, |source| source.len()));
     Ok(had)
 }
 

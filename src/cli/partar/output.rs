@@ -91,21 +91,20 @@ impl Sink {
         Ok(Sink::File(Box::new(volume), object.node, None))
     }
 
-    /// Opens the archive `name` to be added to; it is made, with `mode`, when it is not there. One that was found `empty`, or not at
-    /// all, and has bytes now is somebody else's: a client of NFS may remember for a minute that a file is not there.
-    pub fn existing(name: &ArchiveName, opener: &mut Opener, mode: u32, empty: bool) -> Result<Sink, String> {
+    /// Opens the archive `name` to be added to; it is made, with `mode`, when it is not there. Of `len` bytes it was when
+    /// it was read (0: not there): now of others, somebody else has written it. A client of NFS may remember for a minute that a file is
+    /// not there.
+    pub fn existing(name: &ArchiveName, opener: &mut Opener, mode: u32, len: u64) -> Result<Sink, String> {
         let path = match name {
             ArchiveName::Path(path) => path,
-            ArchiveName::Nfs(url, text) => {
-                return remote(url, text, opener, mode, if empty { Was::Empty } else { Was::Read });
-            }
+            ArchiveName::Nfs(url, text) => return remote(url, text, opener, mode, Was::Of(len)),
             ArchiveName::Stdin => return Err("-: Cannot be added to".into()),
         };
         let failed = |error: io::Error| format!("{}: Cannot open: {}", path.display(), reason(&error));
-        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(mode).open(path).map_err(failed)?;
-        let meta = file.metadata().map_err(failed)?;
-        if empty && meta.len() > 0 {
-            return Err(filled(&path.display()));
+        let opened = OpenOptions::new().write(true).create(len == 0).truncate(false).mode(mode).open(path);
+        let meta = opened.and_then(|file| file.metadata()).map_err(failed)?;
+        if meta.len() != len {
+            return Err(changed(&path.display()));
         }
         Sink::there(path, opener, Some((meta.dev(), meta.ino())))
     }
@@ -171,8 +170,8 @@ fn call_failed(name: &dyn std::fmt::Display, proc: Proc, status: Status) -> Stri
     format!("{name}: {proc}: {status}")
 }
 
-fn filled(name: &dyn std::fmt::Display) -> String {
-    format!("{name}: was made meanwhile by somebody else; nothing was added; the same command adds to it")
+fn changed(name: &dyn std::fmt::Display) -> String {
+    format!("{name}: was written meanwhile by somebody else; nothing was added; the same command adds to it")
 }
 
 /// What is known of a file that is opened for writing.
@@ -180,10 +179,8 @@ fn filled(name: &dyn std::fmt::Display) -> String {
 enum Was {
     /// It is to be emptied.
     Emptied,
-    /// It was empty, or not there.
-    Empty,
-    /// What is in it was read.
-    Read,
+    /// It was read and had so many bytes, or was not there.
+    Of(u64),
 }
 
 /// Opens the file at a URL; makes it when it is not there.
@@ -202,8 +199,8 @@ fn remote(url: &Url, text: &str, opener: &mut Opener, mode: u32, was: Was) -> Re
     let mut calls = [Call::create(&volume.root(), &name, How::Unchecked, change)];
     volume.perform(&mut calls);
     let Object { node, attr } = calls[0].found().map_err(|status| call_failed(&text, Proc::Create, status))?;
-    if matches!(was, Was::Empty) && attr.is_some_and(|attr| attr.size > 0) {
-        return Err(filled(&text));
+    if matches!(was, Was::Of(len) if attr.is_some_and(|attr| attr.size != len)) {
+        return Err(changed(&text));
     }
     let id = attr.map(|attr| (attr.fsid, attr.fileid));
     Ok(Sink::File(Box::new(volume), node, id))
@@ -278,5 +275,28 @@ impl Write for InOrder {
 
     fn flush(&mut self) -> io::Result<()> {
         self.put()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::meter::Meters;
+
+    /// Between the reading of an archive and its opening somebody else has made or written it.
+    #[test]
+    fn an_archive_that_was_written_meanwhile_is_not_written_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.tar");
+        let open = |len| {
+            let name = ArchiveName::Path(path.clone());
+            Sink::existing(&name, &mut Opener::new(None, Meters::default()), 0o644, len).map(drop)
+        };
+        assert!(open(512).unwrap_err().contains("No such file") && !path.exists());
+        assert_eq!(open(0), Ok(()));
+        fs::write(&path, [1; 512]).unwrap();
+        assert!(open(0).unwrap_err().contains("was written meanwhile"));
+        assert_eq!(open(512), Ok(()));
+        assert_eq!(fs::read(&path).unwrap(), [1; 512]);
     }
 }
