@@ -76,14 +76,20 @@ pub(super) fn decode(block: &Block, warnings: &mut Vec<String>) -> Result<Fields
         })
     };
     fields.mode = (field("mode", &old.mode) & 0o7777) as u32;
-    fields.uid = u32::try_from(field("uid", &old.uid)).unwrap_or(NOBODY);
-    fields.gid = u32::try_from(field("gid", &old.gid)).unwrap_or(NOBODY);
+    let (uid, gid) = (field("uid", &old.uid), field("gid", &old.gid));
     fields.mtime = Time { secs: i64::try_from(field("mtime", &old.mtime)).unwrap_or(0), nanos: 0 };
     if matches!(typeflag, b'3' | b'4') && !major.is_empty() {
         fields.dev = (
             u32::try_from(field("devmajor", major)).unwrap_or(0),
             u32::try_from(field("devminor", minor)).unwrap_or(0),
         );
+    }
+    for (what, number, id) in [("uid", uid, &mut fields.uid), ("gid", gid, &mut fields.gid)] {
+        *id = u32::try_from(number).unwrap_or_else(|_| {
+            let name = crate::base::name::Shown(&fields.name);
+            warnings.push(format!("{name}: {what} {number} is outside 32 bits; {NOBODY} (nobody) is taken"));
+            NOBODY
+        });
     }
     Ok(fields)
 }

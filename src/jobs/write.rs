@@ -76,7 +76,12 @@ pub(super) fn put_file(port: Port<'_>, route: Route, node: &Node, chunks: &[Chun
     let from = first.0;
     // A span that does not fit is committed to the file's end: count 0.
     let count = u32::try_from(last.0 + last.1.len() as u64 - from).unwrap_or(0);
+    let mut route = route;
     for attempt in 0..=REWRITES_MAX {
+        // What is committed was written there, all of it.
+        if port.volume.is_gone(route) {
+            route = port.route();
+        }
         let stable = if chunks.len() == 1 || attempt == REWRITES_MAX { Stable::FileSync } else { Stable::Unstable };
         let mut unstable = Unstable::Nothing;
         for some in chunks.chunks(port.window) {

@@ -3,6 +3,7 @@
 use crate::base::{Name, Proc, Status};
 
 use super::beyond::Beyond;
+use super::trail::Trail;
 use super::{Attr, AttrChange, Kind, Node};
 
 /// The outcome of a call: `Err(Status::Pending)` until a mount has filled it in.
@@ -59,6 +60,8 @@ pub struct Cookie {
     pub position: u64,
     /// The directory's cookie verifier.
     pub verifier: u64,
+    /// What a volume knows of the listing so far.
+    pub trail: Trail,
 }
 
 /// An object found or made.
@@ -107,6 +110,14 @@ pub struct Page {
     pub next: Cookie,
     /// True when nothing follows.
     pub end: bool,
+}
+
+impl Page {
+    /// The server's listing does not go on after this page, which was asked for `from` there: the next would be the same, or one that
+    /// was listed before.
+    pub fn is_stuck(&self, from: Cookie) -> bool {
+        !self.end && (self.next.position == from.position || self.next.trail.goes_round)
+    }
 }
 
 /// FSSTAT's answer, in bytes and files.
@@ -212,6 +223,8 @@ pub enum Op<'a> {
         from: Name,
         to_dir: Node,
         to: Name,
+        /// The file id of what is renamed, where it is known: by it a repeated call knows its own work.
+        fileid: Option<u64>,
         out: Out<()>,
     },
     /// Makes `name` in `dir` another name of `node`.
@@ -323,8 +336,12 @@ impl<'a> Call<'a> {
         Op::RmDir { dir: dir.clone(), name: name.clone(), out: Err(PENDING) }.into()
     }
     pub fn rename(from_dir: &Node, from: &Name, to_dir: &Node, to: &Name) -> Self {
+        Call::rename_of(None, (from_dir, from), (to_dir, to))
+    }
+    /// RENAME of the object with this file id.
+    pub fn rename_of(fileid: Option<u64>, (from_dir, from): (&Node, &Name), (to_dir, to): (&Node, &Name)) -> Self {
         let (from_dir, from, to_dir, to) = (from_dir.clone(), from.clone(), to_dir.clone(), to.clone());
-        Op::Rename { from_dir, from, to_dir, to, out: Err(PENDING) }.into()
+        Op::Rename { from_dir, from, to_dir, to, fileid, out: Err(PENDING) }.into()
     }
     pub fn link(node: &Node, dir: &Node, name: &Name) -> Self {
         Op::Link { node: node.clone(), dir: dir.clone(), name: name.clone(), out: Err(PENDING) }.into()

@@ -14,6 +14,7 @@ pub(crate) mod node;
 pub(crate) mod tap;
 pub(crate) mod throttle;
 pub(crate) mod trace;
+pub(crate) mod trail;
 pub(crate) mod unstable;
 pub mod volume;
 
@@ -28,5 +29,6 @@ pub use node::{Chain, Handle, Node};
 pub use tap::{Tap, Tapped};
 pub use throttle::Throttle;
 pub use trace::Trace;
+pub use trail::Trail;
 pub use unstable::Unstable;
 pub use volume::{Promise, Route, Spread, Volume};

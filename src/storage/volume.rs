@@ -58,6 +58,8 @@ pub struct Volume {
     /// Directories that were given a mount to be listed through, by depth.
     pub(super) listed: [AtomicUsize; DEPTHS_LISTED],
     price: PriceList,
+    /// The mounts' nodes have handles.
+    pub(super) has_handles: bool,
     /// Several kernel mounts: each sees late what the others change, so calls go where their object was made or found.
     pub(super) late: bool,
 }
@@ -73,14 +75,21 @@ impl Volume {
     /// A volume of these mounts, which must show the same tree and share their nodes. Panics when there is none.
     pub fn new(mounts: Vec<Arc<dyn Mount>>, spread: Spread) -> Volume {
         assert!(!mounts.is_empty(), "a volume has at least one mount");
-        let late = !has_handles(&mounts[0].root())
-            && mounts.len() > 1
-            && mounts.iter().any(|mount| mount.limits().dirs_locked);
+        let has_handles = has_handles(&mounts[0].root());
+        let late = !has_handles && mounts.len() > 1 && mounts.iter().any(|mount| mount.limits().dirs_locked);
         let seats = mounts
             .into_iter()
             .map(|mount| Seat { mount, load: AtomicU64::new(0), gone: AtomicBool::new(false) })
             .collect();
-        Volume { seats, spread, turn: AtomicUsize::new(0), listed: Default::default(), price: PriceList::oci(), late }
+        Volume {
+            seats,
+            spread,
+            turn: AtomicUsize::new(0),
+            listed: Default::default(),
+            price: PriceList::oci(),
+            has_handles,
+            late,
+        }
     }
 
     /// The mounts, for what is reported by target.
@@ -90,7 +99,7 @@ impl Volume {
 
     /// Its nodes have handles: ids of its file systems are a server's, not this host's.
     pub fn has_handles(&self) -> bool {
-        has_handles(&self.seats[0].mount.root())
+        self.has_handles
     }
 
     /// The labels of targets that were left out because they did not answer.
@@ -131,6 +140,9 @@ impl Volume {
         if self.late {
             return self.perform_late(route, calls);
         }
+        if self.has_handles && self.seats.len() > 1 && Volume::has_begun(calls) {
+            return self.perform_with_trails(route, calls);
+        }
         self.perform_via(route, calls);
     }
 
@@ -139,7 +151,11 @@ impl Volume {
         for _ in 0..=self.seats.len() {
             let seat = &self.seats[route.0];
             if !seat.gone.load(Ordering::Relaxed) {
-                self.perform_at(seat, calls);
+                if self.has_handles {
+                    self.perform_and_note(route, calls);
+                } else {
+                    self.perform_at(route, calls);
+                }
             }
             let lost: Vec<usize> = (0..calls.len())
                 .filter(|&i| matches!(calls[i].status(), Err(Status::TargetGone | Status::Pending)))
@@ -164,11 +180,13 @@ impl Volume {
         }
     }
 
-    pub(super) fn is_gone(&self, route: Route) -> bool {
+    /// The mount of `route` was left out, because its target does not answer.
+    pub fn is_gone(&self, route: Route) -> bool {
         self.seats[route.0].gone.load(Ordering::Relaxed)
     }
 
-    fn perform_at(&self, seat: &Seat, calls: &mut [Call<'_>]) {
+    pub(super) fn perform_at(&self, route: Route, calls: &mut [Call<'_>]) {
+        let seat = &self.seats[route.0];
         let price = calls.iter().map(|c| self.price.price(c.proc(), c.payload())).sum();
         seat.load.fetch_add(price, Ordering::Relaxed);
         seat.mount.perform(calls);

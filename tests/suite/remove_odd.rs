@@ -84,7 +84,7 @@ fn shifting(mount: &dyn Mount, call: &mut Call<'_>, strict: bool) {
             return Err(Status::BadCookie);
         }
         let some: Vec<_> = all.entries.into_iter().skip(at).take(PAGE_ENTRIES).collect();
-        let next = Cookie { position: (at + some.len()) as u64, verifier: count as u64 };
+        let next = Cookie { position: (at + some.len()) as u64, verifier: count as u64, ..Cookie::default() };
         Ok(Page { end: at + some.len() >= count, entries: some, next })
     });
 }

@@ -1,219 +1,17 @@
 //! The direct client's transport against a server whose every reply a script decides: late, lost, twice, in pieces,
-//! out of order, absurd. Beneath the script is a `MemoryMount`, so what was carried out can be counted.
+//! out of order, absurd.
 
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parfs::base::{Name, Proc, Status};
 use parfs::mounts::MemoryMount;
 use parfs::mounts::nfs::{AttachError, NfsMount, Url, attach};
-use parfs::storage::{AttrChange, Call, Handle, How, Ledger, Mount, Node, Op, Spread, Stable, Volume};
-use parfs::wire::mount3;
-use parfs::wire::nfs3::{self, Asked, decode_args, encode_failure, encode_results};
-use parfs::wire::record::Records;
-use parfs::wire::rpc::{begin_reply, end_record, parse_call};
+use parfs::storage::{AttrChange, Call, How, Mount, Node, Op, Stable};
+use parfs::wire::nfs3;
 
-/// What the script does with one reply.
-enum Act {
-    /// Sends it.
-    Send,
-    /// Carries the call out and drops the reply; the connection stays.
-    Drop,
-    /// Carries the call out and resets the connection.
-    Reset,
-    /// Resets the connection and does not carry the call out.
-    ResetBefore,
-    /// Sends it twice.
-    Twice,
-    /// Sends it as fragments of this many bytes, each in its own segment.
-    Fragments(usize),
-    /// Holds it until the next reply was sent.
-    AfterNext,
-    /// Sends it and goes on holding what is held.
-    SendAlone,
-    /// Sends these bytes in its place and then nothing more.
-    Bytes(Vec<u8>),
-    /// Answers with this status and does not carry the call out.
-    Fail(Status),
-}
-
-/// A script sees each NFS call's procedure and its number among those of the same procedure, from 0.
-type Script = dyn Fn(Proc, usize) -> Act + Send + Sync;
-
-struct Scripted {
-    memory: Arc<MemoryMount>,
-    /// Each byte of a handle on the wire is that of memory with this added: servers that do not share handles.
-    skew: u8,
-    script: Box<Script>,
-    counts: Mutex<[usize; Proc::COUNT]>,
-    carried_out: Ledger,
-    connections: AtomicUsize,
-    open: AtomicBool,
-    url: String,
-}
-
-impl Scripted {
-    fn start(script: impl Fn(Proc, usize) -> Act + Send + Sync + 'static) -> Arc<Scripted> {
-        Scripted::serving(Arc::new(MemoryMount::new()), 0, script)
-    }
-
-    fn serving(
-        memory: Arc<MemoryMount>,
-        skew: u8,
-        script: impl Fn(Proc, usize) -> Act + Send + Sync + 'static,
-    ) -> Arc<Scripted> {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("nfs://{}/?timeo=3&retrans=3&away=1&nconnect=1", listener.local_addr().unwrap());
-        let server = Arc::new(Scripted {
-            memory,
-            skew,
-            script: Box::new(script),
-            counts: Mutex::new([0; Proc::COUNT]),
-            carried_out: Ledger::default(),
-            connections: AtomicUsize::new(0),
-            open: AtomicBool::new(true),
-            url,
-        });
-        let weak = Arc::downgrade(&server);
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let Some(server) = weak.upgrade().filter(|s| s.open.load(Ordering::SeqCst)) else { return };
-                server.connections.fetch_add(1, Ordering::SeqCst);
-                std::thread::spawn(move || server.serve(stream.unwrap()));
-            }
-        });
-        server
-    }
-
-    fn mount(&self) -> Arc<NfsMount> {
-        attach(&Url::parse(&self.url).unwrap()).unwrap().remove(0)
-    }
-
-    /// With a patience that no pause of a busy machine outlasts.
-    fn patient_mount(&self) -> Arc<NfsMount> {
-        attach(&Url::parse(&self.url.replace("timeo=3", "timeo=200")).unwrap()).unwrap().remove(0)
-    }
-
-    fn serve(&self, mut stream: TcpStream) {
-        let mut records = Records::new(2 << 20);
-        let mut buf = vec![0; 1 << 16];
-        let mut held: Vec<u8> = Vec::new();
-        while let Ok(n @ 1..) = stream.read(&mut buf) {
-            let mut requests = Vec::new();
-            records.push(&buf[..n], |record| requests.push(record.to_vec())).unwrap();
-            for request in requests {
-                if !self.answer(&request, &mut stream, &mut held) {
-                    let _ = socket2::SockRef::from(&stream).set_linger(Some(std::time::Duration::ZERO));
-                    return;
-                }
-            }
-        }
-        let _ = stream.shutdown(Shutdown::Both);
-    }
-
-    /// False ends the connection.
-    fn answer(&self, request: &[u8], stream: &mut TcpStream, held: &mut Vec<u8>) -> bool {
-        let head = parse_call(request).unwrap();
-        let mut reply = Vec::new();
-        let start = begin_reply(&mut reply, head.xid);
-        if head.program == mount3::PROGRAM {
-            let root = self.handle(&self.memory.root());
-            mount3::encode_mounted(&Ok(mount3::Mounted { root, flavors: vec![1] }), &mut reply);
-            end_record(&mut reply, start, 0);
-            return stream.write_all(&reply).is_ok();
-        }
-        assert_eq!(head.program, nfs3::PROGRAM);
-        let proc = Proc::from_number(head.procedure).unwrap();
-        let number = {
-            let mut counts = self.counts.lock().unwrap();
-            counts[proc as usize] += 1;
-            counts[proc as usize] - 1
-        };
-        let act = (self.script)(proc, number);
-        match act {
-            Act::ResetBefore => return false,
-            Act::Fail(status) => {
-                encode_failure(proc, status, &mut reply);
-                end_record(&mut reply, start, 0);
-                return stream.write_all(&reply).is_ok();
-            }
-            _ => {}
-        }
-        let Asked::Call(call) = decode_args(proc, request, head.args, &|handle| Ok(self.node(handle))).unwrap().asked
-        else {
-            panic!("the client never looks up dots")
-        };
-        let mut calls = [call];
-        self.memory.perform(&mut calls);
-        self.carried_out.record(proc, 0, calls[0].status().is_err(), Default::default());
-        let payload =
-            encode_results(&calls[0], &|node| self.handle(node), &mut reply).map(<[u8]>::to_vec).unwrap_or_default();
-        reply.extend_from_slice(&payload);
-        reply.resize(reply.len().next_multiple_of(4), 0);
-        end_record(&mut reply, start, 0);
-        let sent = match act {
-            Act::Drop => Ok(()),
-            Act::Reset => return false,
-            Act::Twice => stream.write_all(&[reply.clone(), reply].concat()),
-            Act::Fragments(size) => send_fragments(stream, &reply[4..], size),
-            Act::AfterNext => {
-                held.extend_from_slice(&reply);
-                return true;
-            }
-            Act::SendAlone => return stream.write_all(&reply).is_ok(),
-            Act::Bytes(bytes) => stream.write_all(&bytes).and_then(|()| stream.shutdown(Shutdown::Write)),
-            _ => stream.write_all(&reply),
-        };
-        sent.and_then(|()| stream.write_all(&std::mem::take(held))).is_ok()
-    }
-
-    fn handle(&self, node: &Node) -> Handle {
-        let Node::Handle(handle) = node else { panic!("memory has handles") };
-        skewed(handle, |b| b.wrapping_add(self.skew))
-    }
-
-    fn node(&self, handle: Handle) -> Node {
-        Node::Handle(skewed(&handle, |b| b.wrapping_sub(self.skew)))
-    }
-
-    fn host(&self) -> &str {
-        self.url.trim_start_matches("nfs://").split('/').next().unwrap()
-    }
-
-    fn carried_out(&self, proc: Proc) -> u64 {
-        self.carried_out.tally().get(proc).calls
-    }
-}
-
-impl Drop for Scripted {
-    fn drop(&mut self) {
-        self.open.store(false, Ordering::SeqCst);
-        // Wakes the listener, which then ends.
-        let _ = TcpStream::connect(self.host());
-    }
-}
-
-fn skewed(handle: &Handle, f: impl Fn(u8) -> u8) -> Handle {
-    let bytes: Vec<u8> = handle.as_bytes().iter().map(|b| f(*b)).collect();
-    Handle::new(&bytes).unwrap()
-}
-
-fn send_fragments(stream: &mut TcpStream, record: &[u8], size: usize) -> std::io::Result<()> {
-    stream.set_nodelay(true)?;
-    let last = record.len().div_ceil(size) - 1;
-    for (i, fragment) in record.chunks(size).enumerate() {
-        let mark = fragment.len() as u32 | if i == last { 1 << 31 } else { 0 };
-        stream.write_all(&mark.to_be_bytes())?;
-        stream.write_all(fragment)?;
-    }
-    Ok(())
-}
-
-fn name(i: usize) -> Name {
-    Name::new(format!("file-{i}").as_bytes()).unwrap()
-}
+use crate::scripted::{Act, Scripted, name};
 
 /// Creates four files in one window.
 fn create_four(mount: &NfsMount) -> Vec<Result<(), Status>> {
@@ -259,12 +57,11 @@ fn an_existing_file_is_not_taken_for_a_repeated_creates_work() {
 #[test]
 fn every_lost_reply_of_a_nonidempotent_call_ends_well() {
     type Make = fn(&Node, &Node) -> Call<'static>;
-    let cases: [(Proc, Make); 7] = [
+    let cases: [(Proc, Make); 6] = [
         (Proc::MkDir, |root, _| Call::mkdir(root, &name(1), AttrChange::default())),
         (Proc::Symlink, |root, _| Call::symlink(root, &name(2), b"to/where", AttrChange::default())),
         (Proc::MkNod, |root, _| Call::mknod(root, &name(3), parfs::storage::Special::Fifo, AttrChange::default())),
         (Proc::Link, |root, file| Call::link(file, root, &name(4))),
-        (Proc::Rename, |root, _| Call::rename(root, &name(0), root, &name(5))),
         (Proc::Remove, |root, _| Call::remove(root, &name(0))),
         (Proc::RmDir, |root, _| Call::rmdir(root, &Name::new(b"dir").unwrap())),
     ];
@@ -287,6 +84,29 @@ fn every_lost_reply_of_a_nonidempotent_call_ends_well() {
         assert_eq!(calls[0].status(), Ok(()), "{proc}");
         assert!(calls[0].repeated, "{proc}");
         assert_eq!(server.carried_out(proc), 2 + u64::from(proc == Proc::MkDir), "{proc}");
+    }
+}
+
+/// What has the new name is what was renamed only if it is the same file: another may have had the name, and the first try come to nothing.
+#[test]
+fn a_repeated_rename_finds_its_own_work_by_its_file_id() {
+    type Id = fn(u64) -> Option<u64>;
+    let cases: [(Id, _); 3] =
+        [(Some, Ok(())), (|id| Some(id + 1), Err(Status::NoEnt)), (|_| None, Err(Status::NoReply))];
+    for (id, expected) in cases {
+        let server = Scripted::start(|proc, n| if (proc, n) == (Proc::Rename, 0) { Act::Reset } else { Act::Send });
+        let mount = server.mount();
+        let root = mount.root();
+        assert_eq!(create_four(&mount), [Ok(()); 4]);
+        let mut calls = [Call::lookup(&root, &name(0))];
+        mount.perform(&mut calls);
+        let mut calls = [Call::get_attr(&calls[0].found().unwrap().node)];
+        mount.perform(&mut calls);
+        let id = id(calls[0].attr().unwrap().fileid);
+        let mut calls = [Call::rename_of(id, (&root, &name(0)), (&root, &name(5)))];
+        mount.perform(&mut calls);
+        assert!(calls[0].repeated);
+        assert_eq!(calls[0].status(), expected, "{id:?}");
     }
 }
 
@@ -412,70 +232,6 @@ fn a_server_that_is_not_there_is_a_clear_error() {
     assert!(error.to_string().contains(&format!("127.0.0.1:{port}: cannot reach MOUNT")), "{error}");
 }
 
-#[test]
-fn two_servers_of_different_data_are_not_one_volume() {
-    let (one, two) = (Scripted::start(|_, _| Act::Send), Scripted::start(|_, _| Act::Send));
-    let error = attach(&Url::parse(&format!("nfs://{},{}/", one.host(), two.host())).unwrap()).unwrap_err();
-    assert!(matches!(error, AttachError::Different { .. }), "{error}");
-}
-
-/// Targets whose handles differ are one volume all the same: what one made is looked up at the other.
-#[test]
-fn a_handle_good_at_one_target_only_is_looked_up_at_the_other() {
-    let memory = Arc::new(MemoryMount::new());
-    let one = Scripted::serving(memory.clone(), 1, |_, _| Act::Send);
-    let two = Scripted::serving(memory, 2, |_, _| Act::Send);
-    let mounts = attach(&Url::parse(&format!("nfs://{},{}/", one.host(), two.host())).unwrap()).unwrap();
-    let root = mounts[0].root();
-    let dir = Name::new(b"dir").unwrap();
-    let mut calls = [Call::mkdir(&root, &dir, AttrChange::default())];
-    mounts[0].perform(&mut calls);
-    let dir = calls[0].found().unwrap().node;
-    let mut calls = [Call::create(&dir, &name(0), How::Guarded, AttrChange::default())];
-    mounts[0].perform(&mut calls);
-    let file = calls[0].found().unwrap().node;
-    let before = two.carried_out(Proc::Lookup);
-    let mut calls = [Call::write(&file, 0, b"through the other", Stable::FileSync)];
-    mounts[1].perform(&mut calls);
-    assert_eq!(calls[0].written().unwrap().count, 17);
-    assert_eq!(two.carried_out(Proc::Lookup) - before, 2, "the directory and the file, once each");
-    mounts[1].perform(&mut [Call::commit(&file, 0, 0)]);
-    assert_eq!(two.carried_out(Proc::Lookup) - before, 2);
-    let mut calls = [Call::read(&file, 0, 100, Vec::new())];
-    mounts[0].perform(&mut calls);
-    let Op::Read { buf, .. } = &calls[0].op else { panic!() };
-    assert_eq!(buf, b"through the other");
-}
-
-/// A target that falls silent may wake later: what it was sent goes to the other, but nothing that could then destroy.
-#[test]
-fn a_silent_targets_removals_are_not_handed_on() {
-    removals_stay(true);
-    removals_stay(false);
-}
-
-fn removals_stay(by_away: bool) {
-    let memory = Arc::new(MemoryMount::new());
-    let silent = |proc| matches!(proc, Proc::Remove | Proc::Create | Proc::Null);
-    // Attach makes and removes one file through the first target.
-    let one = Scripted::serving(memory.clone(), 0, move |proc, n| {
-        if silent(proc) && (n > 0 || proc == Proc::Null) { Act::Drop } else { Act::Send }
-    });
-    let two = Scripted::serving(memory, 0, |_, _| Act::Send);
-    // Silence is noticed by `away`, or by `retrans` first.
-    let patience = if by_away { "retrans=50&away=1" } else { "retrans=2&away=60" };
-    let url = format!("nfs://{},{}/?timeo=2&{patience}", one.host(), two.host());
-    let mounts = attach(&Url::parse(&url).unwrap()).unwrap();
-    let volume = Volume::new(mounts.into_iter().map(|m| m as Arc<dyn Mount>).collect(), Spread::First);
-    let root = volume.root();
-    let mut calls = [Call::create(&root, &name(1), How::Guarded, AttrChange::default()), Call::remove(&root, &name(2))];
-    volume.perform(&mut calls);
-    assert_eq!(calls[0].status(), Ok(()), "made by the first, found by the second");
-    assert_eq!(calls[1].status(), Err(Status::NoReply));
-    assert_eq!(volume.gone().len(), 1);
-    assert_eq!((two.carried_out(Proc::Create), two.carried_out(Proc::Remove)), (1, 0));
-}
-
 /// A server may hold calls back until the client has acted on the answer to another: that answer must reach its lane,
 /// although it is few bytes for many calls in flight.
 #[test]
@@ -541,28 +297,6 @@ fn a_repeated_call_is_not_judged_without_looking() {
         mount.perform(&mut calls);
         assert_eq!(calls[0].status(), Err(Status::NoReply), "{proc}");
     }
-}
-
-/// Servers take the second they started in for a verifier: two targets may have the same and not each other's data.
-#[test]
-fn a_commit_at_another_target_does_not_vouch_for_a_write() {
-    let memory = Arc::new(MemoryMount::new());
-    let one = Scripted::serving(memory.clone(), 0, |_, _| Act::Send);
-    let two = Scripted::serving(memory, 0, |_, _| Act::Send);
-    let mounts = attach(&Url::parse(&format!("nfs://{},{}/", one.host(), two.host())).unwrap()).unwrap();
-    let mut calls = [Call::create(&mounts[0].root(), &name(0), How::Guarded, AttrChange::default())];
-    mounts[0].perform(&mut calls);
-    let file = calls[0].found().unwrap().node;
-    let mut calls = [Call::write(&file, 0, b"data", Stable::Unstable)];
-    mounts[0].perform(&mut calls);
-    let written = calls[0].written().unwrap().verifier;
-    let [here, there] = [0, 1].map(|i: usize| {
-        let mut calls = [Call::commit(&file, 0, 0)];
-        mounts[i].perform(&mut calls);
-        calls[0].verifier().unwrap()
-    });
-    assert_eq!(here, written);
-    assert_ne!(there, written);
 }
 
 /// A READ that gives nothing and does not end the file would be asked for again for ever.

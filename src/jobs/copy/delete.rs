@@ -201,7 +201,7 @@ fn list(ctx: &Ctx<'_>, dir: &Arc<Dir>, from: Cookie, due: &mut Vec<Due<Task>>) {
     let call = Call::read_dir(&dir.made().node, from, Want::Attributes, ctx.page_bytes());
     let mut call = ctx.target.one(ctx.target.route(), call);
     match call.take_page() {
-        Ok(page) if page.next == from && !page.end => {
+        Ok(page) if page.is_stuck(from) => {
             ctx.fail(dir, None, Trouble::Refused(On::Target, NO_PROGRESS.into()));
             dir.leave(due);
         }

@@ -210,6 +210,11 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
     let route = ctx.target.route();
     let mut over = Vec::new();
     for dir in dirs {
+        if dir.join().begins_anew() {
+            dir.hold(1);
+            due.push(Task::List(dir).due());
+            continue;
+        }
         if dir.entered().is_some() && dir.sweep() && delete::sweep(ctx, &dir, due) {
             continue; // it comes again when that is over
         }

@@ -21,6 +21,8 @@ pub(super) struct Join {
     pub lossy: bool,
     /// Names of the source that are to be looked up before it is listed on: taken by the page, for each becomes a task.
     unknown: Vec<Alone>,
+    /// The source is to be listed anew when nothing of what was listed is under way any more: its names come again.
+    anew: bool,
     /// Names that the run's sum counts for this directory.
     pub counted: usize,
 }
@@ -99,6 +101,20 @@ impl Join {
         self.lossy = true;
         self.target.end = true;
         self.target.alone = HashMap::new();
+    }
+
+    /// The source's cookie was refused. What the target has is looked up from now on.
+    pub fn begin_anew(&mut self) {
+        self.forget();
+        self.anew = true;
+        (self.source.next, self.source.end) = (Cookie::default(), true);
+        self.source.restarts += 1;
+    }
+
+    /// True when the source is to be listed anew, which begins with that.
+    pub fn begins_anew(&mut self) -> bool {
+        self.source.end &= !self.anew;
+        std::mem::take(&mut self.anew)
     }
 
     /// What the source alone has, when the target could not tell; to be looked up. A page of it at a time.

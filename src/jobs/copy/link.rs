@@ -40,7 +40,7 @@ pub(super) fn run(
             }
         }
     }
-    match link(ctx, route, &mut known, &there) {
+    match link(ctx, route, &mut known, (&there, known_id)) {
         Ok(()) => {
             known.object.dir.touch();
             add(&ctx.counts.hard_links, 1);
@@ -80,7 +80,12 @@ fn is_same(ctx: &Ctx<'_>, route: Route, there: (&Node, Option<u64>), is: &Attr) 
     }
 }
 
-fn link(ctx: &Ctx<'_>, route: Route, known: &mut Known, there: &Node) -> Result<(), (Proc, Status)> {
+fn link(
+    ctx: &Ctx<'_>,
+    route: Route,
+    known: &mut Known,
+    (there, known_id): (&Node, Option<u64>),
+) -> Result<(), (Proc, Status)> {
     let (dir, name) = (known.object.dir.clone(), known.object.name.clone());
     let parent = &dir.made().node;
     let one = |call: Call<'_>| {
@@ -103,7 +108,7 @@ fn link(ctx: &Ctx<'_>, route: Route, known: &mut Known, there: &Node) -> Result<
             }
             done => done?,
         }
-        let renamed = one(Call::rename(parent, &aside, parent, &name));
+        let renamed = one(Call::rename_of(known_id, (parent, &aside), (parent, &name)));
         if renamed.is_err() {
             // The failure that is told is the cause; a name left over is used up by the next run.
             ctx.target.one(route, Call::remove(parent, &aside));

@@ -436,8 +436,9 @@ fn rename(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
     let mut moving: Vec<&mut Item> = items.iter_mut().filter(|item| item.is_open()).collect();
     let answers: Vec<_> = {
         let call = |item: &&mut Item| {
-            let aside = item.made.as_ref()?.aside.as_ref()?;
-            Some(Call::rename(item.parent(), aside, item.parent(), &item.known.object.name))
+            let made = item.made.as_ref()?;
+            let (aside, name) = (made.aside.as_ref()?, &item.known.object.name);
+            Some(Call::rename_of(made.fileid, (item.parent(), aside), (item.parent(), name)))
         };
         let mut calls: Vec<Call<'_>> = moving.iter().map(|item| call(item).unwrap_or_default()).collect();
         ctx.target.perform(routes.target, &mut calls);

@@ -75,7 +75,7 @@ fn list_source(ctx: &Ctx<'_>, route: Route, dirs: &[Arc<Dir>], pages: &mut [Pair
         let dir = &dirs[i];
         let mut join = dir.join();
         match call.take_page() {
-            Ok(page) if page.next == join.source.next && !page.end => {
+            Ok(page) if page.is_stuck(join.source.next) => {
                 join.source.end = true;
                 drop(join);
                 dir.break_off();
@@ -89,12 +89,8 @@ fn list_source(ctx: &Ctx<'_>, route: Route, dirs: &[Arc<Dir>], pages: &mut [Pair
                     join.source_entries(page.entries, &mut pages[i].pairs);
                 }
             }
-            // RFC 1813 3.3.17: the directory changed; what was listed before comes again, and may be there by now.
-            Err(Status::BadCookie) if join.source.restarts < RESTARTS_MAX => {
-                join.source.restarts += 1;
-                join.source.next = Cookie::default();
-                join.lossy = true;
-            }
+            // RFC 1813 3.3.17: the directory changed; what was listed before comes again, and is there by then.
+            Err(Status::BadCookie) if join.source.restarts < RESTARTS_MAX => join.begin_anew(),
             Err(status) => {
                 join.source.end = true;
                 drop(join);
@@ -132,7 +128,7 @@ fn list_target(ctx: &Ctx<'_>, route: Route, dirs: &[Arc<Dir>], pages: &mut [Pair
         let dir = &dirs[i];
         let mut join = dir.join();
         match call.take_page() {
-            Ok(page) if page.next == join.target.next && !page.end => {
+            Ok(page) if page.is_stuck(join.target.next) => {
                 join.lossy = true;
                 join.target.end = true;
                 drop(join);

@@ -187,6 +187,7 @@ fn take_page(
     (from, page): (Cookie, Page),
     mut gathered: Vec<(Name, Entry)>,
 ) -> Vec<Walked> {
+    let stuck = page.is_stuck(from);
     let Page { entries, next, end } = page;
     let mut found: Vec<(Option<Name>, Entry)> = Vec::with_capacity(entries.len());
     let (mut places, mut unknown) = (Vec::with_capacity(entries.len()), Vec::new());
@@ -221,7 +222,6 @@ fn take_page(
     follow(ctx, dir, &mut found);
     found.retain(|(_, entry)| ctx.is_wanted(&entry.path, &entry.attr));
     describe::run(ctx, via, &mut found);
-    let stuck = next == from && !end;
     if stuck {
         ctx.failed(Failure::refused(&dir.path, "the server's listing does not go on"));
     }

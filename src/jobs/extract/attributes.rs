@@ -61,9 +61,9 @@ impl Extra {
         let mut acls = [member.acl_access.take().map(Acl::Text), member.acl_default.take().map(Acl::Text)];
         for (name, value) in std::mem::take(&mut member.xattrs) {
             match &name[..] {
-                // The text goes first: it has names.
-                acl::ACCESS => acls[0] = acls[0].take().or(Some(Acl::Bytes(value))),
-                acl::DEFAULT => acls[1] = acls[1].take().or(Some(Acl::Bytes(value))),
+                // The text goes first: it has names. Without `--acls` they are attributes, which patterns may include.
+                acl::ACCESS if options.acls => acls[0] = acls[0].take().or(Some(Acl::Bytes(value))),
+                acl::DEFAULT if options.acls => acls[1] = acls[1].take().or(Some(Acl::Bytes(value))),
                 SELINUX if options.selinux => extra.xattrs.push((name, value)),
                 _ if options.xattrs && options.xattr_masks.takes(&name, true) => extra.xattrs.push((name, value)),
                 _ => {}

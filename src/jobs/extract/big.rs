@@ -148,14 +148,17 @@ impl Big {
         making.settle(ctx, route, &call)
     }
 
-    /// The file, if one of its ranges could not be written.
+    /// The file, if one of its ranges could not be written, or not be read from the archive: which of them are there, nobody can tell.
     fn spoilt(&self) -> Option<Node> {
         let state = self.state();
-        match (&state.stage, &state.outcome) {
-            (
-                Stage::Made(made),
-                Some(Outcome::Failed(Failure { cause: Cause::Call(Proc::Write | Proc::Commit, status), .. })),
-            ) if *status != Status::Cancelled => Some(made.node.clone()),
+        let Some(Outcome::Failed(Failure { cause, .. })) = &state.outcome else { return None };
+        let lacks_data = match cause {
+            Cause::Call(Proc::Write | Proc::Commit, status) => *status != Status::Cancelled,
+            Cause::Call(..) => false,
+            Cause::Refused(_) => true,
+        };
+        match &state.stage {
+            Stage::Made(made) if lacks_data => Some(made.node.clone()),
             _ => None,
         }
     }

@@ -5,7 +5,7 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use crate::base::name::Shown;
@@ -39,8 +39,8 @@ pub(super) struct Dir {
     settled: Condvar,
     /// It was made without the owner that it is to have.
     owner_due: AtomicBool,
-    /// It was made with set-id bits that were not asked for: its own directory's.
-    inherits: AtomicBool,
+    /// Set-id and sticky bits that it was made with unasked: its own directory's.
+    inherited: AtomicU32,
     /// What its last member asks for.
     last: Mutex<Option<Last>>,
 }
@@ -148,7 +148,7 @@ impl Dir {
             stage: Mutex::new(stage),
             settled: Condvar::new(),
             owner_due: AtomicBool::new(false),
-            inherits: AtomicBool::new(false),
+            inherited: AtomicU32::new(0),
             last: Mutex::default(),
         }
     }
@@ -163,10 +163,13 @@ impl Dir {
         restore: bool,
     ) -> Dir {
         let make = match &last {
-            // While it is filled, its owner must be able to.
-            Some((meta, _)) => {
-                AttrChange { mode: Some(meta.mode | 0o700), uid: meta.uid, gid: meta.gid, ..AttrChange::default() }
-            }
+            // While it is filled, its owner must be able to, and what is made in it inherits nothing.
+            Some((meta, _)) => AttrChange {
+                mode: Some(meta.mode & 0o777 | 0o700),
+                uid: meta.uid,
+                gid: meta.gid,
+                ..AttrChange::default()
+            },
             None => AttrChange { mode: Some(implied_mode), ..AttrChange::default() },
         };
         Dir {
@@ -182,7 +185,7 @@ impl Dir {
             stage: Mutex::new(Stage::Unmade),
             settled: Condvar::new(),
             owner_due: AtomicBool::new(false),
-            inherits: AtomicBool::new(false),
+            inherited: AtomicU32::new(0),
             last: Mutex::new(last),
         }
     }
@@ -270,18 +273,21 @@ impl Dir {
         let existed = found.is_some() || self.place.is_none();
         let owner_due = existed || self.owner_due.load(Ordering::Relaxed);
         let lowered = found.filter(|a| self.opens(a)).map(|a| a.mode);
-        let kept = existed && matches!(ctx.options.existing, Existing::Keep | Existing::Skip);
+        let kept = existed && matches!(ctx.options.existing, Existing::Keep | Existing::Skip | Existing::KeepNewer);
         let last = self.last.lock().expect("nothing panics while it sets this").clone().filter(|_| !kept);
         let extra = last.as_ref().and_then(|(_, extra)| extra.clone());
+        let inherited = self.inherited.load(Ordering::Relaxed);
+        // Bits that are not restored are left as they are (GNU tar).
+        let left = found.map_or(inherited, |attr| attr.mode) & ctx.options.mode_mask & 0o7000;
         let change = match last {
             Some((meta, extra)) => AttrChange {
                 mode: (existed
                     || extra.is_some()
                     || meta.mtime != SetTime::Keep
                     || self.make.mode != Some(meta.mode)
-                    || self.inherits.load(Ordering::Relaxed)
+                    || inherited != 0
                     || meta.mode > 0o777)
-                    .then_some(meta.mode),
+                    .then_some(meta.mode | left),
                 uid: meta.uid.filter(|_| owner_due || self.make.uid != meta.uid),
                 gid: meta.gid.filter(|_| owner_due || self.make.gid != meta.gid),
                 mtime: meta.mtime,
@@ -298,9 +304,9 @@ impl Dir {
     /// Notes with which mode it was made, where the answer told.
     fn note_mode(&self, attr: Option<&Attr>) {
         let asked = self.make.mode.unwrap_or(0) & 0o7000;
-        let above = || self.place.as_ref().is_none_or(|(up, _)| up.passes_on());
-        let inherits = attr.map_or_else(above, |attr| attr.mode & 0o7000 != asked);
-        self.inherits.store(inherits, Ordering::Relaxed);
+        let above = || if self.place.as_ref().is_none_or(|(up, _)| up.passes_on()) { 0o2000 } else { 0 };
+        let inherited = attr.map_or_else(above, |attr| attr.mode & 0o7000 & !asked);
+        self.inherited.store(inherited, Ordering::Relaxed);
     }
 
     /// May what is made in it get its set-group-id bit?
@@ -309,7 +315,7 @@ impl Dir {
             Stage::Made { found, .. } => found.map(|attr| attr.mode),
             _ => None,
         };
-        let made = self.inherits.load(Ordering::Relaxed) || self.place.is_none();
+        let made = self.inherited.load(Ordering::Relaxed) & 0o2000 != 0 || self.place.is_none();
         made || had.or(self.make.mode).is_some_and(|bits| bits & 0o2000 != 0)
     }
 

@@ -155,8 +155,10 @@ impl<'a> Making<'a> {
                 call.status().map_err(|s| self.failed(Proc::SetAttr, s))?;
                 Ok(Some(Made { node, existed: true, owner_refused: false }))
             }
-            // What is written into is never removed: GNU tar's --overwrite leaves a directory, even an empty one.
-            Existing::Overwrite if attr.kind == Kind::Dir => Err(self.failed(proc, Status::IsDir)),
+            // What is written into is never removed: GNU tar's --overwrite opens a directory for a file, even an empty one.
+            Existing::Overwrite if attr.kind == Kind::Dir && matches!(self.kind, MakeKind::File) => {
+                Err(self.failed(proc, Status::IsDir))
+            }
             Existing::Overwrite | Existing::Replace | Existing::KeepNewer => {
                 remove(ctx, route, self.parent, self.name, attr.kind).map_err(|(p, s)| self.failed(p, s))?;
                 Ok(None)

@@ -263,7 +263,7 @@ fn only_what_may_all_go_is_cleared() {
         let up = Arc::new(Frame::dir(&Arc::new(Frame::top(root, 0)), None, dir.clone()));
         let frame = Frame::dir(&up, name, dir);
         frame.set(flags);
-        let call = engine.list(&frame, Cookie { position, verifier: 0 });
+        let call = engine.list(&frame, Cookie { position, ..Cookie::default() });
         matches!(call.op, Op::Beyond(Beyond::Clear { .. }))
     };
     let d = || Some(name("d"));

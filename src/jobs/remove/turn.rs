@@ -257,6 +257,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
                 return self.off(frame);
             }
         };
+        let (end, next, stuck) = (page.end, page.next, page.is_stuck(from));
         let _ = frame.route.set(route);
         if self.may_stay(&frame) {
             page.entries.iter().for_each(|entry| frame.note_listed(&entry.name));
@@ -274,15 +275,15 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             let met = Met::of(entry.kind, entry.node, entry.attr.as_ref());
             self.meet(&frame, Some(entry.name), met, Tried::default());
         }
-        if page.end {
+        if end {
             return self.off(frame);
         }
         frame.set(flag::PAGES);
-        if page.next == from {
+        if stuck {
             self.fail_dir(&frame, |path| Failure::refused(path, "the server's listing does not go on"));
             return self.off(frame);
         }
-        let list = |frame| Step::List { frame, from: page.next, route: Some(route) };
+        let list = |frame| Step::List { frame, from: next, route: Some(route) };
         if !self.engine.is_shared() {
             return self.push(list(frame));
         }

@@ -184,7 +184,7 @@ impl LocalMount {
                 break;
             }
             let Some(ahead) = listing.take() else { break };
-            page.next = Cookie { position: ahead.position, verifier: 0 };
+            page.next = Cookie { position: ahead.position, ..from };
             if let Some(entry) = entry(chain, fd, ahead, want) {
                 page.entries.push(entry);
             }
@@ -226,7 +226,7 @@ impl LocalMount {
         if full && left == 0 && *gone == 0 {
             return Err(Status::TooSmall);
         }
-        Ok(Page { entries, next: Cookie { position: listing.at, verifier: 0 }, end: !full })
+        Ok(Page { entries, next: Cookie { position: listing.at, ..Cookie::default() }, end: !full })
     }
 
     /// A page was read: the last one, or one of several.

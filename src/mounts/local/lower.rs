@@ -255,7 +255,7 @@ mod tests {
         let last = AttrChange { mode: Some(0o755), mtime: SetTime::Now, ..AttrChange::default() };
         assert_eq!(named(&Call::set_attr(&node(), last), &NEW, true), [("SETATTR", 1, 0)]);
         assert_eq!(named(&Call::set_attr(&node(), last), &NEW, false), [("SETATTR", 2, 0)]);
-        let page = |position, want| Call::read_dir(&node(), Cookie { position, verifier: 0 }, want, 4096);
+        let page = |position, want| Call::read_dir(&node(), Cookie { position, ..Cookie::default() }, want, 4096);
         let first = [("GETATTR", 1, 0), ("ACCESS", 1, 0), ("READDIRPLUS", 1, 0)];
         assert_eq!(named(&page(0, Want::Names), &NEW, false), first);
         assert_eq!(named(&page(9, Want::Names), &NEW, false), [("READDIR", 1, 0)]);

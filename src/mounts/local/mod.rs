@@ -313,7 +313,7 @@ impl LocalMount {
             Op::MkNod { dir, name, special, change, out } => *out = self.mknod(dir, name, *special, change),
             Op::Remove { dir, name, out } => *out = self.remove(&mut None, dir, name, AtFlags::empty()),
             Op::RmDir { dir, name, out } => *out = self.remove(&mut None, dir, name, AtFlags::REMOVEDIR),
-            Op::Rename { from_dir, from, to_dir, to, out } => *out = self.rename(from_dir, from, to_dir, to),
+            Op::Rename { from_dir, from, to_dir, to, out, .. } => *out = self.rename(from_dir, from, to_dir, to),
             Op::Link { node, dir, name, out } => *out = self.link(node, dir, name),
             Op::ReadDir { dir, from, want, bytes_max, out } => *out = self.read_dir(dir, *from, *want, *bytes_max),
             Op::FsStat { node, out } => *out = self.fs_stat(node),

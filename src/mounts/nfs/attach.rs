@@ -1,17 +1,17 @@
 //! From a URL to mounts: portmap, MOUNT, limits, and the proof that several targets serve one file system.
 
 use std::io::{Read, Write};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
 use crate::base::hash::mix;
 use crate::base::name::Shown;
 use crate::base::{Name, Proc, Status, Time, reason};
-use crate::storage::{AttrChange, Call, Extras, Handle, How, Kind, Limits, Mount, Node, Op, SetTime, Shape};
-use crate::wire::mount3::{self, MountProc};
+use crate::storage::{AttrChange, Call, Extras, Handle, How, Kind, Limits, Mount, Node, Op, SetTime, Shape, Want};
+use crate::wire::mount3::{self, MountProc, MountStatus};
 use crate::wire::rpc::{self, Credential};
 use crate::wire::{nfs3, portmap};
 
@@ -61,9 +61,9 @@ pub fn attach(url: &Url) -> Result<Vec<Arc<NfsMount>>, AttachError> {
         mounts.push(attach_target(url, host, index, &credential)?);
     }
     let handles: Vec<Node> = mounts.iter().map(|m| m.root.clone()).collect();
-    if let Some((first, others)) = handles.split_first()
-        && others.iter().any(|other| other != first)
-    {
+    let differ = handles.windows(2).any(|pair| pair[0] != pair[1]);
+    // Targets may give the export one handle and what is in it others of their own.
+    if prove_same(&mounts)? == Handles::Own || differ {
         let root = Node::root_chain(mounts.len());
         if let Node::Chain(chain) = &root {
             for (slot, handle) in chain.handles.iter().zip(&handles) {
@@ -74,8 +74,22 @@ pub fn attach(url: &Url) -> Result<Vec<Arc<NfsMount>>, AttachError> {
         }
         mounts.iter_mut().for_each(|m| m.root = root.clone());
     }
-    prove_same(&mounts)?;
     Ok(mounts.into_iter().map(Arc::new).collect())
+}
+
+/// The handles that several targets give to one object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Handles {
+    /// The same ones.
+    Shared,
+    /// Each target has its own.
+    Own,
+}
+
+impl Handles {
+    fn and(self, equal: bool) -> Handles {
+        if equal { self } else { Handles::Own }
+    }
 }
 
 /// The URL's identity, or the process's.
@@ -106,7 +120,7 @@ fn attach_target(url: &Url, host: &Host, index: usize, credential: &Credential) 
         Some(port) => port,
         None => asker.port(ip, mount3::PROGRAM, mount3::VERSION, "MOUNT", "mountport")?,
     };
-    let (export, below) = asker.mount((ip, mount_port).into(), &url.path)?;
+    let Mounted { export, below } = asker.mount((ip, mount_port).into(), &url.path)?;
     let setup = Setup {
         label: label.clone(),
         index,
@@ -128,11 +142,16 @@ fn attach_target(url: &Url, host: &Host, index: usize, credential: &Credential) 
     };
     let mut mount = NfsMount::new(setup, Node::Handle(export), most);
     mount.limits = limits(&mount, most).map_err(|(proc, status)| call_error(&label, &url.path, proc, status))?;
-    for name in below {
+    for (name, denied) in below {
         let mut calls = [Call::lookup(&mount.root, &name)];
         mount.perform(&mut calls);
         let found = calls[0].found().map_err(|status| call_error(&label, &url.path, Proc::Lookup, status))?;
         mount.root = found.node;
+        if let Some(denied) = denied
+            && attr_of(&mount, &mount.root).is_ok_and(|attr| attr.kind == Kind::Dir)
+        {
+            return Err(denied);
+        }
     }
     let mut calls = [Call::get_attr(&mount.root)];
     mount.perform(&mut calls);
@@ -184,14 +203,14 @@ fn limits(mount: &NfsMount, most: Limits) -> Result<Limits, (Proc, Status)> {
     })
 }
 
-/// Proves that all mounts show one directory: a name made through the first is seen through the others.
-/// Where nothing can be made, equal file ids, change times and first pages of the listing have to do. The directory gets the
+/// Proves that all mounts, each asked by its own root's handle, show one directory: a name made through the first is seen through the
+/// others. Where nothing can be made, equal file ids, change times and first pages of the listing have to do. The directory gets the
 /// time back that it had: it may be the source of a copy.
-fn prove_same(mounts: &[NfsMount]) -> Result<(), AttachError> {
-    let Some((first, others)) = mounts.split_first().filter(|(_, others)| !others.is_empty()) else { return Ok(()) };
+fn prove_same(mounts: &[NfsMount]) -> Result<Handles, AttachError> {
+    let Some((first, others)) = mounts.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return Ok(Handles::Shared);
+    };
     let root = first.root();
-    let different =
-        |other: &NfsMount, why: String| AttachError::Different { first: first.label(), other: other.label(), why };
     let unique = mix(mix(u64::from(std::process::id())) ^ Time::now().nanos as u64 ^ (Time::now().secs as u64) << 30);
     let name = Name::new(format!(".parfs-{unique:016x}").as_bytes()).expect("hex digits are a name");
     let change = AttrChange { mode: Some(0o600), ..AttrChange::default() };
@@ -200,14 +219,17 @@ fn prove_same(mounts: &[NfsMount]) -> Result<(), AttachError> {
     first.perform(&mut calls);
     let Ok(made) = calls[0].found() else { return prove_same_by_looks(first, others) };
     let fileid = attr_of(first, &made.node).map(|a| a.fileid);
+    let mut handles = Handles::Shared;
     let verdict = others.iter().try_for_each(|other| {
-        let mut calls = [Call::lookup(&root, &name)];
+        let mut calls = [Call::lookup(&other.root(), &name)];
         other.perform(&mut calls);
-        let found =
-            calls[0].found().map_err(|status| different(other, format!("a file made there is not seen: {status}")))?;
+        let found = calls[0]
+            .found()
+            .map_err(|status| different(first, other, format!("a file made there is not seen: {status}")))?;
+        handles = handles.and(found.node == made.node);
         match (attr_of(other, &found.node).map(|a| a.fileid), &fileid) {
             (Ok(seen), Ok(made)) if seen == *made => Ok(()),
-            _ => Err(different(other, "a file made there has another file id".into())),
+            _ => Err(different(first, other, "a file made there has another file id".into())),
         }
     });
     let mut calls = [Call::remove(&root, &name)];
@@ -218,39 +240,50 @@ fn prove_same(mounts: &[NfsMount]) -> Result<(), AttachError> {
         first.perform(&mut [Call::set_attr(&root, change)]);
     }
     verdict?;
-    calls[0].status().map_err(|status| AttachError::Call {
-        target: first.label(),
-        path: name.to_string(),
-        proc: Proc::Remove,
-        status,
-    })
+    let removed = calls[0].status();
+    let failed =
+        |status| AttachError::Call { target: first.label(), path: name.to_string(), proc: Proc::Remove, status };
+    removed.map(|()| handles).map_err(failed)
 }
 
-fn prove_same_by_looks(first: &NfsMount, others: &[NfsMount]) -> Result<(), AttachError> {
+fn different(first: &NfsMount, other: &NfsMount, why: String) -> AttachError {
+    AttachError::Different { first: first.label(), other: other.label(), why }
+}
+
+fn prove_same_by_looks(first: &NfsMount, others: &[NfsMount]) -> Result<Handles, AttachError> {
     let looks = |mount: &NfsMount| -> Result<_, Status> {
         let root = mount.root();
         let attr = attr_of(mount, &root)?;
-        let mut calls = [Call::read_dir(&root, Default::default(), crate::storage::Want::Names, 8192)];
+        let mut calls = [Call::read_dir(&root, Default::default(), Want::Attributes, 8192)];
         mount.perform(&mut calls);
         let page = calls[0].take_page()?;
-        let names: Vec<_> = page.entries.into_iter().map(|e| (e.name, e.fileid)).collect();
-        Ok((attr.fileid, attr.ctime, names))
+        let nodes: Vec<Option<Node>> = page.entries.iter().map(|entry| entry.node.clone()).collect();
+        let names: Vec<_> = page.entries.into_iter().map(|entry| (entry.name, entry.fileid)).collect();
+        Ok(((attr.fileid, attr.ctime, names), nodes))
     };
     let failed = |mount: &NfsMount, status| call_error(&mount.label, b"/", Proc::GetAttr, status);
-    let seen = looks(first).map_err(|status| failed(first, status))?;
-    for other in others {
-        if looks(other).map_err(|status| failed(other, status))? != seen {
+    let (seen, nodes) = looks(first).map_err(|status| failed(first, status))?;
+    others.iter().try_fold(Handles::Shared, |handles, other| {
+        let (there, theirs) = looks(other).map_err(|status| failed(other, status))?;
+        if there != seen {
             let why = "its root has another file id, change time or listing".into();
-            return Err(AttachError::Different { first: first.label(), other: other.label(), why });
+            return Err(different(first, other, why));
         }
-    }
-    Ok(())
+        Ok(handles.and(theirs == nodes))
+    })
 }
 
 fn attr_of(mount: &NfsMount, node: &Node) -> Result<crate::storage::Attr, Status> {
     let mut calls = [Call::get_attr(node)];
     mount.perform(&mut calls);
     calls[0].attr()
+}
+
+/// An export, and the names that lead from it to what a URL names. With a name comes the error of a MOUNT that was denied there: a
+/// directory may be denied because another file system is mounted on it, and what LOOKUP finds is the one beneath.
+struct Mounted {
+    export: Handle,
+    below: Vec<(Name, Option<AttachError>)>,
 }
 
 /// Asks a target's MOUNT server and portmapper, one call to a connection.
@@ -282,7 +315,7 @@ impl Asker<'_> {
     }
 
     /// Mounts `path`, or the nearest directory above it that is exported; the names below it are to be looked up.
-    fn mount(&self, to: SocketAddr, path: &[u8]) -> Result<(Handle, Vec<Name>), AttachError> {
+    fn mount(&self, to: SocketAddr, path: &[u8]) -> Result<Mounted, AttachError> {
         let failed = |path: &[u8], status: String| AttachError::Mount {
             target: self.label.into(),
             path: Shown(path).to_string(),
@@ -291,7 +324,7 @@ impl Asker<'_> {
         let parts = path.split(|b| *b == b'/').filter(|p| !p.is_empty() && *p != b".");
         let names: Result<Vec<Name>, _> = parts.map(Name::new).collect();
         let names = names.map_err(|e| failed(path, e.to_string()))?;
-        let mut first_refusal = None;
+        let (mut first_refusal, mut denied) = (None, Vec::new());
         for exported in (0..=names.len()).rev() {
             let mut export: Vec<u8> = names[..exported].iter().flat_map(|n| [b"/", n.as_bytes()].concat()).collect();
             if export.is_empty() {
@@ -302,8 +335,16 @@ impl Asker<'_> {
             let (record, at) =
                 self.ask(to, "MOUNT", (mount3::PROGRAM, mount3::VERSION, MountProc::Mnt as u32), &arguments)?;
             match mount3::decode_mounted(&record, at) {
-                Ok(Ok(mounted)) => return Ok((mounted.root, names[exported..].to_vec())),
-                Ok(Err(status)) => drop(first_refusal.get_or_insert(status)),
+                Ok(Ok(mounted)) => {
+                    denied.reverse();
+                    let below = names[exported..].iter().cloned().zip(denied).collect();
+                    return Ok(Mounted { export: mounted.root, below });
+                }
+                Ok(Err(status)) => {
+                    let is_denied = matches!(status, MountStatus::Access | MountStatus::Perm);
+                    denied.push(is_denied.then(|| failed(&export, status.to_string())));
+                    first_refusal.get_or_insert(status);
+                }
                 Err(_) => return Err(self.malformed("MOUNT")),
             }
         }
@@ -334,34 +375,55 @@ impl Asker<'_> {
         let start = rpc::begin_call(&mut request, xid, program, version, procedure, Some(self.credential));
         request.extend_from_slice(arguments);
         rpc::end_record(&mut request, start, 0);
-        let exchange = || -> std::io::Result<Vec<u8>> {
+        let exchange = || {
             let mut stream = open_stream(to, self.privileged, None)?;
-            stream.set_read_timeout(Some(ASK_TIMEOUT))?;
             stream.set_write_timeout(Some(ASK_TIMEOUT))?;
             stream.write_all(&request)?;
-            let mut record = Vec::new();
-            loop {
-                let mut mark = [0; 4];
-                stream.read_exact(&mut mark)?;
-                let mark = u32::from_be_bytes(mark);
-                let len = (mark & 0x7fff_ffff) as usize;
-                if record.len() + len > ANSWER_BYTES_MAX {
-                    return Err(std::io::ErrorKind::InvalidData.into());
-                }
-                let got = (&mut stream).take(len as u64).read_to_end(&mut record)?;
-                if got < len {
-                    return Err(std::io::ErrorKind::UnexpectedEof.into());
-                }
-                if mark >> 31 == 1 {
-                    return Ok(record);
-                }
-            }
+            answer(&mut Until { stream, end: Instant::now() + ASK_TIMEOUT })
         };
         let record = exchange().map_err(unreachable)?;
         match rpc::parse_reply(&record) {
             Ok((answered, Ok(at))) if answered == xid => Ok((record, at)),
             Ok((_, Err(error))) => Err(AttachError::Rpc { target: self.label.into(), what, error: error.to_string() }),
             _ => Err(self.malformed(what)),
+        }
+    }
+}
+
+/// A stream that is read until a moment, however little comes at a time.
+struct Until {
+    stream: TcpStream,
+    end: Instant,
+}
+
+impl Read for Until {
+    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+        let left = self.end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(std::io::ErrorKind::WouldBlock.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(buf)
+    }
+}
+
+/// One record, of one fragment or several (RFC 5531 section 11). An empty one that is not the last says nothing and could go on for ever.
+fn answer(stream: &mut impl Read) -> std::io::Result<Vec<u8>> {
+    let mut record = Vec::new();
+    loop {
+        let mut mark = [0; 4];
+        stream.read_exact(&mut mark)?;
+        let mark = u32::from_be_bytes(mark);
+        let (len, is_last) = ((mark & 0x7fff_ffff) as usize, mark >> 31 == 1);
+        if record.len() + len > ANSWER_BYTES_MAX || len == 0 && !is_last {
+            return Err(std::io::ErrorKind::InvalidData.into());
+        }
+        let got = stream.by_ref().take(len as u64).read_to_end(&mut record)?;
+        if got < len {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        if is_last {
+            return Ok(record);
         }
     }
 }

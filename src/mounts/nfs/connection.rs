@@ -142,6 +142,9 @@ struct Writer {
     failed: Option<(Instant, io::ErrorKind)>,
 }
 
+/// Time limits of one write that a window of several MB may take: one is enough at 100 KB/s.
+const WINDOW_TIMEOUTS: u32 = 4;
+
 /// One pipelined connection to a target, made anew when it breaks.
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -220,7 +223,7 @@ impl Connection {
             }
         }
         let stream = writer.stream.as_ref().expect("connected above");
-        let written = write_window(stream, heads, calls);
+        let written = write_window(stream, heads, calls, self.write_timeout * WINDOW_TIMEOUTS);
         // The reader may have given up between the check above and the insertion; then nobody else would return these calls.
         if written.is_err() || self.shared.broken.load(Ordering::SeqCst) >= generation {
             Self::drop_stream(&mut writer);
@@ -276,26 +279,29 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("nothing panics while it holds a connection's lock")
 }
 
-fn write_window(stream: &TcpStream, heads: &[u8], calls: &[Outgoing<'_>]) -> io::Result<()> {
+fn write_window(stream: &TcpStream, heads: &[u8], calls: &[Outgoing<'_>], limit: Duration) -> io::Result<()> {
     const PADDING: [u8; 3] = [0; 3];
-    if calls.iter().all(|c| c.payload.is_none()) {
-        return (&mut &*stream).write_all(heads);
-    }
-    let mut slices = Vec::with_capacity(calls.len() * 3);
-    for call in calls {
+    let is_heads = calls.iter().all(|c| c.payload.is_none());
+    let mut slices = Vec::with_capacity(if is_heads { 1 } else { calls.len() * 3 });
+    slices.extend(is_heads.then(|| IoSlice::new(heads)));
+    for call in calls.iter().filter(|_| !is_heads) {
         slices.push(IoSlice::new(&heads[call.head.clone()]));
         if let Some(payload) = call.payload {
             slices.push(IoSlice::new(payload));
             slices.push(IoSlice::new(&PADDING[..payload.len().wrapping_neg() % 4]));
         }
     }
-    let mut rest = &mut slices[..];
+    let (mut rest, mut began) = (&mut slices[..], None::<Instant>);
     while !rest.is_empty() {
         match (&mut &*stream).write_vectored(rest) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(n) => IoSlice::advance_slices(&mut rest, n),
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e),
+        }
+        // The connection's lock is held: a peer that takes a little at a time would hold up all who wait for it.
+        if !rest.is_empty() && began.get_or_insert_with(Instant::now).elapsed() > limit {
+            return Err(io::ErrorKind::TimedOut.into());
         }
     }
     Ok(())

@@ -180,7 +180,8 @@ fn read_fragments(
     let mut mark = mark;
     loop {
         let len = (mark & !LAST_FRAGMENT) as usize;
-        if record.len() + len > record_bytes_max {
+        // An empty fragment that is not the last says nothing, and could go on for ever.
+        if record.len() + len > record_bytes_max || mark == 0 {
             return Err(io::ErrorKind::InvalidData.into());
         }
         input.take(len, &mut record)?;

@@ -38,10 +38,15 @@ pub(super) fn judge(mount: &NfsMount, call: &mut Call<'_>) {
             *out = own_work(mount, dir, name, Err(Status::Exist), same).map(|found| found.attr);
         }
         Op::Remove { out, .. } | Op::RmDir { out, .. } if *out == Err(Status::NoEnt) => *out = Ok(()),
-        Op::Rename { to_dir, to, out, .. } if *out == Err(Status::NoEnt) => {
-            *out = match look_up(mount, to_dir, to) {
-                Ok(_) => Ok(()),
-                other => Err(unless_unknown(other, Status::NoEnt)),
+        // What has the new name may be what had it before; without an id nobody can tell.
+        Op::Rename { to_dir, to, fileid, out, .. } if *out == Err(Status::NoEnt) => {
+            *out = match (
+                own_work(mount, to_dir, to, Err(Status::NoEnt), |a| fileid.is_none_or(|id| a.fileid == id)),
+                fileid,
+            ) {
+                (Ok(_), Some(_)) => Ok(()),
+                (Ok(_), None) => Err(Status::NoReply),
+                (Err(status), _) => Err(status),
             };
         }
         _ => {}

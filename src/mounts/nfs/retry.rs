@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::base::hash::mix;
 use crate::base::{Proc, Status};
-use crate::storage::{Call, Node, Op};
+use crate::storage::{Call, How, Node, Op};
 use crate::wire::nfs3::{self, Decoded};
 use crate::wire::rpc::{self, RpcError};
 
@@ -135,7 +135,10 @@ impl NfsMount {
     /// only silent may wake and still carry out what it was sent; a REMOVE or RENAME could then hit what has been made under
     /// that name meanwhile, and a truncation what has been written, so these are not handed on. Where connections are refused, no server is left that could.
     fn left_over(&self, call: &Call<'_>) -> Status {
-        let truncates = matches!(&call.op, Op::SetAttr { change, .. } if change.size.is_some());
+        let truncates = match &call.op {
+            Op::SetAttr { change, .. } | Op::Create { how: How::Unchecked, change, .. } => change.size.is_some(),
+            _ => false,
+        };
         let destroys = truncates || matches!(call.proc(), Proc::Remove | Proc::RmDir | Proc::Rename);
         let late = destroys && call.repeated && !self.refuses.load(Ordering::Relaxed);
         if late { Status::NoReply } else { Status::TargetGone }

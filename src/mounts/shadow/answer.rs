@@ -62,7 +62,7 @@ impl ShadowMount {
             }
             Op::Remove { dir, name, out } => *out = self.remove(dir, name, looked_up(question)),
             Op::RmDir { dir, name, out } => *out = self.rmdir(dir, name, question),
-            Op::Rename { from_dir, from, to_dir, to, out } => {
+            Op::Rename { from_dir, from, to_dir, to, out, .. } => {
                 *out = self.rename((from_dir, from), (to_dir, to), looked_up(question));
             }
             Op::Link { node, dir, name, out } => *out = self.link(node, dir, name, looked_up(question)),

@@ -280,7 +280,7 @@ impl<'r> Arguments<'r, '_> {
 
     fn read_dir(&mut self, want: Want) -> Result<Call<'r>, ArgsError> {
         let dir = self.node()?;
-        let from = Cookie { position: self.reader.u64()?, verifier: self.reader.u64()? };
+        let from = Cookie { position: self.reader.u64()?, verifier: self.reader.u64()?, ..Cookie::default() };
         let mut bytes_max = self.reader.u32()?;
         if want != Want::Names {
             bytes_max = self.reader.u32()?;

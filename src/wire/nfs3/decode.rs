@@ -145,7 +145,7 @@ fn made(
 /// because leaving it out would hide an object from a copy or a removal.
 fn page(reader: &mut Reader<'_>, dir: &Node, from: Cookie, want: Want, node: &MakeNode<'_>) -> Result<Page, Malformed> {
     let _attr = read_post_op(reader)?;
-    let mut page = Page { next: Cookie { position: from.position, verifier: reader.u64()? }, ..Page::default() };
+    let mut page = Page { next: Cookie { verifier: reader.u64()?, ..from }, ..Page::default() };
     while reader.bool()? {
         let (fileid, name, position) = (reader.u64()?, reader.opaque()?, reader.u64()?);
         let (attr, handle) = match want {

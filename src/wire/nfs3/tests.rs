@@ -115,7 +115,9 @@ fn call() -> impl Strategy<Value = Call<'static>> {
         (node(), name(), node(), name()).prop_map(|(a, b, c, d)| Call::rename(&a, &b, &c, &d)).boxed(),
         (node(), node(), name()).prop_map(|(n, d, name)| Call::link(&n, &d, &name)).boxed(),
         (node(), any::<(u64, u64)>(), want, any::<u32>())
-            .prop_map(|(d, (position, verifier), w, max)| Call::read_dir(&d, Cookie { position, verifier }, w, max))
+            .prop_map(|(d, (position, verifier), w, max)| {
+                Call::read_dir(&d, Cookie { position, verifier, ..Cookie::default() }, w, max)
+            })
             .boxed(),
     ])
 }
@@ -179,7 +181,7 @@ fn perform(call: &mut Call<'_>, with: &Outcome) {
             let entries: Vec<_> = with.entries.iter().cloned().map(entry).collect();
             let position = entries.last().map_or(from.position, |entry| entry.position);
             let end = flag || position == from.position;
-            *out = Ok(Page { entries, next: Cookie { position, verifier: long }, end });
+            *out = Ok(Page { entries, next: Cookie { position, verifier: long, ..Cookie::default() }, end });
         }
         Op::FsStat { out, .. } => {
             *out = Ok(Space {
@@ -429,7 +431,7 @@ fn listings_are_cut_at_their_size_and_leave_out_the_dots() {
         })
         .collect();
     let Op::ReadDir { out, .. } = &mut call.op else { panic!() };
-    *out = Ok(Page { entries, next: Cookie { position: 20, verifier: 9 }, end: true });
+    *out = Ok(Page { entries, next: Cookie { position: 20, verifier: 9, ..Cookie::default() }, end: true });
     let results = results_of(&call);
     assert!((150..=204).contains(&results.len()), "{}", results.len());
     let mut back = Call::read_dir(&root(), Cookie::default(), Want::Names, 200);

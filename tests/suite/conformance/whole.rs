@@ -96,7 +96,7 @@ fn a_listing_can_be_taken_up_at_any_entry() {
         let all = mount.list(root, Want::Names, 1 << 20).unwrap();
         for (i, entry) in all.iter().enumerate().rev() {
             let verifier = mount.read_dir(root, Cookie::default(), Want::Names, 200).unwrap().next.verifier;
-            let from = Cookie { position: entry.position, verifier };
+            let from = Cookie { position: entry.position, verifier, ..Cookie::default() };
             let page = mount.read_dir(root, from, Want::Names, 1 << 20).unwrap();
             let rest: Vec<_> = page.entries.iter().map(|entry| entry.name.clone()).collect();
             let expected: Vec<_> = all[i + 1..].iter().map(|entry| entry.name.clone()).collect();

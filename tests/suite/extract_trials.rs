@@ -1,0 +1,88 @@
+//! What a trial beside GNU tar and bsdtar found: odd archives through the binary.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+use super::cli_support::Bench;
+use super::tars::Tar;
+
+fn set_mode(at: &Path, mode: u32) {
+    fs::set_permissions(at, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+fn mode(at: &Path) -> u32 {
+    fs::metadata(at).unwrap().mode() & 0o7777
+}
+
+/// Without -p special bits are not restored, which is not to say that they are taken away: a shared tree inherits its group by them.
+#[test]
+fn bits_that_are_not_restored_are_left_as_they_are() {
+    let bench = Bench::new();
+    let tar = Tar::default().dir_mode("d/", 0o755).dir_mode("d/new/", 0o755).dir_mode("e/", 0o2755);
+    fs::write(bench.path("d.tar"), tar.file("d/new/f", "x").bytes()).unwrap();
+    fs::create_dir(bench.out().join("d")).unwrap();
+    set_mode(&bench.out().join("d"), 0o2775);
+    bench.run("-xf d.tar -C out --no-same-permissions --no-same-owner").ok();
+    assert_eq!(["d", "d/new", "e"].map(|at| mode(&bench.out().join(at)) & 0o7000), [0o2000, 0o2000, 0]);
+    // With -p the archive's are set.
+    bench.run("-xpf d.tar -C out --no-same-owner").ok();
+    assert_eq!(["d", "d/new", "e"].map(|at| mode(&bench.out().join(at)) & 0o7000), [0, 0, 0o2000]);
+}
+
+/// What is made for a path in a directory of the archive has nothing of that directory's bits.
+#[test]
+fn a_directory_that_only_a_path_names_inherits_nothing() {
+    let bench = Bench::new();
+    let tar = Tar::default().dir_mode("b/", 0o2755).file("b/a/f", "x");
+    fs::write(bench.path("b.tar"), tar.bytes()).unwrap();
+    bench.run("-xpf b.tar -C out --no-same-owner").ok();
+    assert_eq!(["b", "b/a"].map(|at| mode(&bench.out().join(at)) & 0o7000), [0o2000, 0]);
+}
+
+#[test]
+fn a_directory_that_is_there_is_kept_as_newer_files_are() {
+    let bench = Bench::new();
+    fs::write(bench.path("d.tar"), Tar::default().dir_mode("d/", 0o777).bytes()).unwrap();
+    fs::create_dir(bench.out().join("d")).unwrap();
+    set_mode(&bench.out().join("d"), 0o700);
+    bench.run("-xpf d.tar -C out --keep-newer-files --no-same-owner").ok();
+    assert_eq!(mode(&bench.out().join("d")), 0o700);
+}
+
+/// A file is written into what is there; a link or a device cannot be, and takes the place of an empty directory.
+#[test]
+fn what_is_not_written_into_replaces_an_empty_directory_with_overwrite() {
+    let bench = Bench::new();
+    fs::write(bench.path("l.tar"), Tar::default().dir("d/").symlink("d", "elsewhere").bytes()).unwrap();
+    bench.run("-xf l.tar -C out --overwrite --no-same-owner").ok();
+    assert_eq!(fs::read_link(bench.out().join("d")).unwrap(), Path::new("elsewhere"));
+    fs::write(bench.path("f.tar"), Tar::default().dir("e/").file("e", "x").bytes()).unwrap();
+    bench.run("-xf f.tar -C out --overwrite --no-same-owner").ended(2, "e: CREATE: Is a directory");
+}
+
+/// Ranges of a large file are written in any order: what the cut leaves would have holes, and its size would hide them.
+#[test]
+fn a_large_file_that_the_archive_does_not_have_whole_is_emptied() {
+    let bench = Bench::new();
+    let data: Vec<u8> = (0..6_u32 << 20).flat_map(u32::to_le_bytes).collect();
+    let mut bytes = Tar::default().file("big", &data).bytes();
+    bytes.truncate(17 << 20);
+    fs::write(bench.path("cut.tar"), bytes).unwrap();
+    bench.run("-xf cut.tar -C out").ended(2, "big: ");
+    assert_eq!(fs::metadata(bench.out().join("big")).unwrap().len(), 0);
+}
+
+#[test]
+fn an_owner_beyond_32_bits_is_told() {
+    let bench = Bench::new();
+    let mut bytes = Tar::default().file("f", "x").bytes();
+    let mut header = tar::Header::new_gnu();
+    header.as_mut_bytes().copy_from_slice(&bytes[..512]);
+    header.as_old_mut().uid = [0x80, 0, 1, 0, 0, 0, 0, 0];
+    header.set_cksum();
+    bytes[..512].copy_from_slice(header.as_bytes());
+    fs::write(bench.path("u.tar"), bytes).unwrap();
+    let ran = bench.run("-tf u.tar").ok();
+    assert!(ran.stderr.contains("f: uid 1099511627776 is outside 32 bits; 65534 (nobody) is taken"), "{ran:?}");
+}

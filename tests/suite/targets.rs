@@ -1,0 +1,164 @@
+//! Several targets of one export: what proves that they are one, and what is not handed on from one that is silent.
+
+use std::sync::Arc;
+
+use parfs::base::{Name, Proc, Status};
+use parfs::jobs::extract::Options;
+use parfs::mounts::MemoryMount;
+use parfs::mounts::nfs::{AttachError, Url, attach};
+use parfs::storage::{AttrChange, Call, How, Mount, Node, Op, Spread, Stable, Volume};
+
+use crate::scripted::{Act, Scripted, name};
+use crate::tars::{Tar, crew, extract, seekable, volume};
+use crate::tree::{assert_same, dump};
+
+#[test]
+fn two_servers_of_different_data_are_not_one_volume() {
+    let (one, two) = (Scripted::start(|_, _| Act::Send), Scripted::start(|_, _| Act::Send));
+    let error = attach(&Url::parse(&format!("nfs://{},{}/", one.host(), two.host())).unwrap()).unwrap_err();
+    assert!(matches!(error, AttachError::Different { .. }), "{error}");
+}
+
+/// Targets whose handles differ are one volume all the same: what one made is looked up at the other.
+#[test]
+fn a_handle_good_at_one_target_only_is_looked_up_at_the_other() {
+    let memory = Arc::new(MemoryMount::new());
+    let one = Scripted::serving(memory.clone(), 1, |_, _| Act::Send);
+    let two = Scripted::serving(memory, 2, |_, _| Act::Send);
+    let mounts = attach(&Url::parse(&format!("nfs://{},{}/", one.host(), two.host())).unwrap()).unwrap();
+    let root = mounts[0].root();
+    let dir = Name::new(b"dir").unwrap();
+    let mut calls = [Call::mkdir(&root, &dir, AttrChange::default())];
+    mounts[0].perform(&mut calls);
+    let dir = calls[0].found().unwrap().node;
+    let mut calls = [Call::create(&dir, &name(0), How::Guarded, AttrChange::default())];
+    mounts[0].perform(&mut calls);
+    let file = calls[0].found().unwrap().node;
+    let before = two.carried_out(Proc::Lookup);
+    let mut calls = [Call::write(&file, 0, b"through the other", Stable::FileSync)];
+    mounts[1].perform(&mut calls);
+    assert_eq!(calls[0].written().unwrap().count, 17);
+    assert_eq!(two.carried_out(Proc::Lookup) - before, 2, "the directory and the file, once each");
+    mounts[1].perform(&mut [Call::commit(&file, 0, 0)]);
+    assert_eq!(two.carried_out(Proc::Lookup) - before, 2);
+    let mut calls = [Call::read(&file, 0, 100, Vec::new())];
+    mounts[0].perform(&mut calls);
+    let Op::Read { buf, .. } = &calls[0].op else { panic!() };
+    assert_eq!(buf, b"through the other");
+}
+
+/// A target that falls silent may wake later: what it was sent goes to the other, but nothing that could then destroy.
+#[test]
+fn a_silent_targets_removals_are_not_handed_on() {
+    removals_stay(true);
+    removals_stay(false);
+}
+
+fn removals_stay(by_away: bool) {
+    let memory = Arc::new(MemoryMount::new());
+    let silent = |proc| matches!(proc, Proc::Remove | Proc::Create | Proc::Null);
+    // Attach makes and removes one file through the first target.
+    let one = Scripted::serving(memory.clone(), 0, move |proc, n| {
+        if silent(proc) && (n > 0 || proc == Proc::Null) { Act::Drop } else { Act::Send }
+    });
+    let two = Scripted::serving(memory, 0, |_, _| Act::Send);
+    // Silence is noticed by `away`, or by `retrans` first.
+    let patience = if by_away { "retrans=50&away=1" } else { "retrans=2&away=60" };
+    let url = format!("nfs://{},{}/?timeo=2&{patience}", one.host(), two.host());
+    let mounts = attach(&Url::parse(&url).unwrap()).unwrap();
+    let volume = Volume::new(mounts.into_iter().map(|m| m as Arc<dyn Mount>).collect(), Spread::First);
+    let root = volume.root();
+    let empty = AttrChange { size: Some(0), ..AttrChange::default() };
+    let mut calls = [
+        Call::create(&root, &name(1), How::Guarded, AttrChange::default()),
+        Call::remove(&root, &name(2)),
+        Call::create(&root, &name(3), How::Unchecked, empty),
+    ];
+    volume.perform(&mut calls);
+    assert_eq!(calls[0].status(), Ok(()), "made by the first, found by the second");
+    // What the first may do yet would empty what was written through the second.
+    assert_eq!([calls[1].status(), calls[2].status()], [Err(Status::NoReply); 2]);
+    assert_eq!(volume.gone().len(), 1);
+    assert_eq!((two.carried_out(Proc::Create), two.carried_out(Proc::Remove)), (1, 0));
+}
+
+/// Servers take the second they started in for a verifier: two targets may have the same and not each other's data.
+#[test]
+fn a_commit_at_another_target_does_not_vouch_for_a_write() {
+    let memory = Arc::new(MemoryMount::new());
+    let one = Scripted::serving(memory.clone(), 0, |_, _| Act::Send);
+    let two = Scripted::serving(memory, 0, |_, _| Act::Send);
+    let mounts = attach(&Url::parse(&format!("nfs://{},{}/", one.host(), two.host())).unwrap()).unwrap();
+    let mut calls = [Call::create(&mounts[0].root(), &name(0), How::Guarded, AttrChange::default())];
+    mounts[0].perform(&mut calls);
+    let file = calls[0].found().unwrap().node;
+    let mut calls = [Call::write(&file, 0, b"data", Stable::Unstable)];
+    mounts[0].perform(&mut calls);
+    let written = calls[0].written().unwrap().verifier;
+    let [here, there] = [0, 1].map(|i: usize| {
+        let mut calls = [Call::commit(&file, 0, 0)];
+        mounts[i].perform(&mut calls);
+        calls[0].verifier().unwrap()
+    });
+    assert_eq!(here, written);
+    assert_ne!(there, written);
+}
+
+/// The export has one handle everywhere, and what is in it one of each target's own: what one means another takes for something else.
+#[test]
+fn a_shared_root_does_not_vouch_for_what_is_in_it() {
+    let memory = Arc::new(MemoryMount::new());
+    let servers = [1, 2].map(|skew| Scripted::serving(memory.clone(), skew, |_, _| Act::Send));
+    servers.iter().for_each(|server| server.share_root());
+    let url = format!("nfs://{},{}/", servers[0].host(), servers[1].host());
+    let attached = || {
+        let mounts = attach(&Url::parse(&url).unwrap()).unwrap();
+        Volume::new(mounts.into_iter().map(|mount| mount as Arc<dyn Mount>).collect(), Spread::RoundRobin)
+    };
+    let mut tar = Tar::default();
+    for d in 0..8 {
+        tar = (0..8).fold(tar.dir(&format!("d{d}/")), |tar, f| tar.file(&format!("d{d}/f{f}"), format!("{d} {f}")));
+    }
+    let plain = Arc::new(MemoryMount::new());
+    let options = Options { mode_mask: 0, ..Options::default() };
+    extract(&volume(&plain), seekable(tar.bytes()), &options, &crew(4, 2)).clean();
+    extract(&attached(), seekable(tar.bytes()), &options, &crew(4, 2)).clean();
+    let [mut expected, mut made] = [dump(&*plain), dump(&*memory)];
+    // The destination has the time of its last member.
+    assert!(expected.remove("").is_some() && made.remove("").is_some());
+    assert_same(&expected, &made, "through two targets");
+    assert!(matches!(attached().root(), Node::Chain(_)));
+    // Where nothing can be made, what is there tells.
+    let readers = [1, 2].map(|skew| {
+        let refuses = |proc, _| if proc == Proc::Create { Act::Fail(Status::RoFs) } else { Act::Send };
+        Scripted::serving(memory.clone(), skew, refuses)
+    });
+    readers.iter().for_each(|server| server.share_root());
+    let url = format!("nfs://{},{}/", readers[0].host(), readers[1].host());
+    let mounts = attach(&Url::parse(&url).unwrap()).unwrap();
+    assert!(matches!(mounts[0].root(), Node::Chain(_)));
+}
+
+/// A directory that MOUNT denies may have another file system on it, which is not for us: what LOOKUP finds is beneath.
+#[test]
+fn what_mount_denies_is_not_entered_from_above() {
+    let server = Scripted::start(|_, _| Act::Send);
+    let root = server.memory.root();
+    let mut calls = [
+        Call::mkdir(&root, &Name::new(b"data").unwrap(), AttrChange::default()),
+        Call::create(&root, &name(1), How::Guarded, AttrChange::default()),
+    ];
+    server.memory.perform(&mut calls);
+    let at = |path: &str| attach(&Url::parse(&format!("nfs://{}{path}", server.host())).unwrap()).map(drop);
+    at("/data").unwrap();
+    server.deny("/data");
+    for path in ["/data", "/data/sub"] {
+        let error = at(path).unwrap_err();
+        assert!(matches!(&error, AttachError::Mount { path, .. } if path == "/data"), "{error}");
+        assert!(error.to_string().contains("Permission denied"), "{error}");
+    }
+    // Some servers deny what is no directory.
+    server.deny("/file-1");
+    assert!(matches!(at("/file-1"), Err(AttachError::NotADirectory { .. })));
+    assert!(matches!(at("/nothing"), Err(AttachError::Call { status: Status::NoEnt, .. })));
+}
