@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use super::cli_support::Bench;
-use super::tars::Tar;
+use super::tars::{MTIME, Tar};
 
 fn set_mode(at: &Path, mode: u32) {
     fs::set_permissions(at, fs::Permissions::from_mode(mode)).unwrap();
@@ -85,4 +85,15 @@ fn an_owner_beyond_32_bits_is_told() {
     fs::write(bench.path("u.tar"), bytes).unwrap();
     let ran = bench.run("-tf u.tar").ok();
     assert!(ran.stderr.contains("f: uid 1099511627776 is outside 32 bits; 65534 (nobody) is taken"), "{ran:?}");
+}
+
+/// What would have taken the directory's place is skipped: what the archive has for it after that does not change its time.
+#[test]
+fn a_directory_that_is_not_replaced_keeps_its_time() {
+    let bench = Bench::new();
+    let tar = Tar::default().dir("d/").file("d/a", "a").file("d", "file").file("d/b", "b");
+    fs::write(bench.path("d.tar"), tar.bytes()).unwrap();
+    bench.run("-xf d.tar -C out --skip-old-files --no-same-owner").ok();
+    assert_eq!(fs::read_to_string(bench.out().join("d/b")).unwrap(), "b");
+    assert_eq!(fs::metadata(bench.out().join("d")).unwrap().mtime(), MTIME as i64);
 }

@@ -96,6 +96,8 @@ impl Table {
             here.id == top.id
         };
         self.last = (Vec::new(), self.root.clone());
+        // What was to replace it may fail, or be skipped.
+        self.forgot = true;
         self.dirs.extract_if(|_, dir| below(dir)).map(|(_, dir)| dir).collect()
     }
 
