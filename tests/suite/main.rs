@@ -64,6 +64,7 @@ mod remove_faults;
 mod remove_network;
 mod remove_odd;
 mod remove_regressions;
+mod remove_stale;
 mod shadow;
 mod sim;
 mod strict;

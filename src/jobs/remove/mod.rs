@@ -4,12 +4,14 @@
 //! goes as soon as it is empty. n files in d directories cost n REMOVE, d RMDIR, the pages of the listings and one LOOKUP for each
 //! operand. A directory is listed again only when RMDIR says that something is in it although something was removed, or when a
 //! cookie went stale. Where it stays, because it or something in it is kept, and had several pages, no RMDIR tells whether the
-//! listing skipped entries; then its names are listed once more, and removed from only if that shows new ones.
+//! listing skipped entries; then its names are listed once more, and removed from only if that shows new ones. So it is where a call
+//! found that an entry, or the directory, is not there or not known (NOENT, STALE), whom others may have removed or a server forgotten.
 //!
 //! Nothing but what is below the operands is touched: objects are reached by node and name, a symbolic link is removed and never
 //! followed. What fails is told by path, once, and its parents stay without a word. Memory is bounded by the depth of the tree
 //! (see `frame`), not by its size. Leaves out: undoing, and waiting for files that some client has open.
 
+mod complete;
 mod engine;
 mod excluded;
 mod feed;
