@@ -6,12 +6,14 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use parfs::jobs::remove::Options;
+use parfs::base::Status;
+use parfs::jobs::remove::{Operand, Options};
 use parfs::mounts::MemoryMount;
+use parfs::storage::{Call, Mount, Op};
 
 use crate::cli_support::{Bench, Ran, Sim, run_with};
 use crate::remove::{operand, paths, plant, remove_all, remove_paths};
-use crate::remove_odd::with_mounts;
+use crate::remove_odd::{Odd, pass, with_mounts};
 use crate::tars::{crew, volume};
 use crate::tree::dump;
 
@@ -33,6 +35,34 @@ fn mount_points_of_a_list_are_refused() {
     emptied.contents = true;
     remove_all(&volume(&odd), [Ok(emptied)].into_iter(), &options, &crew(2, 2)).clean();
     assert_eq!(paths(&dump(&*memory)), ["a", "a/mnt", "mnt"].into());
+}
+
+/// What was mounted after the run began was emptied, `--contents` or not, `--preserve-root=all` or not; and a list's mount points
+/// where the directory above them could not be asked.
+#[test]
+fn mount_points_are_known_when_their_turn_comes() {
+    let memory = Arc::new(MemoryMount::new());
+    plant(&*memory, &["mnt/", "mnt/d/", "mnt/d/f"]);
+    let odd = with_mounts(&memory, false);
+    let options = Options { mounts_stay: true, same_device: true, ..Options::default() };
+    let fsid = {
+        let mut calls = [Call::get_attr(&memory.root())];
+        memory.perform(&mut calls);
+        calls[0].attr().unwrap().fsid
+    };
+    for (contents, dir_fsid) in [(false, None), (true, None), (false, Some(fsid)), (true, Some(fsid))] {
+        let mnt = Operand { contents, dir_fsid, ..operand(&*memory, "mnt") };
+        let ran = remove_all(&volume(&odd), [Ok(mnt)].into_iter(), &options, &crew(2, 2));
+        assert_eq!(ran.failures, ["mnt: it is the root of a mounted file system"]);
+    }
+    let root = memory.root();
+    let silent = Odd::new(&odd, move |mount, call| match &call.op {
+        Op::GetAttr { node, .. } if *node == root => call.fail(Status::Io),
+        _ => pass(mount, call),
+    });
+    let ran = remove_paths(&silent, &["mnt"], &options, &crew(2, 2));
+    assert_eq!(ran.failures, ["mnt: GETATTR: Input/output error"]);
+    assert_eq!(paths(&dump(&*memory)), ["mnt", "mnt/d", "mnt/d/f"].into());
 }
 
 /// `t/keep/in/f` and `t/a/f` in a directory.

@@ -271,7 +271,10 @@ fn listed<'a>(
             if is_snapshots { Err("snapshots are never removed through their file system".into()) } else { Ok(way) }
         });
         match way {
-            Ok(way) => Some(Ok(Operand { dir: volume.root(), way, shown, contents: false, fs_root: false })),
+            Ok(way) => {
+                let dir = volume.root();
+                Some(Ok(Operand { dir, way, shown, contents: false, fs_root: false, dir_fsid: None }))
+            }
             Err(why) => {
                 crew.report().add(Failure::refused(&shown, why));
                 None

@@ -121,6 +121,8 @@ impl Met {
 pub(in crate::jobs) struct How {
     pub older_than: Option<Time>,
     pub one_file_system: bool,
+    /// Refuse a root of another file system than the directory it is in, also where it is only emptied.
+    pub same_device: bool,
     pub empty_only: bool,
     pub force: bool,
 }

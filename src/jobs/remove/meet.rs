@@ -63,7 +63,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         if other_fs && self.engine.how.one_file_system && !emptied {
             return self.refuse(up, name.as_ref(), "skipping it, since it's on a different device");
         }
-        if other_fs && root.is_some() && !emptied {
+        if other_fs && root.is_some() && (!emptied || self.engine.how.same_device) {
             return self.refuse(up, name.as_ref(), "it is the root of a mounted file system");
         }
         if let (Some(spare), Some((fsid, fileid))) = (self.engine.spare, met.fsid.zip(met.fileid))

@@ -55,6 +55,8 @@ pub struct Options {
     pub one_file_system: bool,
     /// An operand of another file system than the directory it is in is refused, unless it is only emptied.
     pub mounts_stay: bool,
+    /// And then, too. Only with `mounts_stay`.
+    pub same_device: bool,
     /// A directory is removed only when it is empty (`-d`); false removes trees.
     pub empty_only: bool,
     /// What is not there is no failure (`-f`).
@@ -75,6 +77,8 @@ pub struct Operand {
     pub contents: bool,
     /// It is the root of a file system: a `.snapshot` in it is left alone.
     pub fs_root: bool,
+    /// The file system of `dir`, where the caller has just asked for it; else the job does, once for operands that follow each other.
+    pub dir_fsid: Option<u64>,
 }
 
 /// What came of a removal. Failures are in the crew's report.
@@ -140,8 +144,8 @@ fn run(
 ) -> (Summary, usize) {
     let start = Instant::now();
     let counts = Counts::default();
-    let Options { older_than, one_file_system, empty_only, force, .. } = *options;
-    let how = How { older_than, one_file_system, empty_only, force };
+    let Options { older_than, one_file_system, same_device, empty_only, force, .. } = *options;
+    let how = How { older_than, one_file_system, same_device, empty_only, force };
     let allow = |shown: &[u8], path: &[u8]| !options.excluded.has(shown, path);
     let mut engine = Engine::new(Port::new(volume, crew.shape().window), how, crew, live, &counts, tell);
     if !options.excluded.is_empty() {
