@@ -12,7 +12,7 @@ use parfs::mounts::MemoryMount;
 use parfs::storage::{Call, Mount, Op};
 
 use crate::cli_support::{Bench, Ran, Sim, run_with};
-use crate::remove::{operand, paths, plant, remove_all, remove_paths};
+use crate::remove::{find, operand, paths, plant, remove_all, remove_paths};
 use crate::remove_odd::{Odd, pass, with_mounts};
 use crate::tars::{crew, volume};
 use crate::tree::dump;
@@ -63,6 +63,28 @@ fn mount_points_are_known_when_their_turn_comes() {
     let ran = remove_paths(&silent, &["mnt"], &options, &crew(2, 2));
     assert_eq!(ran.failures, ["mnt: GETATTR: Input/output error"]);
     assert_eq!(paths(&dump(&*memory)), ["mnt", "mnt/d", "mnt/d/f"].into());
+}
+
+/// A list named the root directory by another name, and all that is in it went.
+#[test]
+fn the_root_directory_is_known_by_any_name() {
+    let memory = Arc::new(MemoryMount::new());
+    plant(&*memory, &["a/", "a/root/", "a/root/f", "b"]);
+    let mut calls = [Call::get_attr(&find(&*memory, "a/root"))];
+    memory.perform(&mut calls);
+    let root = calls[0].attr().unwrap();
+    let options = Options { host_root: Some((root.fsid, root.fileid)), ..Options::default() };
+    for (contents, one_file_system) in [(false, false), (true, false), (false, true)] {
+        let operand = Operand { contents, ..operand(&*memory, "a/root") };
+        let options = Options { one_file_system, ..options.clone() };
+        let ran = remove_all(&volume(&memory), [Ok(operand)].into_iter(), &options, &crew(2, 2));
+        assert_eq!(ran.failures, ["a/root: it is the root directory, which is never removed"]);
+    }
+    // Below an operand it is known where attributes are asked for.
+    let options = Options { one_file_system: true, ..options };
+    let ran = remove_paths(&memory, &["a", "b"], &options, &crew(2, 2));
+    assert_eq!(ran.failures, ["a/root: it is the root directory, which is never removed"]);
+    assert_eq!(paths(&dump(&*memory)), ["a", "a/root", "a/root/f"].into());
 }
 
 /// `t/keep/in/f` and `t/a/f` in a directory.

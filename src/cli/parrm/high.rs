@@ -64,6 +64,8 @@ impl High {
             // What was looked at before the run began may have been mounted over by the time that its turn comes.
             mounts_stay: true,
             same_device: low.manner.preserve_root == Some(true),
+            // Of local volumes, when they are opened.
+            host_root: None,
             empty_only,
             force: low.manner.force,
         };

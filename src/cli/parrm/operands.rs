@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use crate::base::Name;
 use crate::cli::console::reason;
+use crate::jobs::remove::IS_ROOT;
 use crate::mounts::nfs::Url;
 
-const IS_ROOT: &str = "it is the root directory, which is never removed";
 const IS_DOT: &str = "refusing to remove '.' or '..'; name the directory from the one above it";
 const IS_MOUNT: &str = "it is the root of a mounted file system; --contents removes what is in it";
 const IS_OTHER_DEVICE: &str = "it is on another device than its parent, which --preserve-root=all refuses";
@@ -76,6 +76,11 @@ fn name(bytes: &[u8]) -> Result<Name, String> {
     Name::new(bytes).map_err(|error| error.to_string())
 }
 
+/// The device and inode of this host's root directory, which may be reached by other paths: it may be mounted elsewhere, too.
+pub fn host_root() -> std::io::Result<(u64, u64)> {
+    fs::metadata("/").map(|root| (root.dev(), root.ino()))
+}
+
 /// Where the local path `operand` is. An error says why it is refused.
 pub fn local(operand: &OsStr, rule: Rule) -> Result<Placed, String> {
     let (path, slash) = without_slashes(operand.as_bytes());
@@ -104,8 +109,8 @@ pub fn local(operand: &OsStr, rule: Rule) -> Result<Placed, String> {
         return if slash { Err("Not a directory".into()) } else { Ok(placed) };
     }
     let cannot = |error: std::io::Error| format!("Cannot stat its parent: {}", reason(&error));
-    let (root, above) = (fs::metadata("/").map_err(cannot)?, fs::metadata(parent).map_err(cannot)?);
-    if (there.dev(), there.ino()) == (root.dev(), root.ino()) {
+    let (root, above) = (host_root().map_err(cannot)?, fs::metadata(parent).map_err(cannot)?);
+    if (there.dev(), there.ino()) == root {
         return Err(IS_ROOT.into());
     }
     placed.fs_root = there.dev() != above.dev();

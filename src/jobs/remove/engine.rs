@@ -123,6 +123,8 @@ pub(in crate::jobs) struct How {
     pub one_file_system: bool,
     /// Refuse a root of another file system than the directory it is in, also where it is only emptied.
     pub same_device: bool,
+    /// The file system and file id of a directory that is never removed nor emptied.
+    pub host_root: Option<(u64, u64)>,
     pub empty_only: bool,
     pub force: bool,
 }

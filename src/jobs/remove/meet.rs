@@ -11,6 +11,9 @@ use super::engine::{Met, Step, Tried};
 use super::frame::{Frame, flag};
 use super::turn::Turn;
 
+/// Why the host's root directory stays.
+pub const IS_ROOT: &str = "it is the root directory, which is never removed";
+
 /// Where many servers show a file system's snapshots.
 const SNAPSHOT: &[u8] = b".snapshot";
 
@@ -57,6 +60,9 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
     /// A directory, of which all is known that matters.
     fn enter(&mut self, up: &Arc<Frame<T>>, name: Option<Name>, met: Met, young: bool, tried: Tried) {
         let Some(node) = met.node else { return self.fail(up, name.as_ref(), Proc::Lookup, Status::ServerFault) };
+        if met.fsid.zip(met.fileid).is_some_and(|here| self.engine.how.host_root == Some(here)) {
+            return self.refuse(up, name.as_ref(), IS_ROOT);
+        }
         let other_fs = up.fsid.zip(met.fsid).is_some_and(|(above, here)| above != here);
         let root = up.root.as_deref();
         let emptied = root.is_some_and(|root| root.contents || root.name.is_none());

@@ -35,6 +35,7 @@ use feed::{Feed, Operands};
 
 pub use engine::Tell;
 pub use excluded::{Against, Excluded, Place, Places, Reading};
+pub use meet::IS_ROOT;
 
 pub(super) use engine::{Counts, Engine, How, Met, Task};
 pub(super) use frame::Root;
@@ -57,6 +58,9 @@ pub struct Options {
     pub mounts_stay: bool,
     /// And then, too. Only with `mounts_stay`.
     pub same_device: bool,
+    /// The file system and file id of a directory that is refused as an operand, and wherever else attributes are asked for, by
+    /// whatever way it is reached: `host_root` of a volume of this host.
+    pub host_root: Option<(u64, u64)>,
     /// A directory is removed only when it is empty (`-d`); false removes trees.
     pub empty_only: bool,
     /// What is not there is no failure (`-f`).
@@ -144,8 +148,8 @@ fn run(
 ) -> (Summary, usize) {
     let start = Instant::now();
     let counts = Counts::default();
-    let Options { older_than, one_file_system, same_device, empty_only, force, .. } = *options;
-    let how = How { older_than, one_file_system, same_device, empty_only, force };
+    let Options { older_than, one_file_system, same_device, host_root, empty_only, force, .. } = *options;
+    let how = How { older_than, one_file_system, same_device, host_root, empty_only, force };
     let allow = |shown: &[u8], path: &[u8]| !options.excluded.has(shown, path);
     let mut engine = Engine::new(Port::new(volume, crew.shape().window), how, crew, live, &counts, tell);
     if !options.excluded.is_empty() {
