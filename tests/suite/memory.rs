@@ -61,6 +61,7 @@ fn a_removal_holds_pages_not_trees() {
             contents: true,
             fs_root: true,
             dir_fsid: None,
+            must_be_dir: false,
         };
         let mut operands = std::iter::once(Ok(root));
         let options = remove::Options::default();

@@ -48,7 +48,15 @@ pub fn way(path: &str) -> Vec<Name> {
 
 pub fn operand(mount: &dyn Mount, path: &str) -> Operand {
     let shown = path.as_bytes().to_vec();
-    Operand { dir: mount.root(), way: way(path), shown, contents: false, fs_root: false, dir_fsid: None }
+    Operand {
+        dir: mount.root(),
+        way: way(path),
+        shown,
+        contents: false,
+        fs_root: false,
+        dir_fsid: None,
+        must_be_dir: false,
+    }
 }
 
 /// Carries out one call that must succeed.

@@ -142,8 +142,9 @@ pub fn nfs(url: &Url) -> Result<Placed, String> {
     Ok(Placed { parent: Parent::Nfs(Box::new(parent)), name: Some(name), fs_root: false, slash })
 }
 
-/// A path of a list as the way below the directory that it is relative to; below `/` it may begin with a slash.
-pub fn way(path: &[u8], base_is_root: bool) -> Result<Vec<Name>, String> {
+/// A path of a list as the way below the directory that it is relative to, and whether it must be a directory, as a slash behind it
+/// says; below `/` it may begin with a slash.
+pub fn way(path: &[u8], base_is_root: bool) -> Result<(Vec<Name>, bool), String> {
     if path.starts_with(b"/") && !base_is_root {
         return Err("an absolute path; the list's paths are relative to the directory given, or else to the working \
                     directory: give / to use it"
@@ -153,7 +154,8 @@ pub fn way(path: &[u8], base_is_root: bool) -> Result<Vec<Name>, String> {
     let way: Vec<Name> = parts
         .map(|part| if part == b".." { Err("'..' is not followed".to_string()) } else { name(part) })
         .collect::<Result<_, _>>()?;
-    if way.is_empty() { Err("it is the directory that the list is relative to".into()) } else { Ok(way) }
+    let must_be_dir = path.ends_with(b"/") || path.ends_with(b"/.");
+    if way.is_empty() { Err("it is the directory that the list is relative to".into()) } else { Ok((way, must_be_dir)) }
 }
 
 #[cfg(test)]
@@ -227,8 +229,9 @@ mod tests {
 
     #[test]
     fn a_listed_path_is_a_way_below_its_directory() {
-        let of = |path: &str, root| way(path.as_bytes(), root).map(|way| way.len());
-        assert_eq!((of("./a//b/", false), of("/a/b", true)), (Ok(2), Ok(2)));
+        let of = |path: &str, root| way(path.as_bytes(), root).map(|(way, must_be_dir)| (way.len(), must_be_dir));
+        assert_eq!((of("./a//b/", false), of("/a/b", true)), (Ok((2, true)), Ok((2, false))));
+        assert_eq!((of("a/.", false), of("./a.", false)), (Ok((1, true)), Ok((1, false))));
         for path in ["/a", "a/../b", "..", ".", "./"] {
             assert!(of(path, false).is_err(), "{path}");
         }

@@ -158,6 +158,7 @@ impl Wanted {
             shown: self.shown,
             fs_root: self.fs_root,
             dir_fsid: self.dir_fsid,
+            must_be_dir: self.slash,
         }
     }
 }

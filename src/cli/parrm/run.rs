@@ -278,13 +278,13 @@ fn listed<'a>(
             Err(error) => return Some(Err(error)),
         };
         let way = operands::way(&shown, base_is_root).and_then(|way| {
-            let is_snapshots = in_fs_root && way[0].as_bytes() == b".snapshot";
+            let is_snapshots = in_fs_root && way.0[0].as_bytes() == b".snapshot";
             if is_snapshots { Err("snapshots are never removed through their file system".into()) } else { Ok(way) }
         });
         match way {
-            Ok(way) => {
+            Ok((way, must_be_dir)) => {
                 let dir = volume.root();
-                Some(Ok(Operand { dir, way, shown, contents: false, fs_root: false, dir_fsid: None }))
+                Some(Ok(Operand { dir, way, shown, contents: false, fs_root: false, dir_fsid: None, must_be_dir }))
             }
             Err(why) => {
                 crew.report().add(Failure::refused(&shown, why));

@@ -236,8 +236,12 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
         due: &mut Vec<Due<Task<T>>>,
         finished: &mut Vec<(T, bool)>,
     ) {
-        let name = root.name.clone();
-        let top = Arc::new(Frame::top(root, depth));
+        self.begin_at(Frame::top(root, depth), met, due, finished);
+    }
+
+    /// The same at a top of the caller's.
+    pub(super) fn begin_at(&self, top: Frame<T>, met: Met, due: &mut Vec<Due<Task<T>>>, finished: &mut Vec<(T, bool)>) {
+        let (name, top) = (top.root.as_ref().and_then(|root| root.name.clone()), Arc::new(top));
         self.turn(due, finished, |turn| turn.meet(&top, name, met, Tried::default()));
     }
 

@@ -10,7 +10,7 @@ use crate::crew::Due;
 use crate::storage::{Call, Kind, Node};
 
 use super::engine::{Engine, Met, Task};
-use super::frame::Root;
+use super::frame::{Frame, Root, flag};
 use super::{Operand, Options};
 
 /// Operands taken from the list at once: enough to keep lanes busy for the time of a few round trips.
@@ -193,9 +193,13 @@ impl State<'_> {
                 return engine.crew.report().add(Failure::call(&operand.shown, Proc::GetAttr, status));
             }
         };
-        let Operand { shown, contents, fs_root, .. } = operand;
+        let Operand { shown, contents, fs_root, must_be_dir, .. } = operand;
         let skip = shown.iter().rposition(|b| *b != b'/').map_or(0, |i| i + 1) + 1;
         let root = Root { dir, name, shown, skip, contents, fs_root, fsid, tag: () };
-        engine.begin(root, Met::default(), 0, due, finished);
+        let top = Frame::top(root, 0);
+        if must_be_dir {
+            top.set(flag::MUST_BE_DIR);
+        }
+        engine.begin_at(top, Met::default(), due, finished);
     }
 }

@@ -64,6 +64,8 @@ pub(super) mod flag {
     pub const UNSURE: u16 = 256;
     /// Its listing failed, for `trouble`.
     pub const UNLISTED: u16 = 512;
+    /// At the top: the root is refused unless it is a directory.
+    pub const MUST_BE_DIR: u16 = 1024;
 }
 
 /// A directory that is being removed; or, at the top, the place of a root in the directory that it is in.

@@ -48,6 +48,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             (_, Some(name)) if up.root.as_ref().is_some_and(|root| root.contents) => {
                 self.fail(up, Some(&name), Proc::ReadDirPlus, Status::NotDir);
             }
+            (_, name) if up.has(flag::MUST_BE_DIR) => self.refuse(up, name.as_ref(), "Not a directory"),
             (_, Some(_)) if young => self.keep(up),
             (_, Some(name)) if tried.perm => self.fail(up, Some(&name), Proc::Remove, Status::Perm),
             (kind, Some(name)) => {

@@ -83,6 +83,8 @@ pub struct Operand {
     pub fs_root: bool,
     /// The file system of `dir`, where the caller has just asked for it; else the job does, once for operands that follow each other.
     pub dir_fsid: Option<u64>,
+    /// It was written with a slash behind it: refused unless it is a directory.
+    pub must_be_dir: bool,
 }
 
 /// What came of a removal. Failures are in the crew's report.

@@ -303,7 +303,13 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
     fn remove_instead(&mut self, frame: &Arc<Frame<T>>) {
         if let (Some(up), Some(name)) = (frame.up.clone(), frame.name.clone()) {
             let tried = Tried { tries: frame.tries + 1, ..Tried::default() };
-            self.push(Step::Remove { up, name, tried });
+            // What it is now the options have not seen.
+            let chooses =
+                self.engine.how.older_than.is_some() || self.engine.spare.is_some() || up.has(flag::MUST_BE_DIR);
+            self.push(match chooses {
+                true => Step::Look { up, name: Some(name), node: None, tried },
+                false => Step::Remove { up, name, tried },
+            });
         }
     }
 
