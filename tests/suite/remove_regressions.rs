@@ -151,6 +151,16 @@ fn what_was_a_directory_is_chosen_anew() {
     }
 }
 
+/// A list that broke off within `t/a/f` removed `t/a`.
+#[test]
+fn a_list_that_is_cut_off_removes_nothing_by_its_last_path() {
+    let bench = Bench::new();
+    plant_keep(&bench.path(""));
+    let said = "the list of operands: -: its last path, 't/a', has no NUL behind it";
+    run_with(bench.command_as("parrm", ["--files-from=-", "-0"]), b"t/keep/in/f\0t/a").ended(1, said);
+    assert!(!bench.path("t/keep/in/f").exists() && bench.path("t/a/f").exists());
+}
+
 /// `t/keep/in/f` and `t/a/f` in a directory.
 fn plant_keep(top: &Path) {
     for dir in ["t/keep/in", "t/a"] {

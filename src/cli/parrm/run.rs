@@ -259,7 +259,7 @@ fn prepare_list(high: &High, opener: &mut Opener, list: &List) -> Result<(Work, 
         Location::Nfs(..) => (false, true),
     };
     let is_local = location.dir().is_some();
-    let paths = Paths::open(&list.file, list.null)?;
+    let paths = Paths::open(&list.file, list.null)?.whole();
     let shape = volume.limits().shape;
     Ok((Work::List(Box::new(Listed { volume, is_local, base_is_root, in_fs_root, paths })), shape))
 }
