@@ -66,6 +66,8 @@ pub(super) mod flag {
     pub const UNLISTED: u16 = 512;
     /// At the top: the root is refused unless it is a directory.
     pub const MUST_BE_DIR: u16 = 1024;
+    /// It had such names when it was listed before, and was not empty when they were removed.
+    pub const SILLY_BEFORE: u16 = 2048;
 }
 
 /// A directory that is being removed; or, at the top, the place of a root in the directory that it is in.
@@ -229,7 +231,8 @@ impl<T> Frame<T> {
         for sum in [&self.kept, &self.listed, &self.removed, &self.shown] {
             sum.store(0, Ordering::Relaxed);
         }
-        self.flags.store(0, Ordering::Relaxed);
+        let flags = if self.has(flag::SILLY) { flag::SILLY_BEFORE } else { 0 };
+        self.flags.store(flags, Ordering::Relaxed);
         self.pending.store(1, Ordering::Relaxed);
     }
 }

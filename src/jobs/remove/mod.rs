@@ -98,7 +98,7 @@ pub struct Summary {
     pub kept: u64,
     /// Directories that were listed again because something was left in them, or because a cookie was stale.
     pub relisted: u64,
-    /// Names like `.nfs0000...`: files that some client still has open, removed or not; the first ones.
+    /// Names like `.nfs0000...`: files that some client still has open, which could not be removed or were there again; the first ones.
     pub leftovers: Vec<Vec<u8>>,
     /// The most tasks that waited at once: what memory was used for.
     pub waited_most: usize,

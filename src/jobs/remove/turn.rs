@@ -315,9 +315,12 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
 
     fn removed(&mut self, up: Arc<Frame<T>>, name: Name, tried: Tried, status: Result<(), Status>) {
         let silly = is_silly(name.as_bytes());
-        if silly && status != Err(Status::NoEnt) {
+        if silly && !matches!(status, Err(Status::NoEnt | Status::Stale)) {
+            // One that goes is what a client left behind; what it has open is there again, under another name.
+            if status.is_err() || up.has(flag::SILLY_BEFORE) {
+                self.engine.counts.leftover(self.cursor.path(&up, Some(&name)));
+            }
             up.set(flag::SILLY);
-            self.engine.counts.leftover(self.cursor.path(&up, Some(&name)));
         }
         let Err(status) = status else {
             self.gone.files += 1;
