@@ -192,8 +192,10 @@ fn run(
     let (files, dirs) = (get(&counts.files), get(&counts.dirs));
     let lost = counts.lost.load(Ordering::Relaxed);
     let why = if lost { "no mount target is left that answers" } else { "interrupted" };
+    // What a directory loses makes it young.
+    let young = if older_than.is_some() { ", but for directories that it made young by that" } else { "" };
     let stopped =
-        format!("{why}: {files} files and {dirs} directories were removed; the same command removes the rest");
+        format!("{why}: {files} files and {dirs} directories were removed; the same command removes the rest{young}");
     let summary = Summary {
         files,
         dirs,
