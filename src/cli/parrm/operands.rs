@@ -1,6 +1,7 @@
 //! Operands: which directory each is in, and which are refused whatever the options say. It looks before anything is
 //! removed; what is removed later is reached by descriptors and handles from that directory, whatever a path then means.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
@@ -8,9 +9,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
+
 use crate::base::Name;
 use crate::cli::console::reason;
 use crate::jobs::remove::IS_ROOT;
+use crate::mounts::local::peers::mountinfo::Table;
 use crate::mounts::nfs::Url;
 
 const IS_DOT: &str = "refusing to remove '.' or '..'; name the directory from the one above it";
@@ -81,6 +85,33 @@ pub fn host_root() -> std::io::Result<(u64, u64)> {
     fs::metadata("/").map(|root| (root.dev(), root.ino()))
 }
 
+/// Is something mounted at `path`, be it a directory of the same device (a bind mount)? False where the kernel does not say: before
+/// Linux 5.8.
+fn is_mounted(path: &Path) -> bool {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
+    statx(CWD, path, flags, StatxFlags::empty()).is_ok_and(|is| is.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+}
+
+/// The ways from a directory, by names, to all that is mounted below it now.
+#[derive(Clone, Debug, Default)]
+pub struct Points(HashSet<Vec<Name>>);
+
+impl Points {
+    /// Below `base`, which is absolute and without symbolic links, by the mounts of `table`.
+    pub fn below(base: &Path, table: &Table) -> Points {
+        let way = |point: &Path| -> Option<Vec<Name>> {
+            let below = point.strip_prefix(base).ok()?;
+            below.iter().map(|part| Name::new(part.as_bytes()).ok()).collect()
+        };
+        Points(table.within(base).filter_map(|entry| way(&entry.point)).collect())
+    }
+
+    /// Refuses a way to one of them.
+    pub fn check(&self, way: &[Name]) -> Result<(), String> {
+        if self.0.contains(way) { Err("it is the root of a mounted file system".into()) } else { Ok(()) }
+    }
+}
+
 /// Where the local path `operand` is. An error says why it is refused.
 pub fn local(operand: &OsStr, rule: Rule) -> Result<Placed, String> {
     let (path, slash) = without_slashes(operand.as_bytes());
@@ -113,7 +144,7 @@ pub fn local(operand: &OsStr, rule: Rule) -> Result<Placed, String> {
     if (there.dev(), there.ino()) == root {
         return Err(IS_ROOT.into());
     }
-    placed.fs_root = there.dev() != above.dev();
+    placed.fs_root = there.dev() != above.dev() || is_mounted(Path::new(OsStr::from_bytes(path)));
     check_root(placed.fs_root, rule)?;
     Ok(placed)
 }
@@ -190,6 +221,23 @@ mod tests {
         assert!(local(OsStr::new("/proc"), rule).unwrap().fs_root);
         let rule = Rule { contents: true, same_device: true };
         assert_eq!(local(OsStr::new("/proc"), rule).unwrap_err(), IS_OTHER_DEVICE);
+    }
+
+    /// A bind mount has the device of what is around it, so that nothing but the kernel's word tells it.
+    #[test]
+    fn what_is_mounted_is_known_on_one_device_too() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(is_mounted(Path::new("/")) && is_mounted(Path::new("/proc")));
+        assert!(!is_mounted(dir.path()) && !is_mounted(&dir.path().join("absent")));
+        let table = Table::parse(
+            b"30 1 8:1 / / rw - ext4 /dev/sda1 rw\n31 30 8:1 /home /a/b/mnt rw - ext4 /dev/sda1 rw\n\
+              32 31 8:1 /x /a/b/mnt/in rw - ext4 /dev/sda1 rw\n33 30 8:1 / /a/bc rw - ext4 /dev/sda1 rw\n",
+        );
+        let points = Points::below(Path::new("/a/b"), &table);
+        let is = |path: &str| points.check(&way(path.as_bytes(), false).unwrap().0).is_err();
+        assert!(is("mnt") && is("./mnt/") && is("mnt//in"));
+        assert!(!is("mnt/f") && !is("in") && !is("bc") && !is("a"));
+        assert!(Points::below(Path::new("/"), &table).check(&way(b"a/bc", false).unwrap().0).is_err());
     }
 
     #[test]

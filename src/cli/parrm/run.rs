@@ -21,11 +21,12 @@ use crate::cli::{Exit, Fatal};
 use crate::crew::Crew;
 use crate::jobs::Live;
 use crate::jobs::remove::{Operand, Options, Summary, Tell, remove};
+use crate::mounts::local::peers::mountinfo::Table;
 use crate::storage::{Mount, Shape, Volume};
 
 use super::exclude;
 use super::high::{High, List};
-use super::operands::{self, Parent, Rule};
+use super::operands::{self, Parent, Points, Rule};
 use super::plan::{self, Group};
 
 /// Operands named in the report at most.
@@ -117,6 +118,7 @@ struct Listed {
     is_local: bool,
     base_is_root: bool,
     in_fs_root: bool,
+    points: Points,
     paths: Paths,
 }
 
@@ -156,8 +158,8 @@ fn remove_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<E
             remove_group(&mut remover, &mut opener, rule, group, volume);
         }),
         Work::List(list) => {
-            let Listed { volume, is_local, base_is_root, in_fs_root, paths } = *list;
-            let mut operands = listed(&volume, base_is_root, in_fs_root, paths, &crew);
+            let Listed { volume, is_local, base_is_root, in_fs_root, points, paths } = *list;
+            let mut operands = listed(&volume, (base_is_root, in_fs_root), &points, paths, &crew);
             remover.remove(&volume, is_local, &mut operands);
         }
     });
@@ -258,17 +260,20 @@ fn prepare_list(high: &High, opener: &mut Opener, list: &List) -> Result<(Work, 
         Location::Dir(path) => (path.canonicalize().is_ok_and(|path| path == Path::new("/")), is_fs_root(path)),
         Location::Nfs(..) => (false, true),
     };
+    // A bind mount has the device of what is around it: the table of mounts tells it, where there is one.
+    let here = location.dir().and_then(|dir| dir.canonicalize().ok());
+    let points = here.zip(Table::read().ok()).map(|(here, table)| Points::below(&here, &table)).unwrap_or_default();
     let is_local = location.dir().is_some();
     let paths = Paths::open(&list.file, list.null)?.whole();
     let shape = volume.limits().shape;
-    Ok((Work::List(Box::new(Listed { volume, is_local, base_is_root, in_fs_root, paths })), shape))
+    Ok((Work::List(Box::new(Listed { volume, is_local, base_is_root, in_fs_root, points, paths })), shape))
 }
 
 /// The operands of a list; what is refused goes to the crew's report.
 fn listed<'a>(
     volume: &'a Volume,
-    base_is_root: bool,
-    in_fs_root: bool,
+    (base_is_root, in_fs_root): (bool, bool),
+    points: &'a Points,
     paths: Paths,
     crew: &'a Crew,
 ) -> impl Iterator<Item = Result<Operand, String>> + Send + use<'a> {
@@ -278,6 +283,7 @@ fn listed<'a>(
             Err(error) => return Some(Err(error)),
         };
         let way = operands::way(&shown, base_is_root).and_then(|way| {
+            points.check(&way.0)?;
             let is_snapshots = in_fs_root && way.0[0].as_bytes() == b".snapshot";
             if is_snapshots { Err("snapshots are never removed through their file system".into()) } else { Ok(way) }
         });
