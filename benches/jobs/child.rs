@@ -211,7 +211,15 @@ pub fn work(arguments: &[String]) {
 pub fn remove_below(volume: &Volume, below: &str, crew: &Crew) -> remove::Summary {
     let way: Vec<Name> = below.split('/').filter(|part| !part.is_empty()).map(name).collect();
     let contents = way.is_empty();
-    let operand = Operand { dir: volume.root(), way, shown: below.into(), contents, fs_root: contents };
+    let operand = Operand {
+        dir: volume.root(),
+        way,
+        shown: below.into(),
+        contents,
+        fs_root: contents,
+        dir_fsid: None,
+        must_be_dir: false,
+    };
     let mut operands = std::iter::once(Ok(operand));
     remove::remove(volume, &mut operands, &remove::Options::default(), crew, &Live::default(), None)
 }

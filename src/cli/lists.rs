@@ -65,6 +65,8 @@ pub struct Paths {
     from: BufReader<Box<dyn Read + Send>>,
     file: OsString,
     end: u8,
+    /// The last path must be ended, too.
+    whole: bool,
     failed: bool,
 }
 
@@ -72,7 +74,13 @@ impl Paths {
     /// The list in `file`, each path ended by a NUL with `null`, else by a newline.
     pub fn open(file: &OsStr, null: bool) -> Result<Paths, String> {
         let from = BufReader::with_capacity(256 << 10, open(file)?);
-        Ok(Paths { from, file: file.into(), end: if null { 0 } else { b'\n' }, failed: false })
+        Ok(Paths { from, file: file.into(), end: if null { 0 } else { b'\n' }, whole: false, failed: false })
+    }
+
+    /// The same list, of which a last path without its NUL is an error: what wrote it may have been cut off, and the path with it. One
+    /// that newlines end is taken as it is, for editors write such.
+    pub fn whole(self) -> Paths {
+        Paths { whole: self.end == 0, ..self }
     }
 
     fn read(&mut self) -> Result<Option<Vec<u8>>, String> {
@@ -84,6 +92,12 @@ impl Paths {
         if path.len() as u64 > PATH_BYTES_MAX {
             let hint = if self.end == 0 { "; is it a list of lines, without NULs?" } else { "" };
             return Err(format!("{}: a path has more than {PATH_BYTES_MAX} bytes{hint}", Quoted(self.file.as_bytes())));
+        }
+        if self.whole && !ended && !path.is_empty() {
+            let (file, path) = (Quoted(self.file.as_bytes()), Quoted(&path));
+            return Err(format!(
+                "{file}: its last path, '{path}', has no NUL behind it; write the list anew, it may be cut off"
+            ));
         }
         Ok((ended || !path.is_empty()).then_some(path))
     }
@@ -149,6 +163,13 @@ mod tests {
         assert_eq!(all(b"", false), []);
         let long = all(&[b'x'; 200_000], true);
         assert!(matches!(&long[..], [Err(text)] if text.contains("without NULs")), "{long:?}");
+        let whole = |text: &[u8], null| {
+            std::fs::write(&file, text).unwrap();
+            Paths::open(&file, null).unwrap().whole().collect::<Vec<_>>()
+        };
+        assert_eq!(whole(b"a\0b\0", true), [Ok(b"a".to_vec()), Ok(b"b".to_vec())]);
+        assert!(matches!(&whole(b"a\0b/c", true)[..], [Ok(_), Err(text)] if text.contains("'b/c', has no NUL")));
+        assert_eq!(whole(b"a\nb", false), [Ok(b"a".to_vec()), Ok(b"b".to_vec())]);
         assert!(Paths::open(dir.path().join("none").as_os_str(), false).is_err());
     }
 }

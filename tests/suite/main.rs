@@ -66,6 +66,7 @@ mod remove_network;
 mod remove_odd;
 mod remove_regressions;
 mod scripted;
+mod remove_stale;
 mod shadow;
 mod sim;
 mod strict;

@@ -54,7 +54,15 @@ fn a_removal_holds_pages_not_trees() {
     for plan in plans() {
         let (mount, volume) = volume(plan);
         let crew = Crew::new(SHAPE, 64 << 20).unwrap();
-        let root = Operand { dir: volume.root(), way: Vec::new(), shown: b"/".to_vec(), contents: true, fs_root: true };
+        let root = Operand {
+            dir: volume.root(),
+            way: Vec::new(),
+            shown: b"/".to_vec(),
+            contents: true,
+            fs_root: true,
+            dir_fsid: None,
+            must_be_dir: false,
+        };
         let mut operands = std::iter::once(Ok(root));
         let options = remove::Options::default();
         let done = remove(&volume, &mut operands, &options, &crew, &Live::default(), None);

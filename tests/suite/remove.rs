@@ -48,7 +48,15 @@ pub fn way(path: &str) -> Vec<Name> {
 
 pub fn operand(mount: &dyn Mount, path: &str) -> Operand {
     let shown = path.as_bytes().to_vec();
-    Operand { dir: mount.root(), way: way(path), shown, contents: false, fs_root: false }
+    Operand {
+        dir: mount.root(),
+        way: way(path),
+        shown,
+        contents: false,
+        fs_root: false,
+        dir_fsid: None,
+        must_be_dir: false,
+    }
 }
 
 /// Carries out one call that must succeed.
@@ -195,7 +203,7 @@ fn contents_go_and_the_directory_stays() {
     assert_eq!(ran.failures, ["f: READDIRPLUS: Not a directory", "l: READDIRPLUS: Not a directory"]);
     assert_eq!(paths(&dump(&*memory)), ["a", "f", "l"].into());
     // The root itself, by an empty way: only its contents, whatever was asked.
-    let root = Operand { dir: memory.root(), way: vec![], shown: b"/".to_vec(), contents: false, fs_root: true };
+    let root = Operand { way: vec![], shown: b"/".to_vec(), fs_root: true, ..operand(&*memory, "/") };
     let ran = remove_all(&volume, [Ok(root)].into_iter(), &Options::default(), &crew(2, 2)).clean();
     assert_eq!(dump(&*memory).len(), 1);
     assert_eq!(ran.told.iter().map(String::as_str).collect::<BTreeSet<_>>(), ["/a/", "/f", "/l"].into());

@@ -5,14 +5,17 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use parfs::jobs::remove::Options;
+use parfs::base::{Proc, Status};
+use parfs::jobs::remove::{Operand, Options};
 use parfs::mounts::MemoryMount;
+use parfs::storage::{AttrChange, Call, How, Mount, Op, SetTime};
 
 use crate::cli_support::{Bench, Ran, Sim, run_with};
-use crate::remove::{operand, paths, plant, remove_all, remove_paths};
-use crate::remove_odd::with_mounts;
-use crate::tars::{crew, volume};
+use crate::remove::{do_one, find, operand, paths, plant, remove_all, remove_paths};
+use crate::remove_odd::{Odd, pass, with_mounts};
+use crate::tars::{at, crew, volume};
 use crate::tree::dump;
 
 /// A list named a mount point, and all that was mounted there went.
@@ -33,6 +36,129 @@ fn mount_points_of_a_list_are_refused() {
     emptied.contents = true;
     remove_all(&volume(&odd), [Ok(emptied)].into_iter(), &options, &crew(2, 2)).clean();
     assert_eq!(paths(&dump(&*memory)), ["a", "a/mnt", "mnt"].into());
+}
+
+/// What was mounted after the run began was emptied, `--contents` or not, `--preserve-root=all` or not; and a list's mount points
+/// where the directory above them could not be asked.
+#[test]
+fn mount_points_are_known_when_their_turn_comes() {
+    let memory = Arc::new(MemoryMount::new());
+    plant(&*memory, &["mnt/", "mnt/d/", "mnt/d/f"]);
+    let odd = with_mounts(&memory, false);
+    let options = Options { mounts_stay: true, same_device: true, ..Options::default() };
+    let fsid = {
+        let mut calls = [Call::get_attr(&memory.root())];
+        memory.perform(&mut calls);
+        calls[0].attr().unwrap().fsid
+    };
+    for (contents, dir_fsid) in [(false, None), (true, None), (false, Some(fsid)), (true, Some(fsid))] {
+        let mnt = Operand { contents, dir_fsid, ..operand(&*memory, "mnt") };
+        let ran = remove_all(&volume(&odd), [Ok(mnt)].into_iter(), &options, &crew(2, 2));
+        assert_eq!(ran.failures, ["mnt: it is the root of a mounted file system"]);
+    }
+    let root = memory.root();
+    let silent = Odd::new(&odd, move |mount, call| match &call.op {
+        Op::GetAttr { node, .. } if *node == root => call.fail(Status::Io),
+        _ => pass(mount, call),
+    });
+    let ran = remove_paths(&silent, &["mnt"], &options, &crew(2, 2));
+    assert_eq!(ran.failures, ["mnt: GETATTR: Input/output error"]);
+    assert_eq!(paths(&dump(&*memory)), ["mnt", "mnt/d", "mnt/d/f"].into());
+}
+
+/// A list named the root directory by another name, and all that is in it went.
+#[test]
+fn the_root_directory_is_known_by_any_name() {
+    let memory = Arc::new(MemoryMount::new());
+    plant(&*memory, &["a/", "a/root/", "a/root/f", "b"]);
+    let mut calls = [Call::get_attr(&find(&*memory, "a/root"))];
+    memory.perform(&mut calls);
+    let root = calls[0].attr().unwrap();
+    let options = Options { host_root: Some((root.fsid, root.fileid)), ..Options::default() };
+    for (contents, one_file_system) in [(false, false), (true, false), (false, true)] {
+        let operand = Operand { contents, ..operand(&*memory, "a/root") };
+        let options = Options { one_file_system, ..options.clone() };
+        let ran = remove_all(&volume(&memory), [Ok(operand)].into_iter(), &options, &crew(2, 2));
+        assert_eq!(ran.failures, ["a/root: it is the root directory, which is never removed"]);
+    }
+    // Below an operand it is known where attributes are asked for.
+    let options = Options { one_file_system: true, ..options };
+    let ran = remove_paths(&memory, &["a", "b"], &options, &crew(2, 2));
+    assert_eq!(ran.failures, ["a/root: it is the root directory, which is never removed"]);
+    assert_eq!(paths(&dump(&*memory)), ["a", "a/root", "a/root/f"].into());
+}
+
+/// A path of a list that ends in a slash was removed whatever it was.
+#[test]
+fn a_slash_behind_a_path_of_a_list_means_a_directory() {
+    let bench = Bench::new();
+    for path in ["file/", "link/", "./sub/file/.", "gone/"] {
+        fs::create_dir_all(bench.path("sub")).unwrap();
+        for file in ["file", "sub/file"] {
+            fs::write(bench.path(file), "").unwrap();
+        }
+        let _ = std::os::unix::fs::symlink("sub", bench.path("link"));
+        for force in ["-v", "-f"] {
+            let list = run_with(bench.command_as("parrm", ["--files-from=-", force]), format!("{path}\n").as_bytes());
+            match (path, force) {
+                ("gone/", "-f") => drop(list.ok()),
+                ("gone/", _) => drop(list.ended(1, "gone/: LOOKUP: No such file or directory")),
+                _ => drop(list.ended(1, &format!("parrm: {path}: Not a directory"))),
+            }
+        }
+        assert!(bench.path("file").exists() && bench.path("sub/file").exists(), "{path}");
+        assert!(bench.path("link").symlink_metadata().is_ok(), "{path}");
+    }
+    run_with(bench.command_as("parrm", ["--files-from=-"]), b"sub/\n").ok();
+    assert!(!bench.path("sub").exists());
+}
+
+/// What was an old directory was removed as whatever it had become.
+#[test]
+fn what_was_a_directory_is_chosen_anew() {
+    for proc in [Proc::ReadDirPlus, Proc::RmDir] {
+        for must_be_dir in [false, true] {
+            let memory = Arc::new(MemoryMount::new());
+            plant(&*memory, &["a/", "a/d/"]);
+            for path in ["a/d", "a"] {
+                let change = AttrChange { mtime: SetTime::At(at(1000)), ..AttrChange::default() };
+                do_one(&*memory, Call::set_attr(&find(&*memory, path), change));
+            }
+            let (a, d, swapped) = (find(&*memory, "a"), find(&*memory, "a/d"), AtomicBool::new(false));
+            let odd = Odd::new(&memory, move |mount, call| {
+                let is_d = match &call.op {
+                    Op::ReadDir { dir, .. } => *dir == d,
+                    Op::RmDir { name, .. } => name.as_bytes() == b"d",
+                    _ => false,
+                };
+                if is_d && call.proc() == proc && !swapped.swap(true, Ordering::Relaxed) {
+                    let name = crate::remove::name("d");
+                    let mut calls = [Call::rmdir(&a, &name)];
+                    mount.perform(&mut calls);
+                    do_one(mount, Call::create(&a, &name, How::Guarded, AttrChange::default()));
+                    return call.fail(Status::NotDir);
+                }
+                pass(mount, call);
+            });
+            let older_than = (!must_be_dir).then(|| at(2000));
+            let d = Operand { must_be_dir, ..operand(&*memory, "a/d") };
+            let options = Options { older_than, ..Options::default() };
+            let ran = remove_all(&volume(&odd), [Ok(d)].into_iter(), &options, &crew(2, 2));
+            let told: &[&str] = if must_be_dir { &["a/d: Not a directory"] } else { &[] };
+            assert_eq!(ran.failures, told, "{proc}");
+            assert_eq!(paths(&dump(&*memory)), ["a", "a/d"].into(), "{proc}");
+        }
+    }
+}
+
+/// A list that broke off within `t/a/f` removed `t/a`.
+#[test]
+fn a_list_that_is_cut_off_removes_nothing_by_its_last_path() {
+    let bench = Bench::new();
+    plant_keep(&bench.path(""));
+    let said = "the list of operands: -: its last path, 't/a', has no NUL behind it";
+    run_with(bench.command_as("parrm", ["--files-from=-", "-0"]), b"t/keep/in/f\0t/a").ended(1, said);
+    assert!(!bench.path("t/keep/in/f").exists() && bench.path("t/a/f").exists());
 }
 
 /// `t/keep/in/f` and `t/a/f` in a directory.

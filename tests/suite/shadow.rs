@@ -421,7 +421,15 @@ fn removal(mount: Arc<dyn Mount>, shape: (usize, usize)) -> (Tally, u64, u64) {
     let seat: Arc<dyn Mount> = Arc::new(Tapped::new(mount, vec![ledger.clone()]));
     let volume = Volume::new(vec![seat], Spread::First);
     let (dir, shown) = (volume.root(), b"all".to_vec());
-    let all = remove::Operand { dir, way: Vec::new(), shown, contents: true, fs_root: false };
+    let all = remove::Operand {
+        dir,
+        way: Vec::new(),
+        shown,
+        contents: true,
+        fs_root: false,
+        dir_fsid: None,
+        must_be_dir: false,
+    };
     let crew = crew(shape.0, shape.1);
     let options = remove::Options::default();
     let summary = remove::remove(&volume, &mut std::iter::once(Ok(all)), &options, &crew, &Live::default(), None);

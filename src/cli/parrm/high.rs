@@ -61,8 +61,11 @@ impl High {
             excluded: exclude::excluded(patterns(&low, list.as_ref())?, &low.operands, list.as_ref())?,
             older_than: older_than.map_err(Usage)?,
             one_file_system: low.manner.one_file_system,
-            // Operands are looked at one by one, before anything is removed.
-            mounts_stay: list.is_some(),
+            // What was looked at before the run began may have been mounted over by the time that its turn comes.
+            mounts_stay: true,
+            same_device: low.manner.preserve_root == Some(true),
+            // Of local volumes, when they are opened.
+            host_root: None,
             empty_only,
             force: low.manner.force,
         };

@@ -17,7 +17,8 @@ Trees are removed with or without -r. Symbolic links are removed, never followed
 operand may lead through them. Never removed, and told: '/', '.' and '..' as the last name, the
 empty name, and the root of a mounted file system or export. A .snapshot in such a root is
 never entered. There are no prompts without -I. A run that was stopped is finished by running
-it again.
+it again; with --older-than, a directory that it had removed something from is no longer old,
+and stays until it is.
 
 An operand may be an NFSv3 export's that parrm speaks to by itself:
   nfs://HOST[:PORT][,HOST2...]/export/dir?uid=0&gid=0&nconnect=4
@@ -112,7 +113,7 @@ pub struct ChoiceFlags {
     /// Remove the paths listed in FILE ('-': standard input), one a line, relative to DIR or the working directory
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub files_from: Option<OsString>,
-    /// The paths of --files-from end in NULs, as find -print0 writes them
+    /// The paths of --files-from end in NULs, the last one too, as find -print0 writes them
     #[arg(short = '0', long)]
     pub null: bool,
 }

@@ -1,6 +1,7 @@
 //! Operands: which directory each is in, and which are refused whatever the options say. It looks before anything is
 //! removed; what is removed later is reached by descriptors and handles from that directory, whatever a path then means.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
@@ -8,11 +9,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
+
 use crate::base::Name;
 use crate::cli::console::reason;
+use crate::jobs::remove::IS_ROOT;
+use crate::mounts::local::peers::mountinfo::Table;
 use crate::mounts::nfs::Url;
 
-const IS_ROOT: &str = "it is the root directory, which is never removed";
 const IS_DOT: &str = "refusing to remove '.' or '..'; name the directory from the one above it";
 const IS_MOUNT: &str = "it is the root of a mounted file system; --contents removes what is in it";
 const IS_OTHER_DEVICE: &str = "it is on another device than its parent, which --preserve-root=all refuses";
@@ -76,6 +80,38 @@ fn name(bytes: &[u8]) -> Result<Name, String> {
     Name::new(bytes).map_err(|error| error.to_string())
 }
 
+/// The device and inode of this host's root directory, which may be reached by other paths: it may be mounted elsewhere, too.
+pub fn host_root() -> std::io::Result<(u64, u64)> {
+    fs::metadata("/").map(|root| (root.dev(), root.ino()))
+}
+
+/// Is something mounted at `path`, be it a directory of the same device (a bind mount)? False where the kernel does not say: before
+/// Linux 5.8.
+fn is_mounted(path: &Path) -> bool {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
+    statx(CWD, path, flags, StatxFlags::empty()).is_ok_and(|is| is.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+}
+
+/// The ways from a directory, by names, to all that is mounted below it now.
+#[derive(Clone, Debug, Default)]
+pub struct Points(HashSet<Vec<Name>>);
+
+impl Points {
+    /// Below `base`, which is absolute and without symbolic links, by the mounts of `table`.
+    pub fn below(base: &Path, table: &Table) -> Points {
+        let way = |point: &Path| -> Option<Vec<Name>> {
+            let below = point.strip_prefix(base).ok()?;
+            below.iter().map(|part| Name::new(part.as_bytes()).ok()).collect()
+        };
+        Points(table.within(base).filter_map(|entry| way(&entry.point)).collect())
+    }
+
+    /// Refuses a way to one of them.
+    pub fn check(&self, way: &[Name]) -> Result<(), String> {
+        if self.0.contains(way) { Err("it is the root of a mounted file system".into()) } else { Ok(()) }
+    }
+}
+
 /// Where the local path `operand` is. An error says why it is refused.
 pub fn local(operand: &OsStr, rule: Rule) -> Result<Placed, String> {
     let (path, slash) = without_slashes(operand.as_bytes());
@@ -104,11 +140,11 @@ pub fn local(operand: &OsStr, rule: Rule) -> Result<Placed, String> {
         return if slash { Err("Not a directory".into()) } else { Ok(placed) };
     }
     let cannot = |error: std::io::Error| format!("Cannot stat its parent: {}", reason(&error));
-    let (root, above) = (fs::metadata("/").map_err(cannot)?, fs::metadata(parent).map_err(cannot)?);
-    if (there.dev(), there.ino()) == (root.dev(), root.ino()) {
+    let (root, above) = (host_root().map_err(cannot)?, fs::metadata(parent).map_err(cannot)?);
+    if (there.dev(), there.ino()) == root {
         return Err(IS_ROOT.into());
     }
-    placed.fs_root = there.dev() != above.dev();
+    placed.fs_root = there.dev() != above.dev() || is_mounted(Path::new(OsStr::from_bytes(path)));
     check_root(placed.fs_root, rule)?;
     Ok(placed)
 }
@@ -137,8 +173,9 @@ pub fn nfs(url: &Url) -> Result<Placed, String> {
     Ok(Placed { parent: Parent::Nfs(Box::new(parent)), name: Some(name), fs_root: false, slash })
 }
 
-/// A path of a list as the way below the directory that it is relative to; below `/` it may begin with a slash.
-pub fn way(path: &[u8], base_is_root: bool) -> Result<Vec<Name>, String> {
+/// A path of a list as the way below the directory that it is relative to, and whether it must be a directory, as a slash behind it
+/// says; below `/` it may begin with a slash.
+pub fn way(path: &[u8], base_is_root: bool) -> Result<(Vec<Name>, bool), String> {
     if path.starts_with(b"/") && !base_is_root {
         return Err("an absolute path; the list's paths are relative to the directory given, or else to the working \
                     directory: give / to use it"
@@ -148,7 +185,8 @@ pub fn way(path: &[u8], base_is_root: bool) -> Result<Vec<Name>, String> {
     let way: Vec<Name> = parts
         .map(|part| if part == b".." { Err("'..' is not followed".to_string()) } else { name(part) })
         .collect::<Result<_, _>>()?;
-    if way.is_empty() { Err("it is the directory that the list is relative to".into()) } else { Ok(way) }
+    let must_be_dir = path.ends_with(b"/") || path.ends_with(b"/.");
+    if way.is_empty() { Err("it is the directory that the list is relative to".into()) } else { Ok((way, must_be_dir)) }
 }
 
 #[cfg(test)]
@@ -183,6 +221,23 @@ mod tests {
         assert!(local(OsStr::new("/proc"), rule).unwrap().fs_root);
         let rule = Rule { contents: true, same_device: true };
         assert_eq!(local(OsStr::new("/proc"), rule).unwrap_err(), IS_OTHER_DEVICE);
+    }
+
+    /// A bind mount has the device of what is around it, so that nothing but the kernel's word tells it.
+    #[test]
+    fn what_is_mounted_is_known_on_one_device_too() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(is_mounted(Path::new("/")) && is_mounted(Path::new("/proc")));
+        assert!(!is_mounted(dir.path()) && !is_mounted(&dir.path().join("absent")));
+        let table = Table::parse(
+            b"30 1 8:1 / / rw - ext4 /dev/sda1 rw\n31 30 8:1 /home /a/b/mnt rw - ext4 /dev/sda1 rw\n\
+              32 31 8:1 /x /a/b/mnt/in rw - ext4 /dev/sda1 rw\n33 30 8:1 / /a/bc rw - ext4 /dev/sda1 rw\n",
+        );
+        let points = Points::below(Path::new("/a/b"), &table);
+        let is = |path: &str| points.check(&way(path.as_bytes(), false).unwrap().0).is_err();
+        assert!(is("mnt") && is("./mnt/") && is("mnt//in"));
+        assert!(!is("mnt/f") && !is("in") && !is("bc") && !is("a"));
+        assert!(Points::below(Path::new("/"), &table).check(&way(b"a/bc", false).unwrap().0).is_err());
     }
 
     #[test]
@@ -222,8 +277,9 @@ mod tests {
 
     #[test]
     fn a_listed_path_is_a_way_below_its_directory() {
-        let of = |path: &str, root| way(path.as_bytes(), root).map(|way| way.len());
-        assert_eq!((of("./a//b/", false), of("/a/b", true)), (Ok(2), Ok(2)));
+        let of = |path: &str, root| way(path.as_bytes(), root).map(|(way, must_be_dir)| (way.len(), must_be_dir));
+        assert_eq!((of("./a//b/", false), of("/a/b", true)), (Ok((2, true)), Ok((2, false))));
+        assert_eq!((of("a/.", false), of("./a.", false)), (Ok((1, true)), Ok((1, false))));
         for path in ["/a", "a/../b", "..", ".", "./"] {
             assert!(of(path, false).is_err(), "{path}");
         }

@@ -37,6 +37,8 @@ pub struct Wanted {
     pub shown: Vec<u8>,
     pub fs_root: bool,
     pub slash: bool,
+    /// The file system of the directory it is in, once that was asked for.
+    pub dir_fsid: Option<u64>,
 }
 
 /// An object of an export: in its directory, or a whole export where the directory above it is none.
@@ -84,7 +86,7 @@ pub fn plan(typed: &[OsString], rule: Rule) -> (Vec<Group>, Vec<Failure>) {
         match placed {
             Err(why) => refused.push(Failure::refused(&shown, why)),
             Ok((Placed { parent, name, fs_root, slash }, mounts)) => {
-                let wanted = Wanted { name, shown, fs_root, slash };
+                let wanted = Wanted { name, shown, fs_root, slash, dir_fsid: None };
                 match groups.last_mut().filter(|group| group.parent == parent) {
                     Some(group) => group.operands.push(wanted),
                     None => groups.push(Group { parent, mounts, operands: vec![wanted] }),
@@ -127,6 +129,7 @@ pub fn checked(volume: &Volume, group: Group, rule: Rule) -> (Vec<Wanted>, Vec<F
             .collect();
         drop(calls);
         for (mut w, found) in some.drain(..).zip(found) {
+            w.dir_fsid = above.ok().map(|above| above.fsid);
             let is_dir = found.is_some_and(|attr| attr.kind == Kind::Dir);
             let verdict = match (found, above) {
                 (Some(_), _) if w.slash && !is_dir => Err("Not a directory".to_string()),
@@ -154,6 +157,8 @@ impl Wanted {
             way: self.name.into_iter().collect(),
             shown: self.shown,
             fs_root: self.fs_root,
+            dir_fsid: self.dir_fsid,
+            must_be_dir: self.slash,
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::base::Failure;
 use crate::base::name::Shown;
 use crate::base::units::grouped;
 use crate::cli::bound::Flow;
-use crate::cli::console::{Console, Quoted};
+use crate::cli::console::{Console, Quoted, reason};
 use crate::cli::lists::Paths;
 use crate::cli::location::{Location, is_fs_root};
 use crate::cli::open::{Opener, Rehearsal};
@@ -21,11 +21,12 @@ use crate::cli::{Exit, Fatal};
 use crate::crew::Crew;
 use crate::jobs::Live;
 use crate::jobs::remove::{Operand, Options, Summary, Tell, remove};
+use crate::mounts::local::peers::mountinfo::Table;
 use crate::storage::{Mount, Shape, Volume};
 
 use super::exclude;
 use super::high::{High, List};
-use super::operands::{self, Parent, Rule};
+use super::operands::{self, Parent, Points, Rule};
 use super::plan::{self, Group};
 
 /// Operands named in the report at most.
@@ -79,12 +80,20 @@ struct Remover<'a> {
     tell: Option<&'a Tell<'a>>,
     total: Summary,
     gone: Vec<String>,
+    /// This host's root directory.
+    root: (u64, u64),
 }
 
 impl Remover<'_> {
-    fn remove(&mut self, volume: &Volume, operands: &mut (dyn Iterator<Item = Result<Operand, String>> + Send)) {
-        let options: &Options = &self.high.options;
-        let done = remove(volume, operands, options, self.crew, self.live, self.tell);
+    /// Removes operands of a volume; `is_local` says whether it is of this host.
+    fn remove(
+        &mut self,
+        volume: &Volume,
+        is_local: bool,
+        operands: &mut (dyn Iterator<Item = Result<Operand, String>> + Send),
+    ) {
+        let options = Options { host_root: is_local.then_some(self.root), ..self.high.options.clone() };
+        let done = remove(volume, operands, &options, self.crew, self.live, self.tell);
         let total = &mut self.total;
         total.files += done.files;
         total.dirs += done.dirs;
@@ -106,8 +115,10 @@ enum Work {
 /// A list of paths below the volume's root.
 struct Listed {
     volume: Volume,
+    is_local: bool,
     base_is_root: bool,
     in_fs_root: bool,
+    points: Points,
     paths: Paths,
 }
 
@@ -140,15 +151,16 @@ fn remove_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<E
         tell: is_told.then_some(&tell as &Tell<'_>),
         total: Summary::default(),
         gone: Vec::new(),
+        root: operands::host_root().map_err(|error| format!("/: Cannot stat: {}", reason(&error)))?,
     };
     session.with_progress(&live, &crew, || match work {
         Work::Groups(groups) => groups.into_iter().for_each(|(group, volume)| {
             remove_group(&mut remover, &mut opener, rule, group, volume);
         }),
         Work::List(list) => {
-            let Listed { volume, base_is_root, in_fs_root, paths } = *list;
-            let mut operands = listed(&volume, base_is_root, in_fs_root, paths, &crew);
-            remover.remove(&volume, &mut operands);
+            let Listed { volume, is_local, base_is_root, in_fs_root, points, paths } = *list;
+            let mut operands = listed(&volume, (base_is_root, in_fs_root), &points, paths, &crew);
+            remover.remove(&volume, is_local, &mut operands);
         }
     });
     let elapsed = start.elapsed();
@@ -248,16 +260,20 @@ fn prepare_list(high: &High, opener: &mut Opener, list: &List) -> Result<(Work, 
         Location::Dir(path) => (path.canonicalize().is_ok_and(|path| path == Path::new("/")), is_fs_root(path)),
         Location::Nfs(..) => (false, true),
     };
-    let paths = Paths::open(&list.file, list.null)?;
+    // A bind mount has the device of what is around it: the table of mounts tells it, where there is one.
+    let here = location.dir().and_then(|dir| dir.canonicalize().ok());
+    let points = here.zip(Table::read().ok()).map(|(here, table)| Points::below(&here, &table)).unwrap_or_default();
+    let is_local = location.dir().is_some();
+    let paths = Paths::open(&list.file, list.null)?.whole();
     let shape = volume.limits().shape;
-    Ok((Work::List(Box::new(Listed { volume, base_is_root, in_fs_root, paths })), shape))
+    Ok((Work::List(Box::new(Listed { volume, is_local, base_is_root, in_fs_root, points, paths })), shape))
 }
 
 /// The operands of a list; what is refused goes to the crew's report.
 fn listed<'a>(
     volume: &'a Volume,
-    base_is_root: bool,
-    in_fs_root: bool,
+    (base_is_root, in_fs_root): (bool, bool),
+    points: &'a Points,
     paths: Paths,
     crew: &'a Crew,
 ) -> impl Iterator<Item = Result<Operand, String>> + Send + use<'a> {
@@ -267,11 +283,15 @@ fn listed<'a>(
             Err(error) => return Some(Err(error)),
         };
         let way = operands::way(&shown, base_is_root).and_then(|way| {
-            let is_snapshots = in_fs_root && way[0].as_bytes() == b".snapshot";
+            points.check(&way.0)?;
+            let is_snapshots = in_fs_root && way.0[0].as_bytes() == b".snapshot";
             if is_snapshots { Err("snapshots are never removed through their file system".into()) } else { Ok(way) }
         });
         match way {
-            Ok(way) => Some(Ok(Operand { dir: volume.root(), way, shown, contents: false, fs_root: false })),
+            Ok((way, must_be_dir)) => {
+                let dir = volume.root();
+                Some(Ok(Operand { dir, way, shown, contents: false, fs_root: false, dir_fsid: None, must_be_dir }))
+            }
             Err(why) => {
                 crew.report().add(Failure::refused(&shown, why));
                 None
@@ -300,10 +320,11 @@ fn remove_group(remover: &mut Remover<'_>, opener: &mut Opener, rule: Rule, grou
             return;
         }
     };
+    let is_local = group.parent.dir().is_some();
     let (wanted, refused) = plan::checked(&volume, group, rule);
     refused.into_iter().for_each(|failure| report.add(failure));
     let mut operands = wanted.into_iter().map(|wanted| Ok(wanted.operand(&volume, rule.contents)));
-    remover.remove(&volume, &mut operands);
+    remover.remove(&volume, is_local, &mut operands);
 }
 
 /// False when no directory is there, so that nothing in it can be.

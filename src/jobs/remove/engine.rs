@@ -121,6 +121,10 @@ impl Met {
 pub(in crate::jobs) struct How {
     pub older_than: Option<Time>,
     pub one_file_system: bool,
+    /// Refuse a root of another file system than the directory it is in, also where it is only emptied.
+    pub same_device: bool,
+    /// The file system and file id of a directory that is never removed nor emptied.
+    pub host_root: Option<(u64, u64)>,
     pub empty_only: bool,
     pub force: bool,
 }
@@ -232,8 +236,12 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
         due: &mut Vec<Due<Task<T>>>,
         finished: &mut Vec<(T, bool)>,
     ) {
-        let name = root.name.clone();
-        let top = Arc::new(Frame::top(root, depth));
+        self.begin_at(Frame::top(root, depth), met, due, finished);
+    }
+
+    /// The same at a top of the caller's.
+    pub(super) fn begin_at(&self, top: Frame<T>, met: Met, due: &mut Vec<Due<Task<T>>>, finished: &mut Vec<(T, bool)>) {
+        let (name, top) = (top.root.as_ref().and_then(|root| root.name.clone()), Arc::new(top));
         self.turn(due, finished, |turn| turn.meet(&top, name, met, Tried::default()));
     }
 

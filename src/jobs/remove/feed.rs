@@ -10,7 +10,7 @@ use crate::crew::Due;
 use crate::storage::{Call, Kind, Node};
 
 use super::engine::{Engine, Met, Task};
-use super::frame::Root;
+use super::frame::{Frame, Root, flag};
 use super::{Operand, Options};
 
 /// Operands taken from the list at once: enough to keep lanes busy for the time of a few round trips.
@@ -35,7 +35,7 @@ struct State<'a> {
     operands: Operands<'a>,
     known: HashMap<Way, Result<(Node, u64), Astray>>,
     /// The directory that ways begin in, and its file system.
-    base: Option<(Node, Option<u64>)>,
+    base: Option<(Node, u64)>,
 }
 
 /// The rest of the list.
@@ -134,20 +134,24 @@ impl State<'_> {
     }
 
     /// The file system of the directory that an operand is in.
-    fn fsid(&mut self, engine: &Engine<'_, ()>, operand: &Operand) -> Option<u64> {
+    fn fsid(&mut self, engine: &Engine<'_, ()>, operand: &Operand) -> Result<u64, Status> {
         let above = above(operand);
         if !above.is_empty() {
-            return Some(self.known.get(&(operand.dir.clone(), above.to_vec()))?.as_ref().ok()?.1);
+            let known = self.known.get(&(operand.dir.clone(), above.to_vec()));
+            return known.and_then(|found| found.as_ref().ok()).map(|(_, fsid)| *fsid).ok_or(Status::NoEnt);
+        }
+        if let Some(fsid) = operand.dir_fsid {
+            return Ok(fsid);
         }
         if let Some((dir, fsid)) = &self.base
             && *dir == operand.dir
         {
-            return *fsid;
+            return Ok(*fsid);
         }
         let call = engine.port.one(engine.port.route(), Call::get_attr(&operand.dir));
-        let fsid = call.attr().ok().map(|attr| attr.fsid);
+        let fsid = call.attr()?.fsid;
         self.base = Some((operand.dir.clone(), fsid));
-        fsid
+        Ok(fsid)
     }
 
     fn begin(
@@ -181,10 +185,21 @@ impl State<'_> {
                 return engine.crew.report().add(Failure::refused(&operand.shown, why));
             }
         };
-        let fsid = if options.mounts_stay { self.fsid(engine, &operand) } else { None };
-        let Operand { shown, contents, fs_root, .. } = operand;
+        let fsid = match options.mounts_stay.then(|| self.fsid(engine, &operand)).transpose() {
+            Ok(fsid) => fsid,
+            Err(Status::NoTarget) => return engine.lose(&operand.shown, Proc::GetAttr),
+            // Whether something is mounted there would not be known.
+            Err(status) => {
+                return engine.crew.report().add(Failure::call(&operand.shown, Proc::GetAttr, status));
+            }
+        };
+        let Operand { shown, contents, fs_root, must_be_dir, .. } = operand;
         let skip = shown.iter().rposition(|b| *b != b'/').map_or(0, |i| i + 1) + 1;
         let root = Root { dir, name, shown, skip, contents, fs_root, fsid, tag: () };
-        engine.begin(root, Met::default(), 0, due, finished);
+        let top = Frame::top(root, 0);
+        if must_be_dir {
+            top.set(flag::MUST_BE_DIR);
+        }
+        engine.begin_at(top, Met::default(), due, finished);
     }
 }

@@ -7,7 +7,7 @@
 //! 100 KiB a page. A directory without siblings costs one frame.
 
 use std::hash::{DefaultHasher, Hasher};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::base::{Name, Status};
@@ -45,21 +45,29 @@ impl<T> Root<T> {
 /// What is known of a frame, as bits.
 pub(super) mod flag {
     /// Something in it was removed since it was last listed from the start.
-    pub const REMOVED: u8 = 1;
+    pub const REMOVED: u16 = 1;
     /// Something in it could not be removed; that is told already.
-    pub const FAILED: u8 = 2;
+    pub const FAILED: u16 = 2;
     /// Something in it was left because no more may be removed.
-    pub const HELD: u8 = 4;
+    pub const HELD: u16 = 4;
     /// Its listing had more than one page.
-    pub const PAGES: u8 = 8;
+    pub const PAGES: u16 = 8;
     /// Its listing broke off because the cookie was stale.
-    pub const STALE_COOKIE: u8 = 16;
+    pub const STALE_COOKIE: u16 = 16;
     /// It has a `.snapshot` that is left alone.
-    pub const SNAPSHOT: u8 = 32;
+    pub const SNAPSHOT: u16 = 32;
     /// It has names of files that some client has open.
-    pub const SILLY: u8 = 64;
+    pub const SILLY: u16 = 64;
     /// It is being listed only to see whether that shows what the listing before skipped.
-    pub const CHECK: u8 = 128;
+    pub const CHECK: u16 = 128;
+    /// What was listed in it was said not to be there, or not to be known (STALE), when it was to be removed.
+    pub const UNSURE: u16 = 256;
+    /// Its listing failed, for `trouble`.
+    pub const UNLISTED: u16 = 512;
+    /// At the top: the root is refused unless it is a directory.
+    pub const MUST_BE_DIR: u16 = 1024;
+    /// It had such names when it was listed before, and was not empty when they were removed.
+    pub const SILLY_BEFORE: u16 = 2048;
 }
 
 /// A directory that is being removed; or, at the top, the place of a root in the directory that it is in.
@@ -87,10 +95,11 @@ pub(super) struct Frame<T> {
     pub pending: AtomicUsize,
     /// Objects left alone in it and below.
     pub kept: AtomicU64,
-    flags: AtomicU8,
+    flags: AtomicU16,
     /// Listings begun anew.
     pub passes: AtomicU32,
-    /// Sums over names: of the entries listed, of those removed, and of those that the check showed.
+    /// Sums over names: of the entries listed less those that were then said not to be there, of those removed, and of those that
+    /// the check showed.
     listed: AtomicU64,
     removed: AtomicU64,
     shown: AtomicU64,
@@ -137,7 +146,7 @@ impl<T> Frame<T> {
             tries: 0,
             pending: AtomicUsize::new(1),
             kept: AtomicU64::new(0),
-            flags: AtomicU8::new(0),
+            flags: AtomicU16::new(0),
             passes: AtomicU32::new(0),
             listed: AtomicU64::new(0),
             removed: AtomicU64::new(0),
@@ -149,14 +158,14 @@ impl<T> Frame<T> {
         }
     }
 
-    pub fn set(&self, flag: u8) {
+    pub fn set(&self, flag: u16) {
         // Most often it is set already, and a look costs less.
         if !self.has(flag) {
             self.flags.fetch_or(flag, Ordering::Relaxed);
         }
     }
 
-    pub fn has(&self, flag: u8) -> bool {
+    pub fn has(&self, flag: u16) -> bool {
         self.flags.load(Ordering::Relaxed) & flag != 0
     }
 
@@ -197,6 +206,11 @@ impl<T> Frame<T> {
         self.removed.fetch_add(sum_of(name), Ordering::Relaxed);
     }
 
+    /// An entry that was listed is said not to be there.
+    pub fn note_vanished(&self, name: &Name) {
+        self.listed.fetch_sub(sum_of(name), Ordering::Relaxed);
+    }
+
     /// Begins the check. Nothing is under way in it.
     pub fn check(&self) {
         self.set(flag::CHECK);
@@ -217,7 +231,8 @@ impl<T> Frame<T> {
         for sum in [&self.kept, &self.listed, &self.removed, &self.shown] {
             sum.store(0, Ordering::Relaxed);
         }
-        self.flags.store(0, Ordering::Relaxed);
+        let flags = if self.has(flag::SILLY) { flag::SILLY_BEFORE } else { 0 };
+        self.flags.store(flags, Ordering::Relaxed);
         self.pending.store(1, Ordering::Relaxed);
     }
 }

@@ -11,6 +11,9 @@ use super::engine::{Met, Step, Tried};
 use super::frame::{Frame, flag};
 use super::turn::Turn;
 
+/// Why the host's root directory stays.
+pub const IS_ROOT: &str = "it is the root directory, which is never removed";
+
 /// Where many servers show a file system's snapshots.
 const SNAPSHOT: &[u8] = b".snapshot";
 
@@ -45,6 +48,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             (_, Some(name)) if up.root.as_ref().is_some_and(|root| root.contents) => {
                 self.fail(up, Some(&name), Proc::ReadDirPlus, Status::NotDir);
             }
+            (_, name) if up.has(flag::MUST_BE_DIR) => self.refuse(up, name.as_ref(), "Not a directory"),
             (_, Some(_)) if young => self.keep(up),
             (_, Some(name)) if tried.perm => self.fail(up, Some(&name), Proc::Remove, Status::Perm),
             (kind, Some(name)) => {
@@ -57,13 +61,16 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
     /// A directory, of which all is known that matters.
     fn enter(&mut self, up: &Arc<Frame<T>>, name: Option<Name>, met: Met, young: bool, tried: Tried) {
         let Some(node) = met.node else { return self.fail(up, name.as_ref(), Proc::Lookup, Status::ServerFault) };
+        if met.fsid.zip(met.fileid).is_some_and(|here| self.engine.how.host_root == Some(here)) {
+            return self.refuse(up, name.as_ref(), IS_ROOT);
+        }
         let other_fs = up.fsid.zip(met.fsid).is_some_and(|(above, here)| above != here);
         let root = up.root.as_deref();
         let emptied = root.is_some_and(|root| root.contents || root.name.is_none());
         if other_fs && self.engine.how.one_file_system && !emptied {
             return self.refuse(up, name.as_ref(), "skipping it, since it's on a different device");
         }
-        if other_fs && root.is_some() && !emptied {
+        if other_fs && root.is_some() && (!emptied || self.engine.how.same_device) {
             return self.refuse(up, name.as_ref(), "it is the root of a mounted file system");
         }
         if let (Some(spare), Some((fsid, fileid))) = (self.engine.spare, met.fsid.zip(met.fileid))

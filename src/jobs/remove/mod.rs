@@ -4,12 +4,14 @@
 //! goes as soon as it is empty. n files in d directories cost n REMOVE, d RMDIR, the pages of the listings and one LOOKUP for each
 //! operand. A directory is listed again only when RMDIR says that something is in it although something was removed, or when a
 //! cookie went stale. Where it stays, because it or something in it is kept, and had several pages, no RMDIR tells whether the
-//! listing skipped entries; then its names are listed once more, and removed from only if that shows new ones.
+//! listing skipped entries; then its names are listed once more, and removed from only if that shows new ones. So it is where a call
+//! found that an entry, or the directory, is not there or not known (NOENT, STALE), whom others may have removed or a server forgotten.
 //!
 //! Nothing but what is below the operands is touched: objects are reached by node and name, a symbolic link is removed and never
 //! followed. What fails is told by path, once, and its parents stay without a word. Memory is bounded by the depth of the tree
 //! (see `frame`), not by its size. Leaves out: undoing, and waiting for files that some client has open.
 
+mod complete;
 mod engine;
 mod excluded;
 mod feed;
@@ -33,6 +35,7 @@ use feed::{Feed, Operands};
 
 pub use engine::Tell;
 pub use excluded::{Against, Excluded, Place, Places, Reading};
+pub use meet::IS_ROOT;
 
 pub(super) use engine::{Counts, Engine, How, Met, Task};
 pub(super) use frame::Root;
@@ -53,6 +56,11 @@ pub struct Options {
     pub one_file_system: bool,
     /// An operand of another file system than the directory it is in is refused, unless it is only emptied.
     pub mounts_stay: bool,
+    /// And then, too. Only with `mounts_stay`.
+    pub same_device: bool,
+    /// The file system and file id of a directory that is refused as an operand, and wherever else attributes are asked for, by
+    /// whatever way it is reached: `host_root` of a volume of this host.
+    pub host_root: Option<(u64, u64)>,
     /// A directory is removed only when it is empty (`-d`); false removes trees.
     pub empty_only: bool,
     /// What is not there is no failure (`-f`).
@@ -73,6 +81,10 @@ pub struct Operand {
     pub contents: bool,
     /// It is the root of a file system: a `.snapshot` in it is left alone.
     pub fs_root: bool,
+    /// The file system of `dir`, where the caller has just asked for it; else the job does, once for operands that follow each other.
+    pub dir_fsid: Option<u64>,
+    /// It was written with a slash behind it: refused unless it is a directory.
+    pub must_be_dir: bool,
 }
 
 /// What came of a removal. Failures are in the crew's report.
@@ -86,7 +98,7 @@ pub struct Summary {
     pub kept: u64,
     /// Directories that were listed again because something was left in them, or because a cookie was stale.
     pub relisted: u64,
-    /// Names like `.nfs0000...`: files that some client still has open, removed or not; the first ones.
+    /// Names like `.nfs0000...`: files that some client still has open, which could not be removed or were there again; the first ones.
     pub leftovers: Vec<Vec<u8>>,
     /// The most tasks that waited at once: what memory was used for.
     pub waited_most: usize,
@@ -138,8 +150,8 @@ fn run(
 ) -> (Summary, usize) {
     let start = Instant::now();
     let counts = Counts::default();
-    let Options { older_than, one_file_system, empty_only, force, .. } = *options;
-    let how = How { older_than, one_file_system, empty_only, force };
+    let Options { older_than, one_file_system, same_device, host_root, empty_only, force, .. } = *options;
+    let how = How { older_than, one_file_system, same_device, host_root, empty_only, force };
     let allow = |shown: &[u8], path: &[u8]| !options.excluded.has(shown, path);
     let mut engine = Engine::new(Port::new(volume, crew.shape().window), how, crew, live, &counts, tell);
     if !options.excluded.is_empty() {
@@ -180,8 +192,10 @@ fn run(
     let (files, dirs) = (get(&counts.files), get(&counts.dirs));
     let lost = counts.lost.load(Ordering::Relaxed);
     let why = if lost { "no mount target is left that answers" } else { "interrupted" };
+    // What a directory loses makes it young.
+    let young = if older_than.is_some() { ", but for directories that it made young by that" } else { "" };
     let stopped =
-        format!("{why}: {files} files and {dirs} directories were removed; the same command removes the rest");
+        format!("{why}: {files} files and {dirs} directories were removed; the same command removes the rest{young}");
     let summary = Summary {
         files,
         dirs,

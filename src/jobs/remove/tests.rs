@@ -48,7 +48,9 @@ fn crew(lanes: usize, window: usize) -> Crew {
 fn remove_top(memory: &Arc<MemoryMount>, shape: (usize, usize)) -> (Summary, usize) {
     let (volume, crew) = (volume(memory), crew(shape.0, shape.1));
     let (dir, way, shown) = (volume.root(), vec![name("top")], b"top".to_vec());
-    let mut operands = [Ok(Operand { dir, way, shown, contents: false, fs_root: false })].into_iter();
+    let mut operands =
+        [Ok(Operand { dir, way, shown, contents: false, fs_root: false, dir_fsid: None, must_be_dir: false })]
+            .into_iter();
     let ran = run(&volume, &mut operands, &Options::default(), &crew, &Live::default(), None);
     assert_eq!(crew.report().failures(), []);
     assert!(is_empty(memory));

@@ -19,9 +19,9 @@ const TRIES_MAX: u8 = 3;
 /// How often a directory is listed from the start at most, each time because the last time removed something. A server
 /// that skips half of what is left each time is done with a directory of any size in 64; one that some program fills without
 /// end is a failure.
-const PASSES_MAX: u32 = 64;
-/// How often a listing whose cookie went stale is begun anew although nothing was removed meanwhile.
-const STALE_PASSES_MAX: u32 = 3;
+pub(super) const PASSES_MAX: u32 = 64;
+/// How often a listing is begun anew although nothing was removed meanwhile: its cookie went stale, or it shows what is said to be gone.
+pub(super) const STALE_PASSES_MAX: u32 = 3;
 
 /// A step under way.
 pub(super) struct Turn<'t, 'a, T> {
@@ -209,7 +209,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
 
     /// What a status says of the name of an operand: where the directory that it was in is gone (a list may name that as well), and the
     /// file system is not, it is not there.
-    fn meaning(&self, up: &Frame<T>, status: Status) -> Status {
+    pub fn meaning(&self, up: &Frame<T>, status: Status) -> Status {
         let Some(root) = up.root.as_ref().filter(|_| status == Status::Stale) else { return status };
         let port = self.engine.port;
         let is = |node: &Node| port.one(port.route(), Call::get_attr(node)).status();
@@ -226,7 +226,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             Status::NoEnt | Status::NotDir => self.engine.how.force,
             _ => false,
         };
-        if gone { self.off(up.clone()) } else { self.fail(up, name, proc, status) }
+        if gone { self.vanished(up.clone(), name) } else { self.fail(up, name, proc, status) }
     }
 
     fn listed(&mut self, frame: Arc<Frame<T>>, from: Cookie, page: Out<Page>, proc: Proc, route: Route) {
@@ -250,6 +250,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
                 if !frame.stays() && (first || status != Status::Access) =>
             {
                 let _ = frame.trouble.set(status);
+                frame.set(flag::UNLISTED);
                 return self.off(frame);
             }
             Err(status) => {
@@ -303,15 +304,24 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
     fn remove_instead(&mut self, frame: &Arc<Frame<T>>) {
         if let (Some(up), Some(name)) = (frame.up.clone(), frame.name.clone()) {
             let tried = Tried { tries: frame.tries + 1, ..Tried::default() };
-            self.push(Step::Remove { up, name, tried });
+            // What it is now the options have not seen.
+            let chooses =
+                self.engine.how.older_than.is_some() || self.engine.spare.is_some() || up.has(flag::MUST_BE_DIR);
+            self.push(match chooses {
+                true => Step::Look { up, name: Some(name), node: None, tried },
+                false => Step::Remove { up, name, tried },
+            });
         }
     }
 
     fn removed(&mut self, up: Arc<Frame<T>>, name: Name, tried: Tried, status: Result<(), Status>) {
         let silly = is_silly(name.as_bytes());
-        if silly && status != Err(Status::NoEnt) {
+        if silly && !matches!(status, Err(Status::NoEnt | Status::Stale)) {
+            // One that goes is what a client left behind; what it has open is there again, under another name.
+            if status.is_err() || up.has(flag::SILLY_BEFORE) {
+                self.engine.counts.leftover(self.cursor.path(&up, Some(&name)));
+            }
             up.set(flag::SILLY);
-            self.engine.counts.leftover(self.cursor.path(&up, Some(&name)));
         }
         let Err(status) = status else {
             self.gone.files += 1;
@@ -319,8 +329,8 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         };
         self.engine.may_again(status);
         match self.meaning(&up, status) {
-            Status::NoEnt => self.off(up),
-            Status::Stale if up.root.is_none() => self.off(up),
+            Status::NoEnt => self.vanished(up, Some(&name)),
+            Status::Stale if up.root.is_none() => self.vanished(up, Some(&name)),
             Status::IsDir | Status::Perm if tried.tries < TRIES_MAX && (status == Status::IsDir || tried.unknown) => {
                 let tried = Tried { tries: tried.tries + 1, perm: status == Status::Perm, unknown: false };
                 self.push(Step::Look { up, name: Some(name), node: None, tried });
@@ -341,8 +351,8 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         };
         self.engine.may_again(status);
         match self.meaning(&up, status) {
-            Status::NoEnt => self.off(up),
-            Status::Stale if up.root.is_none() => self.off(up),
+            Status::NoEnt => self.vanished(up, frame.name.as_ref()),
+            Status::Stale if up.root.is_none() => self.vanished(up, frame.name.as_ref()),
             Status::NotDir if frame.tries < TRIES_MAX => self.remove_instead(&frame),
             // RFC 1813 3.3.13 has NOTEMPTY; POSIX lets servers say EXIST.
             Status::NotEmpty | Status::Exist => {
@@ -367,7 +377,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         frame.stays() || self.engine.allow.is_some() || self.engine.how.older_than.is_some()
     }
 
-    fn list_again(&mut self, frame: &Arc<Frame<T>>) {
+    pub fn list_again(&mut self, frame: &Arc<Frame<T>>) {
         frame.renew();
         self.push(Step::List { frame: frame.clone(), from: Cookie::default(), route: None });
     }
@@ -382,6 +392,19 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             up.note_removed(name);
         }
         self.off(up);
+    }
+
+    /// An entry of `up` is said not to be there, or `up` itself not to be. Where `up` goes its RMDIR knows better.
+    pub fn vanished(&mut self, up: Arc<Frame<T>>, name: Option<&Name>) {
+        self.note_vanished(&up, name);
+        self.off(up);
+    }
+
+    pub fn note_vanished(&self, up: &Frame<T>, name: Option<&Name>) {
+        up.set(flag::UNSURE);
+        if let Some(name) = name.filter(|_| self.may_stay(up)) {
+            up.note_vanished(name);
+        }
     }
 
     /// An entry of `up` is left alone, as the options say.
@@ -416,65 +439,10 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
     }
 
     /// The directory itself failed; what is under way in it goes on.
-    fn fail_dir(&mut self, frame: &Arc<Frame<T>>, failure: impl FnOnce(&[u8]) -> Failure) {
+    pub fn fail_dir(&mut self, frame: &Arc<Frame<T>>, failure: impl FnOnce(&[u8]) -> Failure) {
         if let Some(up) = &frame.up {
             self.engine.crew.report().add(failure(self.cursor.path(up, frame.name.as_ref())));
         }
         frame.set(flag::FAILED);
-    }
-
-    /// Something in `frame` is no longer under way. What that completes, from the inside outwards, is dealt with.
-    pub fn off(&mut self, frame: Arc<Frame<T>>) {
-        let mut next = Some(frame);
-        while let Some(frame) = next.filter(|frame| frame.pending.fetch_sub(1, Ordering::AcqRel) == 1) {
-            next = self.complete(&frame);
-        }
-    }
-
-    /// Nothing is under way in `frame` any more. Returns the directory it is in when that is all there is to it.
-    fn complete(&mut self, frame: &Arc<Frame<T>>) -> Option<Arc<Frame<T>>> {
-        let kept = frame.kept.load(Ordering::Relaxed);
-        let (failed, held) = (frame.has(flag::FAILED), frame.has(flag::HELD));
-        let Some(up) = frame.up.clone() else {
-            let root = frame.root.as_ref()?;
-            self.engine.counts.kept.fetch_add(kept, Ordering::Relaxed);
-            self.finished.push((root.tag.clone(), !failed && !held && kept == 0));
-            return None;
-        };
-        let passes = frame.passes.load(Ordering::Relaxed);
-        let progress = frame.has(flag::REMOVED) && passes < PASSES_MAX;
-        if frame.has(flag::STALE_COOKIE) {
-            if !failed && (progress || passes < STALE_PASSES_MAX) {
-                self.engine.counts.relisted.fetch_add(1, Ordering::Relaxed);
-                self.list_again(frame);
-                return None;
-            }
-            self.fail_dir(frame, |path| Failure::call(path, Proc::ReadDirPlus, Status::BadCookie));
-        }
-        if frame.has(flag::FAILED) {
-            up.set(flag::FAILED);
-        } else if held {
-            up.set(flag::HELD);
-            // It would have been next.
-            let next = !frame.stays() && !frame.young && kept == 0;
-            self.engine.counts.held_back.fetch_add(u64::from(next), Ordering::Relaxed);
-        } else if kept > 0 || frame.young || frame.stays() {
-            // No RMDIR will say whether the listing skipped entries, as those do whose cookies shift when entries go.
-            if !frame.has(flag::CHECK) && progress && frame.has(flag::PAGES) {
-                frame.check();
-                self.push(Step::List { frame: frame.clone(), from: Cookie::default(), route: None });
-                return None;
-            }
-            if frame.has(flag::CHECK) && progress && !frame.is_checked() {
-                self.engine.counts.relisted.fetch_add(1, Ordering::Relaxed);
-                self.list_again(frame);
-                return None;
-            }
-        } else {
-            self.push(Step::RmDir { frame: frame.clone() });
-            return None;
-        }
-        up.kept.fetch_add(kept + u64::from(frame.young && !frame.stays()), Ordering::Relaxed);
-        Some(up)
     }
 }

@@ -137,7 +137,8 @@ impl<'a> Run<'a> {
         else {
             return Err("nfs://imagined/ is no URL".into());
         };
-        let wanted = Wanted { name: Some(top_name()), shown: b"tree".to_vec(), fs_root: false, slash: false };
+        let wanted =
+            Wanted { name: Some(top_name()), shown: b"tree".to_vec(), fs_root: false, slash: false, dir_fsid: None };
         let group = Group { parent: Parent::Nfs(url), mounts: Some(Vec::new()), operands: vec![wanted] };
         let rule = Rule { contents: high.contents, same_device: high.same_device };
         let (wanted, _) = checked(&volume, group, rule);

@@ -1,0 +1,162 @@
+//! What is said not to be there, and is: handles that a server has forgotten, and names that others remove at the same time.
+
+#![allow(clippy::unwrap_used)] // also in the helpers of tests
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parfs::base::Status;
+use parfs::jobs::remove::{Excluded, Operand, Options};
+use parfs::mounts::MemoryMount;
+use parfs::storage::{AttrChange, Call, Op, SetTime};
+
+use crate::remove::{Ran, do_one, find, operand, paths, plant, remove_all};
+use crate::remove_odd::{Odd, pass};
+use crate::tars::{at, crew, volume};
+use crate::tree::dump;
+
+const SHAPES: [(usize, usize); 3] = [(1, 1), (2, 4), (4, 3)];
+
+fn keeping() -> Options {
+    Options { excluded: Excluded::anywhere(&["keep"]).unwrap(), ..Options::default() }
+}
+
+fn old() -> Options {
+    Options { older_than: Some(at(2000)), ..Options::default() }
+}
+
+/// `c`, with `files` in it and in `c/sub`, and a `keep` in each where `keep` says so; all of it old but `c/sub`.
+fn plant_c(memory: &MemoryMount, files: usize, keep: bool) {
+    plant(memory, &["c/", "c/sub/"]);
+    for dir in ["c", "c/sub"] {
+        (0..files).for_each(|i| plant(memory, &[&format!("{dir}/f{i}")]));
+        if keep {
+            plant(memory, &[&format!("{dir}/keep")]);
+        }
+    }
+    for path in dump(memory).keys().filter(|path| !path.is_empty() && *path != "c/sub") {
+        let change = AttrChange { mtime: SetTime::At(at(1000)), ..AttrChange::default() };
+        do_one(memory, Call::set_attr(&find(memory, path), change));
+    }
+}
+
+/// Removes `c`, or what is in it.
+fn remove_c(odd: &Arc<Odd>, contents: bool, options: &Options, shape: (usize, usize)) -> Ran {
+    let c = Operand { contents, ..operand(&**odd, "c") };
+    remove_all(&volume(odd), [Ok(c)].into_iter(), options, &crew(shape.0, shape.1))
+}
+
+/// A server that came back and knows no handle any more: what is left is told, whatever stays.
+#[test]
+fn what_is_left_behind_stale_handles_is_a_failure() {
+    for shape in SHAPES {
+        for (contents, options) in [(true, Options::default()), (false, keeping()), (true, keeping()), (false, old())] {
+            // Before the first, within the first directory, and within the other.
+            for known in [0, 20, 80, 110] {
+                let memory = Arc::new(MemoryMount::new());
+                plant_c(&memory, 60, !options.excluded.is_empty());
+                let removed = AtomicU64::new(0);
+                let odd = Odd::new(&memory, move |mount, call| {
+                    let is_removal = matches!(call.op, Op::Remove { .. } | Op::RmDir { .. });
+                    match removed.fetch_add(u64::from(is_removal), Ordering::Relaxed) {
+                        before if before < known || before == 0 && !is_removal => pass(mount, call),
+                        _ => call.fail(Status::Stale),
+                    }
+                });
+                let ran = remove_c(&odd, contents, &options, shape);
+                assert!(dump(&*memory).len() > 4, "{:?}", dump(&*memory));
+                assert_eq!(ran.failures.len(), 1, "{contents} {options:?} {known} {shape:?} {:?}", ran.failures);
+                assert!(ran.failures[0].ends_with("Stale file handle"), "{:?}", ran.failures);
+            }
+        }
+    }
+}
+
+/// Handles of one directory are stale; those that a listing above it then shows are good again.
+#[test]
+fn a_directory_whose_handle_is_new_is_removed_by_that() {
+    for (contents, options) in [(true, Options::default()), (false, keeping()), (false, old())] {
+        let memory = Arc::new(MemoryMount::new());
+        plant_c(&memory, 20, !options.excluded.is_empty());
+        let (sub, stale) = (find(&*memory, "c/sub"), AtomicU64::new(0));
+        let odd = Odd::new(&memory, move |mount, call| {
+            let is_first = |most| stale.fetch_add(1, Ordering::Relaxed) < most;
+            match &call.op {
+                Op::Remove { dir, .. } if *dir == sub && is_first(20) => call.fail(Status::Stale),
+                Op::RmDir { .. } if is_first(21) => call.fail(Status::Stale),
+                _ => pass(mount, call),
+            }
+        });
+        let ran = remove_c(&odd, contents, &options, (2, 2)).clean();
+        let left: &[&str] = match (contents, options.excluded.is_empty()) {
+            (true, _) => &["c"],
+            (false, true) => &["c", "c/sub"],
+            (false, false) => &["c", "c/keep", "c/sub", "c/sub/keep"],
+        };
+        assert_eq!(paths(&dump(&*memory)), left.iter().copied().collect(), "{:?}", ran.summary);
+    }
+}
+
+/// Another run removes each name just before: all is gone, and nothing is wrong with that.
+#[test]
+fn what_others_removed_meanwhile_is_gone() {
+    for shape in SHAPES {
+        for (contents, options) in [(true, Options::default()), (false, keeping()), (true, keeping()), (true, old())] {
+            for each in [1, 3] {
+                let memory = Arc::new(MemoryMount::new());
+                let keep = !options.excluded.is_empty();
+                plant_c(&memory, 60, keep);
+                let count = AtomicU64::new(0);
+                let odd = Odd::new(&memory, move |mount, call| {
+                    pass(mount, call);
+                    let is_others = || count.fetch_add(1, Ordering::Relaxed).is_multiple_of(each);
+                    if matches!(call.op, Op::Remove { out: Ok(()), .. } | Op::RmDir { out: Ok(()), .. }) && is_others()
+                    {
+                        call.fail(if each == 1 { Status::NoEnt } else { Status::Stale });
+                    }
+                });
+                let ran = remove_c(&odd, contents, &options, shape).clean();
+                let left: &[&str] = match (keep, options.older_than.is_some()) {
+                    (true, _) => &["c", "c/keep", "c/sub", "c/sub/keep"],
+                    (_, true) => &["c", "c/sub"],
+                    _ => &["c"],
+                };
+                assert_eq!(paths(&dump(&*memory)), left.iter().copied().collect(), "{contents} {shape:?}");
+                assert_eq!(ran.summary.kept, if keep { 2 } else { 0 } + u64::from(options.older_than.is_some()));
+                assert!(ran.summary.relisted <= 1, "a look is enough: {}", ran.summary.relisted);
+            }
+        }
+    }
+}
+
+/// A server that lists what it then does not know.
+#[test]
+fn what_is_listed_and_never_there_is_a_failure() {
+    for status in [Status::NoEnt, Status::Stale] {
+        let memory = Arc::new(MemoryMount::new());
+        plant_c(&memory, 3, false);
+        let c = find(&*memory, "c");
+        let odd = Odd::new(&memory, move |mount, call| match &call.op {
+            Op::Remove { dir, name, .. } if *dir == c && name.as_bytes() == b"f1" => call.fail(status),
+            _ => pass(mount, call),
+        });
+        let ran = remove_c(&odd, true, &Options::default(), (2, 2));
+        let told = "names in it are listed, and said not to be there when they are removed; run the same command again";
+        assert_eq!(ran.failures, [format!("c: {told}")]);
+        assert_eq!(paths(&dump(&*memory)), ["c", "c/f1"].into());
+    }
+}
+
+/// What may be left in a directory that is too young to go and may not be read is not known.
+#[test]
+fn a_young_directory_that_may_not_be_read_is_a_failure() {
+    let memory = Arc::new(MemoryMount::new());
+    plant_c(&memory, 3, false);
+    let sub = find(&*memory, "c/sub");
+    let odd = Odd::new(&memory, move |mount, call| match &call.op {
+        Op::ReadDir { dir, .. } if *dir == sub => call.fail(Status::Access),
+        _ => pass(mount, call),
+    });
+    let ran = remove_c(&odd, false, &old(), (2, 2));
+    assert_eq!(ran.failures, ["c/sub: READDIRPLUS: Permission denied"]);
+}
