@@ -10,7 +10,7 @@ use crate::base::Status;
 use crate::base::hash::Mix;
 
 use super::tap::perform_some;
-use super::{Call, Cookie, Op, Out, Page, Route, Volume};
+use super::{Call, Cookie, Entry, Op, Out, Page, Route, Volume};
 
 /// The pages of a listing so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,21 +27,26 @@ pub struct Trail {
 }
 
 impl Trail {
+    /// `hashes`: another mount may have to go on.
     fn after(self, route: Route, page: &Page, hashes: bool) -> Trail {
         let (pages, position) = (self.pages.saturating_add(1), page.next.position);
-        let mut names = Mix::default();
-        if hashes {
-            names.write_u64(self.names);
-            page.entries.iter().for_each(|entry| names.write(entry.name.as_bytes()));
-        }
+        let some = if hashes { &page.entries[..] } else { &[] };
         Trail {
             home: route.0 as u16,
             goes_round: self.pages > 0 && position == self.mark,
             pages,
             mark: if pages.is_power_of_two() { position } else { self.mark },
-            names: names.finish(),
+            names: some.iter().fold(self.names, with),
         }
     }
+}
+
+/// The hash with one name more: the same however the pages are cut.
+fn with(hash: u64, entry: &Entry) -> u64 {
+    let mut name = Mix::default();
+    name.write_u64(hash);
+    name.write(entry.name.as_bytes());
+    name.finish()
 }
 
 /// Where a listing that has begun is to go on.
@@ -69,6 +74,9 @@ impl Volume {
 
     /// Carries out calls at a mount that may not know the listings among them, and notes how far those have come.
     pub(super) fn perform_and_note(&self, route: Route, calls: &mut [Call<'_>]) {
+        if !calls.iter().any(|call| matches!(call.op, Op::ReadDir { .. })) {
+            return self.perform_at(route, calls);
+        }
         let is_foreign = |call: &Call<'_>| begun(call).is_some_and(|home| home != route.0);
         let mut ours = Vec::with_capacity(calls.len());
         for (i, call) in calls.iter_mut().enumerate() {
@@ -88,22 +96,28 @@ impl Volume {
     /// what is listed from there on says nothing of what is missing.
     fn take_over(&self, route: Route, call: &mut Call<'_>) -> Out<()> {
         let Op::ReadDir { dir, from, want, bytes_max, .. } = &mut call.op else { return Ok(()) };
-        let mut at = Cookie::default();
-        for _ in 0..from.trail.pages {
+        let (mut at, mut names) = (Cookie::default(), 0);
+        loop {
             let mut calls = [Call::read_dir(dir, at, *want, *bytes_max)];
             self.perform_at(route, &mut calls);
             let page = calls[0].take_page()?;
+            for entry in &page.entries {
+                names = with(names, entry);
+                if (entry.position, names) == (from.position, from.trail.names) {
+                    *from = Cookie {
+                        verifier: page.next.verifier,
+                        trail: Trail { home: route.0 as u16, ..from.trail },
+                        ..*from
+                    };
+                    return Ok(());
+                }
+            }
             if page.end || page.is_stuck(at) {
                 return Err(Status::BadCookie);
             }
-            let trail = at.trail.after(route, &page, true);
+            let trail = at.trail.after(route, &page, false);
             at = Cookie { trail, ..page.next };
         }
-        if (at.position, at.trail.names) != (from.position, from.trail.names) {
-            return Err(Status::BadCookie);
-        }
-        *from = at;
-        Ok(())
     }
 }
 
@@ -114,7 +128,7 @@ mod tests {
 
     use super::*;
     use crate::base::Name;
-    use crate::storage::{Entry, Handle, Limits, Mount, Node, Shape, Spread, Tally, Want};
+    use crate::storage::{Handle, Limits, Mount, Node, Shape, Spread, Tally, Want};
 
     const ALL: u64 = 10;
 
@@ -123,6 +137,8 @@ mod tests {
     struct Lister {
         backwards: bool,
         round: u64,
+        /// Names of a page; 0: three.
+        cut: u64,
         gone: AtomicBool,
         asked: AtomicUsize,
     }
@@ -152,7 +168,7 @@ mod tests {
                     *out = Err(Status::TargetGone);
                     continue;
                 }
-                let places = from.position..(from.position + 3).min(ALL);
+                let places = from.position..(from.position + self.cut.max(3)).min(ALL);
                 let entry = |at: u64| {
                     let number = if self.backwards { ALL - at } else { at };
                     let name = Name::new(number.to_string().as_bytes()).unwrap();
@@ -211,8 +227,9 @@ mod tests {
 
     #[test]
     fn another_target_takes_a_listing_over_only_where_it_lists_the_same() {
-        for (backwards, expected) in [(false, Ok(10)), (true, Err(Status::BadCookie))] {
-            let listers = [false, backwards].map(|backwards| Arc::new(Lister { backwards, ..Lister::default() }));
+        // Pages may be cut elsewhere.
+        for (backwards, cut, expected) in [(false, 3, Ok(10)), (false, 4, Ok(10)), (true, 3, Err(Status::BadCookie))] {
+            let listers = [Lister::default(), Lister { backwards, cut, ..Lister::default() }].map(Arc::new);
             let listed = list(&volume(&listers), || listers[0].gone.store(true, Ordering::Relaxed));
             assert_eq!(listed, expected);
         }

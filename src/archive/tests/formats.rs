@@ -120,7 +120,9 @@ fn numbers() {
     assert_eq!(set(136, &[0xff; 12]).only().mtime, Time { secs: -1, nanos: 0 });
     assert_eq!(set(136, b"\x80\0\0\0\0\0\0\x08\0\0\0\0").only().mtime.secs, 1 << 35);
     assert_eq!(set(108, b"\x80\0\0\0\xff\xff\xff\xff").only().uid, u32::MAX);
-    assert_eq!(set(108, b"\x80\0\0\x01\0\0\0\0").only().uid, 65534);
+    let seen = set(108, b"\x80\0\0\x01\0\0\0\0");
+    assert_eq!(seen.members[0].0.uid, 65534);
+    assert_eq!(seen.warnings, ["x: uid 4294967296 is outside 32 bits; 65534 (nobody) is taken"]);
     assert_eq!(set(108, b"    17  ").only().uid, 0o17);
     assert_eq!(set(108, &[0; 8]).members[0].0.uid, 0);
     let seen = set(100, b"rwxrwxrw");

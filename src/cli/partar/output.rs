@@ -190,6 +190,7 @@ fn remote(url: &Url, text: &str, opener: &mut Opener, mode: u32, was: Was) -> Re
     let (mounts, name, is_new) = match exports.find(url)? {
         Found::Dir(_) => return Err(format!("{text}: Cannot open: Is a directory")),
         Found::Other(mounts, name) => (mounts, name, false),
+        Found::Nothing(..) if matches!(was, Was::Of(1..)) => return Err(changed(&text)),
         Found::Nothing(mounts, name) => (mounts, name, true),
     };
     let volume = opener.attached(mounts, Some(Role::Destination), &[]);
@@ -199,6 +200,14 @@ fn remote(url: &Url, text: &str, opener: &mut Opener, mode: u32, was: Was) -> Re
     let mut calls = [Call::create(&volume.root(), &name, How::Unchecked, change)];
     volume.perform(&mut calls);
     let Object { node, attr } = calls[0].found().map_err(|status| call_failed(&text, Proc::Create, status))?;
+    let mut asked = [Call::get_attr(&node)];
+    let attr = match attr {
+        None => {
+            volume.perform(&mut asked);
+            Some(asked[0].attr().map_err(|status| call_failed(&text, Proc::GetAttr, status))?)
+        }
+        known => known,
+    };
     if matches!(was, Was::Of(len) if attr.is_some_and(|attr| attr.size != len)) {
         return Err(changed(&text));
     }

@@ -16,6 +16,7 @@ use super::ctx::{Ctx, NO_PROGRESS, On, Trouble, add};
 use super::dir::Dir;
 use super::join::Alone;
 use super::task::{At, Object, Task};
+use super::visit::RESTARTS_MAX;
 
 /// Names confirmed by one task.
 const CHUNK: usize = 64;
@@ -216,6 +217,11 @@ fn list(ctx: &Ctx<'_>, dir: &Arc<Dir>, from: Cookie, due: &mut Vec<Due<Task>>) {
                 due.push(Removal::List(dir.clone(), page.next).due());
             }
             confirm(ctx, dir, entries, due);
+        }
+        // What was asked of the source is gone, or stays for it: asking again changes nothing.
+        Err(Status::BadCookie) if from != Cookie::default() && dir.join().target.restarts < RESTARTS_MAX => {
+            dir.join().target.restarts += 1;
+            due.push(Removal::List(dir.clone(), Cookie::default()).due());
         }
         Err(status) => {
             ctx.fail(dir, None, Trouble::Call(On::Target, call.proc(), status));

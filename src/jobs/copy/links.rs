@@ -55,6 +55,8 @@ struct Inner {
     floor: u64,
     /// Keys of a hash from here on are postponed; none when there is no pass after this one.
     ceiling: Option<u64>,
+    /// Names are met more than once, so that how many were met does not say that there are no others.
+    keeps: bool,
 }
 
 /// The table.
@@ -72,7 +74,7 @@ fn hash(key: Key) -> u64 {
 impl Links {
     /// At most `max` entries; `passes`: the source can be gone through again for those that are postponed.
     pub fn new(max: usize, passes: bool) -> Links {
-        let inner = Inner { map: HashMap::new(), floor: 0, ceiling: None };
+        let inner = Inner { map: HashMap::new(), floor: 0, ceiling: None, keeps: false };
         Links { inner: Mutex::new(inner), max: max.max(1), passes }
     }
 
@@ -101,7 +103,7 @@ impl Links {
                 }
                 Link::Made(node, fileid) => {
                     let role = Role::Other(node.clone(), *fileid);
-                    if entry.left == 0 {
+                    if entry.left == 0 && !inner.keeps {
                         inner.map.remove(&key);
                     }
                     return role;
@@ -129,6 +131,11 @@ impl Links {
         Role::First(key)
     }
 
+    /// A directory is listed anew: no entry is forgotten from now on.
+    pub fn keep(&self) {
+        self.inner().keeps = true;
+    }
+
     /// A name that was to be another one of the file that is `there` will be met again: something was in its way.
     pub fn put_back(&self, attr: &Attr, (there, fileid): (Node, Option<u64>)) {
         let mut inner = self.inner();
@@ -146,6 +153,7 @@ impl Links {
     pub fn made(&self, key: Key, made: Option<(Node, Option<u64>)>) -> Vec<Held> {
         let mut inner = self.inner();
         let postponed = inner.ceiling.is_some_and(|ceiling| hash(key) >= ceiling);
+        let keeps = inner.keeps;
         let Some(entry) = inner.map.get_mut(&key) else { return Vec::new() };
         let waiting = match &mut entry.link {
             Link::Making(waiting) => std::mem::take(waiting),
@@ -153,7 +161,7 @@ impl Links {
         };
         entry.left += u32::try_from(waiting.len()).unwrap_or(u32::MAX);
         match made {
-            Some((node, fileid)) if entry.left > 0 && (!postponed || !waiting.is_empty()) => {
+            Some((node, fileid)) if (entry.left > 0 || keeps) && (!postponed || !waiting.is_empty()) => {
                 entry.link = Link::Made(node, fileid);
             }
             _ => {

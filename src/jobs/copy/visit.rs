@@ -18,7 +18,7 @@ use super::task::{At, Object, Task};
 use super::whole;
 
 /// How often a listing begins anew.
-const RESTARTS_MAX: u8 = 3;
+pub(super) const RESTARTS_MAX: u8 = 3;
 
 /// Enters the directories that are new and lists a page of each.
 pub(super) fn run(ctx: &Ctx<'_>, new: Vec<Arc<Dir>>, listed: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>>) {
@@ -90,7 +90,10 @@ fn list_source(ctx: &Ctx<'_>, route: Route, dirs: &[Arc<Dir>], pages: &mut [Pair
                 }
             }
             // RFC 1813 3.3.17: the directory changed; what was listed before comes again, and is there by then.
-            Err(Status::BadCookie) if join.source.restarts < RESTARTS_MAX => join.begin_anew(),
+            Err(Status::BadCookie) if join.source.restarts < RESTARTS_MAX => {
+                ctx.links.keep();
+                join.begin_anew();
+            }
             Err(status) => {
                 join.source.end = true;
                 drop(join);

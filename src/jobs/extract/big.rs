@@ -148,7 +148,8 @@ impl Big {
         making.settle(ctx, route, &call)
     }
 
-    /// The file, if one of its ranges could not be written, or not be read from the archive: which of them are there, nobody can tell.
+    /// The file, if one of its ranges could not be written, or not be read from the archive: ranges are written in any order, and there may
+    /// be holes before those that are there.
     fn spoilt(&self) -> Option<Node> {
         let state = self.state();
         let Some(Outcome::Failed(Failure { cause, .. })) = &state.outcome else { return None };

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
 use crate::archive::MemberKind;
@@ -131,6 +131,8 @@ pub(super) struct Ctx<'a> {
     pub xattrs: bool,
     /// Some member's attributes could not be set for want of them.
     pub xattrs_lost: AtomicBool,
+    /// The destination's mode, once it was asked for.
+    destination_mode: OnceLock<Option<u32>>,
     /// Places of members in flight that are no directories, and how many there are of each.
     places: Mutex<HashMap<u64, u32, BuildHasherDefault<Mix>>>,
     sequencer: Sequencer<Told>,
@@ -161,6 +163,7 @@ impl<'a> Ctx<'a> {
             apart: volume.limits().dirs_locked.then(|| Mutex::new(Places::shared(volume.mounts().len()))),
             xattrs: volume.limits().extras.xattrs,
             xattrs_lost: AtomicBool::new(false),
+            destination_mode: OnceLock::new(),
             places: Mutex::default(),
             sequencer: Sequencer::default(),
             front: Mutex::default(),
@@ -178,6 +181,16 @@ impl<'a> Ctx<'a> {
     }
 
     /// Carries out one call.
+    /// The destination's mode, where bits that are not restored are to be left as they are; none where it is not to be had.
+    pub fn destination_mode(&self) -> Option<u32> {
+        if self.options.mode_mask & 0o7000 == 0 {
+            return None;
+        }
+        let ask =
+            || self.one(self.volume.route(), Call::get_attr(&self.volume.root())).attr().ok().map(|attr| attr.mode);
+        *self.destination_mode.get_or_init(ask)
+    }
+
     pub fn one<'c>(&self, route: Route, call: Call<'c>) -> Call<'c> {
         self.port.one(route, call)
     }

@@ -18,6 +18,9 @@ use super::ctx::{Ctx, Meta};
 use super::finish::{self, Due};
 use super::{Existing, TRIES_MAX};
 
+/// In the place of bits that a directory may have been made with unasked: nobody knows which.
+const UNKNOWN_BITS: u32 = 1 << 31;
+
 /// A directory below the destination that members need or are.
 pub(super) struct Dir {
     /// The directory it is in and its name; none at the destination itself.
@@ -301,22 +304,28 @@ impl Dir {
         Due { node, change, extra }.some()
     }
 
-    /// Notes with which mode it was made, where the answer told.
-    fn note_mode(&self, attr: Option<&Attr>) {
+    /// Notes with which mode it was made. Where the answer did not tell, the directory above does.
+    fn note_mode(&self, ctx: &Ctx<'_>, attr: Option<&Attr>) {
         let asked = self.make.mode.unwrap_or(0) & 0o7000;
-        let above = || if self.place.as_ref().is_none_or(|(up, _)| up.passes_on()) { 0o2000 } else { 0 };
+        let above = || match self.place.as_ref().and_then(|(up, _)| up.passes_on(ctx)) {
+            Some(true) => 0o2000,
+            Some(false) => 0,
+            None => UNKNOWN_BITS,
+        };
         let inherited = attr.map_or_else(above, |attr| attr.mode & 0o7000 & !asked);
         self.inherited.store(inherited, Ordering::Relaxed);
     }
 
-    /// May what is made in it get its set-group-id bit?
-    fn passes_on(&self) -> bool {
+    /// Does what is made in it get its set-group-id bit? None: it is not known whether it has one.
+    fn passes_on(&self, ctx: &Ctx<'_>) -> Option<bool> {
         let had = match &*self.stage() {
+            _ if self.place.is_none() => ctx.destination_mode(),
             Stage::Made { found, .. } => found.map(|attr| attr.mode),
             _ => None,
         };
-        let made = self.inherited.load(Ordering::Relaxed) & 0o2000 != 0 || self.place.is_none();
-        made || had.or(self.make.mode).is_some_and(|bits| bits & 0o2000 != 0)
+        let made = self.make.mode.map(|mode| mode | self.inherited.load(Ordering::Relaxed));
+        let bits = had.or(made)?;
+        if bits & UNKNOWN_BITS != 0 { None } else { Some(bits & 0o2000 != 0) }
     }
 
     /// True for a directory that was there, is ours to fill, and does not let its owner in.
@@ -365,7 +374,7 @@ fn make(ctx: &Ctx<'_>, route: Route, claims: Vec<Claim>) {
         for (claim, call) in claims.into_iter().zip(calls) {
             match call.found() {
                 Ok(found) => {
-                    claim.dir.note_mode(found.attr.as_ref());
+                    claim.dir.note_mode(ctx, found.attr.as_ref());
                     claim.publish(Ok((found.node, None)));
                 }
                 // A server may check its caller before the name: what is there can be used all the same.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::base::{Failure, Proc, Status};
-use crate::storage::Cookie;
 
 use super::engine::Step;
 use super::frame::{Frame, flag};
@@ -80,7 +79,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             let looks = doubtful || progress && frame.has(flag::PAGES);
             if looks {
                 frame.check();
-                self.push(Step::List { frame: frame.clone(), from: Cookie::default(), route: None });
+                self.push(Step::List { frame: frame.clone(), from: None, route: None });
             }
             return looks;
         }

@@ -64,10 +64,10 @@ pub(super) enum Step<T> {
         node: Option<Box<Node>>,
         tried: Tried,
     },
-    /// A page of a listing, through the mount that it began with.
+    /// A page of a listing, through the mount that it began with; none: the first.
     List {
         frame: Arc<Frame<T>>,
-        from: Cookie,
+        from: Option<Box<Cookie>>,
         route: Option<Route>,
     },
     /// Anything but a directory.

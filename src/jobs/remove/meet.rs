@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use crate::base::name::Shown;
 use crate::base::{Name, Proc, Status};
-use crate::storage::{Cookie, Kind};
+use crate::storage::Kind;
 
 use super::engine::{Met, Step, Tried};
 use super::frame::{Frame, flag};
@@ -90,7 +90,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         frame.tries = tried.tries;
         let frame = Arc::new(frame);
         if listed {
-            self.push(Step::List { frame, from: Cookie::default(), route: None });
+            self.push(Step::List { frame, from: None, route: None });
         } else {
             self.off(frame);
         }

@@ -59,7 +59,7 @@ impl<T> Step<T> {
             Step::Look { node: Some(node), .. } => Call::get_attr(node),
             Step::Look { up, name: Some(name), .. } => Call::lookup(&up.node, name),
             Step::Look { up, .. } => Call::get_attr(&up.node),
-            Step::List { frame, from, .. } => engine.list(frame, *from),
+            Step::List { frame, from, .. } => engine.list(frame, from.as_deref().copied().unwrap_or_default()),
             Step::Remove { up, name, .. } => Call::remove(&up.node, name),
             Step::RmDir { frame } => match (&frame.up, &frame.name) {
                 (Some(up), Some(name)) => Call::rmdir(&up.node, name),
@@ -200,7 +200,13 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
                     self.gone.files += call.gone();
                     frame.set(flag::REMOVED);
                 }
-                self.listed(frame, from, call.take_page(), call.proc(), route);
+                self.listed(
+                    frame,
+                    from.map_or_else(Cookie::default, |from| *from),
+                    call.take_page(),
+                    call.proc(),
+                    route,
+                );
             }
             Step::Remove { up, name, tried } => self.removed(up, name, tried, call.status()),
             Step::RmDir { frame } => self.removed_dir(frame, call.status()),
@@ -234,7 +240,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         let page = match page {
             Ok(page) => page,
             Err(Status::NotSupp) if !self.engine.names_only.swap(true, Ordering::Relaxed) || proc != Proc::ReadDir => {
-                return self.push(Step::List { frame, from, route: None });
+                return self.push(Step::List { frame, from: (!first).then(|| from.into()), route: None });
             }
             // A first page's cookie goes stale where files went with it.
             Err(Status::BadCookie) if !first || frame.has(flag::REMOVED) => {
@@ -284,7 +290,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             self.fail_dir(&frame, |path| Failure::refused(path, "the server's listing does not go on"));
             return self.off(frame);
         }
-        let list = |frame| Step::List { frame, from: next, route: Some(route) };
+        let list = |frame| Step::List { frame, from: Some(next.into()), route: Some(route) };
         if !self.engine.is_shared() {
             return self.push(list(frame));
         }
@@ -379,7 +385,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
 
     pub fn list_again(&mut self, frame: &Arc<Frame<T>>) {
         frame.renew();
-        self.push(Step::List { frame: frame.clone(), from: Cookie::default(), route: None });
+        self.push(Step::List { frame: frame.clone(), from: None, route: None });
     }
 
     /// An entry of `up` was removed.

@@ -223,11 +223,13 @@ fn prove_same(mounts: &[NfsMount]) -> Result<Handles, AttachError> {
     let verdict = others.iter().try_for_each(|other| {
         let mut calls = [Call::lookup(&other.root(), &name)];
         other.perform(&mut calls);
-        let found = calls[0]
+        let seen = calls[0]
             .found()
             .map_err(|status| different(first, other, format!("a file made there is not seen: {status}")))?;
-        handles = handles.and(found.node == made.node);
-        match (attr_of(other, &found.node).map(|a| a.fileid), &fileid) {
+        // CREATE may give another form of a handle than LOOKUP.
+        let is_shared = || seen.node == made.node || found(first, &name).is_some_and(|node| node == seen.node);
+        handles = handles.and(is_shared());
+        match (attr_of(other, &seen.node).map(|a| a.fileid), &fileid) {
             (Ok(seen), Ok(made)) if seen == *made => Ok(()),
             _ => Err(different(first, other, "a file made there has another file id".into())),
         }
@@ -254,23 +256,31 @@ fn prove_same_by_looks(first: &NfsMount, others: &[NfsMount]) -> Result<Handles,
     let looks = |mount: &NfsMount| -> Result<_, Status> {
         let root = mount.root();
         let attr = attr_of(mount, &root)?;
-        let mut calls = [Call::read_dir(&root, Default::default(), Want::Attributes, 8192)];
+        let mut calls = [Call::read_dir(&root, Default::default(), Want::Names, 8192)];
         mount.perform(&mut calls);
         let page = calls[0].take_page()?;
-        let nodes: Vec<Option<Node>> = page.entries.iter().map(|entry| entry.node.clone()).collect();
         let names: Vec<_> = page.entries.into_iter().map(|entry| (entry.name, entry.fileid)).collect();
-        Ok(((attr.fileid, attr.ctime, names), nodes))
+        Ok((attr.fileid, attr.ctime, names))
     };
     let failed = |mount: &NfsMount, status| call_error(&mount.label, b"/", Proc::GetAttr, status);
-    let (seen, nodes) = looks(first).map_err(|status| failed(first, status))?;
+    let seen = looks(first).map_err(|status| failed(first, status))?;
+    // Of an empty directory that nothing can be made in, no handle is needed.
+    let sample = seen.2.first().map(|(name, _)| name.clone());
     others.iter().try_fold(Handles::Shared, |handles, other| {
-        let (there, theirs) = looks(other).map_err(|status| failed(other, status))?;
-        if there != seen {
+        if looks(other).map_err(|status| failed(other, status))? != seen {
             let why = "its root has another file id, change time or listing".into();
             return Err(different(first, other, why));
         }
-        Ok(handles.and(theirs == nodes))
+        Ok(handles.and(
+            sample.as_ref().is_none_or(|name| found(first, name).is_some_and(|node| found(other, name) == Some(node))),
+        ))
     })
+}
+
+fn found(mount: &NfsMount, name: &Name) -> Option<Node> {
+    let mut calls = [Call::lookup(&mount.root(), name)];
+    mount.perform(&mut calls);
+    calls[0].found().ok().map(|found| found.node)
 }
 
 fn attr_of(mount: &NfsMount, node: &Node) -> Result<crate::storage::Attr, Status> {

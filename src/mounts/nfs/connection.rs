@@ -142,8 +142,8 @@ struct Writer {
     failed: Option<(Instant, io::ErrorKind)>,
 }
 
-/// Time limits of one write that a window of several MB may take: one is enough at 100 KB/s.
-const WINDOW_TIMEOUTS: u32 = 4;
+/// The longest that sending a window may take, where a reply's time limit is not longer: some MB at 100 KB/s.
+const SEND_MAX: Duration = Duration::from_secs(120);
 
 /// One pipelined connection to a target, made anew when it breaks.
 #[derive(Debug)]
@@ -223,7 +223,7 @@ impl Connection {
             }
         }
         let stream = writer.stream.as_ref().expect("connected above");
-        let written = write_window(stream, heads, calls, self.write_timeout * WINDOW_TIMEOUTS);
+        let written = write_window(stream, heads, calls, SEND_MAX.max(self.write_timeout));
         // The reader may have given up between the check above and the insertion; then nobody else would return these calls.
         if written.is_err() || self.shared.broken.load(Ordering::SeqCst) >= generation {
             Self::drop_stream(&mut writer);
