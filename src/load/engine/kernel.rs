@@ -97,6 +97,12 @@ impl Place for KernelPlace {
         })
     }
 
+    fn is_free(&self, path: &Path) -> Result<(), Errno> {
+        // open(2): without O_CREAT, and of a block device, O_EXCL fails with EBUSY if it is in use by the system; its partitions count.
+        let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
+        retry_on_intr(|| fs::open(path, flags, Mode::empty())).map(drop)
+    }
+
     fn make_parents(&self, path: &Path) -> Result<(), Errno> {
         match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => {
@@ -128,6 +134,9 @@ impl Place for KernelPlace {
     }
 
     fn remove(&self, path: &Path) -> Result<(), Errno> {
+        if matches!(self.look(path), Ok(There::Device(_) | There::Stream)) {
+            return Ok(());
+        }
         match fs::unlink(path) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(errno) => Err(errno),

@@ -173,6 +173,11 @@ pub trait Place: Send + Sync {
         paths.iter().map(|path| self.look(path)).collect()
     }
 
+    /// An error where the block device `path` is in use: mounted, swapped to, or part of another device.
+    fn is_free(&self, _path: &Path) -> Result<(), Errno> {
+        Ok(())
+    }
+
     /// Makes the directories that `path`'s parent needs.
     fn make_parents(&self, path: &Path) -> Result<(), Errno>;
 
@@ -203,7 +208,7 @@ pub trait Place: Send + Sync {
         Ok(())
     }
 
-    /// Removes a file; one that is not there is no error.
+    /// Removes a file; one that is not there is no error, and a device or fifo that a load was on stays, as with fio.
     fn remove(&self, path: &Path) -> Result<(), Errno>;
 
     /// Removes files; what became of each.

@@ -146,6 +146,8 @@ pub(super) struct Runner<'a, E> {
     pub(super) ends: u64,
     /// When ramp_time is over.
     pub(super) ramped: u64,
+    /// All that was written is safe: closing need not see to it.
+    pub(super) is_synced: bool,
     /// I/Os that ended, and that were issued, of the job; syncs excepted.
     pub(super) ended: u64,
     pub(super) issued: u64,
@@ -283,6 +285,7 @@ impl<'a, E: Engine> Runner<'a, E> {
                 || measures.bw
                 || measures.samples,
             is_preparing: false,
+            is_synced: false,
             recorder,
             engine,
         };
@@ -384,13 +387,17 @@ impl<'a, E: Engine> Runner<'a, E> {
         let mut passes = 0;
         loop {
             self.replay = (only || read_back).then(|| self.choice.clone());
-            (self.pass_issued, self.checked) = (0, 0);
+            (self.pass_issued, self.checked, self.is_synced) = (0, 0, false);
             if only {
                 self.check_written(u64::MAX);
             } else if let Some(replay) = &settings.io_logs.replay {
                 self.replay_log(replay);
             } else {
                 self.pass();
+                self.sync_all();
+                if self.pass_issued == 0 && self.failed.is_none() && !self.is_over() {
+                    return self.nothing_fits();
+                }
             }
             if read_back && !only && self.failed.is_none() {
                 self.work.live.set_state(State::Verifying);
@@ -410,6 +417,13 @@ impl<'a, E: Engine> Runner<'a, E> {
             }
             self.choice.restart();
         }
+    }
+
+    /// A pass without an I/O would be followed by others without end, or by a report of nothing.
+    fn nothing_fits(&mut self) {
+        let text = "no block fits into what the job's files and sizes leave";
+        self.work.host.tell(&format!("fio: {}: {text}", self.work.settings.name));
+        self.failed = Some(Failed::new(Errno::INVAL, text));
     }
 
     pub(super) fn is_over(&self) -> bool {

@@ -130,6 +130,14 @@ impl<'a> All<'a> {
                 Ok(there) => *there,
             });
         }
+        let writes = clone.settings.load.writes();
+        for (path, _) in clone.paths.iter().zip(&sizes).filter(|(_, there)| writes && matches!(there, There::Device(_)))
+        {
+            clone.place.is_free(path).map_err(|errno| {
+                let text = format!("fio: {}: {}; a block device in use is not written to", path.display(), said(errno));
+                NotReady::new(errno, text)
+            })?;
+        }
         let extents = files(clone.settings, clone.clone, &sizes, clone.seeds)
             .map_err(|text| NotReady::new(Errno::INVAL, text))?;
         let mut needed_now = Vec::new();

@@ -78,6 +78,22 @@ impl Bell {
     }
 }
 
+/// Says that a clone has ended, also when it panicked, so that nobody waits for it.
+struct Ended<'a> {
+    live: &'a Live,
+    bell: &'a Bell,
+}
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.live.failed.store(true, Ordering::Relaxed);
+        }
+        self.live.set_state(State::Exited);
+        self.bell.ring();
+    }
+}
+
 /// A run of all clones.
 pub struct Schedule<'a> {
     /// The clones, in the order of their start.
@@ -139,10 +155,11 @@ impl Schedule<'_> {
             let waited = entry.wait_for.is_some_and(|job| {
                 running.iter().chain(waiting).any(|other| self.entries[*other].job == job && other < index)
             });
-            if (entry.stonewall && is_behind) || waited {
+            if entry.stonewall && is_behind {
                 break;
             }
-            if ns(entry.delay) <= now {
+            // As in fio, others do not wait with it.
+            if !waited && ns(entry.delay) <= now {
                 batch.push(*index);
             }
         }
@@ -169,13 +186,12 @@ impl Schedule<'_> {
             let gate = gate.clone();
             self.lives[index].set_state(State::Created);
             scope.spawn(move || {
+                let _ended = Ended { live: &self.lives[index], bell };
                 let result = clone(index, &|| {
                     bell.ring();
                     gate.wait();
                 });
                 *lock(&results[index]) = Some(result);
-                self.lives[index].set_state(State::Exited);
-                bell.ring();
             });
         }
         while batch.iter().any(|index| self.lives[*index].state() < State::Initialized) {

@@ -50,6 +50,15 @@ fn wait_for_waits_for_all_clones_of_a_job() {
     assert_eq!(told[4..], ["+2", "-2"]);
 }
 
+/// What waits for a job holds up nobody else: the last would end only with the first, which ends only when it is told to.
+#[test]
+fn others_do_not_wait_with_what_waits() {
+    let ends = Entry { exitall: Some(ExitWhat::All), ..entry(2) };
+    let (told, results) = ran(&[entry(0), Entry { wait_for: Some(0), ..entry(1) }, ends], &[0], &[]);
+    assert!(told.contains(&"+2".to_owned()));
+    assert_eq!(results, [true, false, true]);
+}
+
 /// Without exitall this would not end: job 1 ends only when it is told to.
 #[test]
 fn exitall_ends_the_group_and_what_was_not_started() {

@@ -209,7 +209,7 @@ impl<E: Engine> Runner<'_, E> {
     }
 
     pub(super) fn close_file(&mut self, file: u32) -> Result<(), Failed> {
-        if self.work.settings.syncs.fsync_on_close && self.work.settings.load.writes() {
+        if self.work.settings.syncs.fsync_on_close && self.work.settings.load.writes() && !self.is_synced {
             self.sync_now(file, SyncKind::Full)?;
         }
         self.open.closed(file);
@@ -274,17 +274,34 @@ impl<E: Engine> Runner<'_, E> {
         self.take_checked(0);
     }
 
-    /// Closes what is open, after end_fsync; the first error is the clone's if it has none.
-    pub(super) fn close_all(&mut self) {
-        let settings = self.work.settings;
-        for file in self.open.all() {
-            if settings.syncs.end_fsync && settings.load.writes() {
-                self.work.live.set_state(State::Syncing);
-                let counts = std::mem::replace(&mut self.counts, false);
-                let failed = self.sync_now(file, SyncKind::Full).err();
-                self.counts = counts;
-                self.failed = self.failed.take().or(failed);
+    /// end_fsync and fsync_on_close at the end of a pass. Measured of fio 3.33: it is part of the time in which the pass's bytes were
+    /// written, and files that openfiles= has closed are opened for it; end_fsync is not among the syncs that are counted.
+    pub(super) fn sync_all(&mut self) {
+        let syncs = self.work.settings.syncs;
+        if self.failed.is_some() || !self.work.settings.load.writes() || !(syncs.end_fsync || syncs.fsync_on_close) {
+            return;
+        }
+        self.drain();
+        self.work.live.set_state(State::Syncing);
+        let counts = self.counts;
+        self.counts &= syncs.fsync_on_close;
+        let open = self.open.all();
+        // Those that fsync_on_close= has closed are safe.
+        let closed = (0..self.work.files.len() as u32).filter(|file| !syncs.fsync_on_close && !open.contains(file));
+        for file in open.iter().copied().chain(closed.collect::<Vec<_>>()) {
+            let synced = self.open_for(file).and_then(|()| self.sync_now(file, SyncKind::Full));
+            if let Err(failed) = synced {
+                self.failed.get_or_insert(failed);
+                break;
             }
+        }
+        (self.counts, self.is_synced) = (counts, self.failed.is_none());
+        self.work.live.set_state(State::Running);
+    }
+
+    /// Closes what is open; the first error is the clone's if it has none.
+    pub(super) fn close_all(&mut self) {
+        for file in self.open.all() {
             let failed = self.close_file(file).err();
             self.failed = self.failed.take().or(failed);
         }
@@ -293,6 +310,11 @@ impl<E: Engine> Runner<'_, E> {
     /// rate_min and rate_iops_min: what a cycle moved must be at least that.
     pub(super) fn check_rate(&mut self) {
         let pacing = &self.work.settings.pacing;
+        if !self.counts {
+            // What is asked for begins when ramp_time= is over.
+            self.cycle = (self.now, self.work.live.done());
+            return;
+        }
         let spent = self.now.saturating_sub(self.cycle.0);
         if spent < ns(pacing.cycle.max(Duration::from_millis(1))) {
             return;

@@ -74,10 +74,15 @@ impl Engine for Recording<'_> {
         Ok(())
     }
 
-    fn sync(&mut self, _: u32, _: SyncKind) -> Result<(), Errno> {
+    fn sync(&mut self, file: u32, _: SyncKind) -> Result<(), Errno> {
+        self.saw(&format!("sync{file}"));
+        std::thread::sleep(SYNC);
         Ok(())
     }
 }
+
+/// What a sync takes at least.
+const SYNC: Duration = Duration::from_millis(20);
 
 struct Nobody;
 
@@ -114,6 +119,11 @@ const REGION: Extent = Extent { offset: 4096, len: 65536 };
 
 /// Runs the clone of a command line over `files` files, in passes of `pass_bytes`, for 40 I/Os at most.
 fn seen(line: &str, files: usize, pass_bytes: u64) -> String {
+    ran(line, files, pass_bytes).0
+}
+
+/// And what came of it.
+fn ran(line: &str, files: usize, pass_bytes: u64) -> (String, JobResult) {
     let words: Vec<String> = format!("--name=j --bs=4k {line}").split_whitespace().map(str::to_owned).collect();
     let Ok(Asked::Run(asked)) = parse(&words) else { panic!("{line}") };
     let settings = settle(&asked.jobs[0], &General::default()).unwrap().settings;
@@ -132,8 +142,32 @@ fn seen(line: &str, files: usize, pass_bytes: u64) -> String {
         clock: Clock::start(),
         host: &Nobody,
     };
-    run(Recording { seen: &seen, live: &live, ends_after: 40 }, &work, &|| {});
-    seen.into_inner().join(" ")
+    let result = run(Recording { seen: &seen, live: &live, ends_after: 40 }, &work, &|| {});
+    (seen.into_inner().join(" "), result)
+}
+
+/// As fio 3.33 does it, measured with an fsync of two seconds: bytes count as written when they are safe.
+#[test]
+fn the_last_syncs_are_part_of_the_time_and_of_all_files() {
+    let three = "--nrfiles=3 --openfiles=1 --file_service_type=sequential --invalidate=0";
+    for (line, files, wanted, syncs) in [
+        ("--rw=write --end_fsync=1", 1, "open drop 16 sync0", 1),
+        ("--rw=write --fsync_on_close=1", 1, "open drop 16 sync0", 1),
+        ("--rw=read --end_fsync=1", 1, "open drop 16", 0),
+        (&format!("--rw=write --end_fsync=1 {three}"), 3, "open 16 open 8 sync1 open sync0 open sync2", 3),
+    ] {
+        let bytes = if files == 1 { REGION.len } else { 24 << 12 };
+        let (seen, result) = ran(line, files, bytes);
+        assert_eq!(seen, wanted, "{line}");
+        assert!(result.directions[Direction::Write].runtime_ms >= syncs * SYNC.as_millis() as u64, "{line}");
+    }
+}
+
+/// A job that fills its time would go round for ever.
+#[test]
+fn a_pass_without_an_io_ends_the_job() {
+    let (seen, result) = ran("--rw=write --bsrange=1m-1m --time_based --runtime=1h", 1, REGION.len);
+    assert_eq!((seen.as_str(), result.errors.error), ("open drop", Errno::INVAL.raw_os_error()));
 }
 
 /// As strace(1) shows it of fio 3.33, whose opening of a file for the next pass is `go` here.

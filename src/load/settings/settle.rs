@@ -81,6 +81,11 @@ pub fn settle(job: &Job, general: &General) -> Result<Settled, BadJob> {
     if general.readonly && settings.load.writes() {
         return Err(asked.together("fio: trim and write operations are not allowed with the --readonly parameter."));
     }
+    // fio lets these through; who says --readonly means that nothing changes.
+    let changes = ["filecreate", "filedelete", "dircreate", "dirdelete"].contains(&settings.engine.name);
+    if general.readonly && (changes || settings.files.unlink || settings.files.unlink_each_loop) {
+        return Err(asked.together("fio: files are neither made nor removed with the --readonly parameter."));
+    }
     // Nothing is made, so that what is missing is told before the load.
     settings.files.create_on_open &= !general.readonly;
     if general.warnings_fatal && !asked.warnings.is_empty() {

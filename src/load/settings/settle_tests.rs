@@ -418,6 +418,16 @@ fn readonly() {
     let readonly = |line| settled_with(line, |general| general.readonly = true);
     let text = "fio: trim and write operations are not allowed with the --readonly parameter.";
     assert_eq!(readonly("--name=j --rw=randrw --rwmixread=100").unwrap_err(), text);
+    for line in [
+        "--name=j --size=4k --ioengine=filedelete",
+        "--name=j --size=4k --ioengine=dircreate",
+        "--name=j --rw=read --unlink=1",
+        "--name=j --rw=read --unlink_each_loop=1",
+    ] {
+        let refused = readonly(line).unwrap_err();
+        assert_eq!(refused, "fio: files are neither made nor removed with the --readonly parameter.", "{line}");
+    }
+    assert!(readonly("--name=j --ioengine=filestat --size=4k").is_ok());
     assert!(readonly("--name=j --rw=randread").is_ok());
 }
 
