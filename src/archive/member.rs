@@ -75,6 +75,9 @@ pub enum ArchiveError {
     /// The first block is no header, or there is none.
     #[error("This does not look like a tar archive")]
     NotAnArchive,
+    /// The first block says that the archive's writer was ended: holes in it may read as its end.
+    #[error("The archive is not complete: what wrote it was ended before it had written all of it")]
+    Unfinished,
     /// A block that should be a header is none. Reported once; the next `next()` goes on at the next valid header.
     #[error("Skipping to next header: {reason} in the header at byte {offset}")]
     BadHeader {

@@ -18,6 +18,7 @@ use super::input::{Input, ReadAt, Window};
 use super::member::{ArchiveError, Member, MemberKind, Segment};
 use super::pax::Overrides;
 use super::sparse::{self, NewMap, OldMap};
+use super::write::UNFINISHED;
 use crate::base::Time;
 use crate::base::name::{Shown, cut};
 
@@ -269,6 +270,10 @@ impl Archive {
                 self.offset = at;
             }
             if !header::checksum_matches(&block) {
+                if self.progress == Progress::Fresh && block.starts_with(UNFINISHED) {
+                    self.progress = Progress::Lost;
+                    return Err(ArchiveError::Unfinished);
+                }
                 if self.progress != Progress::Lost {
                     return Err(self.lose(at, "bad checksum".into()));
                 }

@@ -1,11 +1,11 @@
 //! What is left of an archive that was added to when its storage is full, fails, or the run is stopped: it is whole, and what
-//! is said of it is true.
+//! is said of it is true. What is left of a new one whose writer was killed: nobody takes it for a whole one.
 
 #![allow(clippy::unwrap_used)] // also in the helpers of tests
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use parfs::archive::MemberKind;
+use parfs::archive::{Archive, Codec, Input, MemberKind};
 use parfs::base::Status;
 use parfs::crew::Crew;
 use parfs::jobs::create::{Options, Output, Summary};
@@ -141,5 +141,73 @@ fn a_stopped_run_leaves_an_archive_whole_that_was_added_to() {
         let context = format!("{k} {shape:?}");
         let added = bed.added(&bed.archive(), &all, &context);
         assert_eq!(summary.stopped.unwrap(), format!("stopped: the archive is whole and {}", held(added)), "{context}");
+    }
+}
+
+/// Keeps each WRITE, in their order.
+#[derive(Default)]
+struct Writes(Mutex<Vec<(u64, Vec<u8>)>>);
+
+impl Tap for Writes {
+    fn before(&self, calls: &[Call<'_>]) {
+        for call in calls {
+            if let Op::Write { offset, data, .. } = &call.op {
+                self.0.lock().unwrap().push((*offset, data.to_vec()));
+            }
+        }
+    }
+}
+
+/// All members, and whether nothing was wrong.
+fn read(archive: &[u8]) -> (usize, Result<(), String>) {
+    let (codec, input) = parfs::archive::open(Input::Seekable(Arc::new(archive.to_vec()))).unwrap();
+    let mut reader = Archive::new(input, Default::default());
+    let mut count = 0;
+    loop {
+        match reader.next() {
+            Ok(Some(_)) => count += 1,
+            Ok(None) => return (count, Ok(())),
+            Err(error) => return (count, Err(format!("{codec:?}: {error}"))),
+        }
+    }
+}
+
+/// Pieces are written in any order: where the writer is killed, zeros in the midst would read as the archive's end.
+#[test]
+fn a_new_archive_whose_writer_is_killed_is_not_taken_for_a_whole_one() {
+    let gzip = Codec::Gzip.pack(1).unwrap();
+    for pack in [None, Some(&*gzip)] {
+        let writes: Arc<Writes> = Arc::default();
+        let mount = Arc::new(MemoryMount::new());
+        let node = mount.file(&mount.root(), "a.tar", b"");
+        let volume = shared(vec![Arc::new(Tapped::new(mount.clone(), vec![writes.clone() as Arc<dyn Tap>]))]);
+        let summary = parfs::jobs::create::create(
+            &mut whole(&shared(vec![sample()])).into_iter().map(Ok),
+            Output::File { volume: &volume, node, at: 0 },
+            pack,
+            &Options::default(),
+            &Numbers,
+            &crew(3, 2),
+            &Default::default(),
+            &|_| (),
+        );
+        assert_eq!((summary.archive_error, summary.stopped), (None, None));
+        let writes = std::mem::take(&mut *writes.0.lock().unwrap());
+        assert!(writes.len() > 4, "{}", writes.len());
+        for killed_after in 1..=writes.len() {
+            let mut left = Vec::new();
+            for (offset, data) in &writes[..killed_after] {
+                let (from, to) = (*offset as usize, *offset as usize + data.len());
+                left.resize(left.len().max(to), 0);
+                left[from..to].copy_from_slice(data);
+            }
+            let (count, end) = read(&left);
+            match killed_after == writes.len() {
+                true => assert!(left == content(&*mount, "a.tar") && end.is_ok() && count > 100, "{count}: {end:?}"),
+                false => {
+                    assert!(end.unwrap_err().contains("The archive is not complete"), "after {killed_after}: {count}")
+                }
+            }
+        }
     }
 }

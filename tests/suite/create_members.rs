@@ -83,6 +83,10 @@ fn what_holds_no_data_goes_out_by_the_hundreds() {
         let operands = whole(&shared(vec![Arc::new(mount) as Arc<dyn Mount>]));
         let made = file_on(&target, operands, b"", &Options::default(), &crew(3, 2)).clean();
         assert_eq!(made.summary.members, files + 1);
-        assert_eq!(ledger.tally().get(Proc::Write).calls, pieces + 1, "{files} files: pieces, and the archive's end");
+        assert_eq!(
+            ledger.tally().get(Proc::Write).calls,
+            pieces + 2,
+            "{files} files: pieces, the archive's end and its head"
+        );
     }
 }

@@ -29,6 +29,7 @@ mod copy_regressions;
 mod copy_trees;
 mod create;
 mod create_members;
+mod create_replaced;
 mod creates;
 mod doctor;
 mod documents;

@@ -127,6 +127,17 @@ pub fn end(position: u64, record_bytes: u64) -> Vec<u8> {
     vec![0; usize::try_from(marks + fill).unwrap_or(2 * BLOCK_BYTES)]
 }
 
+/// What stands in the place of an archive's first block while the rest is written.
+pub const UNFINISHED: &[u8] =
+    b"This archive is not complete: what wrote it was ended before it had written all of it.\n";
+
+/// A block that begins with [`UNFINISHED`]: no header, and the beginning of nothing that is packed.
+pub fn unfinished() -> Block {
+    let mut block = [b'\n'; BLOCK_BYTES];
+    block[..UNFINISHED.len()].copy_from_slice(UNFINISHED);
+    block
+}
+
 /// How many zeros follow `bytes` of data.
 pub fn padding(bytes: u64) -> usize {
     // Less than a block.

@@ -1,7 +1,7 @@
 //! What the lanes of one creation share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::Failure;
 use crate::base::name::Shown;
@@ -10,9 +10,14 @@ use crate::storage::{Attr, Kind, Volume};
 
 use super::super::Live;
 use super::super::port::Port;
-use super::entry::{Entry, Listing};
+use super::entry::{Dir, Entry, Listing};
 use super::front::Front;
 use super::{Names, Options};
+
+/// Files that went before they were read and are looked up once more, at once.
+const AGAIN_MAX: usize = 10_000;
+/// How often that is done.
+const AGAIN_ROUNDS: usize = 3;
 
 /// Warnings kept.
 const WARNINGS_MAX: usize = 1000;
@@ -62,6 +67,14 @@ pub(super) fn add(counter: &AtomicU64, n: u64) {
     counter.fetch_add(n, Ordering::Relaxed);
 }
 
+/// What was not there when it was to be read, to be looked up once more.
+#[derive(Default)]
+struct Missed {
+    paths: Vec<(Arc<Dir>, Vec<u8>)>,
+    /// Rounds so far.
+    rounds: usize,
+}
+
 /// What the lanes share.
 pub(super) struct Ctx<'a> {
     pub options: &'a Options,
@@ -75,6 +88,7 @@ pub(super) struct Ctx<'a> {
     /// Told once: holes cannot be seen, extended attributes cannot be read.
     pub said: [AtomicBool; 2],
     warnings: Mutex<Vec<String>>,
+    missed: Mutex<Missed>,
     /// Pieces that are not read, and packed, yet.
     pub flight: Flight,
 }
@@ -106,6 +120,7 @@ impl<'a> Ctx<'a> {
             spare: Spare::default(),
             said: Default::default(),
             warnings: Mutex::default(),
+            missed: Mutex::default(),
         }
     }
 
@@ -124,6 +139,32 @@ impl<'a> Ctx<'a> {
 
     pub fn take_warnings(&self) -> Vec<String> {
         std::mem::take(&mut self.warnings.lock().expect("nothing panics while it warns"))
+    }
+
+    /// What was listed here is not there. Whoever writes a file anew and renames it, so that there always is one, is to find it in the
+    /// archive: at the end its name is looked up once more.
+    pub fn missed(&self, dir: Option<&Arc<Dir>>, path: &[u8]) {
+        let mut missed = self.held_missed();
+        match dir {
+            Some(dir) if missed.rounds < AGAIN_ROUNDS && missed.paths.len() < AGAIN_MAX => {
+                missed.paths.push((dir.clone(), path.to_vec()));
+            }
+            _ => {
+                drop(missed);
+                self.vanished(path);
+            }
+        }
+    }
+
+    fn held_missed(&self) -> MutexGuard<'_, Missed> {
+        self.missed.lock().expect("nothing panics while it notes a path")
+    }
+
+    /// Takes what was missed, for another round.
+    pub fn take_missed(&self) -> Vec<(Arc<Dir>, Vec<u8>)> {
+        let mut missed = self.held_missed();
+        missed.rounds += 1;
+        std::mem::take(&mut missed.paths)
     }
 
     /// It went between the listing and now.

@@ -52,6 +52,12 @@ impl Dir {
         [&self.path, slash, name.as_bytes()].concat()
     }
 
+    /// The name of what has this path in it.
+    pub fn name<'p>(&self, path: &'p [u8]) -> &'p [u8] {
+        let rest = path.strip_prefix(&self.path[..]).unwrap_or(path);
+        rest.strip_prefix(b"/").unwrap_or(rest)
+    }
+
     /// Is this the directory, or one above it?
     pub fn is_in(&self, id: (u64, u64)) -> bool {
         let mut dir = Some(self);
@@ -68,6 +74,8 @@ impl Dir {
 /// An object to be stored, described so far as its header needs it.
 pub(super) struct Entry {
     pub tree: Arc<Tree>,
+    /// Where it was found; none for an operand.
+    pub dir: Option<Arc<Dir>>,
     /// As in `Dir`; not yet changed or stripped.
     pub path: Vec<u8>,
     pub node: Node,
@@ -97,6 +105,8 @@ pub(super) struct More {
 pub(super) enum Listing {
     /// An operand, to be found first.
     Operand(Operand),
+    /// What a directory has at this path by now: what it had went before it was read.
+    Again { dir: Arc<Dir>, path: Vec<u8> },
     /// A directory from a cookie on. `gathered` are the entries before it that wait to be sorted.
     Page { dir: Arc<Dir>, from: Cookie, gathered: Vec<(Name, Entry)> },
 }

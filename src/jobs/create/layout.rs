@@ -164,6 +164,7 @@ fn spans(member: &Member) -> Vec<(u64, u64)> {
 fn data(entry: &Entry, spans: Vec<(u64, u64)>, (first, last): (bool, bool), fate: &Arc<Fate>) -> Data {
     Data {
         tree: entry.tree.clone(),
+        dir: entry.dir.clone(),
         node: entry.node.clone(),
         path: entry.path.as_slice().into(),
         size: entry.attr.size,

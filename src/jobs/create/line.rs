@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
+use crate::archive::write;
 use crate::base::{Failure, Proc, Status, reason};
 use crate::crew::Scope;
 use crate::storage::{AttrChange, Call, Mount, Node};
@@ -50,6 +51,17 @@ struct Place {
     whole: Whole,
 }
 
+/// How a new archive on storage begins. Its pieces are written in any order, so a writer that is killed may leave zeros in the midst, which
+/// a reader takes for the end: until all is written, what stands at its beginning is no header of anything.
+enum Head {
+    /// Not come yet.
+    Awaited,
+    /// To be put in its place.
+    Held(Vec<u8>),
+    /// There; or of an archive that is added to or goes to a stream.
+    There,
+}
+
 /// The pieces that wait for their places.
 pub(super) struct Line<'a> {
     pub(super) target: Target<'a>,
@@ -60,6 +72,8 @@ pub(super) struct Line<'a> {
     unread: AtomicBool,
     /// Where the first piece that could not be written was to go.
     broken: Mutex<Option<Place>>,
+    /// The first bytes of a new archive, while others stand in their place.
+    head: Mutex<Head>,
     error: Mutex<Option<String>>,
 }
 
@@ -67,8 +81,10 @@ impl<'a> Line<'a> {
     pub fn new(target: Target<'a>, at: u64) -> Line<'a> {
         let whole = Whole { at, members: 0 };
         let state = State { next: 0, ready: BTreeMap::new(), busy: false, at, whole, members: 0, cut: false };
+        let is_new = at == 0 && matches!(target, Target::File(..));
         Line {
             target,
+            head: Mutex::new(if is_new { Head::Awaited } else { Head::There }),
             state: Mutex::new(state),
             raw: AtomicU64::new(at),
             failed: AtomicBool::new(false),
@@ -139,14 +155,17 @@ impl<'a> Line<'a> {
         match &self.target {
             Target::Stream(writer) => self.stream(ctx, state, writer),
             Target::File(port, node) => {
+                // What says that the archive is not complete is there before anything behind it.
+                while state.at == 0
+                    && let Some((place, piece)) = self.placed(ctx, &mut state)
+                {
+                    drop(state);
+                    self.put(ctx, *port, node, place, &piece.bytes);
+                    state = self.state();
+                }
                 let mut placed = Vec::new();
-                while let Some(piece) = self.next(ctx, &mut state) {
-                    let place = Place { at: state.at, whole: state.whole };
-                    state.at += piece.bytes.len() as u64;
-                    if piece.ends && !state.cut {
-                        state.whole = Whole { at: state.at, members: state.members };
-                    }
-                    placed.push((place, piece));
+                while let Some(piece) = self.placed(ctx, &mut state) {
+                    placed.push(piece);
                 }
                 state.busy = false;
                 drop(state);
@@ -159,6 +178,18 @@ impl<'a> Line<'a> {
                 }
             }
         }
+    }
+
+    /// The piece whose turn it is, if it is there, and its place in the file.
+    fn placed(&self, ctx: &Ctx<'_>, state: &mut State) -> Option<(Place, Filled)> {
+        let mut piece = self.next(ctx, state)?;
+        let place = Place { at: state.at, whole: state.whole };
+        self.hold_head(&mut piece.bytes);
+        state.at += piece.bytes.len() as u64;
+        if piece.ends && !state.cut {
+            state.whole = Whole { at: state.at, members: state.members };
+        }
+        Some((place, piece))
     }
 
     /// The piece whose turn it is, if it is there. Dropped where it is a file's that is left out.
@@ -218,6 +249,30 @@ impl<'a> Line<'a> {
         state.busy = false;
     }
 
+    /// Puts others in the place of the archive's first bytes, if these are they.
+    fn hold_head(&self, bytes: &mut [u8]) {
+        let mut head = self.head();
+        if matches!(*head, Head::Awaited) && !bytes.is_empty() {
+            let block = write::unfinished();
+            let (first, _) = bytes.split_at_mut(bytes.len().min(block.len()));
+            *head = Head::Held(first.to_vec());
+            first.copy_from_slice(&block[..first.len()]);
+        }
+    }
+
+    fn head(&self) -> MutexGuard<'_, Head> {
+        self.head.lock().expect("nothing panics while it holds the head")
+    }
+
+    /// Puts the first bytes in their place: there are no holes behind them, or none any more; all pieces have ended.
+    pub fn reveal(&self, ctx: &Ctx<'_>) {
+        let Target::File(port, node) = &self.target else { return };
+        if let Head::Held(bytes) = std::mem::replace(&mut *self.head(), Head::There) {
+            let place = Place { at: 0, whole: Whole { at: 0, members: 0 } };
+            self.put(ctx, *port, node, place, &bytes);
+        }
+    }
+
     fn put(&self, ctx: &Ctx<'_>, port: Port<'_>, node: &Node, place: Place, bytes: &[u8]) {
         // Behind what is missing nothing is of use. What comes before it is written also after the run has failed.
         if self.broken().is_some_and(|broken| place.at >= broken.at) {
@@ -239,8 +294,10 @@ impl<'a> Line<'a> {
     pub fn cut_off(&self, ctx: &Ctx<'_>) {
         let (Target::File(port, node), Some(Place { at, .. })) = (&self.target, self.broken()) else { return };
         let change = AttrChange { size: Some(at), ..AttrChange::default() };
-        if let Err(status) = port.one(port.route(), Call::set_attr(node, change)).status() {
-            ctx.warn(format!("what is left of the archive is not whole and cannot be cut off at byte {at}: {status}"));
+        match port.one(port.route(), Call::set_attr(node, change)).status() {
+            Ok(()) => self.reveal(ctx),
+            Err(status) => ctx
+                .warn(format!("what is left of the archive is not whole and cannot be cut off at byte {at}: {status}")),
         }
     }
 
@@ -260,6 +317,9 @@ impl<'a> Line<'a> {
             Target::File(port, node) => {
                 let place = Place { at, whole: self.state().whole };
                 self.put(ctx, *port, node, place, &bytes);
+                if !self.has_failed() {
+                    self.reveal(ctx);
+                }
             }
         }
     }

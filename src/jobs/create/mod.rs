@@ -264,6 +264,8 @@ pub fn create(
     let left = (unfinished && at > 0).then(|| line.mend(at, options.record_bytes));
     if line.has_failed() && at == 0 {
         line.cut_off(&ctx);
+    } else if stopped {
+        line.reveal(&ctx);
     }
     let counts = &ctx.counts;
     let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -330,21 +332,41 @@ impl Drop for Guard<'_, '_> {
 }
 
 impl<'s> Run<'_, 's, '_> {
-    /// Walks ahead and cuts pieces until all is laid out or the run is to end.
+    /// Lays out the operands, and then what was put in the place of files while these were waiting to be read.
     fn produce(&self, operands: &mut dyn Iterator<Item = Result<Operand, Failure>>, piece_bytes: usize) {
         let ctx = self.ctx;
-        let shape = ctx.crew.shape();
         let mut layout = Layout::new(piece_bytes, self.pack.is_some(), |piece| self.give(piece));
         layout.label(ctx.options.label.clone());
         let mut operands = Some(operands);
+        loop {
+            // What was missed is known when all has been read.
+            if !self.walk(&mut operands, &mut layout) || !ctx.flight.drained() {
+                return;
+            }
+            let missed = ctx.take_missed();
+            if missed.is_empty() {
+                return;
+            }
+            missed.into_iter().for_each(|(dir, path)| ctx.front.add(Listing::Again { dir, path }));
+        }
+    }
+
+    /// Walks ahead and cuts pieces until all is laid out; false when the run is to end.
+    fn walk<G: FnMut(Piece) -> bool>(
+        &self,
+        operands: &mut Option<&mut dyn Iterator<Item = Result<Operand, Failure>>>,
+        layout: &mut Layout<G>,
+    ) -> bool {
+        let ctx = self.ctx;
+        let shape = ctx.crew.shape();
         while !ctx.crew.stop().is_set() {
             while ctx.front.places() < OPERANDS_AHEAD
-                && let Some(list) = &mut operands
+                && let Some(list) = operands
             {
                 match list.next() {
                     Some(Ok(operand)) => ctx.front.add(Listing::Operand(operand)),
                     Some(Err(failure)) => ctx.failed(failure),
-                    None => operands = None,
+                    None => *operands = None,
                 }
             }
             loop {
@@ -362,7 +384,7 @@ impl<'s> Run<'_, 's, '_> {
             match ctx.front.take() {
                 Next::Run(entries) => {
                     if !entries.into_iter().all(|entry| layout.entry(ctx, entry)) {
-                        return;
+                        return false;
                     }
                 }
                 Next::Waits => ctx.front.wait(shape.in_flight()),
@@ -370,7 +392,7 @@ impl<'s> Run<'_, 's, '_> {
                 Next::End => {}
             }
         }
-        layout.flush();
+        layout.flush()
     }
 
     /// Has a lane read the piece; false when the run is stopped.

@@ -10,11 +10,13 @@ use crate::storage::{Attr, Call, Mount, Node, Op, Route};
 
 use super::super::port::Port;
 use super::ctx::{Ctx, add};
-use super::entry::Tree;
+use super::entry::{Dir, Tree};
 
 /// Data of one file in one piece: where it comes from. Its bytes follow its header, or the piece before.
 pub(super) struct Data {
     pub tree: Arc<Tree>,
+    /// Where it was found; none for an operand.
+    pub dir: Option<Arc<Dir>>,
     pub node: Node,
     pub path: Arc<[u8]>,
     /// What was listed.
@@ -260,7 +262,7 @@ fn settle(ctx: &Ctx<'_>, parts: &mut [Part], got: &[Got], buffer: &mut Vec<u8>) 
             Some(status) if data.first && got.bytes == 0 => {
                 data.fate.left_out.store(true, Ordering::Relaxed);
                 match status {
-                    Status::NoEnt | Status::Stale => ctx.vanished(path),
+                    Status::NoEnt | Status::Stale => ctx.missed(data.dir.as_ref(), path),
                     status => fail(ctx, data, status),
                 }
                 part.shown = None;

@@ -33,6 +33,7 @@ pub(super) fn run(ctx: &Ctx<'_>, listings: Vec<(Key, Listing)>) {
                 let grown = if ctx.crew.stop().is_set() { Vec::new() } else { find(ctx, operand) };
                 ctx.front.grow(key, grown);
             }
+            Listing::Again { dir, path } => ctx.front.grow(key, find_again(ctx, &dir, path)),
             Listing::Page { dir, from, gathered } => pages.push((key, dir, from, gathered)),
         }
     }
@@ -91,10 +92,55 @@ fn find(ctx: &Ctx<'_>, operand: Operand) -> Vec<Walked> {
     }
     let tree =
         Arc::new(Tree { volume: volume.clone(), server: server(&volume), fsid: attr.fsid, fs_root, recursive, follow });
-    let entry = Entry { tree, path, node, attr, link: Vec::new(), more: None };
+    let entry = Entry { tree, dir: None, path, node, attr, link: Vec::new(), more: None };
     let mut entries = vec![(None, entry)];
     describe::run(ctx, (port, route), &mut entries);
     with_listings(ctx, entries.into_iter().map(|(_, entry)| entry), None)
+}
+
+fn found_in(dir: &Arc<Dir>, path: Vec<u8>, node: Node, attr: Attr) -> Entry {
+    Entry { tree: dir.tree.clone(), dir: Some(dir.clone()), path, node, attr, link: Vec::new(), more: None }
+}
+
+/// What a directory has at a path by now, if it has something.
+fn find_again(ctx: &Ctx<'_>, dir: &Arc<Dir>, path: Vec<u8>) -> Vec<Walked> {
+    let port = ctx.port(&dir.tree.volume);
+    let via = (port, port.route());
+    let Ok(name) = Name::new(dir.name(&path)) else { return Vec::new() };
+    let mut found = match port.found(via.1, &port.one(via.1, Call::lookup(&dir.node, &name))) {
+        Ok((node, attr)) => vec![(Some(name), found_in(dir, path, node, attr))],
+        Err((proc, status)) => {
+            match status {
+                Status::NoEnt => ctx.vanished(&path),
+                Status::Stale if is_gone(via, dir) => ctx.vanished(&path),
+                status => ctx.failed(Failure::call(&path, proc, status)),
+            }
+            return Vec::new();
+        }
+    };
+    describe(ctx, via, dir, &mut found);
+    with_listings(ctx, found.into_iter().map(|(_, entry)| entry), Some(dir))
+}
+
+/// Is a directory not there by now whose handle is stale? A server that knows no handle any more has removed nothing.
+fn is_gone((port, route): (Port<'_>, Route), dir: &Dir) -> bool {
+    let mut dir = dir;
+    while let Some(parent) = &dir.parent {
+        let Ok(name) = Name::new(parent.name(&dir.path)) else { return false };
+        match port.found(route, &port.one(route, Call::lookup(&parent.node, &name))) {
+            Ok((_, attr)) => return (attr.fsid, attr.fileid) != dir.id,
+            Err((_, Status::Stale)) => dir = parent,
+            Err((_, status)) => return status == Status::NoEnt,
+        }
+    }
+    false
+}
+
+/// Completes what was found in a directory, without what is not wanted.
+fn describe(ctx: &Ctx<'_>, via: (Port<'_>, Route), dir: &Dir, found: &mut Vec<(Option<Name>, Entry)>) {
+    follow(ctx, dir, found);
+    found.retain(|(_, entry)| ctx.is_wanted(&entry.path, &entry.attr));
+    describe::run(ctx, via, found);
 }
 
 /// The object at the end of a way below the volume's root.
@@ -191,7 +237,6 @@ fn take_page(
     let Page { entries, next, end } = page;
     let mut found: Vec<(Option<Name>, Entry)> = Vec::with_capacity(entries.len());
     let (mut places, mut unknown) = (Vec::with_capacity(entries.len()), Vec::new());
-    let new = |path, node, attr| Entry { tree: dir.tree.clone(), path, node, attr, link: Vec::new(), more: None };
     for (i, entry) in entries.into_iter().enumerate() {
         let path = dir.join(&entry.name);
         let is_snapshot = dir.parent.is_none() && dir.tree.fs_root && entry.name.as_bytes() == SNAPSHOT;
@@ -205,7 +250,7 @@ fn take_page(
         match (entry.node, entry.attr) {
             (Some(node), Some(attr)) => {
                 places.push(i);
-                found.push((Some(entry.name), new(path, node, attr)));
+                found.push((Some(entry.name), found_in(dir, path, node, attr)));
             }
             _ => unknown.push((i, entry.name, path)),
         }
@@ -213,15 +258,13 @@ fn take_page(
     if !unknown.is_empty() {
         for (i, name, path, node, attr) in look_up(ctx, via, dir, unknown) {
             places.push(i);
-            found.push((Some(name), new(path, node, attr)));
+            found.push((Some(name), found_in(dir, path, node, attr)));
         }
         let mut placed: Vec<_> = places.into_iter().zip(found).collect();
         placed.sort_by_key(|(i, _)| *i);
         found = placed.into_iter().map(|(_, found)| found).collect();
     }
-    follow(ctx, dir, &mut found);
-    found.retain(|(_, entry)| ctx.is_wanted(&entry.path, &entry.attr));
-    describe::run(ctx, via, &mut found);
+    describe(ctx, via, dir, &mut found);
     if stuck {
         ctx.failed(Failure::refused(&dir.path, "the server's listing does not go on"));
     }

@@ -1,0 +1,122 @@
+//! Creation of what others replace meanwhile: who writes a file anew and renames it has a file of that name at every moment, and is to find
+//! one in the archive.
+
+#![allow(clippy::unwrap_used)] // also in the helpers of tests
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parfs::archive::MemberKind;
+use parfs::jobs::create::Options;
+use parfs::mounts::MemoryMount;
+use parfs::storage::{Call, Mount, Op, Tap, Tapped};
+
+use crate::ask::Ask;
+use crate::copies::crew;
+use crate::create::members;
+use crate::creates::{Made, named, shared, stream};
+use crate::nasty::put;
+
+/// Does something to the tree just before what is at `top/d/x` is read, so many times.
+struct Meddle<F> {
+    mount: Arc<MemoryMount>,
+    times: AtomicUsize,
+    what: F,
+}
+
+impl<F: Fn(&MemoryMount, usize) + Send + Sync> Tap for Meddle<F> {
+    fn before(&self, calls: &[Call<'_>]) {
+        for call in calls {
+            let (Op::Read { node, .. } | Op::ReadLink { node, .. }) = &call.op else { continue };
+            let mount = &*self.mount;
+            let x =
+                ["top", "d", "x"].iter().try_fold(mount.root(), |dir, name| mount.lookup(&dir, name).map(|o| o.node));
+            let left = |left: usize| left.checked_sub(1);
+            if x.is_ok_and(|x| x == *node)
+                && let Ok(left) = self.times.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left)
+            {
+                (self.what)(mount, left - 1);
+            }
+        }
+    }
+}
+
+/// An archive of `top`, in which `x` is made by `make` and meddled with.
+fn made(
+    make: impl Fn(&MemoryMount, &parfs::storage::Node),
+    times: usize,
+    what: impl Fn(&MemoryMount, usize) + Send + Sync + 'static,
+) -> Made {
+    let mount = Arc::new(MemoryMount::new());
+    let top = mount.dir(&mount.root(), "top");
+    let dir = mount.dir(&top, "d");
+    make(&mount, &dir);
+    mount.file(&top, "other", b"as it was");
+    let tap: Arc<dyn Tap> = Arc::new(Meddle { mount: mount.clone(), times: times.into(), what });
+    let volume = shared(vec![Arc::new(Tapped::new(mount, vec![tap])) as Arc<dyn Mount>]);
+    stream(vec![named(&volume, "top")], &Options { sort_by_name: true, ..Options::default() }, &crew(2, 2))
+}
+
+fn file(bytes: usize) -> impl Fn(&MemoryMount, &parfs::storage::Node) {
+    move |mount, dir| put(mount, &mount.file(dir, "x", b""), 0, &vec![1; bytes])
+}
+
+/// Renames a new file of so many bytes over it.
+fn replace(bytes: usize) -> impl Fn(&MemoryMount, usize) + Send + Sync {
+    move |mount, left| {
+        let dir = mount.lookup(&mount.lookup(&mount.root(), "top").unwrap().node, "d").unwrap().node;
+        put(mount, &mount.file(&mount.root(), "new", b""), 0, &vec![2 + left as u8; bytes]);
+        mount.rename(&mount.root(), "new", &dir, "x").unwrap();
+    }
+}
+
+#[test]
+fn what_was_put_in_a_files_place_is_stored_at_the_end() {
+    for (had, gets, times) in [(10, 20, 1), (10, 20, 3), (10, 9_000_000, 1), (9_000_000, 10, 2)] {
+        let made = made(file(had), times, replace(gets)).clean();
+        let is = members(&made.archive);
+        let paths: Vec<_> = is.iter().map(|(path, ..)| path.as_str()).collect();
+        assert_eq!(paths, ["top/", "top/d/", "top/other", "top/d/x"], "{had} {gets} {times}");
+        assert!(is[3].2 == vec![2; gets], "{had} {gets} {times}");
+        assert_eq!(made.summary.warnings, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn what_is_replaced_again_and_again_is_told_at_last() {
+    let made = made(file(10), 100, replace(20));
+    assert_eq!(made.summary.warnings, ["top/d/x: File removed before we read it"]);
+    assert_eq!((made.summary.changed, made.failures.len(), members(&made.archive).len()), (1, 0, 3));
+}
+
+#[test]
+fn a_symbolic_link_that_is_switched_is_stored() {
+    let link = |mount: &MemoryMount, dir: &parfs::storage::Node| {
+        mount.symlink(dir, "x", b"release-1").unwrap();
+    };
+    let switch = |mount: &MemoryMount, _| {
+        let dir = mount.lookup(&mount.lookup(&mount.root(), "top").unwrap().node, "d").unwrap().node;
+        mount.symlink(&mount.root(), "new", b"release-2").unwrap();
+        mount.rename(&mount.root(), "new", &dir, "x").unwrap();
+    };
+    let is = members(&made(link, 1, switch).clean().archive);
+    assert_eq!((is[3].0.as_str(), is[3].1), ("top/d/x", MemberKind::Symlink));
+}
+
+/// Also when its directory went with it.
+#[test]
+fn what_was_removed_is_told_as_removed() {
+    for with_dir in [false, true] {
+        let remove = move |mount: &MemoryMount, _| {
+            let top = mount.lookup(&mount.root(), "top").unwrap().node;
+            mount.remove(&mount.lookup(&top, "d").unwrap().node, "x").unwrap();
+            if with_dir {
+                mount.rmdir(&top, "d").unwrap();
+            }
+        };
+        let made = made(file(10), 1, remove);
+        assert_eq!(made.failures, Vec::<String>::new());
+        assert_eq!(made.summary.warnings, ["top/d/x: File removed before we read it"]);
+        assert_eq!((made.summary.changed, members(&made.archive).len()), (1, 3));
+    }
+}
