@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-/// The longest component on Linux and in every NFSv3 server known, in bytes.
-pub const NAME_MAX: usize = 255;
+/// The longest component, in bytes: most file systems take 255 of them, those that count in UTF-16 (vfat, NTFS, CIFS) 255 characters, which
+/// Linux shows in up to four bytes each.
+pub const NAME_MAX: usize = 1020;
 
 /// How long a name is that needs no memory of its own: nearly all are shorter, and a name takes 32 bytes so.
 const SHORT_MAX: usize = 30;
 
-/// One path component: 1 to 255 bytes, no slash, no NUL, neither `.` nor `..`. Bytes, not UTF-8. Clones cost no allocation.
+/// One path component: 1 to [`NAME_MAX`] bytes, no slash, no NUL, neither `.` nor `..`. Bytes, not UTF-8. Clones cost no allocation.
 #[derive(Clone)]
 pub struct Name(Bytes);
 
@@ -38,7 +39,7 @@ pub enum BadName {
     Slash,
     #[error("name contains a NUL byte")]
     Nul,
-    #[error("name is longer than 255 bytes")]
+    #[error("name is longer than {NAME_MAX} bytes")]
     TooLong,
 }
 
@@ -168,11 +169,11 @@ mod tests {
             (b"..", BadName::DotDot),
             (b"a/b", BadName::Slash),
             (b"a\0b", BadName::Nul),
-            (&[b'x'; 256], BadName::TooLong),
+            (&[b'x'; 1021], BadName::TooLong),
         ] {
             assert_eq!(Name::new(bytes).unwrap_err(), error);
         }
-        assert!(Name::new(&[b'x'; 255]).is_ok());
+        assert!(Name::new(&[b'x'; 1020]).is_ok());
         assert!(Name::new(b"...").is_ok());
         assert_eq!(Name::new(b"bad\xff\n\xc3\xa9").unwrap().to_string(), "bad\\377\\012\u{e9}");
     }

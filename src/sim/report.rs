@@ -32,7 +32,7 @@ pub struct TargetReport {
     pub bytes: u64,
     /// Their price together.
     pub iops: u64,
-    /// Seconds from the first request to the last.
+    /// Seconds from the first request to the last reply.
     pub busy_s: f64,
     /// Priced IOPS a second.
     pub iops_per_s: f64,

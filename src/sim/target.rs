@@ -65,7 +65,13 @@ impl Counters {
     fn window(&self) {
         let now = Instant::now();
         let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
-        *busy = Some((busy.map_or(now, |(first, _)| first), now));
+        *busy = Some(busy.map_or((now, now), |(first, last)| (first, last.max(now))));
+    }
+
+    /// What it has answered arrives by then: a target that requests wait at is busy although none comes.
+    pub(super) fn busy_until(&self, due: Instant) {
+        let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        *busy = busy.map(|(first, last)| (first, last.max(due)));
     }
 }
 

@@ -53,7 +53,7 @@ struct Window<'r, 't> {
     now: Instant,
     calls: Vec<Call<'r>>,
     pending: Vec<Pending>,
-    /// READ and WRITE bytes of the calls taken.
+    /// READ and WRITE bytes of the calls taken, and those of pages.
     payload: u64,
     replies: Vec<Reply>,
 }
@@ -178,7 +178,10 @@ impl<'r, 't> Window<'r, 't> {
             Ok(request) => match self.target.service.prepare(request.asked, request.guard, head.credential.as_ref()) {
                 Ok(Prepared::Call(call, owner)) => {
                     let due = self.book(procedure, call.payload());
-                    self.payload += call.payload();
+                    self.payload += match &call.op {
+                        Op::ReadDir { bytes_max, .. } => u64::from(*bytes_max),
+                        _ => call.payload(),
+                    };
                     self.calls.push(self.with_buffer(call));
                     self.pending.push(Pending { xid: head.xid, key, fate, due, owner });
                     return;
@@ -353,5 +356,8 @@ pub(super) fn carry_out(
         end = window.take(record).err();
     }
     window.perform();
+    if let Some(due) = window.replies.iter().map(|reply| reply.due).max() {
+        target.counts.busy_until(due);
+    }
     (window.replies, end)
 }

@@ -97,6 +97,11 @@ impl Volume {
         self.seats.iter().map(|seat| &seat.mount)
     }
 
+    /// A route through each of its mounts.
+    pub fn routes(&self) -> impl Iterator<Item = Route> {
+        (0..self.seats.len()).map(Route)
+    }
+
     /// Its nodes have handles: ids of its file systems are a server's, not this host's.
     pub fn has_handles(&self) -> bool {
         self.has_handles

@@ -9,12 +9,12 @@ use parfs::base::{Proc, Status};
 use parfs::jobs::Live;
 use parfs::jobs::copy::{Compare, Delete, Existing, Options, Side, Verify, What, copy};
 use parfs::jobs::select::Rules;
-use parfs::mounts::MemoryMount;
+use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::storage::faults::Which;
 use parfs::storage::{AttrChange, Faults, Mount, Node, Op, Tap, Tapped};
 
 use crate::ask::{Ask, mode, name};
-use crate::copies::{Ran, crew, run, sync, volume};
+use crate::copies::{Ran, counted, crew, run, sync, volume};
 use crate::nasty::{past, set, set_time};
 use crate::remove_odd::{Odd, pass, with_mounts};
 use crate::tree::{content, dump, node_at};
@@ -344,6 +344,40 @@ fn what_a_killed_run_left_is_cleared_away() {
     assert_eq!(paths(&*to).len(), 4);
     go(&from, &to, &Options { atomic: true, ..Options::default() }).clean();
     assert_eq!(paths(&*to), ["d", "d/.parfs.0123456789abcdex", "d/x"].map(String::from).into());
+}
+
+/// CIFS and vfat have names of 255 characters, which may be of 765 bytes.
+#[test]
+fn a_name_that_the_destination_does_not_take_costs_no_other() {
+    let from = memory();
+    let long = "\u{5b57}".repeat(255);
+    for at in ["a", &long, "z"] {
+        file(&*from, &from.root(), at, b"data", 1);
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let to = Arc::new(LocalMount::open(dir.path()).unwrap());
+    let ran = go(&from, &to, &Options::default());
+    assert_eq!(ran.failures.len(), 1);
+    assert!(ran.failures[0].contains("File name too long"), "{:?}", ran.failures);
+    assert_eq!(paths(&*to), ["a", "z"].map(String::from).into());
+}
+
+/// Each kernel mount has pages of its own: what is to be read of the storage is dropped from all of them.
+#[test]
+fn a_large_file_is_compared_with_no_mounts_cache() {
+    let from = memory();
+    file(&*from, &from.root(), "large", &vec![7; 9 << 20], 1);
+    let dir = tempfile::tempdir().unwrap();
+    let to = Arc::new(LocalMount::open(dir.path()).unwrap());
+    go(&from, &to, &Options::default()).clean();
+    let (views, ledgers): (Vec<_>, Vec<_>) = (0..3).map(|_| counted(to.clone())).unzip();
+    let only = Options { verify: Verify::Only, range_bytes: 1 << 20, ..Options::default() };
+    let ran = run(&volume(vec![from]), &volume(views), &only, &crew(2, 2)).clean();
+    assert_eq!((ran.summary.differences, ran.summary.verified_bytes), (0, 9 << 20));
+    for ledger in ledgers {
+        assert!(ledger.tally().get(Proc::Read).calls > 0);
+        assert_eq!(ledger.tally().get(Proc::IoAdvise).calls, 1);
+    }
 }
 
 #[test]

@@ -254,3 +254,25 @@ fn a_name_of_a_directory_above_what_was_typed_keeps_nothing() {
         assert!(!bench.path("t/keep/in").exists(), "{pattern} {ran:?}");
     }
 }
+
+/// As `find -depth` lists them, with more that are not empty than may wait.
+#[test]
+fn directories_of_a_list_go_when_what_is_in_them_went() {
+    let options = Options { empty_only: true, ..Options::default() };
+    for shape in [(1, 1), (1, 4), (4, 1), (16, 4)] {
+        let memory = Arc::new(MemoryMount::new());
+        plant(&*memory, &["a/", "a/b/", "a/b/c/", "a/b/f", "a/g", "full/", "full/x"]);
+        let listed = ["a/b/c", "a/b/f", "a/b", "full", "a/g", "a"];
+        let ran = remove_paths(&memory, &listed, &options, &crew(shape.0, shape.1));
+        assert_eq!(ran.failures, ["full: RMDIR: Directory not empty"]);
+        assert_eq!(paths(&dump(&*memory)), ["full", "full/x"].into());
+    }
+    let memory = Arc::new(MemoryMount::new());
+    let full: Vec<String> = (0..10_200).map(|i| format!("full{i}")).collect();
+    full.iter().for_each(|dir| plant(&*memory, &[&format!("{dir}/"), &format!("{dir}/x")]));
+    plant(&*memory, &["a/", "a/b/"]);
+    let listed: Vec<&str> = full.iter().map(String::as_str).chain(["a", "a/b"]).collect();
+    let ran = remove_paths(&memory, &listed, &options, &crew(4, 4));
+    assert!(!ran.failures.is_empty());
+    assert!(paths(&dump(&*memory)).iter().all(|path| path.starts_with("full")));
+}

@@ -395,6 +395,8 @@ fn a_target_gives_no_more_than_its_ceiling() {
     let target = &server.report().targets[0];
     assert_eq!((target.calls, target.iops), (50, 100));
     assert!(target.procedures["LOOKUP"].p99_us >= 2_900);
+    // Also where all requests came at once.
+    assert!(target.iops_per_s <= 2000.0, "{}", target.iops_per_s);
     assert!(serde_json::to_string(&server.report()).unwrap().contains("\"LOOKUP\""));
 }
 

@@ -210,7 +210,7 @@ mod tests {
             assert_eq!(refusal(operand), IS_DOT, "{operand}");
         }
         assert_eq!(refusal(""), "the empty name is no file's");
-        assert_eq!(refusal(&"x".repeat(256)), "name is longer than 255 bytes");
+        assert_eq!(refusal(&"x".repeat(1021)), "name is longer than 1020 bytes");
     }
 
     #[test]

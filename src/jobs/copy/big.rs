@@ -129,8 +129,10 @@ pub(super) fn compare(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) {
     let At::Present(Some(there), _) = &known.object.at else { return };
     let there = there.clone();
     if ctx.compares() && ctx.caches[On::Target as usize] {
-        // What cannot be dropped is read all the same.
-        ctx.target.one(ctx.target.route(), Call::io_advise(&there));
+        // Its ranges are read through all mounts, each of which has pages of its own. What cannot be dropped is read all the same.
+        for route in ctx.target.volume.routes() {
+            ctx.target.one(route, Call::io_advise(&there));
+        }
     }
     start(ctx, known, Mode::Compare(there), due);
 }

@@ -21,6 +21,7 @@ use crate::storage::{Attr, Call, Cookie, Kind, Mount, Node, Route, Want};
 use super::super::Live;
 use super::super::port::Port;
 use super::frame::{Cursor, Frame, Root, flag};
+use super::later::Later;
 use super::turn::{Gone, Turn};
 
 /// Bytes of a page of a listing: enough that listing is no bottleneck (330 entries a round trip), little enough to hold.
@@ -182,6 +183,8 @@ pub(in crate::jobs) struct Engine<'a, T> {
     /// READDIRPLUS is not supported.
     pub(super) names_only: AtomicBool,
     cursors: Mutex<Vec<Cursor<T>>>,
+    /// Where only empty directories are removed: those that were not.
+    pub(super) later: Option<Later<T>>,
 }
 
 impl<'a, T: Clone + Send> Engine<'a, T> {
@@ -215,6 +218,7 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
             page_bytes: PAGE_BYTES_MAX.min(limits.list_max),
             names_only: AtomicBool::new(false),
             cursors: Mutex::default(),
+            later: how.empty_only.then(Later::default),
         }
     }
 

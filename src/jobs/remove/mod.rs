@@ -16,6 +16,7 @@ mod engine;
 mod excluded;
 mod feed;
 mod frame;
+mod later;
 mod meet;
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,7 @@ use crate::storage::{Node, Volume};
 use super::Live;
 use super::port::Port;
 use feed::{Feed, Operands};
+use later::Later;
 
 pub use engine::Tell;
 pub use excluded::{Against, Excluded, Place, Places, Reading};
@@ -165,20 +167,20 @@ fn run(
         false => Agenda::new(crew, low_water),
     };
     let operands = || Due { class: Class::List, depth: 0, task: Waiting::Operands };
-    agenda.add([operands()]);
-    let left = agenda.run(crew, take_max, |class, seat, tasks, due| {
+    let tree = |Due { class, depth, task }: Due<Task<()>>| Due { class, depth, task: Waiting::Tree(task) };
+    let step = |class, seat, tasks: &mut Vec<Waiting>, due: &mut Vec<Due<Waiting>>| {
         let (mut trees, mut led_to, mut finished) = (Vec::with_capacity(tasks.len()), Vec::new(), Vec::new());
         for task in tasks.drain(..) {
             match task {
                 Waiting::Tree(task) => trees.push(task),
                 Waiting::Operands => {
-                    if feed.next(&engine, options, &mut led_to, &mut finished) {
+                    let pauses = engine.later.as_ref().is_some_and(Later::pauses_list);
+                    if !pauses && feed.next(&engine, options, &mut led_to, &mut finished) {
                         due.push(operands());
                     }
                 }
             }
         }
-        let tree = |Due { class, depth, task }: Due<Task<()>>| Due { class, depth, task: Waiting::Tree(task) };
         let early = |next: &mut Vec<Due<Task<()>>>| {
             if agenda.is_waited_at() {
                 agenda.add(next.drain(..).map(tree));
@@ -186,26 +188,47 @@ fn run(
         };
         engine.step((class, seat), &mut trees, &mut led_to, &mut finished, &early);
         due.extend(led_to.into_iter().map(tree));
-    });
+    };
+    let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    agenda.add([operands()]);
+    let left = loop {
+        let left = agenda.run(crew, take_max, step);
+        let Some(later) = &engine.later else { break left };
+        if left > 0 || crew.stop().is_set() {
+            break left + later.waiting();
+        }
+        let again = later.tries(get(&counts.files) + get(&counts.dirs));
+        if !again.is_empty() {
+            agenda.add(again.into_iter().map(tree));
+        } else if later.resumes_list() {
+            agenda.add([operands()]);
+        } else {
+            break 0;
+        }
+    };
     drop(engine);
+    (summary(counts, options, left, start.elapsed(), agenda.most()), agenda.most())
+}
+
+/// What came of a run that left so many tasks undone.
+fn summary(counts: Counts, options: &Options, left: usize, elapsed: Duration, waited_most: usize) -> Summary {
     let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let (files, dirs) = (get(&counts.files), get(&counts.dirs));
     let lost = counts.lost.load(Ordering::Relaxed);
     let why = if lost { "no mount target is left that answers" } else { "interrupted" };
     // What a directory loses makes it young.
-    let young = if older_than.is_some() { ", but for directories that it made young by that" } else { "" };
+    let young = if options.older_than.is_some() { ", but for directories that it made young by that" } else { "" };
     let stopped =
         format!("{why}: {files} files and {dirs} directories were removed; the same command removes the rest{young}");
-    let summary = Summary {
+    Summary {
         files,
         dirs,
         kept: get(&counts.kept),
         relisted: get(&counts.relisted),
         leftovers: counts.leftovers.into_inner().unwrap_or_else(PoisonError::into_inner),
-        waited_most: agenda.most(),
-        elapsed: start.elapsed(),
+        waited_most,
+        elapsed,
         warnings: counts.warnings.into_inner().unwrap_or_else(PoisonError::into_inner),
         stopped: (left > 0 || lost).then_some(stopped),
-    };
-    (summary, agenda.most())
+    }
 }

@@ -366,6 +366,9 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
                     self.engine.counts.relisted.fetch_add(1, Ordering::Relaxed);
                     return self.list_again(&frame);
                 }
+                if self.engine.later.as_ref().is_some_and(|later| later.takes(&frame)) {
+                    return;
+                }
                 let why = match frame.trouble.get() {
                     Some(trouble) => return self.fail(&up, frame.name.as_ref(), Proc::ReadDirPlus, *trouble),
                     None if frame.has(flag::SNAPSHOT) => ": its .snapshot is left alone",

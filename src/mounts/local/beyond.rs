@@ -16,9 +16,22 @@ use super::descriptors::{Held, Use};
 /// What a mount lends: an open read descriptor, closed with the last copy from it.
 pub(super) struct LentFile(pub(super) Arc<Held>);
 
-/// What the kernel says of a pair of files that it cannot copy between, or not in this way.
+/// What the kernel says of a pair of files that it cannot copy between, or not in this way. Sandboxes answer EPERM to calls that they do not
+/// know, a swap file is ETXTBSY, a file that is only appended to EBADF, and CIFS knows ENOENT: who reads and writes learns whether it is
+/// true.
 pub(super) fn cannot(errno: Errno) -> bool {
-    matches!(errno, Errno::XDEV | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::NOTTY)
+    matches!(
+        errno,
+        Errno::XDEV
+            | Errno::INVAL
+            | Errno::NOSYS
+            | Errno::OPNOTSUPP
+            | Errno::NOTTY
+            | Errno::PERM
+            | Errno::TXTBSY
+            | Errno::BADF
+            | Errno::NOENT
+    )
 }
 
 impl LocalMount {
@@ -119,8 +132,8 @@ impl LocalMount {
             copy_file_range(source.fd(), Some(&mut at), target.fd(), Some(&mut to), count)
         });
         match copied {
-            // Of a file that hides its size the kernel copies nothing, though READ finds something.
-            Ok(0) if count > 0 && hides_its_size(source, from_offset)? => Err(Status::NotSupp),
+            // Of a file that hides its size the kernel copies nothing, and some file systems do so of any.
+            Ok(0) if count > 0 && goes_on(source, from_offset)? => Err(Status::NotSupp),
             Ok(copied) => Ok(copied as u64),
             Err(errno) if cannot(errno) => Err(Status::NotSupp),
             Err(errno) => Err(status(errno)),
@@ -161,10 +174,7 @@ impl LocalMount {
     }
 }
 
-/// True for a file with content at `at` though its size is said to be 0.
-fn hides_its_size(file: &Held, at: u64) -> Result<bool, Status> {
-    if fstat(file.fd()).map_err(status)?.st_size != 0 {
-        return Ok(false);
-    }
+/// True for a file with content at `at`, whatever its size is said to be.
+fn goes_on(file: &Held, at: u64) -> Result<bool, Status> {
     retry_on_intr(|| pread(file.fd(), &mut [0][..], at)).map(|read: usize| read > 0).map_err(status)
 }

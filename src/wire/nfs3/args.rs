@@ -6,6 +6,9 @@ use crate::storage::{AttrChange, Call, Cookie, Handle, How, Node, Op, Special, S
 use super::super::xdr::{Malformed, Reader, len_u32, put_opaque, put_u32, put_u64};
 use super::attr::{put_change, put_handle, read_change, read_guard, read_handle};
 
+/// The longest name that is served: what PATHCONF tells.
+const NAME_BYTES_MAX: usize = 255;
+
 const UNCHECKED: u32 = 0;
 const GUARDED: u32 = 1;
 const EXCLUSIVE: u32 = 2;
@@ -216,7 +219,9 @@ impl<'r> Arguments<'r, '_> {
     }
 
     fn name(&mut self, bytes: &[u8], dots: Status) -> Name {
-        Name::new(bytes).unwrap_or_else(|error| {
+        let name = Name::new(bytes)
+            .and_then(|name| if bytes.len() > NAME_BYTES_MAX { Err(BadName::TooLong) } else { Ok(name) });
+        name.unwrap_or_else(|error| {
             self.wrong.get_or_insert(match error {
                 BadName::TooLong => Status::NameTooLong,
                 BadName::Dot | BadName::DotDot => dots,

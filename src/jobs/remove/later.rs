@@ -1,0 +1,77 @@
+//! Directories that were not empty when they were to go, where only empty ones do (`-d`): a list as `find -depth` makes it names a directory
+//! behind what is in it, and lanes may be at both. They wait until nothing else is under way, and are tried again as long as that helps.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use crate::crew::{Class, Due};
+
+use super::engine::{Step, Task};
+use super::frame::Frame;
+
+/// Directories that wait at most; then the list waits too.
+const WAITING_MAX: usize = 10_000;
+
+/// What waits.
+pub(super) struct Later<T> {
+    frames: Mutex<Vec<Arc<Frame<T>>>>,
+    /// Objects removed when nothing was under way the last time.
+    before: AtomicU64,
+    /// Nothing was removed since: what is not empty now is told.
+    told: AtomicBool,
+    /// The list waits.
+    paused: AtomicBool,
+}
+
+impl<T> Default for Later<T> {
+    fn default() -> Later<T> {
+        Later {
+            frames: Mutex::default(),
+            before: AtomicU64::default(),
+            told: AtomicBool::default(),
+            paused: AtomicBool::default(),
+        }
+    }
+}
+
+impl<T> Later<T> {
+    fn frames(&self) -> MutexGuard<'_, Vec<Arc<Frame<T>>>> {
+        self.frames.lock().expect("nothing panics while it holds what waits")
+    }
+
+    /// Has a directory wait; false when it is to be told.
+    pub fn takes(&self, frame: &Arc<Frame<T>>) -> bool {
+        let waits = !self.told.load(Ordering::Relaxed);
+        if waits {
+            self.frames().push(frame.clone());
+        }
+        waits
+    }
+
+    /// How many wait.
+    pub fn waiting(&self) -> usize {
+        self.frames().len()
+    }
+
+    /// True, and noted, where so many wait that no more are to be begun with.
+    pub fn pauses_list(&self) -> bool {
+        let is_full = self.waiting() >= WAITING_MAX;
+        self.paused.fetch_or(is_full, Ordering::Relaxed);
+        is_full
+    }
+
+    /// True where the list was paused, and goes on.
+    pub fn resumes_list(&self) -> bool {
+        self.paused.swap(false, Ordering::Relaxed)
+    }
+
+    /// What to do when nothing is under way any more and so many objects are removed.
+    pub fn tries(&self, removed: u64) -> Vec<Due<Task<T>>> {
+        let frames = std::mem::take(&mut *self.frames());
+        let helped = self.before.swap(removed, Ordering::Relaxed) < removed;
+        self.told.store(!helped && !frames.is_empty(), Ordering::Relaxed);
+        let due =
+            |frame: Arc<Frame<T>>| Due { class: Class::Work, depth: frame.depth, task: Task(Step::RmDir { frame }) };
+        frames.into_iter().map(due).collect()
+    }
+}
