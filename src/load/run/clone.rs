@@ -4,6 +4,7 @@
 //! before data is made safe or files are closed; an error that ends the job is in its result.
 //! Leaves out: setting files up, and when clones start.
 
+use std::collections::VecDeque;
 use std::io::BufRead;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -24,6 +25,7 @@ use super::super::verify::{Verifier, Written};
 use super::super::{Direction, Each};
 use super::choice::{Choice, Next};
 use super::clock::{Clock, ns};
+use super::latest::Latest;
 use super::live::{Live, State};
 use super::log::{LogFiles, Logs};
 use super::open::OpenFiles;
@@ -118,6 +120,8 @@ pub(super) struct Runner<'a, E> {
     pub(super) rounds: u64,
     /// The pass from its start, for what is read back.
     pub(super) replay: Option<Choice>,
+    /// Which of its writes are still there, where later ones may be on the same bytes.
+    pub(super) latest: Option<Latest>,
     pub(super) contents: Contents,
     pub(super) verifier: Option<Verifier>,
     pub(super) verifiers: Option<Verifiers>,
@@ -129,8 +133,8 @@ pub(super) struct Runner<'a, E> {
     pub(super) slots: Vec<Slot>,
     pub(super) free: Vec<u32>,
     pub(super) done: Vec<Done>,
-    /// Queued and not sent.
-    pub(super) queued: usize,
+    /// Slots of what is queued and not sent, in that order.
+    pub(super) queued: VecDeque<u32>,
     pub(super) in_flight: usize,
     /// The depth was reached; none is sent until iodepth_low.
     pub(super) is_full: bool,
@@ -172,6 +176,8 @@ pub(super) struct Runner<'a, E> {
     pub(super) checked: u64,
     pub(super) backlogged: u64,
     pub(super) has_times: bool,
+    /// max_latency= or latency_target=.
+    pub(super) has_limit: bool,
     /// Files are read ahead of the load.
     pub(super) is_preparing: bool,
 }
@@ -237,11 +243,13 @@ impl<'a, E: Engine> Runner<'a, E> {
         };
         let pacers = Each::of(pacer);
         let measures = &settings.measures;
+        let has_limit = settings.pacing.latency.is_some() || settings.pacing.latency_max.is_some();
         let mut runner = Runner {
             work,
             choice,
             rounds: 0,
             replay: None,
+            latest: None,
             contents: Contents::new(&settings.buffers, work.seeds, settings.load.block_min() as usize),
             verifier: None,
             verifiers: None,
@@ -252,7 +260,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             slots: Vec::new(),
             free: (0..depth).rev().collect(),
             done: Vec::with_capacity(depth as usize),
-            queued: 0,
+            queued: VecDeque::with_capacity(depth as usize),
             in_flight: 0,
             is_full: false,
             is_paced: rates.iter().any(|(_, rate)| rate.is_some()),
@@ -278,12 +286,8 @@ impl<'a, E: Engine> Runner<'a, E> {
             has_mismatch: false,
             checked: 0,
             backlogged: 0,
-            has_times: settings.pacing.latency.is_some()
-                || measures.slat
-                || measures.clat
-                || measures.lat
-                || measures.bw
-                || measures.samples,
+            has_limit,
+            has_times: has_limit || measures.slat || measures.clat || measures.lat || measures.bw || measures.samples,
             is_preparing: false,
             is_synced: false,
             recorder,
@@ -305,9 +309,15 @@ impl<'a, E: Engine> Runner<'a, E> {
         let align = usize::try_from(settings.buffers.align).unwrap_or(0).next_power_of_two();
         let nothing = Next { file: 0, direction: Direction::Read, extent: Extent { offset: 0, len: 0 }, number: 0 };
         let mut bufs = Vec::with_capacity(depth as usize);
+        let host = rustix::system::sysinfo();
+        let memory = u128::from(host.totalram) * u128::from(host.mem_unit);
+        let needed = u128::from(depth) * largest as u128;
         for _ in 0..depth {
-            let Some(mut buf) = Buf::zeroed(largest, align) else {
-                self.failed = Some(Failed::new(Errno::NOMEM, "func=buffers"));
+            // The kernel may hand out more than there is, and end the process when it is used.
+            let Some(mut buf) = Buf::zeroed(largest, align).filter(|_| needed <= memory) else {
+                let text = format!("buffers of iodepth={depth} and bs={largest}: not enough memory");
+                self.work.host.tell(&format!("fio: {}: {text}", settings.name));
+                self.failed = Some(Failed::new(Errno::NOMEM, format!("func=iomem allocation, error={text}")));
                 return;
             };
             if settings.load.writes() {
@@ -372,6 +382,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         self.paused = self.began;
         self.cycle.0 = self.began;
         self.recorder.result.start_ms = self.work.clock.wall_ms(self.began);
+        self.turn_to_pass();
         self.recorder.begin(self.began);
         self.search.iter_mut().for_each(|search| search.begin(self.began, 0));
         self.logs.begin(self.began);
@@ -387,6 +398,8 @@ impl<'a, E: Engine> Runner<'a, E> {
         let mut passes = 0;
         loop {
             self.replay = (only || read_back).then(|| self.choice.clone());
+            let once = settings.load.plans[Direction::Write].visits_once() && !self.choice.wraps();
+            self.latest = self.replay.clone().filter(|_| !once).map(Latest::new);
             (self.pass_issued, self.checked, self.is_synced) = (0, 0, false);
             if only {
                 self.check_written(u64::MAX);
@@ -400,10 +413,7 @@ impl<'a, E: Engine> Runner<'a, E> {
                 }
             }
             if read_back && !only && self.failed.is_none() {
-                self.work.live.set_state(State::Verifying);
-                self.drop_cached();
-                self.check_written(u64::MAX);
-                self.work.live.set_state(State::Running);
+                self.check_pass();
             }
             self.pass_most = self.pass_most.max(self.pass_issued);
             passes += 1;

@@ -8,7 +8,10 @@ pub mod choice;
 pub mod clock;
 pub mod clone;
 mod flow;
+#[cfg(test)]
+mod harness;
 pub mod idleness;
+mod latest;
 pub mod live;
 pub mod log;
 mod open;
