@@ -145,10 +145,10 @@ fn max_latency_begins_when_ramp_time_is_over() {
 /// fio 3.33, 100 I/Os a second and 100 ms after 10: 96 a second, with rate_ignore_thinktime=1 53.
 #[test]
 fn a_rate_catches_up_with_pauses_unless_it_ignores_them() {
-    let line = "--rw=write --rate_iops=20 --thinktime=200ms --thinktime_blocks=2 --number_ios=4";
+    let line = "--rw=write --rate_iops=4 --thinktime=300ms --thinktime_blocks=2 --number_ios=3";
     let result = ran(&format!("{line} --rate_ignore_thinktime=1"), Slow { waits: true, ..Slow::default() });
-    // At 0, 50, 300, 350 and not at 0, 50, 250, 250.
-    assert!(result.runtime_ms >= 350, "{}", result.runtime_ms);
+    // At 0, 250 and 800, not at 0, 250 and 550.
+    assert!(result.runtime_ms >= 800, "{}", result.runtime_ms);
 }
 
 #[test]
