@@ -124,7 +124,7 @@ impl<E: Engine> Runner<'_, E> {
         self.turn(is_told || settings.load.reads(), is_told || settings.load.writes());
     }
 
-    fn turn(&mut self, read: bool, write: bool) {
+    pub(super) fn turn(&mut self, read: bool, write: bool) {
         self.now = self.work.clock.now();
         self.recorder.turn(self.now, Each { read, write, trim: write });
     }

@@ -98,6 +98,13 @@ fn what_is_read_back_is_no_part_of_the_time_of_writing() {
 }
 
 #[test]
+fn what_is_only_read_back_takes_the_time_of_reading() {
+    let engine = Slow { waits: true, read: 5 * MS, ..Slow::default() };
+    let read = ran("--rw=write --verify=null --verify_only=1", engine).directions.read;
+    assert!(read.ios > 0 && read.runtime_ms >= 5 * read.ios, "{read:?}");
+}
+
+#[test]
 fn a_mixed_job_reads_in_both_times() {
     let engine = Slow { waits: true, read: 2 * MS, write: 2 * MS, ..Slow::default() };
     let result = ran("--rw=rw --verify=null", engine);
