@@ -98,6 +98,23 @@ pub struct Plan {
     pub percentage_random: u64,
 }
 
+impl Plan {
+    /// True when no pass visits a byte twice.
+    pub fn visits_once(&self) -> bool {
+        match self.order {
+            Order::Sequential { .. } => true,
+            Order::Random { run, .. } => {
+                let once = self.map && self.distribution == Distribution::Uniform && self.percentage_random >= 100;
+                let fits = match self.sizes {
+                    Sizes::Fixed(size) => self.align >= size,
+                    Sizes::Range(..) | Sizes::Split(..) => self.align == self.sizes.min(),
+                };
+                once && run <= 1 && fits
+            }
+        }
+    }
+}
+
 /// Pieces of a slot at least and at most: enough that their order is none, few enough to be laid out for each I/O.
 const PIECES_MIN: u64 = 16;
 const PIECES_MAX: u64 = 128;
@@ -246,11 +263,11 @@ impl Offsets {
         let min = plan.sizes.min();
         // Blocks at which the smallest I/O still fits.
         let blocks = if len < min { 0 } else { (len - min) / plan.align + 1 };
-        let once = plan.map && plan.distribution == Distribution::Uniform && plan.percentage_random >= 100;
-        let once = once && matches!(plan.order, Order::Random { run: 0 | 1, .. });
+        // Nothing is picked of what is sequential.
+        let once = matches!(plan.order, Order::Random { .. }) && plan.visits_once();
         match plan.sizes {
-            Sizes::Fixed(size) if once && plan.align >= size => Picks::Once(Permutation::new(blocks, seed)),
-            Sizes::Range(..) | Sizes::Split(..) if once && plan.align == min => {
+            Sizes::Fixed(_) if once => Picks::Once(Permutation::new(blocks, seed)),
+            Sizes::Range(..) | Sizes::Split(..) if once => {
                 let unit = if plan.unaligned { 1 } else { min };
                 let mixture = Mixture::new(&plan.sizes, unit);
                 let slot = mixture.sum();

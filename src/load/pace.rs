@@ -72,7 +72,7 @@ impl Pacer {
         }
     }
 
-    /// Time in which nothing was to be done (thinktime with rate_ignore_thinktime=0) is not caught up with.
+    /// Time in which nothing was to be done (thinktime with rate_ignore_thinktime=1) is not caught up with.
     pub fn shift(&mut self, by: Duration) {
         self.next += by;
         self.since += by;

@@ -23,6 +23,17 @@ pub struct Asked {
     pub in_flight: f64,
     /// I/Os a second that the load does not pass.
     pub ios_per_s_max: Option<f64>,
+    /// Pauses of its own.
+    pub pauses: Pauses,
+}
+
+/// What each I/O in flight waits besides for its answer, on average.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Pauses {
+    /// Seconds for each I/O.
+    pub seconds: f64,
+    /// Of the time that answers take.
+    pub share: f64,
 }
 
 /// What is met first.
@@ -34,6 +45,7 @@ pub enum Bound {
     Bandwidth,
     Latency,
     Rate,
+    Pauses,
 }
 
 impl Bound {
@@ -44,6 +56,7 @@ impl Bound {
             Bound::Bandwidth => "bandwidth",
             Bound::Latency => "latency x depth",
             Bound::Rate => "rate=",
+            Bound::Pauses => "thinktime=",
         }
     }
 }
@@ -74,10 +87,13 @@ impl Asked {
     /// What a target of `profile` gives that answers in `latency`.
     pub fn given(&self, profile: &ServerProfile, latency: Duration) -> Given {
         let (price, io_bytes) = (self.price(profile), self.io_bytes());
+        let latency = latency.as_secs_f64();
+        let pause = self.pauses.seconds + latency * self.pauses.share;
+        let one_by_one = if pause > latency { Bound::Pauses } else { Bound::Latency };
         let limits = [
             (Bound::Iops, Some(profile.ceiling.iops / price)),
             (Bound::Bandwidth, Some(profile.ceiling.bytes_per_s / io_bytes)),
-            (Bound::Latency, (!latency.is_zero()).then(|| self.in_flight / latency.as_secs_f64())),
+            (one_by_one, (latency + pause > 0.0).then(|| self.in_flight / (latency + pause))),
             (Bound::Rate, self.ios_per_s_max),
         ];
         let known = limits.into_iter().filter_map(|(bound, limit)| Some((bound, limit.filter(|n| n.is_finite())?)));
@@ -90,8 +106,14 @@ impl Asked {
 mod tests {
     use super::*;
 
-    const READS: Asked =
-        Asked { read_share: 1.0, read_bytes: 32 << 10, write_bytes: 32 << 10, in_flight: 256.0, ios_per_s_max: None };
+    const READS: Asked = Asked {
+        read_share: 1.0,
+        read_bytes: 32 << 10,
+        write_bytes: 32 << 10,
+        in_flight: 256.0,
+        ios_per_s_max: None,
+        pauses: Pauses { seconds: 0.0, share: 0.0 },
+    };
     const LATENCY: Duration = Duration::from_millis(1);
 
     /// The paper measured 25,018, 12,580, 937 and 761.
@@ -117,6 +139,13 @@ mod tests {
         assert_eq!(of(Asked { in_flight: 1.0, ..READS }, Duration::ZERO).bound, Bound::Iops);
         let rated = of(Asked { ios_per_s_max: Some(10.0), ..READS }, LATENCY);
         assert_eq!((rated.ios_per_s, rated.bound, rated.priced_iops), (10.0, Bound::Rate, 20.0));
+        let pauses = Pauses { seconds: 0.004, share: 0.0 };
+        let thinks = of(Asked { in_flight: 1.0, pauses, ..READS }, LATENCY);
+        assert_eq!((thinks.ios_per_s, thinks.bound), (200.0, Bound::Pauses));
+        assert_eq!(of(Asked { in_flight: 1.0, pauses, ..READS }, Duration::ZERO).ios_per_s, 250.0);
+        let pauses = Pauses { seconds: 0.0, share: 0.25 };
+        let halts = of(Asked { in_flight: 1.0, pauses, ..READS }, LATENCY);
+        assert_eq!((halts.ios_per_s, halts.bound), (800.0, Bound::Latency));
         let mixed = Asked { read_share: 0.5, write_bytes: 64 << 10, ..READS };
         assert_eq!(mixed.price(&ServerProfile::oci()), 0.5 * 2.0 + 0.5 * 6.0);
         assert_eq!(of(mixed, LATENCY).bytes_per_s, 50_000.0 / 4.0 * f64::from(48 << 10));

@@ -90,6 +90,19 @@ fn a_restart_during_the_layout_loses_nothing() {
     }
 }
 
+/// As with fio on a file system: 3 GiB, a signal after 0.7 s, and nothing is left.
+#[test]
+fn a_layout_that_is_stopped_leaves_no_part_of_a_file() {
+    let place = NfsPlace::new(over(Arc::new(MemoryMount::new())));
+    let pieces = AtomicUsize::new(0);
+    let mut fill = |_: u64, _: &mut [u8]| {
+        pieces.fetch_add(1, Ordering::SeqCst);
+    };
+    let stop = || pieces.load(Ordering::SeqCst) >= 3;
+    place.lay_out(Path::new("f"), &filled(64 << 20), &mut fill, &stop).unwrap();
+    assert_eq!((pieces.load(Ordering::SeqCst), place.look(Path::new("f"))), (3, Ok(There::Nothing)));
+}
+
 #[test]
 fn many_files_are_laid_out_in_few_calls() {
     let memory = Arc::new(MemoryMount::new());

@@ -124,6 +124,11 @@ impl Place for KernelPlace {
         let fd = anew(path)?;
         if layout.filled {
             write_all(&fd, layout.size, fill, stop)?;
+            if stop() {
+                // As in fio: what was begun is not waited for, and not left behind.
+                drop(fd);
+                return fs::unlink(path);
+            }
         } else {
             make_room(&fd, layout.size, layout.allocate)?;
         }
@@ -243,14 +248,14 @@ mod tests {
     }
 
     #[test]
-    fn laying_out_stops() {
+    fn laying_out_stops_and_leaves_no_part_of_a_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         let pieces = Cell::new(0);
         let mut fill = |_: u64, _: &mut [u8]| pieces.set(pieces.get() + 1);
         let layout = layout(10 * PIECE as u64, true, Allocate::None);
         KernelPlace.lay_out(&path, &layout, &mut fill, &|| pieces.get() == 3).unwrap();
-        assert_eq!(KernelPlace.look(&path), Ok(There::File(3 * PIECE as u64)));
+        assert_eq!((pieces.get(), KernelPlace.look(&path)), (3, Ok(There::Nothing)));
     }
 
     #[test]

@@ -51,6 +51,18 @@ pub struct Uring {
     in_flight: usize,
     /// Ended, and not yet reaped.
     ended: Vec<Done>,
+    /// What the next calls fail with.
+    #[cfg(test)]
+    faults: tests::Faults,
+}
+
+/// How often a submission that the kernel has no memory for is tried anew while nothing is in flight, and how long is waited between.
+const TRIES_MAX: u32 = 1000;
+const TRY_AFTER: Duration = Duration::from_millis(1);
+
+/// The same call may do after a while: a signal came, there is no memory, or the ring of what has ended must be emptied first.
+fn passes(errno: Errno) -> bool {
+    matches!(errno, Errno::INTR | Errno::AGAIN | Errno::BUSY)
 }
 
 /// An error of the ring's calls.
@@ -124,6 +136,8 @@ impl Uring {
             queued: 0,
             in_flight: 0,
             ended: Vec::with_capacity(depth as usize),
+            #[cfg(test)]
+            faults: tests::Faults::default(),
         })
     }
 
@@ -218,10 +232,47 @@ impl Uring {
     }
 
     /// io_uring_enter(2) for `want` completions, sending nothing.
-    fn enter(&self, want: usize) -> Result<(), Errno> {
+    fn enter(&mut self, want: usize) -> Result<(), Errno> {
+        #[cfg(test)]
+        if let Some(errno) = self.faults.enter.pop_front() {
+            return Err(errno);
+        }
         // SAFETY: nothing is submitted and no argument is passed, so no memory is named.
         let entered = unsafe { self.ring.submitter().enter::<libc::sigset_t>(0, want as u32, GETEVENTS, None) };
         entered.map(drop).map_err(|error| errno(&error))
+    }
+
+    /// io_uring_enter(2) for what is queued; how many the kernel took.
+    fn submit(&mut self) -> Result<usize, Errno> {
+        #[cfg(test)]
+        if let Some(errno) = self.faults.submit.pop_front() {
+            return Err(errno);
+        }
+        self.ring.submit().map_err(|error| errno(&error))
+    }
+
+    /// After a submission that did not pass: takes what has ended, or waits until something has.
+    fn make_room(&mut self) -> Result<(), Errno> {
+        let mut ended = std::mem::take(&mut self.ended);
+        let mut taken = self.take(usize::MAX, &mut ended);
+        let mut entered = Ok(());
+        if taken == 0 && self.in_flight > self.unsent() {
+            entered = self.enter(1);
+            taken = self.take(usize::MAX, &mut ended);
+        }
+        self.ended = ended;
+        if taken == 0 {
+            std::thread::sleep(TRY_AFTER);
+        }
+        match entered {
+            Err(errno) if !passes(errno) => Err(errno),
+            _ => Ok(()),
+        }
+    }
+
+    /// Those of `in_flight` that the kernel's thread may not have seen.
+    fn unsent(&self) -> usize {
+        if self.choice.sqthread_poll { self.queued } else { 0 }
     }
 
     /// True when something may have ended that is not in the ring yet.
@@ -292,25 +343,30 @@ impl Engine for Uring {
     }
 
     fn commit(&mut self) -> Result<usize, Errno> {
-        let mut sent = 0;
+        let (mut sent, mut tries) = (0, 0);
         while self.queued > 0 {
-            match self.ring.submit().map_err(|error| errno(&error)) {
+            let failed = match self.submit() {
                 // The kernel's thread takes all of it, and may have been faster.
-                Ok(_) if self.choice.sqthread_poll => sent += std::mem::take(&mut self.queued),
-                Ok(0) => return Err(Errno::IO),
-                Ok(taken) => {
+                Ok(_) if self.choice.sqthread_poll => {
+                    sent += std::mem::take(&mut self.queued);
+                    continue;
+                }
+                Ok(taken) if taken > 0 => {
                     sent += taken;
                     self.in_flight += taken;
                     self.queued -= taken;
+                    continue;
                 }
-                Err(Errno::INTR) => {}
-                // No memory: there is some when another has ended.
-                Err(Errno::AGAIN | Errno::BUSY) if self.in_flight > 0 => {
-                    self.enter(1)?;
-                    let mut ended = std::mem::take(&mut self.ended);
-                    self.take(usize::MAX, &mut ended);
-                    self.ended = ended;
-                }
+                Ok(_) => Errno::AGAIN,
+                Err(Errno::INTR) => continue,
+                Err(errno) => errno,
+            };
+            tries += 1;
+            let room = if passes(failed) && tries <= TRIES_MAX { self.make_room() } else { Err(failed) };
+            match room {
+                Ok(()) => {}
+                // The next call tells it; what was sent is under way.
+                Err(_) if sent > 0 => break,
                 Err(errno) => return Err(errno),
             }
         }
@@ -322,20 +378,27 @@ impl Engine for Uring {
         done.extend(self.ended.drain(..kept));
         let (min, max) = (min.min(max).saturating_sub(kept), max - kept);
         // The kernel's thread may sleep while something is queued that nobody sent.
-        let sent = if self.choice.sqthread_poll { self.in_flight.saturating_sub(self.queued) } else { self.in_flight };
-        let min = min.min(sent);
+        let min = min.min(self.in_flight.saturating_sub(self.unsent()));
         let until = wait.and_then(|wait| Instant::now().checked_add(wait));
         let mut taken = self.take(max, done);
         if taken == 0 && min == 0 && self.must_enter() {
-            self.enter(0)?;
+            self.enter(0).or_else(|errno| if passes(errno) { Ok(()) } else { Err(errno) })?;
             self.take(max, done);
         }
         while taken < min {
             let waited = self.wait(min - taken, until);
-            taken += self.take(max - taken, done);
+            let more = self.take(max - taken, done);
+            taken += more;
             match waited {
                 Err(Errno::INTR) => return Ok(()),
                 Ok(()) | Err(Errno::TIME) => {}
+                // Whoever waits for more asks again.
+                Err(errno) if passes(errno) => {
+                    if more == 0 {
+                        std::thread::sleep(TRY_AFTER);
+                    }
+                    return Ok(());
+                }
                 Err(errno) => return Err(errno),
             }
             if until.is_some_and(|until| until <= Instant::now()) {
@@ -355,11 +418,15 @@ impl Drop for Uring {
         let mut ended = Vec::new();
         while self.in_flight > 0 {
             // Wakes the kernel's own thread.
-            let woken =
-                if self.choice.sqthread_poll { self.ring.submit().map_err(|error| errno(&error)) } else { Ok(0) };
+            let woken = if self.choice.sqthread_poll { self.submit() } else { Ok(0) };
             match woken.and_then(|_| self.enter(1)) {
-                Ok(()) | Err(Errno::INTR) => {
+                Ok(()) => {
                     self.take(usize::MAX, &mut ended);
+                }
+                Err(errno) if passes(errno) => {
+                    if self.take(usize::MAX, &mut ended) == 0 {
+                        std::thread::sleep(TRY_AFTER);
+                    }
                 }
                 Err(_) => {
                     // The kernel may still write into them.
@@ -371,3 +438,7 @@ impl Drop for Uring {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "uring_tests.rs"]
+mod tests;

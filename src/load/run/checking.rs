@@ -7,6 +7,8 @@ use super::super::verify::{Mismatch, Told, Written};
 use super::super::{Direction, Each};
 use super::choice::Next;
 use super::clone::Runner;
+use super::latest::Latest;
+use super::live::State;
 
 impl<E: Engine> Runner<'_, E> {
     /// Checks what was read as `next`.
@@ -62,16 +64,19 @@ impl<E: Engine> Runner<'_, E> {
     pub(super) fn check_written(&mut self, most: u64) {
         self.drain();
         let only = self.work.settings.verify.as_ref().is_some_and(|verify| verify.only);
+        // Without a limit of its own a pass that is only checked goes as far as the load does.
+        let ios = if only { self.ios_max } else { self.pass_issued };
+        self.latest.iter_mut().for_each(|latest| latest.follow(ios));
         let mut left = most;
         while left > 0 && self.failed.is_none() {
             let Some(replay) = &mut self.replay else { return };
-            // Without a limit of its own a pass that is only checked goes as far as the load does.
-            if self.checked >= if only { self.ios_max } else { self.pass_issued } {
+            if self.checked >= ios {
                 break;
             }
             let Some(next) = replay.next_io(&Each::default()) else { break };
             self.checked += 1;
-            if next.direction == Direction::Read {
+            let is_there = |latest: &mut Latest| latest.take(&next);
+            if next.direction == Direction::Read || !self.latest.as_mut().is_none_or(is_there) {
                 continue;
             }
             left -= 1;
@@ -95,11 +100,40 @@ impl<E: Engine> Runner<'_, E> {
         let Some((every, batch)) = backlog else { return };
         if every > 0 && self.writes > 0 && self.writes.is_multiple_of(every) && self.backlogged != self.writes {
             self.backlogged = self.writes;
+            // fio 3.33 charges this to writing alone, and shows what was read as if only the last reading had taken time.
+            self.turn(true, true);
             self.check_written(if batch == 0 { every } else { batch });
+            self.turn_to_pass();
         }
+    }
+
+    /// What is read back after a pass.
+    pub(super) fn check_pass(&mut self) {
+        self.work.live.set_state(State::Verifying);
+        self.turn(true, false);
+        self.drop_cached();
+        self.check_written(u64::MAX);
+        self.turn_to_pass();
+        self.work.live.set_state(State::Running);
+    }
+
+    pub(super) fn turn_to_pass(&mut self) {
+        let settings = self.work.settings;
+        // What a replayed log holds is known when it was read.
+        let is_told = settings.io_logs.replay.is_some();
+        self.turn(is_told || settings.load.reads(), is_told || settings.load.writes());
+    }
+
+    pub(super) fn turn(&mut self, read: bool, write: bool) {
+        self.now = self.work.clock.now();
+        self.recorder.turn(self.now, Each { read, write, trim: write });
     }
 }
 
 fn mismatch_detail(file: &str) -> String {
     format!("func=verify({file})")
 }
+
+#[cfg(test)]
+#[path = "checking_tests.rs"]
+mod tests;

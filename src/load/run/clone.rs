@@ -1,9 +1,9 @@
-//! One clone of a job: chooses I/Os, gives them to its engine, measures them, until its load or its time is over.
+//! One clone of a job, from its beginning to its result.
 //!
-//! Promises: the depth is exact: an I/O that ended is replaced before anything else is waited for; all that is under way has come back
-//! before data is made safe or files are closed; an error that ends the job is in its result.
-//! Leaves out: setting files up, and when clones start.
+//! Promises: all that is under way has come back before data is made safe or files are closed; an error that ends the job is in its result.
+//! Leaves out: setting files up, when clones start, and what is between beginning and end (`passes`, `flow`).
 
+use std::collections::VecDeque;
 use std::io::BufRead;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::super::engine::{Buf, Done, Engine, Place};
 use super::super::general::Traces;
 use super::super::iolog;
 use super::super::offsets::Extent;
-use super::super::pace::{AfterPass, Pacer};
+use super::super::pace::Pacer;
 use super::super::random::{Seeds, Stream};
 use super::super::results::JobResult;
 use super::super::settings::Settings;
@@ -24,6 +24,7 @@ use super::super::verify::{Verifier, Written};
 use super::super::{Direction, Each};
 use super::choice::{Choice, Next};
 use super::clock::{Clock, ns};
+use super::latest::Latest;
 use super::live::{Live, State};
 use super::log::{LogFiles, Logs};
 use super::open::OpenFiles;
@@ -118,6 +119,8 @@ pub(super) struct Runner<'a, E> {
     pub(super) rounds: u64,
     /// The pass from its start, for what is read back.
     pub(super) replay: Option<Choice>,
+    /// Which of its writes are still there, where later ones may be on the same bytes.
+    pub(super) latest: Option<Latest>,
     pub(super) contents: Contents,
     pub(super) verifier: Option<Verifier>,
     pub(super) verifiers: Option<Verifiers>,
@@ -129,8 +132,8 @@ pub(super) struct Runner<'a, E> {
     pub(super) slots: Vec<Slot>,
     pub(super) free: Vec<u32>,
     pub(super) done: Vec<Done>,
-    /// Queued and not sent.
-    pub(super) queued: usize,
+    /// Slots of what is queued and not sent, in that order.
+    pub(super) queued: VecDeque<u32>,
     pub(super) in_flight: usize,
     /// The depth was reached; none is sent until iodepth_low.
     pub(super) is_full: bool,
@@ -172,6 +175,8 @@ pub(super) struct Runner<'a, E> {
     pub(super) checked: u64,
     pub(super) backlogged: u64,
     pub(super) has_times: bool,
+    /// max_latency= or latency_target=.
+    pub(super) has_limit: bool,
     /// Files are read ahead of the load.
     pub(super) is_preparing: bool,
 }
@@ -237,11 +242,13 @@ impl<'a, E: Engine> Runner<'a, E> {
         };
         let pacers = Each::of(pacer);
         let measures = &settings.measures;
+        let has_limit = settings.pacing.latency.is_some() || settings.pacing.latency_max.is_some();
         let mut runner = Runner {
             work,
             choice,
             rounds: 0,
             replay: None,
+            latest: None,
             contents: Contents::new(&settings.buffers, work.seeds, settings.load.block_min() as usize),
             verifier: None,
             verifiers: None,
@@ -252,7 +259,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             slots: Vec::new(),
             free: (0..depth).rev().collect(),
             done: Vec::with_capacity(depth as usize),
-            queued: 0,
+            queued: VecDeque::with_capacity(depth as usize),
             in_flight: 0,
             is_full: false,
             is_paced: rates.iter().any(|(_, rate)| rate.is_some()),
@@ -278,12 +285,8 @@ impl<'a, E: Engine> Runner<'a, E> {
             has_mismatch: false,
             checked: 0,
             backlogged: 0,
-            has_times: settings.pacing.latency.is_some()
-                || measures.slat
-                || measures.clat
-                || measures.lat
-                || measures.bw
-                || measures.samples,
+            has_limit,
+            has_times: has_limit || measures.slat || measures.clat || measures.lat || measures.bw || measures.samples,
             is_preparing: false,
             is_synced: false,
             recorder,
@@ -300,46 +303,6 @@ impl<'a, E: Engine> Runner<'a, E> {
         runner
     }
 
-    fn set_up_slots(&mut self, depth: u32, largest: usize) {
-        let settings = self.work.settings;
-        let align = usize::try_from(settings.buffers.align).unwrap_or(0).next_power_of_two();
-        let nothing = Next { file: 0, direction: Direction::Read, extent: Extent { offset: 0, len: 0 }, number: 0 };
-        let mut bufs = Vec::with_capacity(depth as usize);
-        for _ in 0..depth {
-            let Some(mut buf) = Buf::zeroed(largest, align) else {
-                self.failed = Some(Failed::new(Errno::NOMEM, "func=buffers"));
-                return;
-            };
-            if settings.load.writes() {
-                self.contents.prefill(&mut buf);
-            }
-            bufs.push(buf);
-        }
-        if let Err(errno) = self.engine.prepare(&bufs) {
-            let text = self.said(errno);
-            self.work.host.tell(&format!("fio: buffers: {text}"));
-            self.failed = Some(Failed::new(errno, format!("func=buffers, error={text}")));
-        }
-        for buf in bufs {
-            self.slots.push(Slot {
-                buf: Some(buf),
-                next: nothing,
-                times: Times::default(),
-                moved: 0,
-                is_stale: false,
-                checks: None,
-            });
-        }
-        if let Some(verify) = &settings.verify {
-            let smallest = settings.load.blocks.iter().map(|(_, (least, _))| *least).min().unwrap_or(1) as usize;
-            let interval = Some(verify.interval as usize);
-            match Verifier::new(verify.check, interval, smallest, verify.mark_at as usize, verify.pattern.clone()) {
-                Ok(verifier) => self.verifier = Some(verifier),
-                Err(text) => self.failed = Some(Failed::new(Errno::INVAL, text)),
-            }
-        }
-    }
-
     /// Opens what is to be open from the start.
     fn prepare(&mut self) {
         // A log has its own lines for opening.
@@ -351,7 +314,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         }
     }
 
-    fn open_first(&mut self) {
+    pub(super) fn open_first(&mut self) {
         let first = self.work.files.len().min(self.open.most());
         for file in 0..first as u32 {
             if let Err(failed) = self.open_file(file) {
@@ -372,155 +335,12 @@ impl<'a, E: Engine> Runner<'a, E> {
         self.paused = self.began;
         self.cycle.0 = self.began;
         self.recorder.result.start_ms = self.work.clock.wall_ms(self.began);
+        self.turn_to_pass();
         self.recorder.begin(self.began);
         self.search.iter_mut().for_each(|search| search.begin(self.began, 0));
         self.logs.begin(self.began);
         self.io_log.iter_mut().for_each(|log| log.begin(self.began));
         self.work.live.set_state(if self.counts { State::Running } else { State::Ramping });
-    }
-
-    fn all_passes(&mut self) {
-        let settings = self.work.settings;
-        let verify = settings.verify.as_ref();
-        let only = verify.is_some_and(|verify| verify.only) && settings.load.writes();
-        let read_back = verify.is_some_and(|verify| verify.read_back) && settings.load.writes();
-        let mut passes = 0;
-        loop {
-            self.replay = (only || read_back).then(|| self.choice.clone());
-            (self.pass_issued, self.checked, self.is_synced) = (0, 0, false);
-            if only {
-                self.check_written(u64::MAX);
-            } else if let Some(replay) = &settings.io_logs.replay {
-                self.replay_log(replay);
-            } else {
-                self.pass();
-                self.sync_all();
-                if self.pass_issued == 0 && self.failed.is_none() && !self.is_over() {
-                    return self.nothing_fits();
-                }
-            }
-            if read_back && !only && self.failed.is_none() {
-                self.work.live.set_state(State::Verifying);
-                self.drop_cached();
-                self.check_written(u64::MAX);
-                self.work.live.set_state(State::Running);
-            }
-            self.pass_most = self.pass_most.max(self.pass_issued);
-            passes += 1;
-            if self.is_over() || self.failed.is_some() || settings.span.after_pass(passes) == AfterPass::End {
-                return;
-            }
-            if settings.files.unlink_each_loop {
-                self.close_all();
-                self.unlink_all();
-                self.open_first();
-            }
-            self.choice.restart();
-        }
-    }
-
-    /// A pass without an I/O would be followed by others without end, or by a report of nothing.
-    fn nothing_fits(&mut self) {
-        let text = "no block fits into what the job's files and sizes leave";
-        self.work.host.tell(&format!("fio: {}: {text}", self.work.settings.name));
-        self.failed = Some(Failed::new(Errno::INVAL, text));
-    }
-
-    pub(super) fn is_over(&self) -> bool {
-        self.now >= self.ends || self.work.live.is_ending()
-    }
-
-    /// As in fio, number_ios= is of each pass.
-    pub(super) fn has_all_ios(&self) -> bool {
-        self.pass_issued >= self.ios_max
-    }
-
-    /// One pass over the load.
-    fn pass(&mut self) {
-        let (mut is_last, mut waiting) = (false, None);
-        loop {
-            while !is_last && self.may_start() {
-                if self.is_over() || self.has_all_ios() || self.failed.is_some() {
-                    is_last = true;
-                    break;
-                }
-                let Some(next) = waiting.take().or_else(|| self.choose()) else {
-                    is_last = true;
-                    break;
-                };
-                match self.must_wait(&next) {
-                    None => {
-                        self.sync_if_due();
-                        self.start(next);
-                    }
-                    Some(wait) => {
-                        waiting = Some(next);
-                        self.idle(wait);
-                    }
-                }
-                self.after_start();
-            }
-            if self.in_flight == 0 {
-                return;
-            }
-            self.collect(is_last);
-        }
-    }
-
-    /// True when there is room for an I/O.
-    pub(super) fn may_start(&mut self) -> bool {
-        if self.search.is_some() && !self.search_depth() {
-            return false;
-        }
-        if self.free.is_empty() {
-            self.is_full = true;
-            return false;
-        }
-        let low = self.work.settings.engine.low as usize;
-        if self.is_full && low > 0 && self.in_flight > low && low < self.slots.len() {
-            return false;
-        }
-        self.is_full = false;
-        true
-    }
-
-    fn choose(&mut self) -> Option<Next> {
-        // What is read back is chosen again without a clock.
-        let late = match self.is_paced && self.replay.is_none() {
-            true => {
-                let now = Duration::from_nanos(self.now - self.began);
-                let late = |direction: Direction| {
-                    self.pacers[direction]
-                        .as_ref()
-                        .map_or(Duration::ZERO, |pacer| pacer.next_start().saturating_sub(now))
-                };
-                Each::of(late)
-            }
-            false => Each::default(),
-        };
-        let next = self.choice.next_io(&late);
-        if self.choice.rounds() != self.rounds {
-            self.rounds = self.choice.rounds();
-            self.drop_cached();
-        }
-        next
-    }
-
-    /// What is due after an I/O was started: syncs, pauses, read-backs, a rate that must be kept.
-    pub(super) fn after_start(&mut self) {
-        let settings = self.work.settings;
-        if self.work.live.is_wanted() {
-            self.give_snapshot();
-        }
-        if self.replay.is_some() {
-            self.check_backlog();
-        }
-        if !settings.pacing.think.pause.is_zero() {
-            self.think();
-        }
-        if settings.pacing.least.iter().any(|(_, least)| least.is_some()) {
-            self.check_rate();
-        }
     }
 
     /// Ends what is under way, makes data safe where that is asked for, closes.

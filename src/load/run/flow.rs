@@ -30,7 +30,9 @@ impl<'a, E: Engine> Runner<'a, E> {
                 return Some(wait);
             }
         }
-        if self.work.settings.engine.serialize_overlap && self.in_flight > 0 {
+        // Of two writes of the same bytes the later must be the one that is read back.
+        let serializes = self.work.settings.engine.serialize_overlap || self.latest.is_some();
+        if serializes && self.in_flight > 0 {
             let (file, Extent { offset, len }) = (next.file, next.extent);
             let overlaps = |slot: &Slot| {
                 let other = slot.next.extent;
@@ -86,10 +88,7 @@ impl<'a, E: Engine> Runner<'a, E> {
     /// What the mark of a block says. Of a file that another job wrote the numbers of writes are not known.
     pub(super) fn written(&self, next: &Next, elsewhere: bool) -> Written {
         let seed = self.work.seeds.seed(Stream::Verify, 0);
-        let plan = &self.work.settings.load.plans[Direction::Write];
-        // A block that is written again in one pass has the later number.
-        let once = (plan.map || !self.work.settings.load.is_random()) && !self.choice.wraps();
-        Written { offset: next.extent.offset, seed, sequence: (once && !elsewhere).then_some(next.number) }
+        Written { offset: next.extent.offset, seed, sequence: (!elsewhere).then_some(next.number) }
     }
 
     pub(super) fn start_io(&mut self, next: Next, checks: Option<Written>) {
@@ -101,24 +100,29 @@ impl<'a, E: Engine> Runner<'a, E> {
         let index = slot as usize;
         let Some(mut buf) = self.slots[index].buf.take() else { return };
         buf.set_len(next.extent.len as usize);
-        let ready = self.now;
+        let marks = next.direction != Direction::Read && self.verifier.is_some();
+        let mut ready = self.now;
         if next.direction != Direction::Read {
             match std::mem::take(&mut self.slots[index].is_stale) {
                 true => self.contents.fill_anew(&mut buf, next.extent.offset),
                 false => self.contents.fill(&mut buf, next.extent.offset),
             }
-            if let Some(verifier) = &self.verifier {
-                verifier.mark(&mut buf, &self.written(&next, false));
-            }
         } else {
             self.slots[index].is_stale = true;
+        }
+        // As in fio: what fills a buffer is no part of an I/O's time, its mark is.
+        if self.has_times {
+            ready = self.work.clock.now();
+        }
+        if let (Some(verifier), true) = (&self.verifier, marks) {
+            verifier.mark(&mut buf, &self.written(&next, false));
         }
         if let (Some(log), false) = (&mut self.io_log, self.is_preparing) {
             let Extent { offset, len } = next.extent;
             let path = self.work.files[next.file as usize].0.display();
             log.line(self.work.clock.now(), path, format_args!("{} {offset} {len}", next.direction.name()));
         }
-        let issued = if self.has_times { self.work.clock.now() } else { ready };
+        let issued = if self.has_times && marks { self.work.clock.now() } else { ready };
         let at = &mut self.slots[index];
         (at.next, at.moved, at.checks) = (next, 0, checks);
         at.times = Times { ready, issued, ended: 0 };
@@ -134,6 +138,7 @@ impl<'a, E: Engine> Runner<'a, E> {
     pub(super) fn queue(&mut self, io: Io) {
         let mut next = Some(io);
         while let Some(io) = next.take() {
+            let slot = io.slot;
             match self.engine.queue(io) {
                 Queued::Done(done) => {
                     self.read_clock();
@@ -145,8 +150,8 @@ impl<'a, E: Engine> Runner<'a, E> {
                     next = self.end_io(done);
                 }
                 Queued::Pending => {
-                    self.queued += 1;
-                    if self.queued >= self.work.settings.engine.batch.max(1) as usize {
+                    self.queued.push_back(slot);
+                    if self.queued.len() >= self.work.settings.engine.batch.max(1) as usize {
                         self.send();
                     }
                 }
@@ -163,19 +168,29 @@ impl<'a, E: Engine> Runner<'a, E> {
     }
 
     pub(super) fn send(&mut self) {
-        if self.queued == 0 {
+        if self.queued.is_empty() {
             return;
         }
         match self.engine.commit() {
             Ok(sent) => {
-                self.queued = self.queued.saturating_sub(sent);
+                let sent = sent.min(self.queued.len());
+                // As in fio, an I/O is issued when the kernel has taken it: what submitting takes is slat, also where it blocks.
+                let issued = self.has_times.then(|| self.work.clock.now());
+                for slot in self.queued.drain(..sent) {
+                    let times = &mut self.slots[slot as usize].times;
+                    times.issued = issued.unwrap_or(times.issued);
+                }
                 if self.counts && sent > 0 {
                     self.recorder.result.depths.submitted(sent as u64);
                 }
             }
             Err(errno) => {
-                self.failed = Some(Failed::new(errno, format!("func=commit, error={errno}")));
-                self.queued = 0;
+                let text = self.said(errno);
+                self.work.host.tell(&format!("fio: {}: I/O could not be submitted: {text}", self.work.settings.name));
+                self.failed = Some(Failed::new(errno, format!("func=commit, error={text}")));
+                // The kernel has none of them: they would be waited for without end.
+                self.in_flight = self.in_flight.saturating_sub(self.queued.len());
+                self.queued.clear();
             }
         }
     }
@@ -210,6 +225,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             self.failed = Some(Failed::new(errno, format!("func=getevents, error={errno}")));
             // What the engine does not give back is lost with it.
             self.in_flight = 0;
+            self.queued.clear();
         }
     }
 
@@ -243,32 +259,36 @@ impl<'a, E: Engine> Runner<'a, E> {
 
     #[inline]
     pub(super) fn account(&mut self, next: &Next, times: &Times) {
-        if !self.counts && times.ended >= self.ramped {
-            self.counts = true;
-            self.recorder.begin(times.ended);
-            self.search.iter_mut().for_each(|search| search.begin(times.ended, self.ended));
-            self.logs.begin(times.ended);
-            self.work.live.set_state(State::Running);
-        } else if self.counts {
+        if self.counts {
             self.recorder.io(next.direction, next.extent.len, times);
             if self.has_logs {
                 let done = &self.recorder.result.directions[next.direction];
                 let (len, offset) = (next.extent.len, next.extent.offset);
                 self.logs.io(&Logged { direction: next.direction, len, offset, times: *times }, (done.bytes, done.ios));
             }
+            if self.has_limit {
+                self.check_latency(next, times.ended.saturating_sub(times.ready));
+            }
+        } else if times.ended >= self.ramped {
+            self.counts = true;
+            self.recorder.begin(times.ended);
+            self.search.iter_mut().for_each(|search| search.begin(times.ended, self.ended));
+            self.logs.begin(times.ended);
+            self.work.live.set_state(State::Running);
         }
-        let (pacing, took) = (&self.work.settings.pacing, times.ended - times.ready);
-        let too_long = |most| {
-            Failed::new(Errno::TIMEDOUT, format!("latency of {took} nsec exceeds specified max ({} nsec)", ns(most)))
-        };
-        if let Some(most) = pacing.latency_max.filter(|most| took > ns(*most)) {
-            self.failed = Some(too_long(most));
-        }
-        if let (Some(search), Some(asked), true) = (&mut self.search, &pacing.latency, self.counts)
-            && !search.takes(took)
-        {
-            self.failed = Some(too_long(asked.target));
-        }
+    }
+
+    /// max_latency= and latency_target=, which in fio 3.33 disable_lat= and gtod_reduce= switch off without a word.
+    fn check_latency(&mut self, next: &Next, took: u64) {
+        let pacing = &self.work.settings.pacing;
+        let is_target_missed = self.search.as_mut().is_some_and(|search| !search.takes(took));
+        let most = pacing.latency_max.filter(|most| took > ns(*most));
+        let missed = pacing.latency.as_ref().filter(|_| is_target_missed).map(|asked| asked.target);
+        let Some(most) = most.or(missed) else { return };
+        let text = format!("latency of {took} nsec exceeds specified max ({} nsec)", ns(most));
+        let (path, Extent { offset, len }) = (self.path(next.file).display(), next.extent);
+        self.work.host.tell(&format!("fio: {text}: {path} {} {offset} {len}", next.direction.name()));
+        self.failed.get_or_insert_with(|| Failed::new(Errno::TIMEDOUT, text));
     }
 
     /// What is left of a short I/O; one that moved nothing has failed.
@@ -366,10 +386,14 @@ impl<'a, E: Engine> Runner<'a, E> {
             self.now = self.work.clock.now();
         }
         self.paused = self.now;
-        if !pacing.ignore_thinktime {
+        if pacing.ignore_thinktime {
             let by = Duration::from_nanos(self.now - start);
             let shift = |pacer: &mut Option<Pacer>| pacer.iter_mut().for_each(|pacer| pacer.shift(by));
             [&mut self.pacers.read, &mut self.pacers.write, &mut self.pacers.trim].into_iter().for_each(shift);
         }
     }
 }
+
+#[cfg(test)]
+#[path = "flow_tests.rs"]
+mod tests;

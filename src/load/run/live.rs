@@ -79,6 +79,11 @@ impl Live {
         self.state.store(state as u8, Ordering::Relaxed);
     }
 
+    /// True before it is ready to begin.
+    pub fn is_preparing(&self) -> bool {
+        matches!(self.state(), State::NotStarted | State::Created | State::PreReading)
+    }
+
     /// Counts so far, of the one thread that counts.
     #[inline]
     pub fn count(&self, direction: Direction, bytes: u64) {

@@ -235,9 +235,27 @@ impl Logs {
         logs.iter().all(|log| log.is_none()) && self.hist.is_none()
     }
 
-    /// The job's I/O counts from here on.
+    /// The job's I/O counts from here on, and its amounts begin at 0: after ramp_time=, and when latency_target= has found a depth, where
+    /// fio's times begin anew as well.
     pub fn begin(&mut self, began: u64) {
+        self.tell_open(began);
         self.began = began;
+        self.rates = Each::default();
+        for log in [&mut self.slat, &mut self.clat, &mut self.lat].into_iter().flatten() {
+            log.windows = Each::default();
+        }
+        self.hist.iter_mut().for_each(|hist| hist.since = 0);
+    }
+
+    /// What intervals hold that are not over.
+    fn tell_open(&mut self, now: u64) {
+        let now = now.saturating_sub(self.began);
+        if let Some(hist) = &mut self.hist {
+            hist.tell(now);
+        }
+        for log in [&mut self.slat, &mut self.clat, &mut self.lat].into_iter().flatten() {
+            Direction::ALL.into_iter().for_each(|direction| log.close_window(now, direction));
+        }
     }
 
     /// An I/O ended; `done` are bytes and I/Os of its direction so far, with it.
@@ -263,13 +281,7 @@ impl Logs {
 
     /// Writes what is left. The first failure is told.
     pub fn close(&mut self, now: u64) -> Option<String> {
-        let now = now.saturating_sub(self.began);
-        if let Some(hist) = &mut self.hist {
-            hist.tell(now);
-        }
-        for log in [&mut self.slat, &mut self.clat, &mut self.lat].into_iter().flatten() {
-            Direction::ALL.into_iter().for_each(|direction| log.close_window(now, direction));
-        }
+        self.tell_open(now);
         let logs = [&mut self.bw, &mut self.iops, &mut self.slat, &mut self.clat, &mut self.lat].into_iter().flatten();
         let mut failed = None;
         for log in logs.chain(self.hist.as_mut().map(|hist| &mut hist.log)) {

@@ -140,3 +140,22 @@ fn a_full_disk_is_told() {
     logs.io(&io(1), (4096, 1));
     assert_eq!(logs.close(MS), Some("out_bw.1.log: no room".into()));
 }
+
+/// latency_target= measures anew when its depth is found: fio's log goes on with 300, then 146.
+#[test]
+fn amounts_and_times_that_begin_anew() {
+    let files = Memory::default();
+    let every = Duration::from_millis(10);
+    let asked = Asked { every, bw_every: every, iops_every: every, per_job: false, ..asked() };
+    let mut logs = Logs::open(&asked, 1, true, &files, 0).unwrap();
+    logs.io(&io(10), (8 << 20, 2048));
+    logs.io(&io(15), (16 << 20, 4096));
+    logs.begin(15 * MS);
+    logs.io(&io(20), (4096, 1));
+    logs.io(&io(25), (8192, 2));
+    assert_eq!(logs.close(25 * MS), None);
+    assert_eq!(files.text("out_bw.log"), "10, 819200, 1, 0, 0\n10, 800, 1, 0, 0\n");
+    assert_eq!(files.text("out_iops.log"), "10, 204800, 1, 0, 0\n10, 200, 1, 0, 0\n");
+    let of_windows = "10, 500000, 1, 0, 0\n15, 500000, 1, 0, 0\n10, 500000, 1, 0, 0\n";
+    assert_eq!(files.text("out_clat.log"), of_windows);
+}

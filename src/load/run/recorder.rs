@@ -43,7 +43,24 @@ pub struct Recorder {
     due: u64,
     /// Since when I/O counts.
     since: u64,
+    spent: Spent,
     usage: Usage,
+}
+
+/// What was spent for each direction, in ns. As in fio, what is read back after a pass is no part of the time in which it was written.
+#[derive(Debug, Default)]
+struct Spent {
+    ns: Each<u64>,
+    /// What is under way since `since` is for these.
+    on: Each<bool>,
+    since: u64,
+}
+
+impl Spent {
+    fn until(&self, now: u64) -> Each<u64> {
+        let more = now.saturating_sub(self.since);
+        Each::of(|direction| self.ns[direction] + if self.on[direction] { more } else { 0 })
+    }
 }
 
 impl Recorder {
@@ -85,8 +102,14 @@ impl Recorder {
             iops_every,
             due: 0,
             since: 0,
+            spent: Spent { on: Each::of(|_| true), ..Spent::default() },
             usage: Usage::default(),
         }
+    }
+
+    /// From `now` on time is spent for these directions.
+    pub fn turn(&mut self, now: u64, on: Each<bool>) {
+        self.spent = Spent { ns: self.spent.until(now), on, since: now };
     }
 
     /// I/O counts from `now` on; what was counted before is forgotten (ramp_time is over).
@@ -104,6 +127,7 @@ impl Recorder {
         self.result.sync.0 = 0;
         (self.result.depths, self.result.shares) = Default::default();
         self.since = now;
+        (self.spent.ns, self.spent.since) = (Each::default(), now);
         let sampled = Sampled { amount: 0, at: now };
         (self.bw, self.iops) = (Each::of(|_| sampled), Each::of(|_| sampled));
         self.due = now + self.bw_every.min(self.iops_every);
@@ -163,9 +187,10 @@ impl Recorder {
         let runtime_ms = now.saturating_sub(self.since).div_ceil(1_000_000);
         result.runtime_ms = runtime_ms;
         result.elapsed_s = now / 1_000_000_000 + 1;
+        let spent = self.spent.until(now);
         for direction in Direction::ALL {
             let done = &mut result.directions[direction];
-            done.runtime_ms = if done.ios > 0 { runtime_ms } else { 0 };
+            done.runtime_ms = if done.ios > 0 { spent[direction].div_ceil(1_000_000) } else { 0 };
         }
         let used = Usage::of_thread().since(&self.usage);
         (result.usr_us, result.sys_us) = (used.usr_us, used.sys_us);

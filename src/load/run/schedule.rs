@@ -130,7 +130,7 @@ impl Schedule<'_> {
                 }
                 let batch = self.ready(&waiting, &running);
                 waiting.retain(|entry| !batch.contains(entry));
-                self.start(scope, &batch, clone, &results, &bell);
+                self.start(scope, &batch, clone, &results, &bell, watch);
                 running.extend(&batch);
                 let next = watch();
                 let has_ended = |entry: &usize| self.lives[*entry].state() >= State::Exited;
@@ -180,6 +180,7 @@ impl Schedule<'_> {
         clone: &'e (dyn Fn(usize, &dyn Fn()) -> JobResult + Sync),
         results: &'e [Mutex<Option<JobResult>>],
         bell: &'e Bell,
+        watch: &mut dyn FnMut() -> Duration,
     ) {
         let gate = std::sync::Arc::new(Gate::default());
         for index in batch.iter().copied() {
@@ -194,8 +195,12 @@ impl Schedule<'_> {
                 *lock(&results[index]) = Some(result);
             });
         }
-        while batch.iter().any(|index| self.lives[*index].state() < State::Initialized) {
-            bell.wait(Duration::from_millis(100));
+        // Files may be read ahead, and commands run, meanwhile.
+        while batch.iter().any(|index| self.lives[*index].is_preparing()) {
+            if self.stop.load(Ordering::Relaxed) {
+                self.lives.iter().for_each(Live::end);
+            }
+            bell.wait(watch().min(Duration::from_millis(100)));
         }
         gate.open();
     }

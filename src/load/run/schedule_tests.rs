@@ -88,3 +88,31 @@ fn a_run_that_was_stopped_before_it_begins_starts_nothing() {
     let results = schedule.run(&|index, _| panic!("{index} began"), &mut || Duration::from_secs(3600));
     assert!(results.iter().all(Option::is_none));
 }
+
+/// Reading files ahead takes as long as the files are large: others are shown meanwhile, and a signal ends it.
+#[test]
+fn a_batch_that_prepares_is_watched_and_can_be_stopped() {
+    let entries = [entry(0), entry(1)];
+    let lives: Vec<Live> = entries.iter().map(|_| Live::default()).collect();
+    let stop = AtomicBool::new(false);
+    let schedule = Schedule { entries: &entries, lives: &lives, clock: Clock::start(), stop: &stop };
+    // Without an end of its own the test would not fail but hang.
+    let until = std::time::Instant::now() + Duration::from_secs(60);
+    let clone = |index: usize, go: &dyn Fn()| {
+        lives[index].set_state(State::PreReading);
+        while index == 0 && !lives[index].is_ending() && std::time::Instant::now() < until {
+            std::thread::yield_now();
+        }
+        lives[index].set_state(State::Initialized);
+        go();
+        JobResult::default()
+    };
+    let mut looks = 0;
+    let results = schedule.run(&clone, &mut || {
+        looks += 1;
+        stop.fetch_or(looks == 3, Ordering::Relaxed);
+        Duration::from_millis(1)
+    });
+    assert!(std::time::Instant::now() < until, "the signal was not seen");
+    assert!(looks >= 3 && results.iter().all(Option::is_some));
+}

@@ -36,6 +36,7 @@ impl<E: Engine> Runner<'_, E> {
                 self.now = self.work.clock.now();
                 if step == Step::Last {
                     self.recorder.begin(self.now);
+                    self.logs.begin(self.now);
                 }
                 self.search.iter_mut().for_each(|search| search.begin(self.now, self.ended));
             }

@@ -1,14 +1,9 @@
 use std::cell::RefCell;
-use std::io::{BufRead, Write};
 use std::path::Path;
 
-use super::super::super::commandline::{Asked, parse};
-use super::super::super::engine::null::NullPlace;
 use super::super::super::engine::{Done, Io, Queued};
-use super::super::super::general::{General, Traces};
-use super::super::super::random::Seeds;
-use super::super::super::settings::settle;
-use super::super::{Clock, Host, Live, LogFiles, Work, run};
+use super::super::Live;
+use super::super::harness::{REGION, run_clone};
 use super::*;
 
 /// What a clone does with its files, as words: `open`, `drop`, `go` where the engine lets go, and numbers of I/Os.
@@ -84,39 +79,6 @@ impl Engine for Recording<'_> {
 /// What a sync takes at least.
 const SYNC: Duration = Duration::from_millis(20);
 
-struct Nobody;
-
-impl LogFiles for Nobody {
-    fn log(&self, name: &str) -> Result<Box<dyn Write + Send>, String> {
-        Err(name.to_owned())
-    }
-}
-
-impl Host for Nobody {
-    fn tell(&self, _: &str) {}
-
-    fn save(&self, _: &str, _: &[u8]) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn state_path(&self, name: &str) -> String {
-        name.to_owned()
-    }
-
-    fn read(&self, name: &str) -> Result<Box<dyn BufRead>, String> {
-        Err(name.to_owned())
-    }
-
-    fn trace(&self, _: &str) {}
-
-    fn shell(&self, command: &str, _: &str) -> Result<(), String> {
-        Err(command.to_owned())
-    }
-}
-
-/// 16 I/Os.
-const REGION: Extent = Extent { offset: 4096, len: 65536 };
-
 /// Runs the clone of a command line over `files` files, in passes of `pass_bytes`, for 40 I/Os at most.
 fn seen(line: &str, files: usize, pass_bytes: u64) -> String {
     ran(line, files, pass_bytes).0
@@ -124,25 +86,9 @@ fn seen(line: &str, files: usize, pass_bytes: u64) -> String {
 
 /// And what came of it.
 fn ran(line: &str, files: usize, pass_bytes: u64) -> (String, JobResult) {
-    let words: Vec<String> = format!("--name=j --bs=4k {line}").split_whitespace().map(str::to_owned).collect();
-    let Ok(Asked::Run(asked)) = parse(&words) else { panic!("{line}") };
-    let settings = settle(&asked.jobs[0], &General::default()).unwrap().settings;
     let (seen, live) = (RefCell::default(), Live::default());
-    let work = Work {
-        settings: &settings,
-        traces: Traces::default(),
-        group: 0,
-        clone: 0,
-        number: 1,
-        place: &NullPlace,
-        files: (0..files).map(|file| (format!("f{file}").into(), REGION)).collect(),
-        pass_bytes,
-        seeds: Seeds::new(None, true, 0, 1),
-        live: &live,
-        clock: Clock::start(),
-        host: &Nobody,
-    };
-    let result = run(Recording { seen: &seen, live: &live, ends_after: 40 }, &work, &|| {});
+    let engine = Recording { seen: &seen, live: &live, ends_after: 40 };
+    let result = run_clone(line, files, pass_bytes, &live, engine);
     (seen.into_inner().join(" "), result)
 }
 

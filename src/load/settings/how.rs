@@ -30,6 +30,9 @@ pub(super) fn engine_name(asked: &Asked<'_>) -> Result<&'static str, BadJob> {
     options::engine(&text).map_err(|reason| asked.refused("ioengine", reason))
 }
 
+/// I/Os that a clone may have under way: far above what any kernel takes, and what is kept of each still fits in memory.
+const DEPTH_MAX: u32 = 1 << 20;
+
 /// `alters`: the job writes.
 pub(super) fn engine(
     asked: &mut Asked<'_>,
@@ -50,6 +53,9 @@ pub(super) fn engine(
     let waits = WAITING.contains(&name) || METADATA.contains(&name) && nfs_urls.is_empty();
     if waits && depth > 1 {
         asked.note("note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1");
+    }
+    if !waits && depth > DEPTH_MAX {
+        return Err(asked.bad("iodepth", format!("{depth} I/Os under way; {DEPTH_MAX} are possible")));
     }
     let in_flight = if waits { 1 } else { depth };
     let capped = |count: Option<u32>| count.filter(|count| (1..=in_flight).contains(count)).unwrap_or(in_flight);

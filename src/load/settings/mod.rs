@@ -276,7 +276,7 @@ pub struct Pacing {
     pub cycle: Duration,
     /// rate_process=.
     pub process: Process,
-    /// Pauses are caught up with.
+    /// A rate does not catch up with pauses.
     pub ignore_thinktime: bool,
     /// thinktime= and its relatives.
     pub think: Think,

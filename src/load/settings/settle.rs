@@ -8,6 +8,7 @@ use super::super::general::General;
 use super::super::job::{BadJob, Job};
 use super::super::options::Given;
 use super::asked::Asked;
+use super::order::JOBS_MAX;
 use super::{ExitWhat, Order, Settings, content, errors, files, how, iologs, measures, pacing, what};
 
 /// A job's settings, and what a user should know of them.
@@ -115,6 +116,9 @@ fn misread(asked: &mut Asked<'_>) {
     }
 }
 
+/// Files of a job's clones together: their names and extents are in memory. fio 3.33 aborts at some 40,000 (smalloc: OOM).
+const FILES_MAX: u64 = 1 << 24;
+
 fn settings(asked: &mut Asked<'_>) -> Result<Settings, BadJob> {
     let clones = match asked.count("numjobs") {
         Some(0) => return Err(asked.bad("numjobs", "a job without clones")),
@@ -125,6 +129,12 @@ fn settings(asked: &mut Asked<'_>) -> Result<Settings, BadJob> {
     let engine_name = how::engine_name(asked)?;
     let targets = files::targets(asked, engine_name)?;
     let files = files::files(asked, targets.directories)?;
+    // What is too many clones is told of all jobs together.
+    let all_files = u64::from(files.count) * u64::from(clones.min(JOBS_MAX));
+    if files.names.is_empty() && all_files > FILES_MAX {
+        let text = format!("{all_files} files of all clones together; {FILES_MAX} are possible");
+        return Err(asked.bad("nrfiles", text));
+    }
     let engine = how::engine(asked, engine_name, targets.urls, load.writes())?;
     let syncs = how::syncs(asked, &engine)?;
     let verify = content::verify(asked, &load, clones)?;

@@ -287,6 +287,21 @@ fn files_of_a_job() {
     assert_eq!(files("--filename=a:b --filename=a").names, ["a", "b", "a"], "all that were named");
 }
 
+/// fio 3.33 takes them, and is ended for want of memory.
+#[test]
+fn what_no_memory_holds_is_refused_by_its_name() {
+    let many = error("--ioengine=libaio --iodepth=100000000");
+    assert!(many.contains("iodepth=100000000") && many.contains("1048576 are possible"), "{many}");
+    assert_eq!(job("--ioengine=libaio --iodepth=1048576").engine.in_flight, 1 << 20);
+    assert_eq!(job("--ioengine=psync --iodepth=100000000").engine.in_flight, 1, "as in fio");
+    for options in ["--nrfiles=4294967295", "--nrfiles=16777217", "--nrfiles=1000000 --numjobs=20"] {
+        let many = error(options);
+        assert!(many.contains("nrfiles=") && many.contains("16777216 are possible"), "{many}");
+    }
+    assert_eq!(job("--nrfiles=16777216").files.count, 1 << 24);
+    assert_eq!(job("--filename=a --nrfiles=4294967295").files.count, 1);
+}
+
 #[test]
 fn syncs() {
     let range = |text: &str| job(&format!("--sync_file_range={text}")).syncs.range;

@@ -78,7 +78,7 @@ impl NfsPlace {
             let one_write = size <= u64::from(self.export.volume.limits().write_max);
             let stable = if one_write || attempt == REWRITES_MAX { Stable::FileSync } else { Stable::Unstable };
             let mut unsettled = self.write(node, size, stable, fill, stop)?;
-            if unsettled.commit(&self.export.volume, node)? || stop() {
+            if stop() || unsettled.commit(&self.export.volume, node)? {
                 return Ok(());
             }
         }
@@ -155,7 +155,11 @@ impl NfsPlace {
         let node = self.export.at(path, |dir, name| self.create(dir, name))?;
         match layout.size {
             0 => Ok(()),
-            size if layout.filled => self.fill(&node, size, fill, stop),
+            size if layout.filled => {
+                self.fill(&node, size, fill, stop)?;
+                // As in fio, no part of a file is left.
+                if stop() { self.export.at(path, |dir, name| self.unlink(dir, name)) } else { Ok(()) }
+            }
             size => self.resize(&node, size),
         }
     }

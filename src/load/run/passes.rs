@@ -1,0 +1,161 @@
+//! A clone's passes over its load: which I/O is started when, and what is due between them.
+//!
+//! Promises: the depth is exact: an I/O that ended is replaced before anything else is waited for; a pass without an I/O ends the job.
+//! Leaves out: the way of one I/O (`flow`), and what is read back (`checking`).
+
+use std::time::Duration;
+
+use rustix::io::Errno;
+
+use super::super::engine::Engine;
+use super::super::pace::AfterPass;
+use super::super::{Direction, Each};
+use super::choice::Next;
+use super::clone::{Failed, Runner};
+use super::latest::Latest;
+
+impl<E: Engine> Runner<'_, E> {
+    pub(super) fn all_passes(&mut self) {
+        let settings = self.work.settings;
+        let verify = settings.verify.as_ref();
+        let only = verify.is_some_and(|verify| verify.only) && settings.load.writes();
+        let read_back = verify.is_some_and(|verify| verify.read_back) && settings.load.writes();
+        let mut passes = 0;
+        loop {
+            self.replay = (only || read_back).then(|| self.choice.clone());
+            let once = settings.load.plans[Direction::Write].visits_once() && !self.choice.wraps();
+            self.latest = self.replay.clone().filter(|_| !once).map(Latest::new);
+            (self.pass_issued, self.checked, self.is_synced) = (0, 0, false);
+            if only {
+                self.turn(true, false);
+                self.check_written(u64::MAX);
+            } else if let Some(replay) = &settings.io_logs.replay {
+                self.replay_log(replay);
+            } else {
+                self.pass();
+                self.sync_all();
+                if self.pass_issued == 0 && self.failed.is_none() && !self.is_over() {
+                    return self.nothing_fits();
+                }
+            }
+            if read_back && !only && self.failed.is_none() {
+                self.check_pass();
+            }
+            self.pass_most = self.pass_most.max(self.pass_issued);
+            passes += 1;
+            if self.is_over() || self.failed.is_some() || settings.span.after_pass(passes) == AfterPass::End {
+                return;
+            }
+            if settings.files.unlink_each_loop {
+                self.close_all();
+                self.unlink_all();
+                self.open_first();
+            }
+            self.choice.restart();
+        }
+    }
+
+    /// A pass without an I/O would be followed by others without end, or by a report of nothing.
+    fn nothing_fits(&mut self) {
+        let text = "no block fits into what the job's files and sizes leave";
+        self.work.host.tell(&format!("fio: {}: {text}", self.work.settings.name));
+        self.failed = Some(Failed::new(Errno::INVAL, text));
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.now >= self.ends || self.work.live.is_ending()
+    }
+
+    /// As in fio, number_ios= is of each pass.
+    pub(super) fn has_all_ios(&self) -> bool {
+        self.pass_issued >= self.ios_max
+    }
+
+    /// One pass over the load.
+    fn pass(&mut self) {
+        let (mut is_last, mut waiting) = (false, None);
+        loop {
+            while !is_last && self.may_start() {
+                if self.is_over() || self.has_all_ios() || self.failed.is_some() {
+                    is_last = true;
+                    break;
+                }
+                let Some(next) = waiting.take().or_else(|| self.choose()) else {
+                    is_last = true;
+                    break;
+                };
+                match self.must_wait(&next) {
+                    None => {
+                        self.sync_if_due();
+                        self.start(next);
+                    }
+                    Some(wait) => {
+                        waiting = Some(next);
+                        self.idle(wait);
+                    }
+                }
+                self.after_start();
+            }
+            if self.in_flight == 0 {
+                return;
+            }
+            self.collect(is_last);
+        }
+    }
+
+    /// True when there is room for an I/O.
+    pub(super) fn may_start(&mut self) -> bool {
+        if self.search.is_some() && !self.search_depth() {
+            return false;
+        }
+        if self.free.is_empty() {
+            self.is_full = true;
+            return false;
+        }
+        let low = self.work.settings.engine.low as usize;
+        if self.is_full && low > 0 && self.in_flight > low && low < self.slots.len() {
+            return false;
+        }
+        self.is_full = false;
+        true
+    }
+
+    fn choose(&mut self) -> Option<Next> {
+        // What is read back is chosen again without a clock.
+        let late = match self.is_paced && self.replay.is_none() {
+            true => {
+                let now = Duration::from_nanos(self.now - self.began);
+                let late = |direction: Direction| {
+                    self.pacers[direction]
+                        .as_ref()
+                        .map_or(Duration::ZERO, |pacer| pacer.next_start().saturating_sub(now))
+                };
+                Each::of(late)
+            }
+            false => Each::default(),
+        };
+        let next = self.choice.next_io(&late);
+        if self.choice.rounds() != self.rounds {
+            self.rounds = self.choice.rounds();
+            self.drop_cached();
+        }
+        next
+    }
+
+    /// What is due after an I/O was started: syncs, pauses, read-backs, a rate that must be kept.
+    pub(super) fn after_start(&mut self) {
+        let settings = self.work.settings;
+        if self.work.live.is_wanted() {
+            self.give_snapshot();
+        }
+        if self.replay.is_some() {
+            self.check_backlog();
+        }
+        if !settings.pacing.think.pause.is_zero() {
+            self.think();
+        }
+        if settings.pacing.least.iter().any(|(_, least)| least.is_some()) {
+            self.check_rate();
+        }
+    }
+}
