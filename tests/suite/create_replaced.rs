@@ -99,19 +99,26 @@ fn a_symbolic_link_that_is_switched_is_stored() {
         mount.symlink(&mount.root(), "new", b"release-2").unwrap();
         mount.rename(&mount.root(), "new", &dir, "x").unwrap();
     };
-    let is = members(&made(link, 1, switch).clean().archive);
+    let archive = made(link, 1, switch).clean().archive;
+    let is = members(&archive);
     assert_eq!((is[3].0.as_str(), is[3].1), ("top/d/x", MemberKind::Symlink));
+    let stored = |text: &[u8]| archive.windows(text.len()).any(|bytes| bytes == text);
+    assert_eq!((stored(b"release-1"), stored(b"release-2")), (false, true));
 }
 
 /// Also when its directory went with it.
 #[test]
 fn what_was_removed_is_told_as_removed() {
-    for with_dir in [false, true] {
+    for with_dirs in 0..3 {
         let remove = move |mount: &MemoryMount, _| {
             let top = mount.lookup(&mount.root(), "top").unwrap().node;
             mount.remove(&mount.lookup(&top, "d").unwrap().node, "x").unwrap();
-            if with_dir {
+            if with_dirs > 0 {
                 mount.rmdir(&top, "d").unwrap();
+            }
+            if with_dirs > 1 {
+                mount.rename(&top, "other", &mount.root(), "other").unwrap();
+                mount.rmdir(&mount.root(), "top").unwrap();
             }
         };
         let made = made(file(10), 1, remove);

@@ -370,7 +370,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l progress -d 'Show 
 json\t'JSON for programs'"
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -s r -l recursive -d 'Remove directories with what is in them (default)'
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -s f -l force -d 'What is not there is no error; takes -I back'
-complete -c parfs -n "__fish_parfs_using_subcommand parrm" -s d -l dir -d 'Remove directories only when they are empty, by the time all else that is named is gone, unless -r is given'
+complete -c parfs -n "__fish_parfs_using_subcommand parrm" -s d -l dir -d 'Remove directories only when they are empty, unless -r is given; in a list, what is in one may come before it'
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l contents -d 'Remove what is in the operands, and keep them'
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -s I -d 'Ask once before more than three operands or a tree are removed'
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -s x -l one-file-system -d 'Leave directories of other file systems than the operand\'s alone'
@@ -398,7 +398,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand rm" -l progress -d 'Show pro
 json\t'JSON for programs'"
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -s r -l recursive -d 'Remove directories with what is in them (default)'
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -s f -l force -d 'What is not there is no error; takes -I back'
-complete -c parfs -n "__fish_parfs_using_subcommand rm" -s d -l dir -d 'Remove directories only when they are empty, by the time all else that is named is gone, unless -r is given'
+complete -c parfs -n "__fish_parfs_using_subcommand rm" -s d -l dir -d 'Remove directories only when they are empty, unless -r is given; in a list, what is in one may come before it'
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l contents -d 'Remove what is in the operands, and keep them'
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -s I -d 'Ask once before more than three operands or a tree are removed'
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -s x -l one-file-system -d 'Leave directories of other file systems than the operand\'s alone'

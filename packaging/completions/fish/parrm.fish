@@ -15,7 +15,7 @@ complete -c parrm -l progress -d 'Show progress on stderr (default when it is a 
 json\t'JSON for programs'"
 complete -c parrm -s r -l recursive -d 'Remove directories with what is in them (default)'
 complete -c parrm -s f -l force -d 'What is not there is no error; takes -I back'
-complete -c parrm -s d -l dir -d 'Remove directories only when they are empty, by the time all else that is named is gone, unless -r is given'
+complete -c parrm -s d -l dir -d 'Remove directories only when they are empty, unless -r is given; in a list, what is in one may come before it'
 complete -c parrm -l contents -d 'Remove what is in the operands, and keep them'
 complete -c parrm -s I -d 'Ask once before more than three operands or a tree are removed'
 complete -c parrm -s x -l one-file-system -d 'Leave directories of other file systems than the operand\'s alone'

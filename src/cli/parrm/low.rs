@@ -71,7 +71,8 @@ pub struct RemoveFlags {
     /// What is not there is no error; takes -I back
     #[arg(short = 'f', long, overrides_with_all = ["once", "interactive"])]
     pub force: bool,
-    /// Remove directories only when they are empty, by the time all else that is named is gone, unless -r is given
+    /// Remove directories only when they are empty, unless -r is given; in a list, what is in one may come
+    /// before it
     #[arg(short = 'd', long)]
     pub dir: bool,
     /// Remove what is in the operands, and keep them

@@ -274,8 +274,9 @@ fn clone(ctx: &Ctx<'_>, routes: Routes, big: &Big, node: &Node, lent: &Lent) -> 
                 at += copied;
                 add(&ctx.live.bytes, copied);
             }
-            Op::Beyond(Beyond::Copy { out: Err(Status::NotSupp), .. }) => {
-                ctx.copies_refused.store(true, Ordering::Relaxed);
+            Op::Beyond(Beyond::Copy { out: Err(status @ (Status::NotSupp | Status::XDev)), .. }) => {
+                // XDEV: of this file.
+                ctx.copies_refused.fetch_or(status == Status::NotSupp, Ordering::Relaxed);
                 while at < big.size && !ctx.is_stopped() {
                     let len = ctx.options.range_bytes.min(big.size - at);
                     carry(ctx, routes, big, node, (at, len))?;

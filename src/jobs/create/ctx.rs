@@ -164,7 +164,10 @@ impl<'a> Ctx<'a> {
     pub fn take_missed(&self) -> Vec<(Arc<Dir>, Vec<u8>)> {
         let mut missed = self.held_missed();
         missed.rounds += 1;
-        std::mem::take(&mut missed.paths)
+        let mut paths = std::mem::take(&mut missed.paths);
+        // Lanes note them in any order.
+        paths.sort_by(|(_, a), (_, b)| a.cmp(b));
+        paths
     }
 
     /// It went between the listing and now.

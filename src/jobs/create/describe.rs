@@ -81,7 +81,7 @@ fn read_xattrs(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entry: &mut Entr
     let names = match names {
         Ok(names) => names,
         Err(Status::NotSupp) => return true,
-        Err(Status::NoEnt) => {
+        Err(Status::NoEnt | Status::Stale) => {
             ctx.missed(entry.dir.as_ref(), &entry.path);
             return false;
         }

@@ -267,9 +267,11 @@ impl<'a> Line<'a> {
     /// Puts the first bytes in their place: there are no holes behind them, or none any more; all pieces have ended.
     pub fn reveal(&self, ctx: &Ctx<'_>) {
         let Target::File(port, node) = &self.target else { return };
-        if let Head::Held(bytes) = std::mem::replace(&mut *self.head(), Head::There) {
-            let place = Place { at: 0, whole: Whole { at: 0, members: 0 } };
-            self.put(ctx, *port, node, place, &bytes);
+        let Head::Held(bytes) = std::mem::replace(&mut *self.head(), Head::There) else { return };
+        if let Err((proc, status)) = put_file(*port, port.volume.route_writing(node), node, &[(0, &bytes)]) {
+            let (error, why) = (text(proc, status), "the archive's first block cannot be put in its place");
+            ctx.warn(format!("{why}, so that nothing of it can be extracted: {error}"));
+            self.fail(ctx, error);
         }
     }
 
@@ -292,12 +294,15 @@ impl<'a> Line<'a> {
     /// Cuts a file off where the first piece is missing, so that no member is left that is whole by its size and has holes for data;
     /// all pieces have ended.
     pub fn cut_off(&self, ctx: &Ctx<'_>) {
-        let (Target::File(port, node), Some(Place { at, .. })) = (&self.target, self.broken()) else { return };
+        let Target::File(port, node) = &self.target else { return };
+        // Nothing is written behind what could not be packed.
+        let Some(Place { at, .. }) = self.broken() else { return self.reveal(ctx) };
         let change = AttrChange { size: Some(at), ..AttrChange::default() };
         match port.one(port.route(), Call::set_attr(node, change)).status() {
             Ok(()) => self.reveal(ctx),
-            Err(status) => ctx
-                .warn(format!("what is left of the archive is not whole and cannot be cut off at byte {at}: {status}")),
+            Err(status) => ctx.warn(format!(
+                "what is left of the archive is not whole, cannot be cut off at byte {at}, and says so: {status}"
+            )),
         }
     }
 

@@ -415,7 +415,10 @@ impl<'s> Run<'_, 's, '_> {
             if let Some(pack) = pack {
                 match pack.pack(&filled.bytes) {
                     Ok(packed) => ctx.spare.give(std::mem::replace(&mut filled.bytes, packed)),
-                    Err(error) => line.fail(ctx, format!("Cannot compress: {error}")),
+                    Err(error) => {
+                        filled.cancelled = true;
+                        line.fail(ctx, format!("Cannot compress: {error}"));
+                    }
                 }
             }
             drop(ticket);

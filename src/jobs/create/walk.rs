@@ -122,18 +122,20 @@ fn find_again(ctx: &Ctx<'_>, dir: &Arc<Dir>, path: Vec<u8>) -> Vec<Walked> {
     with_listings(ctx, found.into_iter().map(|(_, entry)| entry), Some(dir))
 }
 
-/// Is a directory not there by now whose handle is stale? A server that knows no handle any more has removed nothing.
+/// Is a directory not there by now whose handle is stale? A server that knows no handle any more, the root's neither, has removed nothing.
 fn is_gone((port, route): (Port<'_>, Route), dir: &Dir) -> bool {
     let mut dir = dir;
     while let Some(parent) = &dir.parent {
         let Ok(name) = Name::new(parent.name(&dir.path)) else { return false };
         match port.found(route, &port.one(route, Call::lookup(&parent.node, &name))) {
+            // What a link leads to is not what has its name.
+            Ok((_, attr)) if attr.kind == Kind::Symlink => break,
             Ok((_, attr)) => return (attr.fsid, attr.fileid) != dir.id,
             Err((_, Status::Stale)) => dir = parent,
             Err((_, status)) => return status == Status::NoEnt,
         }
     }
-    false
+    port.one(route, Call::get_attr(&port.volume.root())).attr().is_ok()
 }
 
 /// Completes what was found in a directory, without what is not wanted.

@@ -195,7 +195,7 @@ fn run(
         let left = agenda.run(crew, take_max, step);
         let Some(later) = &engine.later else { break left };
         if left > 0 || crew.stop().is_set() {
-            break left + later.waiting();
+            break left + later.waiting() + usize::from(later.resumes_list());
         }
         let again = later.tries(get(&counts.files) + get(&counts.dirs));
         if !again.is_empty() {

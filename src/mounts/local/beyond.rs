@@ -16,22 +16,15 @@ use super::descriptors::{Held, Use};
 /// What a mount lends: an open read descriptor, closed with the last copy from it.
 pub(super) struct LentFile(pub(super) Arc<Held>);
 
-/// What the kernel says of a pair of files that it cannot copy between, or not in this way. Sandboxes answer EPERM to calls that they do not
-/// know, a swap file is ETXTBSY, a file that is only appended to EBADF, and CIFS knows ENOENT: who reads and writes learns whether it is
-/// true.
+/// What the kernel says of a pair of files that it cannot copy between, or not in this way.
 pub(super) fn cannot(errno: Errno) -> bool {
-    matches!(
-        errno,
-        Errno::XDEV
-            | Errno::INVAL
-            | Errno::NOSYS
-            | Errno::OPNOTSUPP
-            | Errno::NOTTY
-            | Errno::PERM
-            | Errno::TXTBSY
-            | Errno::BADF
-            | Errno::NOENT
-    )
+    matches!(errno, Errno::XDEV | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::NOTTY)
+}
+
+/// What it says of one file that may be read and written all the same: sandboxes answer EPERM to calls that they do not know, a swap file is
+/// ETXTBSY, a file that is only appended to EBADF, and CIFS knows ENOENT. Whether it is true, reading and writing tell.
+fn cannot_this(errno: Errno) -> bool {
+    matches!(errno, Errno::PERM | Errno::TXTBSY | Errno::BADF | Errno::NOENT)
 }
 
 impl LocalMount {
@@ -133,9 +126,10 @@ impl LocalMount {
         });
         match copied {
             // Of a file that hides its size the kernel copies nothing, and some file systems do so of any.
-            Ok(0) if count > 0 && goes_on(source, from_offset)? => Err(Status::NotSupp),
+            Ok(0) if count > 0 && goes_on(source, from_offset)? => Err(Status::XDev),
             Ok(copied) => Ok(copied as u64),
             Err(errno) if cannot(errno) => Err(Status::NotSupp),
+            Err(errno) if cannot_this(errno) => Err(Status::XDev),
             Err(errno) => Err(status(errno)),
         }
     }

@@ -33,7 +33,7 @@ mod xattrs;
 mod tests;
 
 use std::hash::{BuildHasher, RandomState};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -258,7 +258,7 @@ impl LocalMount {
         while let Some((chain, name)) = way.pop() {
             let flags = OFlags::PATH | OFlags::DIRECTORY;
             let fd = self.open_at(held.fd(), name.as_bytes(), flags, Mode::empty()).map_err(status)?;
-            if !self.is_same(chain, &fd, &held) {
+            if !self.is_same(chain, &fd) {
                 return Err(Status::Stale);
             }
             held = self.descriptors.keep(chain, Use::Dir, Held::Dir(fd));
@@ -268,20 +268,10 @@ impl LocalMount {
 
     /// Is this the directory that was made or found? An NFS client may still know another one by its name, that was moved
     /// away through another mount and lives on. Asking costs nothing: an object's id is known while it is open.
-    ///
-    /// Where another file system begins, an NFSv4 listing tells the id of the directory that it is mounted on (RFC 8881 5.8.2.23), and
-    /// opening it that of its root: there it is the device that says so.
-    fn is_same(&self, chain: &Chain, fd: &OwnedFd, above: &Held) -> bool {
+    fn is_same(&self, chain: &Chain, fd: &OwnedFd) -> bool {
         let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
-        let asked = |fd: BorrowedFd<'_>| {
-            let is = statx(fd, c"", flags, StatxFlags::INO)?;
-            Ok::<_, Errno>((is.stx_ino, (is.stx_dev_major, is.stx_dev_minor)))
-        };
-        let is_same = |fileid| {
-            let Ok((id, device)) = asked(fd.as_fd()) else { return false };
-            id == fileid || asked(above.fd()).is_ok_and(|(_, above)| above != device)
-        };
-        !self.nfs || chain.fileid().is_none_or(is_same)
+        let id = || statx(fd, c"", flags, StatxFlags::INO).map(|is| is.stx_ino);
+        !self.nfs || chain.fileid().is_none_or(|fileid| id() == Ok(fileid))
     }
 
     /// Where an object is.

@@ -100,7 +100,7 @@ impl LocalMount {
             let flags = OFlags::PATH | OFlags::DIRECTORY;
             // What is no directory, or not there, has no names to be asked about.
             let Ok(fd) = self.open_at(held.fd(), name.as_bytes(), flags, Mode::empty()) else { return };
-            if !self.is_same(chain, &fd, &held) {
+            if !self.is_same(chain, &fd) {
                 return; // this mount does not see it
             }
             held = self.descriptors.keep(chain, Use::Dir, Held::Dir(fd));
@@ -169,21 +169,6 @@ mod tests {
         std::fs::remove_file(dir.path().join("a/b/second")).unwrap();
         let gone = one(&mount, Call::get_attr(&node));
         assert_eq!((gone.status(), gone.unseen), (Err(Status::NoEnt), true));
-    }
-
-    /// As NFSv4 lists the root of another file system, which it knows only when that is opened.
-    #[test]
-    fn where_another_file_system_begins_its_root_is_entered() {
-        let name = |text: &str| Name::new(text.as_bytes()).unwrap();
-        let mut mount = LocalMount::open(std::path::Path::new("/")).unwrap();
-        mount.nfs = true;
-        for (at, entered) in [("proc", Ok(())), ("etc", Err(Status::Stale))] {
-            let dir = one(&mount, Call::lookup(&mount.root(), &name(at))).found().unwrap().node;
-            let Node::Chain(chain) = &dir else { panic!("a local node") };
-            chain.note(chain.fileid().unwrap_or(0) + 1_000_003);
-            let listed = one(&mount, Call::read_dir(&dir, Cookie::default(), Want::Names, 4096));
-            assert_eq!(listed.status(), entered, "{at}");
-        }
     }
 
     /// What another client knows of a name: the directory that was there before, which lives on under another name.
