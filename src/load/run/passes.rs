@@ -34,7 +34,7 @@ impl<E: Engine> Runner<'_, E> {
             } else {
                 self.pass();
                 self.sync_all();
-                if self.pass_issued == 0 && self.failed.is_none() && !self.is_over() {
+                if settings.span.fills() && self.pass_issued == 0 && self.failed.is_none() && !self.is_over() {
                     return self.nothing_fits();
                 }
             }
@@ -55,7 +55,7 @@ impl<E: Engine> Runner<'_, E> {
         }
     }
 
-    /// A pass without an I/O would be followed by others without end, or by a report of nothing.
+    /// A pass without an I/O would be followed by others without end. Where the time is not to be filled, that is the job, as in fio.
     fn nothing_fits(&mut self) {
         let text = "no block fits into what the job's files and sizes leave";
         self.work.host.tell(&format!("fio: {}: {text}", self.work.settings.name));

@@ -276,7 +276,7 @@ impl<E: Engine> Runner<'_, E> {
     }
 
     /// end_fsync and fsync_on_close at the end of a pass. Measured of fio 3.33: it is part of the time in which the pass's bytes were
-    /// written, and files that openfiles= has closed are opened for it; end_fsync is not among the syncs that are counted.
+    /// written, and files that openfiles= has closed are opened for it; it is not among the syncs that are counted.
     pub(super) fn sync_all(&mut self) {
         let syncs = self.work.settings.syncs;
         if self.failed.is_some() || !self.work.settings.load.writes() || !(syncs.end_fsync || syncs.fsync_on_close) {
@@ -284,8 +284,7 @@ impl<E: Engine> Runner<'_, E> {
         }
         self.drain();
         self.work.live.set_state(State::Syncing);
-        let counts = self.counts;
-        self.counts &= syncs.fsync_on_close;
+        let counts = std::mem::replace(&mut self.counts, false);
         let open = self.open.all();
         // Those that fsync_on_close= has closed are safe.
         let closed = (0..self.work.files.len() as u32).filter(|file| !syncs.fsync_on_close && !open.contains(file));

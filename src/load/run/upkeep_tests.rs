@@ -114,6 +114,9 @@ fn the_last_syncs_are_part_of_the_time_and_of_all_files() {
 fn a_pass_without_an_io_ends_the_job() {
     let (seen, result) = ran("--rw=write --bsrange=1m-1m --time_based --runtime=1h", 1, REGION.len);
     assert_eq!((seen.as_str(), result.errors.error), ("open drop", Errno::INVAL.raw_os_error()));
+    // Without a time to fill it is done, as in fio.
+    let (seen, result) = ran("--rw=write --bsrange=1m-1m --loops=2", 1, REGION.len);
+    assert_eq!((seen.as_str(), result.errors.error), ("open drop go drop", 0));
 }
 
 /// As strace(1) shows it of fio 3.33, whose opening of a file for the next pass is `go` here.
