@@ -3,18 +3,19 @@
 
 #![allow(clippy::unwrap_used)] // also in the helpers of tests
 
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use parfs::archive::MemberKind;
-use parfs::jobs::create::Options;
-use parfs::mounts::MemoryMount;
+use parfs::archive::{Codec, Input, MemberKind};
+use parfs::jobs::create::{Options, Summary};
+use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::storage::{Call, Mount, Op, Tap, Tapped};
 
 use crate::ask::Ask;
 use crate::copies::crew;
 use crate::create::members;
-use crate::creates::{Made, named, shared, stream};
+use crate::creates::{Made, named, packed, shared, stream};
 use crate::nasty::put;
 
 /// Does something to the tree just before what is at `top/d/x` is read, so many times.
@@ -47,6 +48,16 @@ fn made(
     times: usize,
     what: impl Fn(&MemoryMount, usize) + Send + Sync + 'static,
 ) -> Made {
+    of(&["top"], make, times, what)
+}
+
+/// An archive of these.
+fn of(
+    operands: &[&str],
+    make: impl Fn(&MemoryMount, &parfs::storage::Node),
+    times: usize,
+    what: impl Fn(&MemoryMount, usize) + Send + Sync + 'static,
+) -> Made {
     let mount = Arc::new(MemoryMount::new());
     let top = mount.dir(&mount.root(), "top");
     let dir = mount.dir(&top, "d");
@@ -54,7 +65,8 @@ fn made(
     mount.file(&top, "other", b"as it was");
     let tap: Arc<dyn Tap> = Arc::new(Meddle { mount: mount.clone(), times: times.into(), what });
     let volume = shared(vec![Arc::new(Tapped::new(mount, vec![tap])) as Arc<dyn Mount>]);
-    stream(vec![named(&volume, "top")], &Options { sort_by_name: true, ..Options::default() }, &crew(2, 2))
+    let operands = operands.iter().map(|name| named(&volume, name)).collect();
+    stream(operands, &Options { sort_by_name: true, ..Options::default() }, &crew(2, 2))
 }
 
 fn file(bytes: usize) -> impl Fn(&MemoryMount, &parfs::storage::Node) {
@@ -79,6 +91,92 @@ fn what_was_put_in_a_files_place_is_stored_at_the_end() {
         assert_eq!(paths, ["top/", "top/d/", "top/other", "top/d/x"], "{had} {gets} {times}");
         assert!(is[3].2 == vec![2; gets], "{had} {gets} {times}");
         assert_eq!(made.summary.warnings, Vec::<String>::new());
+        assert_eq!((made.summary.files, made.summary.members), (2, 4));
+    }
+}
+
+/// Names of a list, as of `-T`.
+#[test]
+fn operands_are_looked_up_again_too() {
+    let made = of(&["top/d/x", "top/other"], file(10), 1, replace(20)).clean();
+    let is = members(&made.archive);
+    let paths: Vec<_> = is.iter().map(|(path, ..)| path.as_str()).collect();
+    assert_eq!((paths, &is[1].2), (vec!["top/other", "top/d/x"], &vec![2; 20]));
+    let remove = |mount: &MemoryMount, _| {
+        let top = mount.lookup(&mount.root(), "top").unwrap().node;
+        mount.remove(&mount.lookup(&top, "d").unwrap().node, "x").unwrap();
+    };
+    let made = of(&["top/d/x", "top/other"], file(10), 1, remove);
+    assert_eq!(
+        (made.summary.warnings, made.failures),
+        (vec!["top/d/x: File removed before we read it".into()], vec![])
+    );
+}
+
+/// Renames another file over `top/d/x` on this host, or removes it, just before something is read.
+struct Once {
+    top: PathBuf,
+    replaces: bool,
+    done: AtomicBool,
+}
+
+impl Tap for Once {
+    fn before(&self, calls: &[Call<'_>]) {
+        if calls.iter().any(|call| matches!(call.op, Op::Read { .. })) && !self.done.swap(true, Ordering::Relaxed) {
+            let x = self.top.join("d/x");
+            match self.replaces {
+                true => {
+                    std::fs::write(self.top.join("new"), [2; 20]).unwrap();
+                    std::fs::rename(self.top.join("new"), x).unwrap();
+                }
+                false => std::fs::remove_file(x).unwrap(),
+            }
+        }
+    }
+}
+
+/// The others are stored with the data that they have had all the time.
+#[test]
+fn other_names_of_a_file_that_was_replaced_are_stored_for_themselves() {
+    for (bytes, replaces, is_packed) in
+        [(10, true, false), (10, false, false), (3_000_000, true, false), (10, true, true)]
+    {
+        let place = tempfile::tempdir().unwrap();
+        let top = place.path().join("top");
+        std::fs::create_dir_all(top.join("d")).unwrap();
+        std::fs::write(top.join("d/x"), vec![1; bytes]).unwrap();
+        std::fs::hard_link(top.join("d/x"), top.join("d/y")).unwrap();
+        std::fs::hard_link(top.join("d/x"), top.join("z")).unwrap();
+        let tap: Arc<dyn Tap> = Arc::new(Once { top, replaces, done: AtomicBool::new(false) });
+        let mount = Arc::new(LocalMount::open(place.path()).unwrap());
+        let volume = shared(vec![Arc::new(Tapped::new(mount, vec![tap])) as Arc<dyn Mount>]);
+        let options = Options { sort_by_name: true, ..Options::default() };
+        let gzip = Codec::Gzip.pack(1).unwrap();
+        let operands = vec![named(&volume, "top")];
+        let made = match is_packed {
+            true => packed(operands, &*gzip, &options, &crew(2, 2)),
+            false => stream(operands, &options, &crew(2, 2)),
+        };
+        let (_, input) = parfs::archive::open(Input::Seekable(Arc::new(made.archive.clone()))).unwrap();
+        let is = crate::create::read_all(input).0;
+        let paths: Vec<_> = is.iter().map(|(path, kind, data)| (path.as_str(), *kind, data.len())).collect();
+        let (file, dir, link) = (MemberKind::File, MemberKind::Dir, MemberKind::HardLink);
+        let mut expected = vec![("top/", dir, 0), ("top/d/", dir, 0)];
+        if is_packed {
+            expected.extend([("top/d/y", link, 0), ("top/z", link, 0)]);
+        }
+        if replaces {
+            expected.push(("top/d/x", file, 20));
+        }
+        expected.extend([("top/d/y", file, bytes), ("top/z", link, 0)]);
+        let context = format!("{bytes} {replaces} {is_packed}");
+        assert_eq!(paths, expected, "{context}");
+        let failures = if is_packed { 2 } else { 0 };
+        assert_eq!(made.failures.len(), failures, "{context}: {:?}", made.failures);
+        assert!(made.failures.iter().all(|failure| failure.contains("stored anew at the end")), "{:?}", made.failures);
+        let Summary { members, files, links, changed, .. } = made.summary;
+        assert_eq!((members, made.told.len()), (expected.len() as u64, expected.len()), "{context}");
+        assert_eq!((files, links, changed), (1 + u64::from(replaces), 1 + failures as u64, u64::from(!replaces)));
     }
 }
 

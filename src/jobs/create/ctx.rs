@@ -1,7 +1,7 @@
 //! What the lanes of one creation share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard};
 
 use crate::base::Failure;
 use crate::base::name::Shown;
@@ -10,7 +10,7 @@ use crate::storage::{Attr, Kind, Volume};
 
 use super::super::Live;
 use super::super::port::Port;
-use super::entry::{Dir, Entry, Listing};
+use super::entry::{Entry, Home, Listing};
 use super::front::Front;
 use super::{Names, Options};
 
@@ -63,6 +63,10 @@ impl Spare {
     }
 }
 
+pub(super) fn subtract(counter: &AtomicU64, n: u64) {
+    counter.fetch_sub(n, Ordering::Relaxed);
+}
+
 pub(super) fn add(counter: &AtomicU64, n: u64) {
     counter.fetch_add(n, Ordering::Relaxed);
 }
@@ -70,7 +74,7 @@ pub(super) fn add(counter: &AtomicU64, n: u64) {
 /// What was not there when it was to be read, to be looked up once more.
 #[derive(Default)]
 struct Missed {
-    paths: Vec<(Arc<Dir>, Vec<u8>)>,
+    paths: Vec<(Home, Vec<u8>)>,
     /// Rounds so far.
     rounds: usize,
 }
@@ -143,17 +147,20 @@ impl<'a> Ctx<'a> {
 
     /// What was listed here is not there. Whoever writes a file anew and renames it, so that there always is one, is to find it in the
     /// archive: at the end its name is looked up once more.
-    pub fn missed(&self, dir: Option<&Arc<Dir>>, path: &[u8]) {
-        let mut missed = self.held_missed();
-        match dir {
-            Some(dir) if missed.rounds < AGAIN_ROUNDS && missed.paths.len() < AGAIN_MAX => {
-                missed.paths.push((dir.clone(), path.to_vec()));
-            }
-            _ => {
-                drop(missed);
-                self.vanished(path);
-            }
+    pub fn missed(&self, home: Home, path: &[u8]) {
+        if !self.notes(home, path) {
+            self.vanished(path);
         }
+    }
+
+    /// Notes a path that is looked up once more at the end; false when that is not to be any more.
+    pub fn notes(&self, home: Home, path: &[u8]) -> bool {
+        let mut missed = self.held_missed();
+        let has_room = missed.rounds < AGAIN_ROUNDS && missed.paths.len() < AGAIN_MAX;
+        if has_room {
+            missed.paths.push((home, path.to_vec()));
+        }
+        has_room
     }
 
     fn held_missed(&self) -> MutexGuard<'_, Missed> {
@@ -161,7 +168,7 @@ impl<'a> Ctx<'a> {
     }
 
     /// Takes what was missed, for another round.
-    pub fn take_missed(&self) -> Vec<(Arc<Dir>, Vec<u8>)> {
+    pub fn take_missed(&self) -> Vec<(Home, Vec<u8>)> {
         let mut missed = self.held_missed();
         missed.rounds += 1;
         let mut paths = std::mem::take(&mut missed.paths);

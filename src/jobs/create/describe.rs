@@ -58,7 +58,7 @@ fn read_links(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entries: &mut Vec
             Ok(text) => entry.link = text,
             Err(status) => {
                 match status {
-                    Status::NoEnt | Status::Stale => ctx.missed(entry.dir.as_ref(), &entry.path),
+                    Status::NoEnt | Status::Stale => ctx.missed(entry.home(), &entry.path),
                     status => ctx.failed(Failure::call(&entry.path, Proc::ReadLink, status)),
                 }
                 gone.push(i);
@@ -82,7 +82,7 @@ fn read_xattrs(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entry: &mut Entr
         Ok(names) => names,
         Err(Status::NotSupp) => return true,
         Err(Status::NoEnt | Status::Stale) => {
-            ctx.missed(entry.dir.as_ref(), &entry.path);
+            ctx.missed(entry.home(), &entry.path);
             return false;
         }
         // As GNU tar: the object itself is stored.

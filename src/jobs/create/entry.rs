@@ -31,6 +31,17 @@ pub(super) struct Tree {
     pub fs_root: bool,
     pub recursive: bool,
     pub follow: Option<Arc<dyn Follow>>,
+    /// The way to the operand below the volume's root.
+    pub way: Vec<Name>,
+}
+
+impl Tree {
+    /// Itself, to be found by this name.
+    pub fn operand(&self, name: Vec<u8>) -> Operand {
+        let Tree { volume, way, fs_root, recursive, follow, .. } = self;
+        let (volume, way, follow) = (volume.clone(), way.clone(), follow.clone());
+        Operand { volume, way, name, fs_root: *fs_root, recursive: *recursive, follow }
+    }
 }
 
 /// A directory: its members' names begin with `path`.
@@ -71,6 +82,20 @@ impl Dir {
     }
 }
 
+/// Where an object was found.
+#[derive(Clone)]
+pub(super) enum Home {
+    /// It is the operand itself.
+    Operand(Arc<Tree>),
+    Dir(Arc<Dir>),
+}
+
+impl Home {
+    pub fn new(tree: &Arc<Tree>, dir: Option<&Arc<Dir>>) -> Home {
+        dir.map_or_else(|| Home::Operand(tree.clone()), |dir| Home::Dir(dir.clone()))
+    }
+}
+
 /// An object to be stored, described so far as its header needs it.
 pub(super) struct Entry {
     pub tree: Arc<Tree>,
@@ -87,6 +112,10 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    pub fn home(&self) -> Home {
+        Home::new(&self.tree, self.dir.as_ref())
+    }
+
     pub fn key(&self) -> FileKey {
         (self.tree.server.clone(), self.attr.fsid, self.attr.fileid)
     }
@@ -105,8 +134,8 @@ pub(super) struct More {
 pub(super) enum Listing {
     /// An operand, to be found first.
     Operand(Operand),
-    /// What a directory has at this path by now: what it had went before it was read.
-    Again { dir: Arc<Dir>, path: Vec<u8> },
+    /// What there is at this path by now: what there was went before it was read.
+    Again { home: Home, path: Vec<u8> },
     /// A directory from a cookie on. `gathered` are the entries before it that wait to be sorted.
     Page { dir: Arc<Dir>, from: Cookie, gathered: Vec<(Name, Entry)> },
 }

@@ -74,6 +74,7 @@ impl<G: FnMut(Piece) -> bool> Layout<G> {
                 return false;
             }
             let data = (!spans.is_empty()).then(|| data(&entry, spans, (true, true), &fate.unwrap_or_default()));
+            let link_to = link_to.map(|fate| Box::new((fate, entry.home())));
             self.push(Part { head, data, pad, shown: Some(shown(entry.path, entry.attr.kind)), link_to });
             let is_full = self.with_data >= self.most.0 || self.piece.parts.len() >= self.most.1;
             return !is_full || self.flush();
@@ -169,6 +170,8 @@ fn data(entry: &Entry, spans: Vec<(u64, u64)>, (first, last): (bool, bool), fate
         path: entry.path.as_slice().into(),
         size: entry.attr.size,
         mtime: entry.attr.mtime,
+        ctime: entry.attr.ctime,
+        id: (entry.attr.fsid, entry.attr.fileid),
         spans,
         first,
         last,

@@ -12,8 +12,8 @@ use crate::storage::{AttrChange, Call, Mount, Node};
 
 use super::super::port::Port;
 use super::super::write::put_file;
-use super::ctx::{Ctx, add};
-use super::piece::Filled;
+use super::ctx::{Ctx, add, subtract};
+use super::piece::{Filled, Linked};
 
 /// Where the archive goes.
 pub(super) enum Target<'a> {
@@ -51,14 +51,15 @@ struct Place {
     whole: Whole,
 }
 
-/// How a new archive on storage begins. Its pieces are written in any order, so a writer that is killed may leave zeros in the midst, which
-/// a reader takes for the end: until all is written, what stands at its beginning is no header of anything.
+/// How what goes to storage begins. Its pieces are written in any order, so a writer that is killed may leave zeros in the midst, which
+/// a reader takes for the end. Until all is written, what stands at a new archive's beginning is no header of anything; and an archive that is
+/// added to ends where it ended, for a block of zeros is there.
 enum Head {
     /// Not come yet.
     Awaited,
     /// To be put in its place.
     Held(Vec<u8>),
-    /// There; or of an archive that is added to or goes to a stream.
+    /// There; or of an archive that goes to a stream.
     There,
 }
 
@@ -72,7 +73,9 @@ pub(super) struct Line<'a> {
     unread: AtomicBool,
     /// Where the first piece that could not be written was to go.
     broken: Mutex<Option<Place>>,
-    /// The first bytes of a new archive, while others stand in their place.
+    /// Where the first piece goes: 0 in a new archive.
+    pub(super) from: u64,
+    /// Its first bytes, while others stand in their place.
     head: Mutex<Head>,
     error: Mutex<Option<String>>,
 }
@@ -81,10 +84,11 @@ impl<'a> Line<'a> {
     pub fn new(target: Target<'a>, at: u64) -> Line<'a> {
         let whole = Whole { at, members: 0 };
         let state = State { next: 0, ready: BTreeMap::new(), busy: false, at, whole, members: 0, cut: false };
-        let is_new = at == 0 && matches!(target, Target::File(..));
+        let is_file = matches!(target, Target::File(..));
         Line {
             target,
-            head: Mutex::new(if is_new { Head::Awaited } else { Head::There }),
+            from: at,
+            head: Mutex::new(if is_file { Head::Awaited } else { Head::There }),
             state: Mutex::new(state),
             raw: AtomicU64::new(at),
             failed: AtomicBool::new(false),
@@ -156,7 +160,7 @@ impl<'a> Line<'a> {
             Target::Stream(writer) => self.stream(ctx, state, writer),
             Target::File(port, node) => {
                 // What says that the archive is not complete is there before anything behind it.
-                while state.at == 0
+                while state.at == self.from
                     && let Some((place, piece)) = self.placed(ctx, &mut state)
                 {
                     drop(state);
@@ -205,9 +209,8 @@ impl<'a> Line<'a> {
             return Some(piece);
         }
         // All pieces before it have been read.
-        for (path, _) in piece.links.iter().filter(|(_, fate)| fate.is_left_out()) {
-            let reason = "is another name of a file whose first name could not be stored; store it again";
-            ctx.failed(Failure::refused(path, reason));
+        for link in std::mem::take(&mut piece.links).into_iter().rev().filter(|link| link.fate.is_left_out()) {
+            without_link(ctx, &mut piece, link);
         }
         if piece.of.as_ref().is_some_and(|fate| fate.is_left_out()) {
             piece.bytes.clear();
@@ -240,7 +243,7 @@ impl<'a> Line<'a> {
                 self.refuse(ctx, &error);
             }
             // What is packed is not of a size that is asked for again.
-            if piece.raw == piece.bytes.len() as u64 {
+            if !piece.packed {
                 ctx.spare.give(std::mem::take(&mut piece.bytes));
             }
             drop(piece);
@@ -253,7 +256,10 @@ impl<'a> Line<'a> {
     fn hold_head(&self, bytes: &mut [u8]) {
         let mut head = self.head();
         if matches!(*head, Head::Awaited) && !bytes.is_empty() {
-            let block = write::unfinished();
+            let mut block = write::unfinished();
+            if self.from > 0 {
+                block.fill(0);
+            }
             let (first, _) = bytes.split_at_mut(bytes.len().min(block.len()));
             *head = Head::Held(first.to_vec());
             first.copy_from_slice(&block[..first.len()]);
@@ -265,12 +271,22 @@ impl<'a> Line<'a> {
     }
 
     /// Puts the first bytes in their place: there are no holes behind them, or none any more; all pieces have ended.
-    pub fn reveal(&self, ctx: &Ctx<'_>) {
-        let Target::File(port, node) = &self.target else { return };
-        let Head::Held(bytes) = std::mem::replace(&mut *self.head(), Head::There) else { return };
-        if let Err((proc, status)) = put_file(*port, port.volume.route_writing(node), node, &[(0, &bytes)]) {
-            let (error, why) = (text(proc, status), "the archive's first block cannot be put in its place");
-            ctx.warn(format!("{why}, so that nothing of it can be extracted: {error}"));
+    pub fn reveal(&self) -> Result<(), String> {
+        let Target::File(port, node) = &self.target else { return Ok(()) };
+        let mut head = self.head();
+        if let Head::Held(bytes) = &*head {
+            put_file(*port, port.volume.route_writing(node), node, &[(self.from, bytes)])
+                .map_err(|(proc, status)| text(proc, status))?;
+            *head = Head::There;
+        }
+        Ok(())
+    }
+
+    /// The same for a new archive that ends early.
+    pub fn reveal_cut(&self, ctx: &Ctx<'_>) {
+        if let Err(error) = self.reveal() {
+            let why = "the archive's first block cannot be put in its place, so that nothing of it can be extracted";
+            ctx.warn(format!("{why}: {error}"));
             self.fail(ctx, error);
         }
     }
@@ -296,10 +312,10 @@ impl<'a> Line<'a> {
     pub fn cut_off(&self, ctx: &Ctx<'_>) {
         let Target::File(port, node) = &self.target else { return };
         // Nothing is written behind what could not be packed.
-        let Some(Place { at, .. }) = self.broken() else { return self.reveal(ctx) };
+        let Some(Place { at, .. }) = self.broken() else { return self.reveal_cut(ctx) };
         let change = AttrChange { size: Some(at), ..AttrChange::default() };
         match port.one(port.route(), Call::set_attr(node, change)).status() {
-            Ok(()) => self.reveal(ctx),
+            Ok(()) => self.reveal_cut(ctx),
             Err(status) => ctx.warn(format!(
                 "what is left of the archive is not whole, cannot be cut off at byte {at}, and says so: {status}"
             )),
@@ -322,12 +338,36 @@ impl<'a> Line<'a> {
             Target::File(port, node) => {
                 let place = Place { at, whole: self.state().whole };
                 self.put(ctx, *port, node, place, &bytes);
-                if !self.has_failed() {
-                    self.reveal(ctx);
+                if !self.has_failed()
+                    && let Err(error) = self.reveal()
+                {
+                    self.fail(ctx, error);
                 }
             }
         }
     }
+}
+
+/// Takes a name of a file out whose first name is not in the archive, so that it is looked up once more: what it is now is stored.
+fn without_link(ctx: &Ctx<'_>, piece: &mut Filled, link: Linked) {
+    let Linked { path, home, head, .. } = link;
+    let comes_again = ctx.notes(home, &path);
+    if !piece.packed {
+        piece.raw -= head.len() as u64;
+        piece.bytes.drain(head);
+        if let Some(at) = piece.shown.iter().position(|shown| *shown == path) {
+            piece.shown.remove(at);
+        }
+        subtract(&ctx.counts.links, 1);
+    }
+    let reason = match (comes_again, piece.packed) {
+        (true, false) => return,
+        (true, true) => {
+            "is stored anew at the end, for the first name of its file went; the link to that cannot be extracted"
+        }
+        (false, _) => "is another name of a file whose first name could not be stored; store it again",
+    };
+    ctx.failed(Failure::refused(&path, reason));
 }
 
 fn text(proc: Proc, status: Status) -> String {

@@ -2,57 +2,54 @@
 //! blocks that say so. Leaves out new archives: what is left of one that is not complete is to have no end.
 
 use crate::archive::write;
-use crate::base::Status;
 use crate::storage::{AttrChange, Call};
 
 use super::line::{Line, Target, Whole};
 
 /// How an archive is left that was added to.
 pub(super) struct Left {
-    whole: Whole,
-    /// Why its end could not be put behind what is whole.
-    error: Option<Status>,
+    /// Members that it holds more than before.
+    more: u64,
+    /// Why those that were added whole are not among them.
+    error: Option<String>,
 }
 
 impl std::fmt::Display for Left {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Whole { at, members } = self.whole;
-        let held = |f: &mut std::fmt::Formatter<'_>| match members {
-            0 => write!(f, "what it held before"),
-            1 => write!(f, "what it held before plus 1 member"),
-            _ => write!(f, "what it held before plus {members} members"),
-        };
-        match self.error {
-            None => {
-                write!(f, "the archive is whole and holds ")?;
-                held(f)
-            }
-            Some(status) => {
-                write!(f, "the archive is whole up to byte {at}, with ")?;
-                held(f)?;
-                write!(f, ", but cannot be cut off there: SETATTR: {status}; `truncate -s {at}` mends it")
-            }
+        write!(f, "the archive is whole and holds what it held before")?;
+        match (self.more, &self.error) {
+            (0, None) => Ok(()),
+            (1, _) => write!(f, " plus 1 member"),
+            (0, Some(error)) => write!(f, ", but {error}"),
+            (more, _) => write!(f, " plus {more} members"),
         }
     }
 }
 
 impl Line<'_> {
-    /// Ends an archive, to which pieces were added from byte `from` on, behind its last whole member. All pieces have ended.
+    /// Ends an archive to which pieces were added behind its last whole member. All pieces have ended.
     ///
     /// It is cut off there and made longer by its end: what SETATTR adds to a file reads as zeros (RFC 1813 2.5, "size3") and takes
-    /// no space, of which there may be none left.
-    pub fn mend(&self, from: u64, record_bytes: u64) -> Left {
-        let whole = self.whole();
-        let Target::File(port, node) = &self.target else { return Left { whole, error: None } };
+    /// no space, of which there may be none left. Only then what was added is made visible.
+    pub fn mend(&self, record_bytes: u64) -> Left {
+        let Whole { at, members } = self.whole();
+        let Target::File(port, node) = &self.target else { return Left { more: members, error: None } };
         // Nothing was written, so the end that it had is there.
-        if self.end() == from && !self.has_failed() {
-            return Left { whole, error: None };
+        if self.end() == self.from && !self.has_failed() {
+            return Left { more: 0, error: None };
         }
-        let end = write::end(whole.at, record_bytes).len() as u64;
-        let resized = [whole.at, whole.at + end].into_iter().try_for_each(|size| {
+        let end = write::end(at, record_bytes).len() as u64;
+        let resized = [at, at + end].into_iter().try_for_each(|size| {
             let change = AttrChange { size: Some(size), ..AttrChange::default() };
             port.one(port.route(), Call::set_attr(node, change)).status()
         });
-        Left { whole, error: resized.err() }
+        let done = match resized {
+            Err(status) => Err(format!("what was written behind it cannot be cut off: SETATTR: {status}")),
+            Ok(()) if at > self.from => {
+                self.reveal().map_err(|error| format!("what was added cannot be shown: {error}"))
+            }
+            Ok(()) => Ok(()),
+        };
+        Left { more: if done.is_ok() { members } else { 0 }, error: done.err() }
     }
 }

@@ -261,11 +261,11 @@ pub fn create(
     }
     // What was added to an archive must not cost what it held; a new one that is not complete is to look so.
     let unfinished = stopped || line.has_failed();
-    let left = (unfinished && at > 0).then(|| line.mend(at, options.record_bytes));
+    let left = (unfinished && at > 0).then(|| line.mend(options.record_bytes));
     if line.has_failed() && at == 0 {
         line.cut_off(&ctx);
-    } else if stopped {
-        line.reveal(&ctx);
+    } else if stopped && at == 0 {
+        line.reveal_cut(&ctx);
     }
     let counts = &ctx.counts;
     let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -347,7 +347,7 @@ impl<'s> Run<'_, 's, '_> {
             if missed.is_empty() {
                 return;
             }
-            missed.into_iter().for_each(|(dir, path)| ctx.front.add(Listing::Again { dir, path }));
+            missed.into_iter().for_each(|(home, path)| ctx.front.add(Listing::Again { home, path }));
         }
     }
 
@@ -414,15 +414,19 @@ impl<'s> Run<'_, 's, '_> {
             let mut filled = piece::fill(ctx, piece);
             if let Some(pack) = pack {
                 match pack.pack(&filled.bytes) {
-                    Ok(packed) => ctx.spare.give(std::mem::replace(&mut filled.bytes, packed)),
+                    Ok(packed) => {
+                        filled.packed = true;
+                        ctx.spare.give(std::mem::replace(&mut filled.bytes, packed));
+                    }
                     Err(error) => {
                         filled.cancelled = true;
                         line.fail(ctx, format!("Cannot compress: {error}"));
                     }
                 }
             }
-            drop(ticket);
             line.complete(ctx, scope, number, filled);
+            // What cannot be stored is noted when a piece takes its place, too.
+            drop(ticket);
             spent(ctx, start);
         });
         true

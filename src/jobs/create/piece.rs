@@ -1,5 +1,6 @@
 //! A piece of the archive: headers and the data of some files, or a part of one large file's; read by one lane.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,8 +10,8 @@ use crate::crew::Permit;
 use crate::storage::{Attr, Call, Mount, Node, Op, Route};
 
 use super::super::port::Port;
-use super::ctx::{Ctx, add};
-use super::entry::{Dir, Tree};
+use super::ctx::{Ctx, add, subtract};
+use super::entry::{Dir, Home, Tree};
 
 /// Data of one file in one piece: where it comes from. Its bytes follow its header, or the piece before.
 pub(super) struct Data {
@@ -22,6 +23,9 @@ pub(super) struct Data {
     /// What was listed.
     pub size: u64,
     pub mtime: Time,
+    pub ctime: Time,
+    /// File system and file id.
+    pub id: (u64, u64),
     /// Offsets in the file and lengths.
     pub spans: Vec<(u64, u64)>,
     /// The file's first and last bytes are among them.
@@ -48,6 +52,7 @@ impl Fate {
 }
 
 /// A member's share of a piece.
+#[derive(Default)]
 pub(super) struct Part {
     /// Bytes of its header blocks, in `Piece::heads`.
     pub head: usize,
@@ -56,8 +61,8 @@ pub(super) struct Part {
     pub pad: usize,
     /// For `-v`, where the member begins in this piece.
     pub shown: Option<Vec<u8>>,
-    /// It is another name of the file with this fate.
-    pub link_to: Option<Arc<Fate>>,
+    /// It is another name of the file with this fate, and was found there.
+    pub link_to: Option<Box<(Arc<Fate>, Home)>>,
 }
 
 impl Part {
@@ -114,14 +119,25 @@ pub(super) struct Filled {
     pub shown: Vec<Vec<u8>>,
     /// All of it is data of this file: dropped if that turns out not to be readable.
     pub of: Option<Arc<Fate>>,
-    /// Names of files whose first name has this fate.
-    pub links: Vec<(Vec<u8>, Arc<Fate>)>,
+    /// Further names of files.
+    pub links: Vec<Linked>,
+    /// `bytes` are packed.
+    pub packed: bool,
     /// A member ends where it ends.
     pub ends: bool,
     /// Not all of it was read, for the run was stopped: the archive ends before it.
     pub cancelled: bool,
     /// Held until the bytes are written.
     pub _permit: Option<Permit>,
+}
+
+/// A further name of a file whose first name has this fate.
+pub(super) struct Linked {
+    pub path: Vec<u8>,
+    pub fate: Arc<Fate>,
+    pub home: Home,
+    /// Where its header is in the piece, before packing.
+    pub head: Range<usize>,
 }
 
 /// One READ.
@@ -171,16 +187,28 @@ pub(super) fn fill(ctx: &Ctx<'_>, piece: Piece) -> Filled {
     let mut got = vec![Got::default(); parts.len()];
     read_all(ctx, &parts, wanted, &mut buffer, &mut got);
     let cancelled = got.iter().any(|got| got.error == Some(Status::Cancelled));
-    settle(ctx, &mut parts, &got, &mut buffer);
     let ends = parts.last().and_then(|part| part.data.as_ref()).is_none_or(|data| data.last);
-    let link = |part: &mut Part| Some((part.shown.clone()?, part.link_to.take()?));
-    let links = parts.iter_mut().filter_map(link).collect();
+    settle(ctx, &mut parts, &got, &mut buffer);
+    let links = links(&mut parts);
     let shown = parts.iter_mut().filter_map(|part| part.shown.take()).collect();
     let of = match &parts[..] {
         [Part { head: 0, data: Some(data), .. }] if !data.first => Some(data.fate.clone()),
         _ => None,
     };
-    Filled { raw: buffer.len() as u64, bytes: buffer, shown, of, links, ends, cancelled, _permit: permit }
+    let raw = buffer.len() as u64;
+    Filled { raw, bytes: buffer, shown, of, links, packed: false, ends, cancelled, _permit: permit }
+}
+
+/// Further names of files, and where their headers are.
+fn links(parts: &mut [Part]) -> Vec<Linked> {
+    let mut at = 0;
+    let link = |part: &mut Part| {
+        let head = at..at + part.head;
+        at += part.bytes();
+        let (fate, home) = *part.link_to.take()?;
+        Some(Linked { path: part.shown.clone()?, fate, home, head })
+    };
+    parts.iter_mut().filter_map(link).collect()
 }
 
 /// Carries out all READs, in windows; short ones are continued.
@@ -259,14 +287,11 @@ fn settle(ctx: &Ctx<'_>, parts: &mut [Part], got: &[Got], buffer: &mut Vec<u8>) 
         match got.error {
             // The run was stopped, which is told once for all.
             Some(Status::Cancelled) => continue,
-            Some(status) if data.first && got.bytes == 0 => {
+            _ if data.first && is_lost(ctx, data, got) => {
                 data.fate.left_out.store(true, Ordering::Relaxed);
-                match status {
-                    Status::NoEnt | Status::Stale => ctx.missed(data.dir.as_ref(), path),
-                    status => fail(ctx, data, status),
-                }
-                part.shown = None;
+                subtract(&ctx.counts.files, 1);
                 cut.push(place);
+                *part = Part::default();
                 continue;
             }
             Some(status) => fail(ctx, data, status),
@@ -290,6 +315,37 @@ fn settle(ctx: &Ctx<'_>, parts: &mut [Part], got: &[Got], buffer: &mut Vec<u8>) 
     }
 }
 
+/// Is nothing of a file to be stored by what came of its first bytes? What could not be opened is told, or it is looked up once more; so
+/// is what was put in its place, of which this is not the whole and no data of the file's other names.
+fn is_lost(ctx: &Ctx<'_>, data: &Data, got: &Got) -> bool {
+    let home = || Home::new(&data.tree, data.dir.as_ref());
+    match got.error {
+        Some(_) if got.bytes > 0 => false,
+        Some(Status::NoEnt | Status::Stale) => {
+            ctx.missed(home(), &data.path);
+            true
+        }
+        Some(status) => {
+            fail(ctx, data, status);
+            true
+        }
+        None => is_replaced(ctx, data, got.attr) && ctx.notes(home(), &data.path),
+    }
+}
+
+/// Some file systems give a file another id each time it is looked up; what else is told of it stays.
+fn is_replaced(ctx: &Ctx<'_>, data: &Data, attr: Option<Attr>) -> bool {
+    // Storage without handles tells it of what is read to its end.
+    let attr = attr.or_else(|| get_attr(ctx, data).ok());
+    attr.is_some_and(|attr| (attr.fsid, attr.fileid) != data.id && (is_other(data, &attr) || attr.ctime != data.ctime))
+}
+
+fn get_attr(ctx: &Ctx<'_>, data: &Data) -> Result<Attr, Status> {
+    let port: Port<'_> = ctx.port(&data.tree.volume);
+    let route: Route = port.route();
+    port.one(route, Call::get_attr(&data.node)).attr()
+}
+
 /// Told once for a file.
 fn fail(ctx: &Ctx<'_>, data: &Data, status: Status) {
     if !data.fate.told.swap(true, Ordering::Relaxed) {
@@ -298,9 +354,7 @@ fn fail(ctx: &Ctx<'_>, data: &Data, status: Status) {
 }
 
 fn has_changed(ctx: &Ctx<'_>, data: &Data, attr: Option<Attr>) -> bool {
-    let port: Port<'_> = ctx.port(&data.tree.volume);
-    let route: Route = port.route();
-    let attr = attr.map_or_else(|| port.one(route, Call::get_attr(&data.node)).attr(), Ok);
+    let attr = attr.map_or_else(|| get_attr(ctx, data), Ok);
     // What cannot be asked may have changed: a whole file is only one that is known to be.
     attr.map_or(true, |attr| is_other(data, &attr))
 }

@@ -9,7 +9,7 @@ use super::super::port::Port;
 use super::Operand;
 use super::ctx::Ctx;
 use super::describe;
-use super::entry::{Dir, Entry, Listing, Tree, server};
+use super::entry::{Dir, Entry, Home, Listing, Tree, server};
 use super::front::{Grown, Key};
 
 /// Bytes of a listing's page on the wire: some 350 entries with attributes.
@@ -30,10 +30,16 @@ pub(super) fn run(ctx: &Ctx<'_>, listings: Vec<(Key, Listing)>) {
     for (key, listing) in listings {
         match listing {
             Listing::Operand(operand) => {
-                let grown = if ctx.crew.stop().is_set() { Vec::new() } else { find(ctx, operand) };
+                let grown = if ctx.crew.stop().is_set() { Vec::new() } else { find(ctx, operand, false) };
                 ctx.front.grow(key, grown);
             }
-            Listing::Again { dir, path } => ctx.front.grow(key, find_again(ctx, &dir, path)),
+            Listing::Again { home, path } => {
+                let grown = match home {
+                    Home::Dir(dir) => find_again(ctx, &dir, path),
+                    Home::Operand(tree) => find(ctx, tree.operand(path), true),
+                };
+                ctx.front.grow(key, grown);
+            }
             Listing::Page { dir, from, gathered } => pages.push((key, dir, from, gathered)),
         }
     }
@@ -74,13 +80,17 @@ pub(super) fn run(ctx: &Ctx<'_>, listings: Vec<(Key, Listing)>) {
     }
 }
 
-/// Finds an operand on its way.
-fn find(ctx: &Ctx<'_>, operand: Operand) -> Vec<Walked> {
+/// Finds an operand on its way; `again`: it was there before.
+fn find(ctx: &Ctx<'_>, operand: Operand, again: bool) -> Vec<Walked> {
     let Operand { volume, way, name, fs_root, recursive, follow } = operand;
     let port = ctx.port(&volume);
     let route = port.route();
     let (node, attr) = match go(port, route, &way) {
         Ok(found) => found,
+        Err((_, Status::NoEnt)) if again => {
+            ctx.vanished(&name);
+            return Vec::new();
+        }
         Err((proc, status)) => {
             ctx.failed(Failure::call(&name, proc, status));
             return Vec::new();
@@ -90,8 +100,15 @@ fn find(ctx: &Ctx<'_>, operand: Operand) -> Vec<Walked> {
     if !ctx.includes(&path) || !ctx.is_wanted(&path, &attr) {
         return Vec::new();
     }
-    let tree =
-        Arc::new(Tree { volume: volume.clone(), server: server(&volume), fsid: attr.fsid, fs_root, recursive, follow });
+    let tree = Arc::new(Tree {
+        volume: volume.clone(),
+        server: server(&volume),
+        fsid: attr.fsid,
+        fs_root,
+        recursive,
+        follow,
+        way,
+    });
     let entry = Entry { tree, dir: None, path, node, attr, link: Vec::new(), more: None };
     let mut entries = vec![(None, entry)];
     describe::run(ctx, (port, route), &mut entries);
@@ -190,7 +207,7 @@ fn follow(ctx: &Ctx<'_>, dir: &Dir, entries: &mut Vec<(Option<Name>, Entry)>) {
         (entry.node, entry.attr) = (node, attr);
         let follow = follow.clone();
         let server = if Arc::ptr_eq(&volume, &dir.tree.volume) { dir.tree.server.clone() } else { server(&volume) };
-        entry.tree = Arc::new(Tree { volume: volume.clone(), server, fsid, fs_root: false, recursive, follow });
+        entry.tree = Arc::new(Tree { volume: volume.clone(), server, fsid, fs_root: false, recursive, follow, way });
         true
     });
 }
