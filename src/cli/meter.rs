@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::clamped::Clamped;
 use super::kernel::Kernel;
 use crate::base::price::Ceiling;
 use crate::base::{PriceList, Proc};
@@ -144,6 +145,8 @@ pub struct Meters {
     meters: Arc<Mutex<Vec<Meter>>>,
     /// What the kernel counts of mounts among them.
     pub kernel: Kernel,
+    /// Times that were not set as they were asked for.
+    pub clamped: Arc<Clamped>,
 }
 
 impl Meters {

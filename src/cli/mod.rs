@@ -4,6 +4,7 @@
 
 pub mod about;
 mod bound;
+mod clamped;
 mod console;
 mod demo;
 mod doctor;

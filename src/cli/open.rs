@@ -269,6 +269,8 @@ impl Opener {
         let parts = mounts.into_iter().zip(meters).zip(throttles.into_iter().zip(courses));
         let tapped = parts.map(|((mount, meter), (throttle, course))| -> Arc<dyn Mount> {
             let before = more.iter().cloned().chain(throttle).filter(|_| is_real).chain(course);
+            let clamped: Option<Arc<dyn Tap>> =
+                if meter.nfs.is_empty() { None } else { Some(self.meters.clamped.clone()) };
             let (target, role) = (meter.target.clone(), meter.role);
             let ledger = self.meters.ledger(meter);
             if let Some(planned) = &self.planned {
@@ -276,7 +278,7 @@ impl Opener {
             }
             let counting: Arc<dyn Tap> =
                 if is_lowered(&mount) { Arc::new(Lowered::new(mount.clone(), ledger)) } else { ledger };
-            Arc::new(Tapped::new(mount, before.chain([counting]).collect()))
+            Arc::new(Tapped::new(mount, before.chain(clamped).chain([counting]).collect()))
         });
         Volume::new(tapped.collect(), storage::Spread::default())
     }

@@ -219,6 +219,7 @@ impl<'a> Session<'a> {
         report.kernel = self.meters.kernel.report();
         report.bound = (!report.targets.is_empty()).then(|| bound::bound(&report.targets, flow, ceiling, elapsed));
         report.warnings = ended.warnings;
+        report.warnings.extend(self.meters.clamped.warning());
         report.failures = crew.report().count();
         report.failed = crew.report().failures().iter().map(FailureReport::from).collect();
         report.stopped = ended.stopped;

@@ -369,6 +369,30 @@ fn attributes_that_cannot_be_carried_are_told_once() {
     assert_eq!(bench.run_as(&format!("parcp -a s {url}/new")).ok().stderr, "");
 }
 
+/// By each program that sets them; not by a run that leaves files as they are.
+#[test]
+fn times_that_nfs_cannot_carry_are_told_with_their_number() {
+    let bench = Bench::new();
+    let tree = plant(&bench, "s");
+    let sim = Sim::start(&["--unlimited"]);
+    let url = sim.url.trim_end_matches('/');
+    assert_eq!(bench.run_as(&format!("parcp -a s {url}/before")).ok().stderr, "");
+    for (name, secs) in [("a.txt", -1), ("sub/c.log", 1 << 33), ("sub", -(1 << 33)), ("b.log", i64::from(u32::MAX))] {
+        let times = [rustix::fs::Timespec { tv_sec: secs, tv_nsec: 0 }; 2];
+        let times = rustix::fs::Timestamps { last_access: times[0], last_modification: times[1] };
+        rustix::fs::utimensat(rustix::fs::CWD, tree.join(name), &times, rustix::fs::AtFlags::empty()).unwrap();
+    }
+    let told = |program: &str| {
+        let what = "3 times of last modification are before 1970 or after 2106, which NFSv3 cannot carry; ";
+        format!("{program}: {what}the nearest that it can was set\n")
+    };
+    assert_eq!(bench.run_as(&format!("parcp -a s {url}/new")).ok().stderr, told("parcp"));
+    assert_eq!(bench.run_as(&format!("parcp -a s {url}/new")).ok().stderr, "", "nothing is copied again");
+    bench.run_as("partar --format=posix -cf t.tar s").ok();
+    bench.run_as("partar -xf t.tar -C out").ok();
+    assert_eq!(bench.run_as(&format!("partar -xf t.tar -C {url}/new")).ok().stderr, told("partar"));
+}
+
 #[test]
 fn trees_go_to_an_export_through_all_targets_and_come_back() {
     let bench = Bench::new();

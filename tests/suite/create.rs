@@ -33,12 +33,15 @@ pub fn members(archive: &[u8]) -> Vec<(String, MemberKind, Vec<u8>)> {
     found
 }
 
+/// Members and what is said of them.
+type Read = (Vec<(String, MemberKind, Vec<u8>)>, Vec<String>);
+
 /// The same, and what is said of it.
-pub fn read(archive: &[u8]) -> (Vec<(String, MemberKind, Vec<u8>)>, Vec<String>) {
+pub fn read(archive: &[u8]) -> Read {
     read_all(Input::Seekable(Arc::new(archive.to_vec())))
 }
 
-pub fn read_all(input: Input) -> (Vec<(String, MemberKind, Vec<u8>)>, Vec<String>) {
+pub fn read_all(input: Input) -> Read {
     let mut reader = Archive::new(input, Default::default());
     let mut found = Vec::new();
     while let Some(member) = reader.next().unwrap() {
