@@ -69,6 +69,8 @@ struct State<T> {
     listing: usize,
     waiting: usize,
     most: usize,
+    /// Nothing is left, which was told.
+    done: bool,
     /// A lane has panicked.
     broken: bool,
 }
@@ -114,6 +116,7 @@ impl<T: Send> Agenda<T> {
             listing: 0,
             waiting: 0,
             most: 0,
+            done: false,
             broken: false,
         };
         Agenda {
@@ -178,12 +181,14 @@ impl<T: Send> Agenda<T> {
     fn take(&self, max: usize, into: &mut Vec<T>) -> Option<(Class, Option<Seat>)> {
         let mut state = self.state();
         loop {
-            if state.broken || self.stop.is_set() {
+            if state.done || state.broken || self.stop.is_set() {
                 return None;
             }
             let class = match (state.work.len + state.placed.len(), state.lists.len) {
                 (0, 0) if state.under_way == 0 => {
+                    state.done = true;
                     drop(state);
+                    // Once: with a thousand lanes, each of which woke all others, that took seconds.
                     self.changed.notify_all();
                     return None;
                 }
@@ -225,6 +230,7 @@ impl<T: Send> Agenda<T> {
         step: impl Fn(Class, Option<Seat>, &mut Vec<T>, &mut Vec<Due<T>>) + Sync,
     ) -> usize {
         let step = &step;
+        self.state().done = false;
         crew.run(|scope| {
             for _ in 0..self.lanes {
                 scope.spawn(move |_| {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::base::price::Ceiling;
 use crate::base::{PriceList, Proc};
 use crate::storage::Tally;
-use crate::storage::volume::LATE_LANES_MAX;
+use crate::storage::volume::{LANES_SUGGESTED_MAX, LATE_LANES_MAX};
 
 use super::course::Seen;
 
@@ -220,12 +220,12 @@ impl Job {
     }
 
     /// Lanes on so many targets: two exports wait for each other's answers, a local side does not add to that. Of several mounts
-    /// of a kernel a run takes no more than its client carries.
+    /// of a kernel a run takes no more than its client carries, and of many targets no more than a host does.
     fn lanes_on(&self, targets: usize) -> usize {
         let of = |side: &Side| {
             let mounts = side.mounts_on(targets);
             let all = side.lanes * mounts;
-            if side.is_locked && mounts > 1 { all.min(LATE_LANES_MAX) } else { all }
+            all.min(if side.is_locked && mounts > 1 { LATE_LANES_MAX } else { LANES_SUGGESTED_MAX })
         };
         let all = self.nfs().map(of).reduce(|a, b| a + b);
         self.lanes.or(all).unwrap_or(targets).max(1)
@@ -403,7 +403,7 @@ mod tests {
     fn lanes_over_a_kernels_mounts_are_what_a_volume_takes() {
         let mut kernel = job(&[(Proc::Remove, 1000, 0)], 250, 2);
         kernel.sides[0].lanes = 64;
-        assert_eq!(kernel.on(8).lanes, 512);
+        assert_eq!([8, 9, 1024].map(|n| kernel.on(n).lanes), [512; 3]);
         kernel.sides[0].is_locked = true;
         assert_eq!([1, 2, 8].map(|n| kernel.on(n).lanes), [64, 128, 256]);
     }

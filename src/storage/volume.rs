@@ -22,6 +22,9 @@ pub enum Spread {
 
 /// Lanes over several kernel mounts: at a round trip of 1 ms 256,000 calls a second, more than one host's kernel client makes.
 pub const LATE_LANES_MAX: usize = 256;
+/// Lanes over all mounts of a volume unless asked for: eight far targets' worth. Threads of a pool look for work at each other before they
+/// sleep, which takes the square of their number: of 1,024 seconds, for a single file.
+pub const LANES_SUGGESTED_MAX: usize = 512;
 
 /// Depths of a tree whose directories take turns of their own; deeper ones begin again.
 pub(super) const DEPTHS_LISTED: usize = 16;
@@ -204,7 +207,7 @@ impl Mount for Volume {
         self.seats[0].mount.root()
     }
 
-    /// The smallest of each limit; lanes for all mounts together, of kernel mounts up to what a host's client carries.
+    /// The smallest of each limit; lanes for all mounts together, up to what a host's client carries.
     fn limits(&self) -> Limits {
         let all = self.seats.iter().map(|s| s.mount.limits());
         let mut limits = all
@@ -219,9 +222,7 @@ impl Mount for Volume {
                 dirs_locked: a.dirs_locked || b.dirs_locked,
             })
             .expect("a volume has at least one mount");
-        if self.late {
-            limits.shape.lanes = limits.shape.lanes.min(LATE_LANES_MAX);
-        }
+        limits.shape.lanes = limits.shape.lanes.min(if self.late { LATE_LANES_MAX } else { LANES_SUGGESTED_MAX });
         limits
     }
 

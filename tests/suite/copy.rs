@@ -115,7 +115,7 @@ fn since(ledger: &Ledger, before: Tally) -> Tally {
 }
 
 #[test]
-fn a_tree_arrives_whole_and_a_second_run_only_lists() {
+fn a_tree_arrives_whole_and_a_second_run_only_lists_and_reads_links() {
     for shape in [Shape::SERIAL, SHAPE] {
         for atomic in [false, true] {
             let (from, to) = (bed(), bed());
@@ -137,7 +137,7 @@ fn a_tree_arrives_whole_and_a_second_run_only_lists() {
                     .filter(|proc| proc.is_nfs3())
                     .map(|proc| proc.to_string())
                     .collect();
-                assert_eq!(asked, ["GETATTR", "READDIRPLUS"], "{tally:?}");
+                assert_eq!(asked, ["GETATTR", "READLINK", "READDIRPLUS"], "{tally:?}");
             }
         }
     }

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parfs::base::{Status, Time};
 use parfs::jobs::Live;
-use parfs::jobs::copy::{Existing, Options, Side, What, copy};
+use parfs::jobs::copy::{Delete, Existing, Options, Side, What, copy};
+use parfs::jobs::select::Rules;
 use parfs::mounts::MemoryMount;
 use parfs::storage::{Attr, Beyond, Call, Kind, Mount, Node, Op};
 
@@ -299,4 +300,90 @@ fn a_large_file_is_not_copied_onto_itself() {
     fs::write(bench.path("x/f"), "").unwrap();
     bench.run_as(&format!("parcp -I {url}/d/f x/f")).ok();
     assert_eq!(fs::metadata(bench.path("x/f")).unwrap().size(), data.len() as u64);
+}
+
+/// A kernel's clock ticks every few milliseconds: what was left of the first try had the size and the time of what the source is by now.
+#[test]
+fn a_large_file_that_changes_is_not_taken_for_its_own_unfinished_copy() {
+    let (from, to) = (memory(), memory());
+    let source = file(&from, "f", &vec![1; 3 * MIB], 1);
+    let (meddled, there) = (AtomicU64::new(0), to.clone());
+    let odd = Odd::new(&from, move |mount, call| {
+        pass(mount, call);
+        let asks = matches!(&call.op, Op::GetAttr { node, .. } if *node == source);
+        if asks && meddled.fetch_add(1, Ordering::Relaxed) == 0 {
+            put(mount, &source, 0, &vec![2; 3 * MIB]);
+            set_time(mount, &source, there.get_attr(&there.lookup(&there.root(), "f").unwrap().node).unwrap().mtime);
+            pass(mount, call);
+        }
+    });
+    let options = Options { range_bytes: MIB as u64, ..Options::default() };
+    run(&volume(vec![odd]), &volume(vec![to.clone() as _]), &options, &crew(2, 2)).clean();
+    assert!(content(&*to, "f") == vec![2; 3 * MIB]);
+}
+
+/// What changed also the second time is not equal for the next run, whatever time the source has.
+#[test]
+fn a_copy_that_is_not_of_one_moment_is_copied_by_the_next_run() {
+    for (bytes, ends_at, is_left_at) in [(3 * MIB, 5, 0), (10, 5, 0), (10, 0, 1)] {
+        let (from, to) = (memory(), memory());
+        let source = file(&from, "f", &vec![1; bytes], 0);
+        let n = AtomicU64::new(0);
+        let odd = Odd::new(&from, move |mount, call| {
+            if matches!(&call.op, Op::Read { node, .. } if *node == source) {
+                let n = n.fetch_add(1, Ordering::Relaxed);
+                put(mount, &source, 0, &[7 + n as u8]);
+                set_time(mount, &source, Time { secs: ends_at, nanos: 1 + n as u32 });
+            }
+            pass(mount, call);
+        });
+        let ran = run(&volume(vec![odd]), &volume(vec![to.clone() as _]), &Options::default(), &crew(1, 1));
+        assert!(ran.failures[0].contains("changed while it was read, also the second time"), "{:?}", ran.failures);
+        let time = |mount: &MemoryMount| mount.get_attr(&node_at(mount, &["f"])).unwrap().mtime;
+        assert_eq!(time(&to), Time { secs: is_left_at, nanos: 0 });
+        run(&volume(vec![from.clone() as _]), &volume(vec![to.clone() as _]), &Options::default(), &crew(1, 1)).clean();
+        assert!(content(&*to, "f") == content(&*from, "f"), "{bytes}");
+        assert_eq!(time(&to), time(&from));
+    }
+}
+
+/// Trees whose times are all one, as of SOURCE_DATE_EPOCH.
+#[test]
+fn a_link_to_another_version_of_equal_length_and_time_is_made_anew() {
+    let (from, to) = (memory(), memory());
+    for (mount, text) in [(&from, b"lib.so.1.2.4"), (&to, b"lib.so.1.2.3")] {
+        let link = mount.symlink(&mount.root(), "lib.so", text).unwrap().node;
+        set_time(&**mount, &link, past(1));
+    }
+    run(&volume(vec![from.clone() as _]), &volume(vec![to.clone() as _]), &Options::default(), &crew(1, 1)).clean();
+    assert_eq!(dump(&*to), dump(&*from));
+}
+
+#[test]
+fn what_is_excluded_goes_from_both_listings_with_delete_excluded() {
+    for join_max in [0, 1000] {
+        let (from, to) = (memory(), memory());
+        for (mount, names) in [(&from, ["x.log", "a"]), (&to, ["x.log", "y.log"])] {
+            names.iter().for_each(|name| drop(file(mount, name, b"1", 1)));
+        }
+        let rules = Rules::new(&[(false, "*.log".into())]).unwrap();
+        let delete = Some(Delete { excluded: true, ..Delete::default() });
+        let options = Options { delete, rules, join_max, ..Options::default() };
+        let ran = run(&volume(vec![from.clone() as _]), &volume(vec![to.clone() as _]), &options, &crew(1, 1)).clean();
+        assert_eq!((ran.summary.deleted, ran.summary.left_out), (2, 1), "{join_max}");
+        assert_eq!(dump(&*to).keys().map(String::as_str).collect::<Vec<_>>(), ["", "a"]);
+    }
+}
+
+/// The source's file has a name that is not copied.
+#[test]
+fn a_name_outside_is_no_difference() {
+    let bench = Bench::new();
+    fs::create_dir(bench.path("s")).unwrap();
+    fs::write(bench.path("s/a"), "x").unwrap();
+    fs::hard_link(bench.path("s/a"), bench.path("outside")).unwrap();
+    bench.run_as("parcp s d").ok();
+    assert_eq!(bench.run_as("parcp --verify-only s d").ok().stdout, "");
+    fs::hard_link(bench.path("d/a"), bench.path("d/b")).unwrap();
+    bench.run_as("parcp --verify-only s d").ended(1, "");
 }

@@ -125,6 +125,13 @@ fn a_directory_is_kept_where_what_is_there_is_kept() {
     let ran = go(&from, &to, &Options { existing: Existing::Keep, ..sync() }).clean();
     assert_eq!((ran.summary.kept, ran.summary.deleted), (2, 0));
     assert_eq!(paths(&*to), ["x", "x/kept", "y"].map(String::from).into());
+    // What cannot be put into a file is told: cp -an and rsync --ignore-existing fail as well.
+    file(&*from, &from.dir(&from.root(), "z"), "in", b"data", 1);
+    to.file(&to.root(), "z", b"kept");
+    let ran = go(&from, &to, &Options { existing: Existing::Keep, ..Options::default() });
+    let why = "is no directory at the destination and is kept, so that nothing in the source's directory is copied";
+    assert_eq!((ran.failures, ran.summary.kept), (vec![format!("to/z: {why}")], 3));
+    assert_eq!(content(&*to, "z"), b"kept");
 }
 
 /// The file was missing, and nothing said so.
@@ -285,6 +292,18 @@ fn nothing_is_removed_of_other_file_systems_with_x() {
     let why = "skipping it, since it's on a different device";
     assert_eq!(ran.failures, [format!("to/extra/mnt: {why}"), format!("to/mnt: {why}")]);
     assert_eq!(paths(&*to).len(), 6);
+    // Nor where the source has a directory of the same name.
+    for at in ["mnt", "extra"] {
+        file(&*from, &from.dir(&from.root(), at), "new", b"data", 1);
+    }
+    file(&*from, &from.dir(&node_at(&*from, &["extra"]), "mnt"), "new", b"data", 1);
+    file(&*to, &node_at(&*to, &["extra"]), "goes", b"", 1);
+    for join_max in [0, 1000] {
+        let odd = with_mounts(&to, false);
+        let ran = go(&from, &odd, &Options { one_file_system: true, join_max, ..sync() }).clean();
+        assert_eq!(ran.summary.deleted, u64::from(join_max == 0));
+        assert!(paths(&*to).is_superset(&["mnt/mnt/f", "extra/mnt/f"].map(String::from).into()), "{:?}", paths(&*to));
+    }
 }
 
 #[test]
@@ -331,19 +350,21 @@ fn set_id_bits_are_not_given_to_others_than_the_owner() {
     }
 }
 
-/// With `--atomic`, a name that was being made when the run was killed may be made in another way by the next.
+/// What has the form of a temporary name may be another run's that is under way.
 #[test]
-fn what_a_killed_run_left_is_cleared_away() {
+fn what_a_killed_run_left_is_used_up_or_deleted() {
     let (from, to) = (memory(), memory());
     let dir = from.dir(&from.root(), "d");
     file(&*from, &dir, "x", b"data", 1);
     let there = to.dir(&to.root(), "d");
-    file(&*to, &there, ".parfs.0123456789abcdef", b"left over", 1);
-    file(&*to, &there, ".parfs.0123456789abcdex", b"a user's", 1);
-    go(&from, &to, &Options::default()).clean();
-    assert_eq!(paths(&*to).len(), 4);
+    let of_x = format!("d/.parfs.{:016x}", parfs::base::hash::mix(u64::from(b'x')));
+    for at in [&of_x[2..], ".parfs.0123456789abcdef"] {
+        file(&*to, &there, at, b"left over", 1);
+    }
     go(&from, &to, &Options { atomic: true, ..Options::default() }).clean();
-    assert_eq!(paths(&*to), ["d", "d/.parfs.0123456789abcdex", "d/x"].map(String::from).into());
+    assert_eq!(paths(&*to), ["d", "d/.parfs.0123456789abcdef", "d/x"].map(String::from).into());
+    go(&from, &to, &Options { atomic: true, ..sync() }).clean();
+    assert_eq!(paths(&*to), ["d", "d/x"].map(String::from).into());
 }
 
 /// CIFS and vfat have names of 255 characters, which may be of 765 bytes.

@@ -246,7 +246,11 @@ fn sort(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mu
     if ctx.compares() {
         return sort_comparison(ctx, routes, known, lists, due);
     }
-    let verdict = if object.differs { Verdict::Content } else { decide::verdict(ctx.options, attr, is) };
+    let verdict = match object.tries {
+        _ if object.differs => Verdict::Content,
+        0 => decide::verdict(ctx.options, attr, is),
+        _ => decide::verdict_again(ctx.options, attr, is),
+    };
     match verdict {
         Verdict::Equal if ctx.xattrs => lists.attributes.push((known, AttrChange::default())),
         Verdict::Equal => {
@@ -285,7 +289,8 @@ fn sort_comparison(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut List
     if let Some(what) = decide::difference(ctx.options, attr, is) {
         differs(what);
     }
-    if ctx.options.preserve.hard_links && attr.nlink != is.nlink {
+    // A source's file may have names that are not copied.
+    if ctx.options.preserve.hard_links && attr.nlink < is.nlink {
         differs("number of links");
     }
     if let At::Present(Some(there), _) = &object.at {

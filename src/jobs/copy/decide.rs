@@ -1,5 +1,6 @@
 //! What is to be done with an object, from its attributes on both sides alone.
 
+use crate::base::Time;
 use crate::storage::{Attr, AttrChange, Kind, SetTime};
 
 use super::{Compare, Existing, Options};
@@ -31,9 +32,7 @@ pub(super) fn verdict(options: &Options, source: &Attr, target: &Attr) -> Verdic
     if source.kind != target.kind {
         return Verdict::Replace;
     }
-    // The very same object, by a mount or a link: making it equal would empty it before it is read.
-    let identity = |attr: &Attr| (attr.fsid, attr.fileid, attr.size, attr.mtime, attr.ctime);
-    if identity(source) == identity(target) {
+    if is_itself(source, target) {
         return Verdict::Equal;
     }
     let same_time = source.mtime.may_be_kept_as(target.mtime);
@@ -51,9 +50,27 @@ pub(super) fn verdict(options: &Options, source: &Attr, target: &Attr) -> Verdic
             }
         }
         Kind::Symlink if source.size != target.size => Verdict::Replace,
-        Kind::Symlink if !same_time || options.compare != Compare::SizeAndTime => Verdict::CompareText,
+        // Trees whose times are all set to one have links to another version of equal length.
+        Kind::Symlink => Verdict::CompareText,
         Kind::Char | Kind::Block if source.rdev != target.rdev => Verdict::Replace,
         _ => rest(options, source, target),
+    }
+}
+
+/// The very same object, by a mount or a link: making it equal would empty it before it is read.
+fn is_itself(source: &Attr, target: &Attr) -> bool {
+    let identity = |attr: &Attr| (attr.fsid, attr.fileid, attr.size, attr.mtime, attr.ctime);
+    identity(source) == identity(target)
+}
+
+/// The verdict on an object that was begun before in this run. What that left of a file may have the file's size, and its time as well, for
+/// both were written in one tick of a kernel's clock (4 ms at 250 Hz): it is never taken for a copy.
+pub(super) fn verdict_again(options: &Options, source: &Attr, target: &Attr) -> Verdict {
+    match verdict(options, source, target) {
+        Verdict::Equal | Verdict::Attributes(_) if source.kind == Kind::File && !is_itself(source, target) => {
+            Verdict::Content
+        }
+        verdict => verdict,
     }
 }
 
@@ -132,6 +149,12 @@ pub(super) fn times(options: &Options, source: &Attr) -> AttrChange {
     AttrChange { atime: SetTime::At(source.atime), mtime: SetTime::At(source.mtime), ..AttrChange::default() }
 }
 
+/// The time of a file that is no copy of this one.
+pub(super) fn time_of_no_copy(source: &Attr) -> Time {
+    let times = [0, 1].map(|secs| Time { secs, nanos: 0 });
+    if source.mtime.may_be_kept_as(times[0]) { times[1] } else { times[0] }
+}
+
 /// What differs in two objects of one kind beside their content, in one word; for a comparison.
 pub(super) fn difference(options: &Options, source: &Attr, target: &Attr) -> Option<&'static str> {
     let change = change(options, source, target);
@@ -148,7 +171,6 @@ pub(super) fn difference(options: &Options, source: &Attr, target: &Attr) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::Time;
 
     /// Each is a file of its own.
     fn file(size: u64, secs: i64) -> Attr {
@@ -214,6 +236,17 @@ mod tests {
         let options = Options { compare: Compare::Never, ..Options::default() };
         let same = file(1, 1);
         assert_eq!(verdict(&options, &same, &same), Verdict::Equal);
+    }
+
+    #[test]
+    fn what_was_begun_before_is_no_copy_by_its_size_and_time() {
+        let options = Options::default();
+        let source = file(1, 1);
+        let left = Attr { fileid: 0, ..source };
+        assert_eq!(verdict(&options, &source, &left), Verdict::Equal);
+        assert_eq!(verdict_again(&options, &source, &left), Verdict::Content);
+        assert_eq!(verdict_again(&options, &source, &Attr { mode: 0, ..left }), Verdict::Content);
+        assert_eq!(verdict_again(&options, &source, &source), Verdict::Equal);
     }
 
     #[test]

@@ -55,6 +55,16 @@ impl Removal {
     }
 }
 
+/// Is a directory of the target on another file system than the target's root is?
+fn is_mounted_there(dir: &Dir) -> bool {
+    let mut top = dir;
+    while let Some((parent, _)) = top.parent() {
+        top = parent;
+    }
+    let fsid = |dir: &Dir| dir.made().was.map(|was| was.fsid);
+    fsid(top).zip(fsid(dir)).is_some_and(|(top, here)| top != here)
+}
+
 /// Begins to remove what the target alone has in a directory; true when there is something, after which it is finished
 /// once more.
 pub(super) fn sweep(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) -> bool {
@@ -78,6 +88,9 @@ pub(super) fn sweep(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) -> 
     }
     if !ctx.compares() && (dir.is_broken() || ctx.holds_back()) {
         add(&ctx.counts.held_back, extras.len() as u64);
+        return false;
+    }
+    if ctx.options.one_file_system && !ctx.compares() && is_mounted_there(dir) {
         return false;
     }
     dir.hold(1);

@@ -99,6 +99,9 @@ fn found(ctx: &Ctx<'_>, route: Route, entering: Entering, due: &mut Vec<Due<Task
         ctx.differs("type", &dir, None);
     } else if ctx.options.existing == Existing::Keep {
         add(&ctx.counts.kept, 1);
+        let reason =
+            "is no directory at the destination and is kept, so that nothing in the source's directory is copied";
+        ctx.fail(&dir, None, Trouble::Refused(On::Target, reason.into()));
     } else if let Some((parent, name)) = place(&dir) {
         let status = ctx.target.one(route, Call::remove(parent, name)).status();
         match status {

@@ -69,6 +69,13 @@ impl Join {
         self.settle(pairs);
     }
 
+    /// Takes back what the target has, as if the source did not have it.
+    pub fn keeps_extra(&mut self, there: Entry) {
+        if !self.lossy {
+            self.target.alone.insert(there.name.clone(), Box::new(there));
+        }
+    }
+
     /// When the target has no more, what the source alone has is new.
     fn settle(&mut self, pairs: &mut Vec<Pair>) {
         if self.target.end && !self.lossy {

@@ -42,7 +42,10 @@ pub(super) fn run(ctx: &Ctx<'_>, new: Vec<Arc<Dir>>, listed: Vec<Arc<Dir>>, due:
             dispatch(ctx, dir, entry, At::Absent, due);
         }
         for (entry, there) in pairs {
-            dispatch(ctx, dir, entry, At::of(there), due);
+            match there {
+                Some(there) if goes_excluded(ctx, dir, &entry.name) => dir.join().keeps_extra(there),
+                there => dispatch(ctx, dir, entry, At::of(there), due),
+            }
         }
         go_on(ctx, dir, due);
     }
@@ -182,11 +185,9 @@ fn go_on(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) {
         unknown = join.take_source();
     }
     if join.is_over() && !join.lossy && !dir.is_broken() {
-        let mut extras = join.take_extras();
-        if !ctx.compares() && ctx.options.delete.is_none() {
-            extras.retain(|entry| ctx.options.atomic && make::is_aside(&entry.name));
+        if ctx.compares() || ctx.options.delete.is_some() {
+            *dir.extras() = join.take_extras();
         }
-        *dir.extras() = extras;
     }
     let freed = join.counted - join.held();
     join.counted -= freed;
@@ -211,6 +212,12 @@ pub(super) fn is_left_out(ctx: &Ctx<'_>, dir: &Dir, name: &Name) -> bool {
         add(&ctx.counts.left_out, 1);
     }
     out
+}
+
+/// Is what has this name on both sides to go, because it is excluded? Counts it as left out.
+fn goes_excluded(ctx: &Ctx<'_>, dir: &Dir, name: &Name) -> bool {
+    let deletes = ctx.options.delete.is_some_and(|delete| delete.excluded) && !ctx.compares();
+    deletes && !ctx.allows(dir, name) && is_left_out(ctx, dir, name)
 }
 
 /// An entry of the source and what is at its place: nothing to do, or a task.
