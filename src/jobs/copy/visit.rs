@@ -185,8 +185,9 @@ fn go_on(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) {
         unknown = join.take_source();
     }
     if join.is_over() && !join.lossy && !dir.is_broken() {
+        let extras = join.take_extras();
         if ctx.compares() || ctx.options.delete.is_some() {
-            *dir.extras() = join.take_extras();
+            *dir.extras() = extras;
         }
     }
     let freed = join.counted - join.held();
