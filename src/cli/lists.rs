@@ -54,12 +54,6 @@ pub fn doubtful(pattern: &str) -> Option<&'static str> {
     has_up.then_some("'..' is not followed; write the path without it")
 }
 
-/// The pattern without what says that it may begin at any depth, the first included, as patterns that are not anchored do anyway.
-pub fn any_depth(pattern: &str) -> &str {
-    let plain = pattern.trim_start_matches("**/");
-    if plain.is_empty() { pattern } else { plain }
-}
-
 /// The paths of a list, read as they are asked for. Ends after an error.
 pub struct Paths {
     from: BufReader<Box<dyn Read + Send>>,

@@ -8,8 +8,16 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+mod rules;
+mod shell;
+#[cfg(test)]
+mod tests;
+
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use thiserror::Error;
+
+pub use rules::{Allowed, Rules};
+use shell::Reach;
 
 /// Why a pattern cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -230,10 +238,12 @@ pub(super) fn as_path(text: &[u8]) -> &Path {
 /// A pattern's globs: at the start, unless it is anchored after any slash, and where it says so for what is below a match.
 fn forms(pattern: &Pattern) -> Result<Vec<Glob>, BadPattern> {
     let typed = std::str::from_utf8(&pattern.text).map_err(|_| not_text(&pattern.text))?;
-    let bad = |e: globset::Error| BadPattern { pattern: typed.into(), reason: e.kind().to_string() };
+    let bad = |reason: String| BadPattern { pattern: typed.into(), reason };
+    let reach = if pattern.match_slash { Reach::Slashes } else { Reach::Name };
+    let plain = typed.strip_prefix("./").unwrap_or(typed);
     let text = match pattern.wildcards {
-        true => as_glob(typed),
-        false => globset::escape(typed.strip_prefix("./").unwrap_or(typed)),
+        true => shell::glob(plain, reach, pattern.ignore_case).map_err(bad)?,
+        false => shell::literal(plain, pattern.ignore_case),
     };
     // A star matches any number of directories only where it matches slashes.
     let (before, behind) = if pattern.match_slash { ("*/", "/*") } else { ("**/", "/**") };
@@ -247,158 +257,8 @@ fn forms(pattern: &Pattern) -> Result<Vec<Glob>, BadPattern> {
     }
     let glob = |form: String| {
         let mut builder = GlobBuilder::new(&form);
-        builder.literal_separator(!pattern.match_slash).case_insensitive(pattern.ignore_case);
-        builder.backslash_escape(true).build().map_err(bad)
+        builder.literal_separator(!pattern.match_slash);
+        builder.backslash_escape(true).build().map_err(|e| bad(e.kind().to_string()))
     };
     forms.into_iter().map(glob).collect()
-}
-
-/// A shell pattern in globset's words: braces are not special, and a run of stars is one.
-fn as_glob(pattern: &str) -> String {
-    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
-    let mut glob = String::with_capacity(pattern.len());
-    let (mut escaped, mut in_class) = (false, false);
-    for c in pattern.chars() {
-        match c {
-            '{' | '}' if !escaped && !in_class => glob.extend(['[', c, ']']),
-            '*' if !escaped && !in_class && glob.ends_with('*') && !glob.ends_with("\\*") => {}
-            _ => glob.push(c),
-        }
-        in_class = !escaped && (c == '[' || (in_class && c != ']'));
-        escaped = c == '\\' && !escaped;
-    }
-    glob
-}
-
-/// Ordered rules of what a copy leaves out, as rsync's: the first one that matches decides, and what none matches is
-/// copied. A pattern matches anywhere below the root, as [`Selection`]'s exclude patterns do; what is below an excluded
-/// directory is never met.
-#[derive(Clone, Debug, Default)]
-pub struct Rules {
-    globs: GlobSet,
-    /// For each glob: the rule it belongs to. For each rule: does it include?
-    rules: Vec<(usize, bool)>,
-}
-
-impl Rules {
-    /// Rules in the order they were given: (include, pattern).
-    pub fn new(rules: &[(bool, String)]) -> Result<Rules, BadPattern> {
-        let mut set = GlobSetBuilder::new();
-        let mut of_glob = Vec::new();
-        for (i, (include, pattern)) in rules.iter().enumerate() {
-            for glob in forms(&Pattern { below: !include, ..Pattern::exclude(pattern.as_bytes()) })? {
-                set.add(glob);
-                of_glob.push((i, *include));
-            }
-        }
-        let patterns = || rules.iter().map(|(_, p)| p.as_str()).collect::<Vec<_>>().join(" ");
-        let globs = set.build().map_err(|e| BadPattern { pattern: patterns(), reason: e.to_string() })?;
-        Ok(Rules { globs, rules: of_glob })
-    }
-
-    /// Is the object of this path, relative to the root, to be copied?
-    pub fn allow(&self, path: &[u8]) -> bool {
-        if self.globs.is_empty() {
-            return true;
-        }
-        let matches = self.globs.matches(Path::new(OsStr::from_bytes(path)));
-        let first = matches.into_iter().map(|glob| self.rules[glob]).min_by_key(|(rule, _)| *rule);
-        first.is_none_or(|(_, include)| include)
-    }
-
-    /// True when everything is copied.
-    pub fn is_empty(&self) -> bool {
-        self.globs.is_empty()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn excluded(pattern: &str, path: &str) -> bool {
-        let selection = Selection::new(&[pattern.into()], &[], false).unwrap();
-        !selection.selects(path.as_bytes(), &mut selection.matched())
-    }
-
-    /// Each line was compared with what GNU tar 1.34 extracts.
-    #[test]
-    fn excludes_as_gnu_tar() {
-        for (pattern, path, expected) in [
-            ("*.log*", "mydir/a.log", true),
-            ("*.log*", "mydir/a.log.d/x", true),
-            ("*.log*", "mydir/alog", false),
-            ("testing", "testing", true),
-            ("testing", "a/testing/b/c", true),
-            ("testing", "a/testing2", false),
-            ("a/b", "x/a/b/c", true),
-            ("a/b", "xa/b", false),
-            ("a*c", "a/b/c", true),
-            ("a**c", "a/b/c", true),
-            ("?", "abc/d", true),
-            ("[ab]", "x/b/y", true),
-            ("{a,b}", "a", false),
-            ("{a,b}", "{a,b}", true),
-            ("a\\*", "a*", true),
-            ("a\\*", "ab", false),
-            ("./a", "./a/x", true),
-            ("./a", "x/a", false),
-            ("a/", "a/x", false),
-        ] {
-            assert_eq!(excluded(pattern, path), expected, "{pattern} {path}");
-        }
-        assert!(Selection::new(&["[a".into()], &[], false).is_err());
-    }
-
-    #[test]
-    fn operands_select_themselves_and_what_is_below() {
-        let operands = [b"./a/b/".to_vec(), b"c*".to_vec(), b"no".to_vec()];
-        let selection = Selection::new(&[], &operands, false).unwrap();
-        let mut matched = selection.matched();
-        let mut selected = |p: &str| selection.selects(p.as_bytes(), &mut matched);
-        assert!(selected("a/b") && selected("./a/b/c/d") && selected("c*/x"));
-        assert!(!selected("a") && !selected("a/bc") && !selected("cx") && !selected("x/a/b"));
-        assert_eq!(selection.unmatched(&matched).collect::<Vec<_>>(), [b"no"]);
-
-        let selection = Selection::new(&["x".into()], &operands, true).unwrap();
-        let mut matched = selection.matched();
-        assert!(selection.selects(b"cx/y", &mut matched) && !selection.selects(b"c/x", &mut matched));
-        assert_eq!(selection.unmatched(&matched).count(), 2);
-    }
-
-    /// Each line was compared with what GNU tar 1.34 lists, by `--exclude` and as an operand.
-    #[test]
-    fn switches_say_how_a_pattern_is_matched() {
-        let base = Pattern::exclude("");
-        let anchored = Pattern { anchored: true, ..base.clone() };
-        let folded = Pattern { ignore_case: true, ..base.clone() };
-        let plain = Pattern { wildcards: false, ..base.clone() };
-        let within = Pattern { match_slash: false, ..base.clone() };
-        let alone = Pattern { below: false, ..anchored.clone() };
-        for (how, text, path, expected) in [
-            (&anchored, "b", "a/b", false),
-            (&anchored, "a", "a/b", true),
-            (&anchored, "*b", "a/b", true),
-            (&folded, "B", "a/b/c", true),
-            (&folded, "[A]", "a", true),
-            (&plain, "*", "a", false),
-            (&plain, "*", "x/*/y", true),
-            (&plain, "[a", "[a", true),
-            (&within, "a*c", "a/b/c", false),
-            (&within, "a*c", "x/y/abc/d/e", true),
-            (&within, "?", "ab/c", true),
-            (&alone, "a", "a/b", false),
-            (&alone, "a", "a", true),
-        ] {
-            let pattern = Pattern { text: text.into(), ..how.clone() };
-            let as_exclude = Selection::of(std::slice::from_ref(&pattern), None).unwrap();
-            assert_eq!(!as_exclude.selects(path.as_bytes(), &mut as_exclude.matched()), expected, "{pattern:?} {path}");
-            let as_member = Selection::of(&[], Some(&[pattern])).unwrap();
-            let mut matched = as_member.matched();
-            assert_eq!(as_member.selects(path.as_bytes(), &mut matched), expected, "{text} {path}");
-            assert_eq!(as_member.unmatched(&matched).count(), usize::from(!expected));
-        }
-        let nothing = Selection::of(&[], Some(&[])).unwrap();
-        assert!(!nothing.selects(b"a", &mut nothing.matched()) && !nothing.is_everything());
-    }
 }

@@ -101,6 +101,13 @@ pub struct Entry {
     pub kind: Option<Kind>,
 }
 
+impl Entry {
+    /// The type, as far as the listing told it.
+    pub fn kind_told(&self) -> Option<Kind> {
+        self.attr.as_ref().map(|attr| attr.kind).or(self.kind)
+    }
+}
+
 /// One page of a listing.
 #[derive(Clone, Debug, Default)]
 pub struct Page {

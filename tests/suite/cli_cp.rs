@@ -147,6 +147,11 @@ fn rules_decide_in_their_order() {
     assert!(!bench.path("d/keep.log").exists());
     let ran = bench.run_as("parcp --exclude sub/ s e").ok();
     assert!(ran.stderr.contains("pattern 'sub/' excludes nothing: it ends in a slash"), "{ran:?}");
+    bench.run_as("parcp --include sub --include [[:lower:]].log --exclude * s f").ok();
+    assert_eq!(paths(&bench, "f"), ["b.log", "sub", "sub/c.log"]);
+    fs::write(bench.path("list"), "sub/deep/d\nsub/c.log\n").unwrap();
+    bench.run_as("parcp --files-from list --exclude deep s g").ok();
+    assert_eq!(paths(&bench, "g"), ["sub", "sub/c.log"]);
 }
 
 #[test]

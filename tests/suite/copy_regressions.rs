@@ -150,6 +150,26 @@ fn what_the_rules_keep_in_a_file_s_place_is_told() {
     assert_eq!(content(&*to, "x"), b"new");
 }
 
+/// A later rule, which matches what is above them, left them out, and with `--delete-excluded` removed some of them.
+#[test]
+fn what_an_include_decides_for_a_directory_is_not_undone_in_it() {
+    let (from, to) = (memory(), memory());
+    let some = from.dir(&from.root(), "some.d");
+    file(&*from, &some, "data", b"1", 1);
+    file(&*from, &from.dir(&some, "sub"), "x", b"2", 2);
+    from.dir(&from.root(), "other.d");
+    let rules = Rules::new(&[(true, "some.d".into()), (false, "*.d".into())]).unwrap();
+    let there = to.dir(&to.root(), "some.d");
+    to.file(&to.dir(&there, "old"), "y", b"");
+    to.file(&to.dir(&there, "kept.d"), "z", b"");
+    go(&from, &to, &Options { rules: rules.clone(), ..sync() }).clean();
+    let all = ["some.d", "some.d/data", "some.d/kept.d", "some.d/kept.d/z", "some.d/sub", "some.d/sub/x"];
+    assert_eq!(paths(&*to), all.map(String::from).into());
+    let delete = Some(Delete { excluded: true, ..Delete::default() });
+    go(&from, &to, &Options { rules, delete, ..sync() }).clean();
+    assert_eq!(paths(&*to), ["some.d", "some.d/data", "some.d/sub", "some.d/sub/x"].map(String::from).into());
+}
+
 /// Which of two files a name then held was a matter of which came first.
 #[test]
 fn names_like_temporary_ones_are_not_copied_by_way_of_them() {

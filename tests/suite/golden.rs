@@ -109,7 +109,7 @@ fn messages() {
         "-xf a.tar -T list",
         "-xf a.tar --owner root",
         "-xf a.tar --absolute-names",
-        "-xf a.tar --xattrs-include=[",
+        "-xf a.tar --xattrs-include=[[=a=]]",
         "-xf a.tar --transform=s/a",
         "-xf a.tar --newer=nonsense",
         "-xf a.tar --listed-incremental=x",

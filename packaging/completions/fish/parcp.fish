@@ -6,7 +6,7 @@ complete -c parcp -l reflink -d 'Share blocks where the file systems can: auto (
 complete -c parcp -l sparse -d 'Holes: auto (where the source has some, default), always (for every block of zeros) or never' -r
 complete -c parcp -l exclude -d 'Leave out what matches, and what is below it, on both sides' -r
 complete -c parcp -l exclude-from -d 'Leave out what matches a pattern of FILE, one a line; lines that begin with \'#\' or \';\' are comments' -r
-complete -c parcp -l include -d 'Do not leave out what matches' -r
+complete -c parcp -l include -d 'Do not leave out what matches; what is in it is decided by its own name' -r
 complete -c parcp -l include-from -d 'Do not leave out what matches a pattern of FILE' -r
 complete -c parcp -l max-delete -d 'Remove no more than N objects, and count the rest as failures' -r
 complete -c parcp -s P -l parallel -d 'Threads, together over all targets [default: what the targets suggest]' -r

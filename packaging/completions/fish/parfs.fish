@@ -257,7 +257,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l reflink -d 'Share 
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l sparse -d 'Holes: auto (where the source has some, default), always (for every block of zeros) or never' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l exclude -d 'Leave out what matches, and what is below it, on both sides' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l exclude-from -d 'Leave out what matches a pattern of FILE, one a line; lines that begin with \'#\' or \';\' are comments' -r
-complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l include -d 'Do not leave out what matches' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l include -d 'Do not leave out what matches; what is in it is decided by its own name' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l include-from -d 'Do not leave out what matches a pattern of FILE' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l max-delete -d 'Remove no more than N objects, and count the rest as failures' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -s P -l parallel -d 'Threads, together over all targets [default: what the targets suggest]' -r
@@ -309,7 +309,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand cp" -l reflink -d 'Share blo
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l sparse -d 'Holes: auto (where the source has some, default), always (for every block of zeros) or never' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l exclude -d 'Leave out what matches, and what is below it, on both sides' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l exclude-from -d 'Leave out what matches a pattern of FILE, one a line; lines that begin with \'#\' or \';\' are comments' -r
-complete -c parfs -n "__fish_parfs_using_subcommand cp" -l include -d 'Do not leave out what matches' -r
+complete -c parfs -n "__fish_parfs_using_subcommand cp" -l include -d 'Do not leave out what matches; what is in it is decided by its own name' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l include-from -d 'Do not leave out what matches a pattern of FILE' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l max-delete -d 'Remove no more than N objects, and count the rest as failures' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -s P -l parallel -d 'Threads, together over all targets [default: what the targets suggest]' -r

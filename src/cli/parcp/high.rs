@@ -178,7 +178,7 @@ fn rules(given: &[RuleArg], list: Option<&List>, deletes: bool, warnings: &mut V
         for pattern in patterns {
             let text = String::from_utf8(pattern)
                 .map_err(|bad| Usage(format!("pattern '{}' is not UTF-8 text", Quoted(bad.as_bytes()))))?;
-            if let Some(why) = matches_nothing(&text) {
+            if let Some(why) = matches_nothing(&text, *include) {
                 let what = if *include { "includes" } else { "excludes" };
                 let why = format!("pattern '{}' {what} nothing: {why}", Quoted(text.as_bytes()));
                 // What it was to keep would be deleted.
@@ -187,7 +187,7 @@ fn rules(given: &[RuleArg], list: Option<&List>, deletes: bool, warnings: &mut V
                 }
                 warnings.push(why);
             } else {
-                rules.push((*include, lists::any_depth(&text).to_string()));
+                rules.push((*include, text));
             }
         }
     }
@@ -199,15 +199,19 @@ fn is_comment(line: &[u8]) -> bool {
     matches!(line.first(), Some(b'#' | b';'))
 }
 
-/// Why a pattern can match no path below the source, if that is so.
-fn matches_nothing(pattern: &str) -> Option<&'static str> {
-    if matches!(pattern, "" | ".") {
+/// Why a pattern can match no path below the source, if that is so. What is left out may be named by an absolute path of the host, or as
+/// a directory of its own, in lists of other programs than rsync; an include can mean only what it means to rsync.
+fn matches_nothing(pattern: &str, include: bool) -> Option<&'static str> {
+    if matches!(pattern, "" | "." | "/" | "./") {
         return Some("it names nothing");
     }
-    if pattern.starts_with('/') {
+    if pattern == "!" || pattern.starts_with("- ") || pattern.starts_with("+ ") {
+        return Some("it is a rule of rsync's; give the pattern alone to --exclude or --include");
+    }
+    if pattern.starts_with('/') && !include {
         return Some("it is an absolute path; patterns are names or shell patterns, matched anywhere below the source");
     }
-    if pattern.ends_with('/') {
+    if pattern.ends_with('/') && !include {
         return Some("it ends in a slash; write the name without it");
     }
     if pattern.contains("//") || pattern.contains("/./") {
@@ -277,6 +281,11 @@ mod tests {
         );
     }
 
+    fn allows(rules: &Rules, path: &str) -> bool {
+        let allowed = rules.allow(path.as_bytes());
+        allowed.dir && allowed.other
+    }
+
     #[test]
     fn patterns_that_match_nothing_earn_a_warning() {
         let dir = tempfile::tempdir().unwrap();
@@ -286,15 +295,18 @@ mod tests {
         assert_eq!(high.warnings.len(), 2, "{:?}", high.warnings);
         assert!(high.warnings[0].starts_with("pattern '/abs/path' excludes nothing: it is an absolute path"));
         let rules = high.options.rules;
-        assert!(rules.allow(b"keep.log") && !rules.allow(b"a/b.log") && rules.allow(b"abs/path"));
+        assert!(allows(&rules, "keep.log") && !allows(&rules, "a/b.log") && allows(&rules, "abs/path"));
         let deletes = |pattern: &str| usage(&format!("--delete --exclude {pattern} s d"));
-        for pattern in ["/keep", "keep/", "a//keep", "a/./keep", "../keep"] {
+        for pattern in ["/keep", "keep/", "a//keep", "a/./keep", "../keep", "!"] {
             assert!(deletes(pattern).starts_with(&format!("pattern '{pattern}' excludes nothing")), "{pattern}");
         }
         assert!(usage("--delete --exclude= s d").starts_with("pattern '' excludes nothing: it names nothing"));
         assert!(deletes(".").contains("it names nothing"));
+        // An include is what it is for rsync.
+        let rules = options("--delete --include */ --include /a --exclude * s d").rules;
+        assert!(allows(&rules, "a") && !allows(&rules, "b/a") && rules.allow(b"b").dir && !rules.allow(b"b").other);
         let rules = options("--delete --exclude **/keep s d").rules;
-        assert!(!rules.allow(b"keep") && !rules.allow(b"a/b/keep") && rules.allow(b"a/keeper"));
+        assert!(!allows(&rules, "keep") && !allows(&rules, "a/b/keep") && allows(&rules, "a/keeper"));
     }
 
     #[test]

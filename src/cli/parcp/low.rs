@@ -193,7 +193,7 @@ pub struct CompareFlags {
 /// What is copied. The first pattern that matches decides, as in rsync.
 #[derive(Clone, Debug, Args)]
 #[command(
-    next_help_heading = "Choice (names or shell patterns, matched anywhere below SRC; the first that matches decides)"
+    next_help_heading = "Choice (names or shell patterns, as rsync matches them below SRC; for each name the first that matches decides)"
 )]
 #[allow(missing_docs)]
 pub struct ChoiceFlags {
@@ -203,7 +203,7 @@ pub struct ChoiceFlags {
     /// Leave out what matches a pattern of FILE, one a line; lines that begin with '#' or ';' are comments
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub exclude_from: Vec<OsString>,
-    /// Do not leave out what matches
+    /// Do not leave out what matches; what is in it is decided by its own name
     #[arg(long, value_name = "PATTERN", allow_hyphen_values = true)]
     pub include: Vec<OsString>,
     /// Do not leave out what matches a pattern of FILE

@@ -82,10 +82,7 @@ pub fn refusal(
     destination: &[u8],
 ) -> Option<String> {
     let (source, destination) = (Quoted(source), Quoted(destination));
-    let excluded = |path: &[u8]| {
-        let ends = path.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at).chain([path.len()]);
-        ends.into_iter().any(|end| !options.rules.allow(&path[..end]))
-    };
+    let excluded = |path: &[u8]| !options.rules.allow_way(path);
     match relation {
         Relation::Apart => None,
         Relation::Same => Some(format!("'{source}' and '{destination}' are the same file")),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 
 use crate::base::{Failure, Name, Proc, Status, Time, hash::mix};
 use crate::crew::{Crew, Due};
-use crate::storage::{Attr, AttrChange, Call, How, Limits, Mount, Node};
+use crate::storage::{Attr, AttrChange, Call, How, Kind, Limits, Mount, Node};
 
 use super::super::Live;
 use super::super::port::Port;
@@ -190,9 +190,23 @@ impl<'a> Ctx<'a> {
         self.source.window.max(self.target.window)
     }
 
-    /// Is the object of this name to be copied?
-    pub fn allows(&self, dir: &Dir, name: &Name) -> bool {
-        self.options.rules.is_empty() || self.options.rules.allow(&dir.path_of(Some(name)))
+    /// Is the object of this name, in a directory that is copied, to be copied? One whose kind matters and was not told is looked up.
+    pub fn allows(&self, on: On, dir: &Dir, name: &Name, kind: Option<Kind>) -> bool {
+        if self.options.rules.is_empty() {
+            return true;
+        }
+        let allowed = self.options.rules.allow(&dir.path_of(Some(name)));
+        let looked_up = || {
+            let (port, node) = match on {
+                On::Source => (self.source, &dir.source),
+                On::Target => (self.target, &dir.made().node),
+            };
+            let route = port.route();
+            let lookup = port.one(route, Call::lookup(node, name));
+            port.found(route, &lookup).ok().and_then(|(_, attr)| allowed.of(Some(attr.kind)))
+        };
+        // Of what cannot be told, the copy tells why, and nothing is removed.
+        allowed.of(kind).or_else(looked_up).unwrap_or(on == On::Source)
     }
 
     /// True when the source's directory is the target's root.

@@ -71,14 +71,14 @@ pub(super) fn sweep(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) -> 
     let mut extras = std::mem::take(&mut *dir.extras());
     extras.retain(|entry| !ctx.is_snapshot(On::Target, dir, &entry.name));
     if ctx.compares() {
-        extras.retain(|entry| ctx.allows(dir, &entry.name));
+        extras.retain(|entry| ctx.allows(On::Target, dir, &entry.name, entry.kind_told()));
     } else {
         if ctx.later {
             return false;
         }
         // Without `--delete` they are what killed runs left, and nothing took the name of since.
         if ctx.options.delete.is_none_or(|delete| !delete.excluded) {
-            extras.retain(|entry| ctx.allows(dir, &entry.name));
+            extras.retain(|entry| ctx.allows(On::Target, dir, &entry.name, entry.kind_told()));
         }
     }
     let complete = ctx.compares() || ctx.options.delete.is_some();
@@ -166,14 +166,14 @@ fn confirm(ctx: &Ctx<'_>, dir: &Arc<Dir>, entries: Vec<Alone>, due: &mut Vec<Due
     let route = ctx.source.route();
     let mut calls: Vec<Call<'_>> = entries.iter().map(|entry| Call::lookup(&dir.source, &entry.name)).collect();
     ctx.source.perform(route, &mut calls);
-    let answers: Vec<_> = calls.iter().map(Call::status).collect();
+    let kind = |call: &Call<'_>| call.found_object().and_then(|found| found.attr.as_ref()).map(|attr| attr.kind);
+    let answers: Vec<_> = calls.iter().map(|call| (call.status(), kind(call))).collect();
     drop(calls);
     let (mut next, mut finished) = (Vec::new(), Vec::new());
-    for (entry, answer) in entries.into_iter().zip(answers) {
-        // Excluded names are there on both sides; they go when that was asked for.
-        let excluded = !ctx.allows(dir, &entry.name);
+    for (entry, (answer, kind)) in entries.into_iter().zip(answers) {
         match answer {
-            Ok(()) if !excluded => {} // it came meanwhile, and is copied by the next run
+            // Excluded names are there on both sides; they go when that was asked for.
+            Ok(()) if ctx.allows(On::Source, dir, &entry.name, kind) => {} // it came meanwhile, and is copied by the next run
             Err(Status::NoEnt) if ctx.compares() => ctx.differs("only in the destination", dir, Some(&entry.name)),
             _ if ctx.holds_back() => add(&ctx.counts.held_back, 1),
             Err(Status::NoEnt) | Ok(()) => {
@@ -223,7 +223,8 @@ fn list(ctx: &Ctx<'_>, dir: &Arc<Dir>, from: Cookie, due: &mut Vec<Due<Task>>) {
             let excluded = ctx.options.delete.is_some_and(|delete| delete.excluded);
             let mut entries: Vec<Alone> = page.entries.into_iter().map(Box::new).collect();
             entries.retain(|entry| {
-                !ctx.is_snapshot(On::Target, dir, &entry.name) && (excluded || ctx.allows(dir, &entry.name))
+                !ctx.is_snapshot(On::Target, dir, &entry.name)
+                    && (excluded || ctx.allows(On::Target, dir, &entry.name, entry.kind_told()))
             });
             if !page.end {
                 dir.hold(1);

@@ -88,13 +88,17 @@ impl State<'_> {
         self.leave(same, due);
         for name in &way[same..] {
             let parent = self.way.last().map_or(&self.root, |(_, dir)| dir).clone();
+            // Nothing below a directory that is left out is met.
+            if !ctx.allows(On::Source, &parent, name, Some(Kind::Dir)) {
+                return add(&ctx.counts.left_out, 1);
+            }
             match enter_way(ctx, &parent, name, due) {
                 Some(dir) => self.way.push((name.clone(), dir)),
                 None => return,
             }
         }
         let dir = self.way.last().map_or(&self.root, |(_, dir)| dir);
-        if !ctx.allows(dir, last) || ctx.is_snapshot(On::Source, dir, last) {
+        if !ctx.allows(On::Source, dir, last, None) || ctx.is_snapshot(On::Source, dir, last) {
             return add(&ctx.counts.left_out, 1);
         }
         dir.hold(1);

@@ -206,9 +206,10 @@ fn go_on(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) {
 }
 
 /// True for a name that is not to be copied; counts it.
-pub(super) fn is_left_out(ctx: &Ctx<'_>, dir: &Dir, name: &Name) -> bool {
-    let out =
-        ctx.is_snapshot(On::Source, dir, name) || ctx.is_snapshot(On::Target, dir, name) || !ctx.allows(dir, name);
+pub(super) fn is_left_out(ctx: &Ctx<'_>, dir: &Dir, name: &Name, kind: Option<Kind>) -> bool {
+    let out = ctx.is_snapshot(On::Source, dir, name)
+        || ctx.is_snapshot(On::Target, dir, name)
+        || !ctx.allows(On::Source, dir, name, kind);
     if out && !ctx.later {
         add(&ctx.counts.left_out, 1);
     }
@@ -223,10 +224,10 @@ fn goes_excluded(ctx: &Ctx<'_>, dir: &Dir, name: &Name) -> bool {
 
 /// An entry of the source and what is at its place: nothing to do, or a task.
 pub(super) fn dispatch(ctx: &Ctx<'_>, dir: &Arc<Dir>, entry: Entry, at: At, due: &mut Vec<Due<Task>>) {
-    let Entry { name, node, attr, .. } = entry;
-    if is_left_out(ctx, dir, &name) {
+    if is_left_out(ctx, dir, &entry.name, entry.kind_told()) {
         return;
     }
+    let Entry { name, node, attr, .. } = entry;
     let Some((node, attr)) = node.zip(attr) else {
         dir.hold(1);
         return due.push(Task::Object(Object::new(dir, name, None, at)).due());

@@ -61,7 +61,8 @@ pub(super) fn gather(ctx: &Ctx<'_>, dir: &Arc<Dir>, new: Vec<Entry>, due: &mut V
         return new;
     }
     let (files, others): (Vec<Entry>, Vec<Entry>) = new.into_iter().partition(is_file);
-    let mut files = files.into_iter().map(|entry| entry.name).filter(|name| !visit::is_left_out(ctx, dir, name));
+    let names = files.into_iter().map(|entry| entry.name);
+    let mut files = names.filter(|name| !visit::is_left_out(ctx, dir, name, Some(Kind::File)));
     loop {
         let names: Vec<Name> = files.by_ref().take(TOGETHER).collect();
         if names.is_empty() {

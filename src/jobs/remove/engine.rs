@@ -149,7 +149,7 @@ pub(in crate::jobs) struct Counts {
 pub(in crate::jobs) type Spare<'a> = dyn Fn(&Node, u64, u64) -> bool + Sync + 'a;
 
 /// Says whether the object of a path, as shown and below its root, may be removed.
-pub(in crate::jobs) type Allow<'a> = dyn Fn(&[u8], &[u8]) -> bool + Sync + 'a;
+pub(in crate::jobs) type Allow<'a> = dyn Fn(&[u8], &[u8], Option<Kind>) -> bool + Sync + 'a;
 
 /// Hears of an object that was removed: its path as shown, and whether it was a directory.
 pub type Tell<'a> = dyn Fn(&[u8], bool) + Sync + 'a;

@@ -274,7 +274,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         for entry in entries {
             if let Some(allow) = self.engine.allow
                 && let paths = self.cursor.paths(&frame, &entry.name)
-                && !allow(paths.0, paths.1)
+                && !allow(paths.0, paths.1, entry.kind_told())
             {
                 self.keep(&frame);
                 continue;

@@ -1,0 +1,224 @@
+//! Tables of patterns and paths, compared with what GNU tar and rsync do.
+
+use super::*;
+
+fn excluded(pattern: &str, path: &str) -> bool {
+    let selection = Selection::new(&[pattern.into()], &[], false).unwrap();
+    !selection.selects(path.as_bytes(), &mut selection.matched())
+}
+
+/// Each line was compared with what GNU tar 1.34 extracts.
+#[test]
+fn excludes_as_gnu_tar() {
+    for (pattern, path, expected) in [
+        ("*.log*", "mydir/a.log", true),
+        ("*.log*", "mydir/a.log.d/x", true),
+        ("*.log*", "mydir/alog", false),
+        ("testing", "testing", true),
+        ("testing", "a/testing/b/c", true),
+        ("testing", "a/testing2", false),
+        ("a/b", "x/a/b/c", true),
+        ("a/b", "xa/b", false),
+        ("a*c", "a/b/c", true),
+        ("a**c", "a/b/c", true),
+        ("?", "abc/d", true),
+        ("[ab]", "x/b/y", true),
+        ("{a,b}", "a", false),
+        ("{a,b}", "{a,b}", true),
+        ("a\\*", "a*", true),
+        ("a\\*", "ab", false),
+        ("./a", "./a/x", true),
+        ("./a", "x/a", false),
+        ("a/", "a/x", false),
+    ] {
+        assert_eq!(excluded(pattern, path), expected, "{pattern} {path}");
+    }
+}
+
+#[test]
+fn operands_select_themselves_and_what_is_below() {
+    let operands = [b"./a/b/".to_vec(), b"c*".to_vec(), b"no".to_vec()];
+    let selection = Selection::new(&[], &operands, false).unwrap();
+    let mut matched = selection.matched();
+    let mut selected = |p: &str| selection.selects(p.as_bytes(), &mut matched);
+    assert!(selected("a/b") && selected("./a/b/c/d") && selected("c*/x"));
+    assert!(!selected("a") && !selected("a/bc") && !selected("cx") && !selected("x/a/b"));
+    assert_eq!(selection.unmatched(&matched).collect::<Vec<_>>(), [b"no"]);
+
+    let selection = Selection::new(&["x".into()], &operands, true).unwrap();
+    let mut matched = selection.matched();
+    assert!(selection.selects(b"cx/y", &mut matched) && !selection.selects(b"c/x", &mut matched));
+    assert_eq!(selection.unmatched(&matched).count(), 2);
+}
+
+/// Each line was compared with what GNU tar 1.34 lists, by `--exclude` and as an operand.
+#[test]
+fn switches_say_how_a_pattern_is_matched() {
+    let base = Pattern::exclude("");
+    let anchored = Pattern { anchored: true, ..base.clone() };
+    let folded = Pattern { ignore_case: true, ..base.clone() };
+    let plain = Pattern { wildcards: false, ..base.clone() };
+    let within = Pattern { match_slash: false, ..base.clone() };
+    let alone = Pattern { below: false, ..anchored.clone() };
+    for (how, text, path, expected) in [
+        (&anchored, "b", "a/b", false),
+        (&anchored, "a", "a/b", true),
+        (&anchored, "*b", "a/b", true),
+        (&folded, "B", "a/b/c", true),
+        (&folded, "[A]", "a", true),
+        (&plain, "*", "a", false),
+        (&plain, "*", "x/*/y", true),
+        (&plain, "[a", "[a", true),
+        (&within, "a*c", "a/b/c", false),
+        (&within, "a*c", "x/y/abc/d/e", true),
+        (&within, "?", "ab/c", true),
+        (&alone, "a", "a/b", false),
+        (&alone, "a", "a", true),
+    ] {
+        let pattern = Pattern { text: text.into(), ..how.clone() };
+        let as_exclude = Selection::of(std::slice::from_ref(&pattern), None).unwrap();
+        assert_eq!(!as_exclude.selects(path.as_bytes(), &mut as_exclude.matched()), expected, "{pattern:?} {path}");
+        let as_member = Selection::of(&[], Some(&[pattern])).unwrap();
+        let mut matched = as_member.matched();
+        assert_eq!(as_member.selects(path.as_bytes(), &mut matched), expected, "{text} {path}");
+        assert_eq!(as_member.unmatched(&matched).count(), usize::from(!expected));
+    }
+    let nothing = Selection::of(&[], Some(&[])).unwrap();
+    assert!(!nothing.selects(b"a", &mut nothing.matched()) && !nothing.is_everything());
+}
+
+/// Each line was compared with what GNU tar 1.34 lists under `--exclude` in the C locale.
+#[test]
+fn brackets_are_fnmatch_s() {
+    for (pattern, matched, not) in [
+        ("*.[[:digit:]]", &["log.1", "d/log.1"][..], &["log.d", "log.:"][..]),
+        ("[[:upper:]]", &["A"], &["a", "1"]),
+        ("[[:alpha:]]*", &["a1"], &["1a", "[a"]),
+        ("x[[:space:]]y", &["x y", "x\ty", "x\x0by"], &["xay"]),
+        ("[[:punct:]]", &["-", "]", "^"], &["a", " "]),
+        ("[[:alpha:][:digit:]_-]", &["a", "1", "_", "-"], &[":", "["]),
+        ("[![:digit:]]", &["a", "]", "-"], &["1"]),
+        ("[^a]", &["b", "^"], &["a"]),
+        ("[a^!]", &["^", "!", "a"], &["b"]),
+        ("[!]", &["[!]"], &["a", "!"]),
+        ("a[\\]]b", &["a]b"], &["ab", "a\\]b", "a[]b"]),
+        ("[\\a-\\c]", &["a", "b", "c"], &["\\", "-"]),
+        ("[]-]", &["]", "-"], &["a"]),
+        ("[]-a]", &["]", "^", "_", "a"], &["-", "b"]),
+        ("[a-c-e]", &["a", "b", "c", "-", "e"], &["d"]),
+        ("[[:digit:]-z]", &["1", "-", "z"], &["y"]),
+        ("[--0]", &["-", "0"], &["a"]),
+        ("[[:digit]", &["[", ":", "d"], &["1", "[[:digit]"]),
+        ("[:digit:]", &[":", "d", "t"], &["1"]),
+        ("[a", &["[a"], &["a"]),
+        ("x[", &["x["], &["x"]),
+        ("[]a", &["[]a"], &["]", "a"]),
+        ("[a\\]", &["[a]"], &["a", "\\"]),
+        ("[[:digit:]", &["[d", "[:"], &["1", "[1"]),
+        ("[{,}]", &["{", "}", ","], &["a"]),
+        ("{a,b}[,]", &["{a,b},"], &["a,"]),
+    ] {
+        matched.iter().for_each(|path| assert!(excluded(pattern, path), "{pattern} {path}"));
+        not.iter().for_each(|path| assert!(!excluded(pattern, path), "{pattern} {path}"));
+    }
+    // What fnmatch matches with nothing, or by the locale.
+    for pattern in ["[[.a.]]", "[[=a=]]", "[[:word:]]", "[[:Digit:]]", "[[::]]", "[b-a]", "a\\"] {
+        let error = Selection::new(&["x".into(), pattern.into()], &[], false).unwrap_err();
+        assert!(error.to_string().starts_with(&format!("pattern '{pattern}': ")), "{error}");
+    }
+}
+
+/// Each line was compared with what GNU tar 1.34 lists under `--exclude` in the C locale.
+#[test]
+fn switches_hold_in_brackets() {
+    let within = Pattern { match_slash: false, ..Pattern::exclude("") };
+    let folded = Pattern { ignore_case: true, ..Pattern::exclude("") };
+    for (how, text, path, expected) in [
+        (&Pattern::exclude(""), "x[!a]y", "x/y", true),
+        (&within, "x[!a]y", "x/y", false),
+        (&within, "x[.-1]y", "x/y", false),
+        (&within, "x[a/]y", "xay", true),
+        (&within, "x[a/]y", "x/y", false),
+        (&folded, "[A-C]x", "bX", true),
+        (&folded, "[[:upper:]]", "a", false),
+        (&folded, "[[:upper:]]", "A", true),
+        (&folded, "[![:lower:]]", "A", true),
+        (&folded, "[!a]", "A", false),
+    ] {
+        let pattern = Pattern { text: text.into(), ..how.clone() };
+        let selection = Selection::of(&[pattern], None).unwrap();
+        assert_eq!(!selection.selects(path.as_bytes(), &mut selection.matched()), expected, "{text} {path}");
+    }
+}
+
+/// A name in a pattern without wildcards may have a backslash.
+#[test]
+fn plain_names_have_nothing_special() {
+    for name in ["a\\b", "a\\", "[", "{a,b}", "*", "[!a]"] {
+        let pattern = Pattern { wildcards: false, ..Pattern::exclude(name) };
+        let selection = Selection::of(&[pattern], None).unwrap();
+        assert!(!selection.selects(name.as_bytes(), &mut selection.matched()), "{name}");
+        assert!(selection.selects(b"a", &mut selection.matched()), "{name}");
+    }
+}
+
+/// The paths of a tree that a walk meets; a directory's ends in a slash. `rules` are as `+ a` and `- b`.
+fn met<'a>(rules: &[&str], tree: &[&'a str]) -> Vec<&'a str> {
+    let rules: Vec<(bool, String)> = rules.iter().map(|rule| (rule.starts_with('+'), rule[2..].into())).collect();
+    let rules = Rules::new(&rules).unwrap();
+    let is_met = |path: &&&str| {
+        let name = path.trim_end_matches('/');
+        let above = name.rsplit_once('/').is_none_or(|(above, _)| rules.allow_way(above.as_bytes()));
+        let allowed = rules.allow(name.as_bytes());
+        above && if path.ends_with('/') { allowed.dir } else { allowed.other }
+    };
+    tree.iter().filter(is_met).copied().collect()
+}
+
+/// Each line was compared with what `rsync -a` 3.5 copies.
+#[test]
+fn rules_are_rsync_s() {
+    let tree = ["f", "k", "keep/", "keep/a", "keep/keep2", "x.d/", "x.d/data", "x.d/sub/", "x.d/sub/k", "x.d/sub/f"];
+    for (rules, expected) in [
+        (&["+ x.d", "- *.d"][..], &tree[..]),
+        (&["+ k*", "- *"], &["k", "keep/", "keep/keep2"]),
+        (&["- *.d"], &["f", "k", "keep/", "keep/a", "keep/keep2"]),
+        (&["- sub/k"], &["f", "k", "keep/", "keep/a", "keep/keep2", "x.d/", "x.d/data", "x.d/sub/", "x.d/sub/f"]),
+        (&["- *d/k"], &tree),
+        (&["- x?d/s*/[k]"], &["f", "k", "keep/", "keep/a", "keep/keep2", "x.d/", "x.d/data", "x.d/sub/", "x.d/sub/f"]),
+        (&["- x.d/**"], &["f", "k", "keep/", "keep/a", "keep/keep2", "x.d/"]),
+        (&["- x.d/***"], &["f", "k", "keep/", "keep/a", "keep/keep2"]),
+        (&["- f/***", "- sub/***"], &["f", "k", "keep/", "keep/a", "keep/keep2", "x.d/", "x.d/data"]),
+        (&["- x**k"], &["f", "k", "keep/", "keep/a", "keep/keep2", "x.d/", "x.d/data", "x.d/sub/", "x.d/sub/f"]),
+        (&["- **/k"], &["f", "keep/", "keep/a", "keep/keep2", "x.d/", "x.d/data", "x.d/sub/", "x.d/sub/f"]),
+        (&["- x.d/**/k"], &["f", "k", "keep/", "keep/a", "keep/keep2", "x.d/", "x.d/data", "x.d/sub/", "x.d/sub/f"]),
+        (&["- x.d/**/sub"], &tree),
+        (&["+ */", "+ k", "- *"], &["k", "keep/", "x.d/", "x.d/sub/", "x.d/sub/k"]),
+        (&["+ /k", "+ x.d/***", "- *"], &["k", "x.d/", "x.d/data", "x.d/sub/", "x.d/sub/k", "x.d/sub/f"]),
+        (&["+ /x.d/", "+ /x.d/sub/***", "- *"], &["x.d/", "x.d/sub/", "x.d/sub/k", "x.d/sub/f"]),
+        (&["- **"], &[]),
+        (&["+ keep/a", "- *"], &[]),
+    ] {
+        assert_eq!(met(rules, &tree), expected, "{rules:?}");
+    }
+    // Without a wildcard a backslash is one.
+    assert_eq!(met(&["- a\\b", "- \\[c*"], &["a\\b", "ab", "[c", "c"]), ["ab", "c"]);
+    for pattern in ["[a", "[[:digit:]", "[[:word:]]", "*\\", "[a/b]"] {
+        let error = Rules::new(&[(true, "x".into()), (false, pattern.into())]).unwrap_err();
+        assert!(error.to_string().starts_with(&format!("pattern '{pattern}': ")), "{error}");
+    }
+}
+
+#[test]
+fn kinds_matter_where_a_rule_is_about_directories() {
+    use crate::storage::Kind;
+    let rules = Rules::new(&[(true, "*/".into()), (false, "*".into())]).unwrap();
+    let allowed = rules.allow(b"a");
+    assert_eq!(
+        (allowed.of(Some(Kind::Dir)), allowed.of(Some(Kind::Symlink)), allowed.of(None)),
+        (Some(true), Some(false), None)
+    );
+    let rules = Rules::new(&[(false, "b".into())]).unwrap();
+    assert_eq!((rules.allow(b"a").of(None), rules.allow(b"x/b").of(None)), (Some(true), Some(false)));
+    assert!(!rules.allow_way(b"b/c/d") && rules.allow_way(b"c/d"));
+}
