@@ -150,3 +150,25 @@ fn directories_on_the_way_get_the_sources_attributes() {
     copy(&bench, "y/f\n", &["a", "b"]).ok();
     copy(&bench, "y/f\n", &["--verify-only", "a", "b"]).ok();
 }
+
+#[test]
+fn a_list_with_more_directories_than_are_held_open_waits_and_goes_on() {
+    const DIRS: usize = 4500;
+    let bench = Bench::new();
+    for i in 0..DIRS {
+        let dir = bench.path(format!("t/{}/{i}", i % 7));
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join("a"), i.to_string()).unwrap();
+        fs::hard_link(dir.join("a"), dir.join("b")).unwrap();
+    }
+    // Each number comes once, for DIRS and the factors have no divisor in common.
+    let line = |at: usize, name: &str| format!("{}/{at}{name}\n", at % 7);
+    let mixed = |factor: usize, name: &str| (0..DIRS).map(|i| line(i * factor % DIRS, name)).collect::<String>();
+    let list = [mixed(1009, "/b"), mixed(7, "/"), mixed(2003, "/a"), mixed(1009, "/b"), "3\n5\n3/\n".into()].concat();
+    let ran = copy(&bench, &list, &["t", "d"]).ok();
+    assert_eq!((ran.stderr.as_str(), odd_names(&bench.path("d"))), ("", Vec::new()));
+    for i in 0..7 {
+        let [from, to] = ["t", "d"].map(|top| dump_dir(&bench.path(top).join(i.to_string())));
+        assert_same(&from, &to, "the list's own order");
+    }
+}

@@ -1,7 +1,7 @@
 //! parcp of several operands: what one of them must not do to another, and what they share.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 
 use super::cli_support::{Bench, Sim};
 use super::tree::{assert_same, dump_dir};
@@ -71,4 +71,39 @@ fn no_source_is_deleted_in_the_destination_of_another_on_one_server() {
         bench.run_as(&format!("parcp --delete -t {url}/e/d {sources}")).ended(1, said);
     }
     bench.run_as(&format!("parcp --verify-only e {url}/e")).ok();
+}
+
+#[test]
+fn names_of_one_file_in_several_sources_are_names_of_one_file() {
+    let bench = Bench::new();
+    for dir in ["s/x", "s/y", "s/z", "d", "e", "f"] {
+        fs::create_dir_all(bench.path(dir)).unwrap();
+    }
+    fs::write(bench.path("s/x/a"), "q").unwrap();
+    fs::write(bench.path("s/z/q"), "other").unwrap();
+    fs::hard_link(bench.path("s/x/a"), bench.path("s/y/b")).unwrap();
+    fs::hard_link(bench.path("s/x/a"), bench.path("s/x/c")).unwrap();
+    let names = |paths: &[&str]| -> Vec<(u64, u64)> {
+        let meta = paths.iter().map(|path| fs::metadata(bench.path(path)).unwrap());
+        meta.map(|meta| (meta.ino(), meta.nlink())).collect()
+    };
+    let one = |paths: &[&str]| {
+        let names = names(paths);
+        assert!(names.iter().all(|name| *name == (names[0].0, paths.len() as u64)), "{paths:?}: {names:?}");
+    };
+    // Once more, all is there.
+    for _ in 0..2 {
+        bench.run_as("parcp -t d s/x/a s/y/b s/z/q s/x/c").ok();
+        one(&["d/a", "d/b", "d/c"]);
+    }
+    bench.run_as("parcp -t d --verify-only s/x/a s/y/b s/z/q s/x/c").ok();
+    bench.run_as("parcp -t e s/y s/x/.").ok();
+    one(&["e/y/b", "e/a", "e/c"]);
+    // Each directory of an export is a run of its own.
+    let sim = Sim::start(&["--unlimited", "--targets", "2"]);
+    let url = sim.url.trim_end_matches('/');
+    bench.run_as(&format!("parcp s/z {url}/o")).ok();
+    bench.run_as(&format!("parcp -t {url}/o s/x s/y")).ok();
+    bench.run_as(&format!("parcp -t f {url}/o/y {url}/o/x")).ok();
+    one(&["f/y/b", "f/x/a", "f/x/c"]);
 }

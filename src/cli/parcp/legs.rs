@@ -39,6 +39,17 @@ pub struct Place {
     pub shown: Vec<u8>,
 }
 
+impl Place {
+    /// The hosts of its URL, as they were typed; empty on this host.
+    pub fn server(&self) -> &[u8] {
+        let hosts = |text: &[u8]| text.iter().position(|b| *b == b'/').unwrap_or(text.len());
+        match &self.base {
+            Base::Dir(_) => b"",
+            Base::Nfs(_) => self.shown.strip_prefix(b"nfs://").map_or(b"", |text| &text[..hosts(text)]),
+        }
+    }
+}
+
 /// One run of the job.
 pub struct Leg {
     /// Where from.

@@ -108,6 +108,10 @@ impl<'a> Feed<'a> {
 
     /// Nothing is open in `dir`: true when the list has waited for that and goes on.
     pub fn goes_on(&self, dir: &Arc<Dir>) -> bool {
+        // The list is not waited for by the lanes that finish other directories.
+        if !dir.is_root() {
+            return false;
+        }
         let mut names = self.state();
         let Some(state) = names.as_mut().filter(|state| state.waits && Arc::ptr_eq(&state.root, dir)) else {
             return false;

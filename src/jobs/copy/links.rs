@@ -59,14 +59,19 @@ struct Inner {
     keeps: bool,
     /// Entries kept with no name left, in the order in which their last name was met.
     complete: VecDeque<Key>,
+    /// The source can be gone through again.
+    passes: bool,
+    /// Copies that were begun with this table.
+    copies: u64,
+    /// An entry with names that were not met was forgotten; it was told what that means.
+    lost: bool,
+    told: bool,
 }
 
 /// The table.
 pub(super) struct Links {
     inner: Mutex<Inner>,
     max: usize,
-    /// The source can be gone through again.
-    passes: bool,
 }
 
 fn hash(key: Key) -> u64 {
@@ -76,9 +81,35 @@ fn hash(key: Key) -> u64 {
 impl Links {
     /// At most `max` entries; `passes`: the source can be gone through again for those that are postponed.
     pub fn new(max: usize, passes: bool) -> Links {
-        let (map, complete) = (HashMap::new(), VecDeque::new());
-        let inner = Inner { map, floor: 0, ceiling: None, keeps: !passes, complete };
-        Links { inner: Mutex::new(inner), max: max.max(1), passes }
+        let inner = Inner {
+            map: HashMap::new(),
+            floor: 0,
+            ceiling: None,
+            keeps: !passes,
+            complete: VecDeque::new(),
+            passes,
+            copies: 0,
+            lost: false,
+            told: false,
+        };
+        Links { inner: Mutex::new(inner), max: max.max(1) }
+    }
+
+    /// Another copy begins; what those before it have made stays known.
+    pub fn begin(&self, passes: bool) {
+        let mut inner = self.inner();
+        (inner.passes, inner.keeps) = (passes, !passes);
+        (inner.floor, inner.ceiling) = (0, None);
+        inner.map.retain(|_, entry| matches!(entry.link, Link::Made(..)));
+        inner.copies += 1;
+    }
+
+    /// True once, when names that one copy met may have been forgotten before another met their file's others.
+    pub fn has_lost_others(&self) -> bool {
+        let mut inner = self.inner();
+        let tells = inner.lost && inner.copies > 1 && !inner.told;
+        inner.told |= tells;
+        tells
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -109,7 +140,7 @@ impl Links {
                     let role = Role::Other(node.clone(), *fileid);
                     if entry.left == 0 && !inner.keeps {
                         inner.map.remove(&key);
-                    } else if was_last && !self.passes {
+                    } else if was_last && !inner.passes {
                         inner.complete.push_back(key);
                     }
                     return role;
@@ -124,7 +155,7 @@ impl Links {
             return Role::Postponed;
         }
         if inner.map.len() >= self.max {
-            if self.passes {
+            if inner.passes {
                 inner.postpone_upper_half();
             } else if !inner.forget_complete() {
                 return Role::Alone;
@@ -183,6 +214,7 @@ impl Links {
         let mut inner = self.inner();
         let Some(ceiling) = inner.ceiling.take() else { return false };
         inner.floor = ceiling;
+        inner.lost |= inner.map.values().any(|entry| entry.left > 0);
         inner.map = HashMap::new();
         true
     }
@@ -208,7 +240,10 @@ impl Inner {
         // are above it: what was postponed once would count as done in the next pass.
         let ceiling = (*median).max(self.floor + 1).min(self.ceiling.unwrap_or(u64::MAX));
         self.ceiling = Some(ceiling);
+        let before = self.map.len();
         self.map.retain(|key, entry| hash(*key) < ceiling || matches!(entry.link, Link::Making(_)));
+        // What this copy has made is met again in its next pass, but what another one has made is not.
+        self.lost |= self.copies > 1 && self.map.len() < before;
     }
 }
 
