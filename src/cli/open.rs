@@ -269,8 +269,8 @@ impl Opener {
         let parts = mounts.into_iter().zip(meters).zip(throttles.into_iter().zip(courses));
         let tapped = parts.map(|((mount, meter), (throttle, course))| -> Arc<dyn Mount> {
             let before = more.iter().cloned().chain(throttle).filter(|_| is_real).chain(course);
-            let clamped: Option<Arc<dyn Tap>> =
-                if meter.nfs.is_empty() { None } else { Some(self.meters.clamped.clone()) };
+            let is_clamped = is_real && !meter.nfs.is_empty();
+            let clamped = is_clamped.then(|| self.meters.clamped.clone() as Arc<dyn Tap>);
             let (target, role) = (meter.target.clone(), meter.role);
             let ledger = self.meters.ledger(meter);
             if let Some(planned) = &self.planned {

@@ -9,6 +9,8 @@ mod ask;
 mod books;
 mod cli;
 mod cli_cp;
+mod cli_cp_lists;
+mod cli_cp_several;
 mod cli_mounts;
 mod cli_nfs;
 mod cli_plan;

@@ -15,6 +15,7 @@ use crate::cli::exports::{Exports, Found};
 use crate::cli::location::{Location, is_fs_root};
 use crate::mounts::nfs::NfsMount;
 
+use super::across::Destinations;
 use super::high::High;
 use super::relation::{self, Relation};
 
@@ -38,6 +39,17 @@ pub struct Place {
     pub shown: Vec<u8>,
 }
 
+impl Place {
+    /// The hosts of its URL, as they were typed; empty on this host.
+    pub fn server(&self) -> &[u8] {
+        let hosts = |text: &[u8]| text.iter().position(|b| *b == b'/').unwrap_or(text.len());
+        match &self.base {
+            Base::Dir(_) => b"",
+            Base::Nfs(_) => self.shown.strip_prefix(b"nfs://").map_or(b"", |text| &text[..hosts(text)]),
+        }
+    }
+}
+
 /// One run of the job.
 pub struct Leg {
     /// Where from.
@@ -57,13 +69,13 @@ struct Source {
 }
 
 /// The path without the slashes at its end, and whether there were any.
-fn without_slashes(path: &[u8]) -> (&[u8], bool) {
+pub(super) fn without_slashes(path: &[u8]) -> (&[u8], bool) {
     let end = path.iter().rposition(|&b| b != b'/').map_or(0, |last| last + 1);
     if end == 0 { (&path[..path.len().min(1)], false) } else { (&path[..end], end < path.len()) }
 }
 
 /// A local path's directory, and its last name; none where it ends in `.`, `..` or is `/`.
-fn split(path: &Path) -> Result<(PathBuf, Option<Name>), String> {
+pub(super) fn split(path: &Path) -> Result<(PathBuf, Option<Name>), String> {
     let (bytes, _) = without_slashes(path.as_os_str().as_bytes());
     let start = bytes.iter().rposition(|&b| b == b'/').map_or(0, |slash| slash + 1);
     let (before, last) = bytes.split_at(start);
@@ -75,7 +87,7 @@ fn split(path: &Path) -> Result<(PathBuf, Option<Name>), String> {
     Ok((parent.into(), Some(name)))
 }
 
-fn shown(location: &Location) -> Vec<u8> {
+pub(super) fn shown(location: &Location) -> Vec<u8> {
     match location {
         Location::Dir(path) => path.as_os_str().as_bytes().to_vec(),
         // Without its arguments: what is in it is shown below it.
@@ -97,7 +109,7 @@ const REMOTE: &str =
     "; other hosts are reached by nfs://HOST/PATH or a mount, and ./ before it makes it a name of this host";
 
 /// `base/name`, for people.
-fn joined(base: &[u8], name: &Name) -> Vec<u8> {
+pub(super) fn joined(base: &[u8], name: &Name) -> Vec<u8> {
     [base, if base.ends_with(b"/") { b"" } else { b"/" }, name.as_bytes()].concat()
 }
 
@@ -282,7 +294,21 @@ pub fn legs(high: &High, is_one: IsOne<'_>) -> Result<(Vec<Leg>, Vec<Failure>), 
             },
         }
     }
-    Ok((legs, refused))
+    let (names, itself) = taken_below(&legs);
+    let destinations = Destinations { directory: &high.destination, names, itself, fs_root: directory.fs_root };
+    match destinations.refusal(&high.sources, &high.options, is_one) {
+        Some(refusal) => Err(refusal),
+        None => Ok((legs, refused)),
+    }
+}
+
+/// The names below the directory that are copied to, and whether something is mapped onto the directory itself.
+fn taken_below(legs: &[Leg]) -> (Vec<Name>, bool) {
+    let names = legs.iter().flat_map(|leg| match &leg.names {
+        Some(names) => names.iter().filter_map(|name| Name::new(name).ok()).collect(),
+        None => leg.target.way.clone(),
+    });
+    (names.collect(), legs.iter().any(|leg| leg.names.is_none() && leg.target.way.is_empty()))
 }
 
 /// The name below the directory that a source takes; none where it is mapped onto the directory itself.

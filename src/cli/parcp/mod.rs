@@ -1,5 +1,6 @@
 //! `parcp`: the command lines of cp and rsync over parallel copying.
 
+mod across;
 pub mod high;
 pub mod legs;
 pub mod low;

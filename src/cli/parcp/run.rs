@@ -18,7 +18,7 @@ use crate::cli::session::{Ended, Session};
 use crate::cli::{Exit, Fatal};
 use crate::crew::Crew;
 use crate::jobs::Live;
-use crate::jobs::copy::{Compare, Deed, Options, Side, Summary, Verify, What, copy};
+use crate::jobs::copy::{Compare, Deed, Options, Series, Side, Summary, Verify, What};
 use crate::storage::throttle::Clock;
 use crate::storage::{Call, Mount, Shape, Tap, Volume};
 
@@ -178,6 +178,8 @@ struct Copier<'a> {
     warnings: Vec<String>,
     stopped: Option<String>,
     gone: Vec<String>,
+    /// Copies from this host, and from each server, by its text in URLs: file ids are of one of them.
+    series: Vec<(Vec<u8>, Series<'a>)>,
 }
 
 /// An error ends the run before anything is copied.
@@ -209,6 +211,7 @@ fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exi
         warnings: high.warnings.clone(),
         stopped: None,
         gone: Vec::new(),
+        series: Vec::new(),
     };
     if let Some((source, target)) = &first {
         copier.note_xattrs(source, target);
@@ -277,27 +280,25 @@ impl Copier<'_> {
         self.warnings.push(format!("{what} are not copied: {who} {verb} (NFSv3 has no procedure for them)"));
     }
 
+    /// All legs go below one directory, which the first has open.
     fn copy_legs(
         &mut self,
         legs: Vec<Leg>,
-        mut first: Option<(Volume, Volume)>,
+        first: Option<(Volume, Volume)>,
         sides: &mut Sides,
         mut paths: Option<Paths>,
     ) {
+        let Some((first, target)) = first else { return };
+        let mut first = Some(first);
         for leg in legs {
             if self.crew.stop().is_set() {
                 let left = || "interrupted before the last sources were begun; the same command goes on".to_string();
                 self.stopped.get_or_insert_with(left);
                 return;
             }
-            let opened = match first.take() {
-                Some(opened) => Ok(opened),
-                None => sides
-                    .open(&leg.source, Role::Source)
-                    .and_then(|source| Ok((source, sides.open(&leg.target, Role::Destination)?))),
-            };
+            let opened = first.take().map_or_else(|| sides.open(&leg.source, Role::Source), Ok);
             match opened {
-                Ok(volumes) => self.copy_leg(leg, &volumes, paths.take()),
+                Ok(source) => self.copy_leg(leg, (&source, &target), paths.take()),
                 Err(why) => {
                     self.crew.report().add(crate::base::Failure::refused(&leg.source.shown, why));
                 }
@@ -305,10 +306,16 @@ impl Copier<'_> {
         }
     }
 
-    fn copy_leg(&mut self, leg: Leg, (source, target): &(Volume, Volume), paths: Option<Paths>) {
+    fn copy_leg(&mut self, leg: Leg, (source, target): (&Volume, &Volume), paths: Option<Paths>) {
         fn side(volume: &Volume, place: Place) -> Side<'_> {
             Side { volume, way: place.way, fs_root: place.fs_root, shown: place.shown }
         }
+        let server = leg.source.server();
+        let at = self.series.iter().position(|(of, _)| of == server).unwrap_or_else(|| {
+            self.series.push((server.to_vec(), Series::new(&self.options, self.crew, self.live)));
+            self.series.len() - 1
+        });
+        let clears = self.options.delete.is_some() && leg.names.is_none() && leg.target.way.is_empty();
         let (from, to) = (side(source, leg.source), side(target, leg.target));
         let tell = |deed: Deed, path: &[u8]| self.tell(deed, path, &from, &to);
         let manner = &self.high.manner;
@@ -327,8 +334,16 @@ impl Copier<'_> {
             }
             (None, None) => What::Tree,
         };
-        let done = copy(&from, &to, what, &self.options, self.crew, self.live, listens.then_some(&tell));
-        self.gone.extend(source.gone().into_iter().chain(target.gone()));
+        let done = self.series[at].1.copy(&from, &to, what, listens.then_some(&tell));
+        for gone in source.gone().into_iter().chain(target.gone()) {
+            if !self.gone.contains(&gone) {
+                self.gone.push(gone);
+            }
+        }
+        if clears {
+            // What was copied before may be deleted, and is nothing to link to.
+            self.series.clear();
+        }
         self.total.add(&done);
         self.warnings.extend(done.warnings);
         self.stopped = self.stopped.take().or(done.stopped);

@@ -1,10 +1,10 @@
 //! Contents compared: the texts of symlinks and the bytes of small files. Large files are compared in ranges, in `big`.
 
-use crate::base::Proc;
+use crate::base::{Proc, Status};
 use crate::crew::Due;
 use crate::storage::{Call, Node};
 
-use super::batch::{Known, Routes, end, give_up, set_attributes, text};
+use super::batch::{Known, Routes, end, give_up, retry, set_attributes, text};
 use super::big;
 use super::ctx::{Ctx, On, Trouble, add};
 use super::decide::{self, Verdict};
@@ -23,6 +23,13 @@ pub(super) fn texts(ctx: &Ctx<'_>, routes: Routes, links: Vec<Known>, items: &mu
     let mut equal = Vec::new();
     for (known, (ours, theirs)) in links.into_iter().zip(ours.into_iter().zip(theirs)) {
         match (ours, theirs) {
+            // Gone, or another link by now.
+            (Err(status @ (Status::NoEnt | Status::Stale)), _) => {
+                retry(ctx, known.object, Trouble::Call(On::Source, Proc::ReadLink, status), due);
+            }
+            (_, Err(status @ (Status::NoEnt | Status::Stale))) => {
+                retry(ctx, known.object, Trouble::Call(On::Target, Proc::ReadLink, status), due);
+            }
             (Err(status), _) => {
                 give_up(ctx, known.object, Trouble::Call(On::Source, Proc::ReadLink, status), due);
             }

@@ -76,7 +76,6 @@ pub(super) fn sweep(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) -> 
         if ctx.later {
             return false;
         }
-        // Without `--delete` they are what killed runs left, and nothing took the name of since.
         if ctx.options.delete.is_none_or(|delete| !delete.excluded) {
             extras.retain(|entry| ctx.allows(On::Target, dir, &entry.name, entry.kind_told()));
         }
@@ -253,7 +252,8 @@ pub(super) fn replace(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) {
     let dir = object.dir.clone();
     let name = object.name.clone();
     object.source = Some((node, attr));
-    if ctx.options.delete.is_none() || ctx.holds_back() {
+    let is_mounted = ctx.options.one_file_system && is_mounted_there(&dir);
+    if ctx.options.delete.is_none() || ctx.holds_back() || is_mounted {
         let call = ctx.target.one(ctx.target.route(), Call::rmdir(&dir.made().node, &name));
         match call.status() {
             Ok(()) | Err(Status::NoEnt) => {
@@ -262,8 +262,14 @@ pub(super) fn replace(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) {
                 due.push(Task::Object(object).due());
             }
             Err(Status::NotEmpty | Status::Exist) => {
-                let reason =
-                    "is a directory that is not empty where the source has something else; --delete replaces it";
+                let reason = match is_mounted {
+                    true => {
+                        "is a directory that is not empty where the source has something else, on another file system"
+                    }
+                    false => {
+                        "is a directory that is not empty where the source has something else; --delete replaces it"
+                    }
+                };
                 batch::give_up(ctx, object, Trouble::Refused(On::Target, reason.into()), due);
             }
             Err(status) => batch::give_up(ctx, object, Trouble::Call(On::Target, Proc::RmDir, status), due),

@@ -43,7 +43,7 @@ pub(super) struct Dir {
     touched: AtomicBool,
     /// It was not listed, or not to its end: nothing is deleted in it.
     broken: AtomicBool,
-    /// Its time is not the copy's to set: only some names in it are.
+    /// Not listed: only some names in it are copied.
     partial: bool,
     listing: Mutex<Join>,
     /// What the target alone has.
@@ -97,6 +97,11 @@ impl Dir {
 
     pub fn is_partial(&self) -> bool {
         self.partial
+    }
+
+    /// True for the root that names are copied below: its attributes are not the copy's to set.
+    pub fn is_frame(&self) -> bool {
+        self.partial && self.is_root()
     }
 
     pub fn depth(&self) -> u32 {

@@ -97,6 +97,8 @@ fn found(ctx: &Ctx<'_>, route: Route, entering: Entering, due: &mut Vec<Due<Task
     }
     if ctx.compares() {
         ctx.differs("type", &dir, None);
+    } else if ctx.options.existing == Existing::Keep && ctx.later {
+        // Told by the first pass.
     } else if ctx.options.existing == Existing::Keep {
         add(&ctx.counts.kept, 1);
         let reason =
@@ -122,14 +124,10 @@ fn found(ctx: &Ctx<'_>, route: Route, entering: Entering, due: &mut Vec<Due<Task
 
 fn use_existing(ctx: &Ctx<'_>, route: Route, dir: &Arc<Dir>, node: Node, attr: Attr) {
     if ctx.compares() {
-        if !dir.is_partial()
-            && let Some(what) = decide::difference(ctx.options, &dir.attr, &attr)
-        {
+        if let Some(what) = decide::difference(ctx.options, &dir.attr, &attr) {
             ctx.differs(what, dir, None);
         }
-        if !dir.is_partial() {
-            xattrs::compare(ctx, route, (&dir.source, &node), (dir, None));
-        }
+        xattrs::compare(ctx, route, (&dir.source, &node), (dir, None));
         dir.set_made(Made { node, was: Some(attr), opened: false, owner_refused: false, inherits: false });
         return;
     }
@@ -232,7 +230,7 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
         let carried = carry_xattrs(ctx, route, dir);
         let change = last_change(ctx, dir);
         let existed = dir.entered().is_some_and(|made| made.was.is_some());
-        if change.is_none() && !carried && existed && !ctx.later && !dir.is_partial() {
+        if change.is_none() && !carried && existed && !ctx.later && !dir.is_frame() {
             add(&ctx.counts.unchanged, 1);
         }
         if let Some(change) = change {
@@ -271,7 +269,7 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
 /// Extended attributes have no time that would tell of them: they are looked at in each run. True when some were changed.
 fn carry_xattrs(ctx: &Ctx<'_>, route: Route, dir: &Dir) -> bool {
     let Some(made) = dir.entered().filter(|_| ctx.xattrs && !ctx.compares() && !ctx.later) else { return false };
-    if dir.is_partial() && made.was.is_some() {
+    if dir.is_frame() && made.was.is_some() {
         return false;
     }
     // A new directory gets its parent's default ACL.
@@ -281,7 +279,7 @@ fn carry_xattrs(ctx: &Ctx<'_>, route: Route, dir: &Dir) -> bool {
 
 /// True when all that was set on the directory is the mode that it had before it was opened.
 fn is_as_it_was(ctx: &Ctx<'_>, dir: &Dir) -> bool {
-    let differs = |was: &Attr| !dir.is_partial() && !decide::change(ctx.options, &dir.attr, was).is_empty();
+    let differs = |was: &Attr| !dir.is_frame() && !decide::change(ctx.options, &dir.attr, was).is_empty();
     dir.entered().is_some_and(|made| made.opened && !made.was.as_ref().is_some_and(differs))
 }
 
@@ -313,7 +311,7 @@ fn last_change(ctx: &Ctx<'_>, dir: &Dir) -> Option<AttrChange> {
             let (uid, gid) = if dir.is_root() { (all.uid, all.gid) } else { (None, None) };
             AttrChange { mode: Some(wanted), uid, gid, ..decide::times(ctx.options, &dir.attr) }
         }
-        Some(was) if dir.is_partial() => AttrChange { mode: made.opened.then_some(was.mode), ..AttrChange::default() },
+        Some(was) if dir.is_frame() => AttrChange { mode: made.opened.then_some(was.mode), ..AttrChange::default() },
         Some(was) => {
             let differs = decide::change(ctx.options, &dir.attr, was);
             let touched = dir.is_touched() || dir.is_root() && ctx.probed.load(Ordering::Relaxed);

@@ -1,7 +1,14 @@
 //! Names from a list: each is looked up below the source's root and becomes a task; the directories on its way are made
-//! where they are not. Of those only the ones on the way to the last name are held.
+//! where they are not.
+//!
+//! A list may name one object twice, and a directory before or after what is in it. Nothing is under way twice at once: what
+//! is named, or is below a name, since the list last waited is left to that name; a directory that names led through is put off
+//! until all that was begun is over, and what is met in it once more is equal by then. What is remembered for that is bounded:
+//! when it is full the list waits, and goes on with nothing remembered.
 
-use std::sync::{Arc, Mutex};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::{Failure, Name, Status};
 use crate::crew::Due;
@@ -15,40 +22,82 @@ use super::task::{At, Object, Task};
 /// Names taken at once.
 const NAMES: usize = 64;
 
-/// The list and the way to its last name.
+/// Names remembered at most, some 20 bytes each.
+const BEGUN_MAX: usize = 1 << 16;
+
+/// Directories held open at most, some 1000 bytes each.
+const WAYS_MAX: usize = 1 << 12;
+
+/// Bytes of names put off at most.
+const LATER_BYTES_MAX: usize = 4 << 20;
+
+/// The list, and what of it is under way.
 pub(super) struct Feed<'a> {
     names: Mutex<Option<State<'a>>>,
 }
 
+type List<'a> = &'a mut (dyn Iterator<Item = Result<Vec<u8>, String>> + Send);
+
 struct State<'a> {
-    list: &'a mut (dyn Iterator<Item = Result<Vec<u8>, String>> + Send),
+    /// None: it has ended.
+    list: Option<List<'a>>,
     root: Arc<Dir>,
-    way: Vec<(Name, Arc<Dir>)>,
-    /// The last path taken: what is below it is copied with it.
-    last: Vec<Name>,
+    /// The directories on the way to names, by their paths; each is entered once and held open.
+    ways: HashMap<Vec<u8>, Arc<Dir>>,
+    begun: Begun,
+    /// Directories on those ways that were named themselves; none is below another.
+    later: BTreeSet<Vec<u8>>,
+    later_bytes: usize,
+    /// What was put off and can begin.
+    ready: BTreeSet<Vec<u8>>,
+    /// Goes on when nothing is open in the root.
+    waits: bool,
+}
+
+/// The names that were begun, by 128 bits that no list can be made to collide in.
+#[derive(Default)]
+struct Begun {
+    keys: HashSet<(u64, u64)>,
+    hashes: (RandomState, RandomState),
+}
+
+impl Begun {
+    fn key(&self, path: &[u8]) -> (u64, u64) {
+        (self.hashes.0.hash_one(path), self.hashes.1.hash_one(path))
+    }
 }
 
 impl<'a> Feed<'a> {
-    /// A list of names below `root`, which stays open until it ends.
-    pub fn new(list: &'a mut (dyn Iterator<Item = Result<Vec<u8>, String>> + Send), root: Arc<Dir>) -> Feed<'a> {
-        Feed { names: Mutex::new(Some(State { list, root, way: Vec::new(), last: Vec::new() })) }
+    /// A list of names below `root`, which stays open until it ends or waits.
+    pub fn new(list: List<'a>, root: Arc<Dir>) -> Feed<'a> {
+        let (ways, begun) = (HashMap::new(), Begun::default());
+        let (later, ready) = (BTreeSet::new(), BTreeSet::new());
+        let state = State { list: Some(list), root, ways, begun, later, later_bytes: 0, ready, waits: false };
+        Feed { names: Mutex::new(Some(state)) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, Option<State<'a>>> {
+        self.names.lock().expect("nothing panics while it holds the list")
     }
 
     /// Takes some names.
     pub fn run(&self, ctx: &Ctx<'_>, due: &mut Vec<Due<Task>>) {
-        let mut names = self.names.lock().expect("nothing panics while it holds the list");
+        let mut names = self.state();
         let Some(state) = &mut *names else { return };
         for _ in 0..NAMES {
-            match state.list.next() {
+            if state.is_full() {
+                return state.wait(due);
+            }
+            match state.next() {
                 Some(Ok(path)) => state.name(ctx, &path, due),
                 Some(Err(error)) => {
                     ctx.crew.report().add(Failure::refused(b"", error));
                     ctx.source_failed.store(true, std::sync::atomic::Ordering::Relaxed);
                     break;
                 }
+                None if !state.later.is_empty() => return state.wait(due),
                 None => {
-                    state.leave(0, due);
-                    state.root.leave(due);
+                    state.leave(due);
                     *names = None;
                     return;
                 }
@@ -56,16 +105,58 @@ impl<'a> Feed<'a> {
         }
         due.push(Task::Feed.due());
     }
+
+    /// Nothing is open in `dir`: true when the list has waited for that and goes on.
+    pub fn goes_on(&self, dir: &Arc<Dir>) -> bool {
+        // The list is not waited for by the lanes that finish other directories.
+        if !dir.is_root() {
+            return false;
+        }
+        let mut names = self.state();
+        let Some(state) = names.as_mut().filter(|state| state.waits && Arc::ptr_eq(&state.root, dir)) else {
+            return false;
+        };
+        state.waits = false;
+        state.root.hold(1);
+        state.ready.append(&mut state.later);
+        state.later_bytes = 0;
+        true
+    }
+}
+
+/// A path and the paths of the directories that lead to it, the shortest first.
+fn prefixes(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let slashes = path.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at);
+    slashes.chain([path.len()]).map(|end| &path[..end])
 }
 
 impl State<'_> {
-    /// Leaves the directories of the way beyond the first `keep`.
-    fn leave(&mut self, keep: usize, due: &mut Vec<Due<Task>>) {
-        while self.way.len() > keep {
-            if let Some((_, dir)) = self.way.pop() {
-                dir.leave(due);
-            }
+    fn next(&mut self) -> Option<Result<Vec<u8>, String>> {
+        if let Some(path) = self.ready.pop_first() {
+            return Some(Ok(path));
         }
+        let next = self.list.as_mut()?.next();
+        if next.is_none() {
+            self.list = None;
+        }
+        next
+    }
+
+    fn is_full(&self) -> bool {
+        self.begun.keys.len() >= BEGUN_MAX || self.ways.len() >= WAYS_MAX || self.later_bytes >= LATER_BYTES_MAX
+    }
+
+    /// Holds nothing open any more.
+    fn leave(&mut self, due: &mut Vec<Due<Task>>) {
+        self.ways.drain().for_each(|(_, dir)| dir.leave(due));
+        self.root.leave(due);
+    }
+
+    /// Lets all that was begun end before the next name is taken.
+    fn wait(&mut self, due: &mut Vec<Due<Task>>) {
+        self.begun.keys.clear();
+        self.waits = true;
+        self.leave(due);
     }
 
     fn name(&mut self, ctx: &Ctx<'_>, path: &[u8], due: &mut Vec<Due<Task>>) {
@@ -79,30 +170,52 @@ impl State<'_> {
             let reason = "names the source itself, which is copied whole without a list";
             return ctx.crew.report().add(Failure::refused(path, reason));
         };
-        // As find lists them: a directory, then what is in it.
-        if !self.last.is_empty() && names.starts_with(&self.last) {
+        let path = names.iter().map(Name::as_bytes).collect::<Vec<_>>().join(&b'/');
+        let is_snapshot = |on| ctx.is_snapshot(on, &self.root, &names[0]);
+        let rules = &ctx.options.rules;
+        // Nothing below a directory that is left out is met.
+        let leaves_way = || prefixes(&path).take(way.len()).any(|path| !rules.allow(path).dir);
+        let excluded = || !rules.is_empty() && (leaves_way() || rules.allow(&path).of(None) == Some(false));
+        if is_snapshot(On::Source) || is_snapshot(On::Target) || excluded() {
+            return add(&ctx.counts.left_out, 1);
+        }
+        if prefixes(&path).any(|path| self.begun.keys.contains(&self.begun.key(path)) || self.later.contains(path)) {
             return;
         }
-        self.last.clone_from(&names);
-        let same = self.way.iter().zip(way).take_while(|((a, _), b)| a == *b).count();
-        self.leave(same, due);
-        for name in &way[same..] {
-            let parent = self.way.last().map_or(&self.root, |(_, dir)| dir).clone();
-            // Nothing below a directory that is left out is met.
-            if !ctx.allows(On::Source, &parent, name, Some(Kind::Dir)) {
-                return add(&ctx.counts.left_out, 1);
+        if self.ways.contains_key(&path) {
+            return self.put_off(path);
+        }
+        self.begun.keys.insert(self.begun.key(&path));
+        let mut dir = self.root.clone();
+        for (name, path) in way.iter().zip(prefixes(&path)) {
+            if let Some(known) = self.ways.get(path) {
+                dir = known.clone();
+                continue;
             }
-            match enter_way(ctx, &parent, name, due) {
-                Some(dir) => self.way.push((name.clone(), dir)),
+            match enter_way(ctx, &dir, name, due) {
+                Some(entered) => dir = entered,
                 None => return,
             }
+            self.ways.insert(path.to_vec(), dir.clone());
         }
-        let dir = self.way.last().map_or(&self.root, |(_, dir)| dir);
-        if !ctx.allows(On::Source, dir, last, None) || ctx.is_snapshot(On::Source, dir, last) {
+        if !ctx.allows(On::Source, &dir, last, None) {
             return add(&ctx.counts.left_out, 1);
         }
         dir.hold(1);
-        due.push(Task::Object(Object::new(dir, last.clone(), None, At::Ask)).due());
+        due.push(Task::Object(Object::new(&dir, last.clone(), None, At::Ask)).due());
+    }
+
+    /// A directory that is to be copied whole when what was begun in it is over; with it, what was put off in it.
+    fn put_off(&mut self, path: Vec<u8>) {
+        // '0' is the byte behind '/'.
+        let (first, end) = ([&path[..], b"/"].concat(), [&path[..], b"0"].concat());
+        let below: Vec<Vec<u8>> = self.later.range(first..end).cloned().collect();
+        for path in below {
+            self.later_bytes -= path.len();
+            self.later.remove(&path);
+        }
+        self.later_bytes += path.len();
+        self.later.insert(path);
     }
 }
 

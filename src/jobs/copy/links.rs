@@ -5,8 +5,8 @@
 //! listed once more for those. So any number of links is carried in bounded memory, across directories, and each pass does
 //! at least half of what fits.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 
 use crate::base::{Time, hash::mix};
@@ -57,14 +57,21 @@ struct Inner {
     ceiling: Option<u64>,
     /// Names are met more than once, so that how many were met does not say that there are no others.
     keeps: bool,
+    /// Entries kept with no name left, in the order in which their last name was met.
+    complete: VecDeque<Key>,
+    /// The source can be gone through again.
+    passes: bool,
+    /// Copies that were begun with this table.
+    copies: u64,
+    /// An entry with names that were not met was forgotten; it was told what that means.
+    lost: bool,
+    told: bool,
 }
 
 /// The table.
 pub(super) struct Links {
     inner: Mutex<Inner>,
     max: usize,
-    /// The source can be gone through again.
-    passes: bool,
 }
 
 fn hash(key: Key) -> u64 {
@@ -74,8 +81,35 @@ fn hash(key: Key) -> u64 {
 impl Links {
     /// At most `max` entries; `passes`: the source can be gone through again for those that are postponed.
     pub fn new(max: usize, passes: bool) -> Links {
-        let inner = Inner { map: HashMap::new(), floor: 0, ceiling: None, keeps: false };
-        Links { inner: Mutex::new(inner), max: max.max(1), passes }
+        let inner = Inner {
+            map: HashMap::new(),
+            floor: 0,
+            ceiling: None,
+            keeps: !passes,
+            complete: VecDeque::new(),
+            passes,
+            copies: 0,
+            lost: false,
+            told: false,
+        };
+        Links { inner: Mutex::new(inner), max: max.max(1) }
+    }
+
+    /// Another copy begins; what those before it have made stays known.
+    pub fn begin(&self, passes: bool) {
+        let mut inner = self.inner();
+        (inner.passes, inner.keeps) = (passes, !passes);
+        (inner.floor, inner.ceiling) = (0, None);
+        inner.map.retain(|_, entry| matches!(entry.link, Link::Made(..)));
+        inner.copies += 1;
+    }
+
+    /// True once, when names that one copy met may have been forgotten before another met their file's others.
+    pub fn has_lost_others(&self) -> bool {
+        let mut inner = self.inner();
+        let tells = inner.lost && inner.copies > 1 && !inner.told;
+        inner.told |= tells;
+        tells
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -95,6 +129,7 @@ impl Links {
             if (entry.size, entry.mtime) != (attr.size, attr.mtime) {
                 return Role::Another;
             }
+            let was_last = entry.left == 1;
             entry.left = entry.left.saturating_sub(1);
             match &mut entry.link {
                 Link::Making(waiting) => {
@@ -105,6 +140,8 @@ impl Links {
                     let role = Role::Other(node.clone(), *fileid);
                     if entry.left == 0 && !inner.keeps {
                         inner.map.remove(&key);
+                    } else if was_last && !inner.passes {
+                        inner.complete.push_back(key);
                     }
                     return role;
                 }
@@ -118,10 +155,11 @@ impl Links {
             return Role::Postponed;
         }
         if inner.map.len() >= self.max {
-            if !self.passes {
+            if inner.passes {
+                inner.postpone_upper_half();
+            } else if !inner.forget_complete() {
                 return Role::Alone;
             }
-            inner.postpone_upper_half();
             if inner.ceiling.is_some_and(|ceiling| hash_here >= ceiling) {
                 return Role::Postponed;
             }
@@ -176,12 +214,24 @@ impl Links {
         let mut inner = self.inner();
         let Some(ceiling) = inner.ceiling.take() else { return false };
         inner.floor = ceiling;
+        inner.lost |= inner.map.values().any(|entry| entry.left > 0);
         inner.map = HashMap::new();
         true
     }
 }
 
 impl Inner {
+    /// Makes room by an entry all names of which were met; false if there is none.
+    fn forget_complete(&mut self) -> bool {
+        while let Some(key) = self.complete.pop_front() {
+            if self.map.get(&key).is_some_and(|entry| entry.left == 0 && matches!(entry.link, Link::Made(..))) {
+                self.map.remove(&key);
+                return true;
+            }
+        }
+        false
+    }
+
     fn postpone_upper_half(&mut self) {
         let mut hashes: Vec<u64> = self.map.keys().map(|key| hash(*key)).collect();
         let middle = hashes.len() / 2;
@@ -190,7 +240,10 @@ impl Inner {
         // are above it: what was postponed once would count as done in the next pass.
         let ceiling = (*median).max(self.floor + 1).min(self.ceiling.unwrap_or(u64::MAX));
         self.ceiling = Some(ceiling);
+        let before = self.map.len();
         self.map.retain(|key, entry| hash(*key) < ceiling || matches!(entry.link, Link::Making(_)));
+        // What this copy has made is met again in its next pass, but what another one has made is not.
+        self.lost |= self.copies > 1 && self.map.len() < before;
     }
 }
 
@@ -286,6 +339,23 @@ mod tests {
         links.meet(&attr(ids[1], 2), &mut None);
         ceilings.extend(links.inner().ceiling);
         assert!(ceilings.len() > 1 && ceilings.is_sorted_by(|a, b| a >= b), "{ceilings:?}");
+    }
+
+    #[test]
+    fn of_a_list_a_file_is_forgotten_when_the_room_is_needed() {
+        let links = Links::new(2, false);
+        let meet = |fileid| links.meet(&attr(fileid, 2), &mut None);
+        for fileid in [1, 2] {
+            let Role::First(key) = meet(fileid) else { panic!() };
+            links.made(key, Some((node(fileid), None)));
+        }
+        // Met twice by one name, perhaps: the other one is a link all the same.
+        assert!(matches!((meet(1), meet(1)), (Role::Other(..), Role::Other(..))));
+        assert!(matches!(meet(3), Role::First(_)));
+        assert!(matches!(meet(2), Role::Other(..)));
+        assert!(matches!(meet(4), Role::First(_)));
+        // Both are being made, and nothing can make room.
+        assert!(matches!(meet(5), Role::Alone));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Objects made at the target, a window of them at a time: what they hold is read from the source first, then they are
 //! made (or emptied), filled, and get their attributes last. So an object whose time is the source's is complete.
 
-use crate::base::{Name, Proc, Status, hash::mix};
+use crate::base::{Name, Proc, Status, Time, hash::mix};
 use crate::crew::Due;
 use crate::storage::{Attr, AttrChange, Call, How, Kind, Node, SetTime, Special};
 
@@ -373,10 +373,13 @@ pub(super) fn discard(ctx: &Ctx<'_>, routes: Routes, object: &Object, made: Opti
 /// What completes an object: its times, and what making it could not set. Times only where all is well with it.
 fn last_change(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> AttrChange {
     let attr = item.attr();
-    let times = match item.unsteady {
-        false => decide::times(ctx.options, attr),
+    let at = |time| AttrChange { mtime: SetTime::At(time), ..AttrChange::default() };
+    let times = match ctx.options.existing {
+        _ if !item.unsteady => decide::times(ctx.options, attr),
         // So that another run does not take it for the newer one, or for equal: both may have been written in one tick of the clock.
-        true => AttrChange { mtime: SetTime::At(decide::time_of_no_copy(attr)), ..AttrChange::default() },
+        Existing::UnlessNewer => at(Time::default()),
+        _ if ctx.options.preserve.times => at(decide::time_of_no_copy(attr)),
+        _ => AttrChange::default(),
     };
     // Writing to a file clears these bits.
     let mode = decide::mode(ctx.options, attr);

@@ -287,33 +287,60 @@ pub fn copy(
     live: &Live,
     tell: Option<Tell<'_>>,
 ) -> Summary {
-    let start = Instant::now();
-    // What a killed run left unfinished must not pass for what is to be kept, or for complete by its size alone.
-    let by_name = options.existing != Existing::Replace || options.compare == Compare::Size;
-    let options = &Options { atomic: options.atomic || by_name, ..options.clone() };
-    // A list of names cannot be read twice; a comparison would tell all twice.
-    let links = Links::new(options.links_max, matches!(what, What::Tree) && options.verify != Verify::Only);
-    let mut names = match what {
-        What::Tree => None,
-        What::Names(names) => Some(names),
-    };
-    let mut summary: Option<Summary> = None;
-    loop {
-        let run = Run { sides: (source, target), options, crew, live, tell, links: &links };
-        let passes = summary.as_ref().map_or(0, |summary| summary.passes);
-        let pass = run.pass(names.take(), passes > 0);
-        summary = Some(match summary {
-            None => pass,
-            Some(before) => before.and(pass),
-        });
-        let again = links.next_pass();
-        if !again || crew.stop().is_set() {
-            break;
-        }
+    Series::new(options, crew, live).copy(source, target, what, tell)
+}
+
+/// Copies one after the other, all onto one volume and from one host or server. Names of one file that several of them meet
+/// become names of one file.
+pub struct Series<'a> {
+    options: Options,
+    crew: &'a Crew,
+    live: &'a Live,
+    links: Links,
+}
+
+impl<'a> Series<'a> {
+    /// Copies that are done with these options.
+    pub fn new(options: &Options, crew: &'a Crew, live: &'a Live) -> Series<'a> {
+        // What a killed run left unfinished must not pass for what is to be kept, or for complete by its size alone.
+        let by_name = options.existing != Existing::Replace || options.compare == Compare::Size;
+        let options = Options { atomic: options.atomic || by_name, ..options.clone() };
+        Series { links: Links::new(options.links_max, false), options, crew, live }
     }
-    let mut summary = summary.unwrap_or_default();
-    summary.elapsed = start.elapsed();
-    summary
+
+    /// The next one; see [`copy`].
+    pub fn copy(&self, source: &Side<'_>, target: &Side<'_>, what: What<'_>, tell: Option<Tell<'_>>) -> Summary {
+        let start = Instant::now();
+        let Series { options, crew, live, links } = self;
+        // A list of names cannot be read twice; a comparison would tell all twice.
+        links.begin(matches!(what, What::Tree) && options.verify != Verify::Only);
+        let mut names = match what {
+            What::Tree => None,
+            What::Names(names) => Some(names),
+        };
+        let mut summary: Option<Summary> = None;
+        loop {
+            let run = Run { sides: (source, target), options, crew, live, tell, links };
+            let passes = summary.as_ref().map_or(0, |summary| summary.passes);
+            let pass = run.pass(names.take(), passes > 0);
+            summary = Some(match summary {
+                None => pass,
+                Some(before) => before.and(pass),
+            });
+            let again = links.next_pass();
+            if !again || crew.stop().is_set() {
+                break;
+            }
+        }
+        let mut summary = summary.unwrap_or_default();
+        if links.has_lost_others() {
+            let text = "more hard links than can be remembered for several sources; some between them may have been copied as \
+                        files of their own";
+            summary.warnings.push(text.into());
+        }
+        summary.elapsed = start.elapsed();
+        summary
+    }
 }
 
 impl Summary {

@@ -336,8 +336,11 @@ impl Sorted {
         if !self.removals.is_empty() {
             delete::run(ctx, class, self.removals, due, agenda);
         }
-        if !self.finish.is_empty() {
-            enter::finish(ctx, self.finish, due);
+        let goes_on = |dir: &Arc<Dir>| feed.is_some_and(|feed| feed.goes_on(dir));
+        let (on, finish): (Vec<_>, Vec<_>) = self.finish.into_iter().partition(goes_on);
+        due.extend(on.into_iter().map(|_| Task::Feed.due()));
+        if !finish.is_empty() {
+            enter::finish(ctx, finish, due);
         }
         big::run(ctx, self.bigs, due);
     }

@@ -43,7 +43,7 @@ pub(super) fn run(ctx: &Ctx<'_>, new: Vec<Arc<Dir>>, listed: Vec<Arc<Dir>>, due:
         }
         for (entry, there) in pairs {
             match there {
-                Some(there) if goes_excluded(ctx, dir, &entry.name) => dir.join().keeps_extra(there),
+                Some(there) if goes_excluded(ctx, dir, &entry) => dir.join().keeps_extra(there),
                 there => dispatch(ctx, dir, entry, At::of(there), due),
             }
         }
@@ -217,9 +217,10 @@ pub(super) fn is_left_out(ctx: &Ctx<'_>, dir: &Dir, name: &Name, kind: Option<Ki
 }
 
 /// Is what has this name on both sides to go, because it is excluded? Counts it as left out.
-fn goes_excluded(ctx: &Ctx<'_>, dir: &Dir, name: &Name) -> bool {
+fn goes_excluded(ctx: &Ctx<'_>, dir: &Dir, entry: &Entry) -> bool {
+    let (name, kind) = (&entry.name, entry.attr.map(|attr| attr.kind).or(entry.kind));
     let deletes = ctx.options.delete.is_some_and(|delete| delete.excluded) && !ctx.compares();
-    deletes && !ctx.allows(dir, name) && is_left_out(ctx, dir, name)
+    deletes && !ctx.allows(On::Source, dir, name, kind) && is_left_out(ctx, dir, name, kind)
 }
 
 /// An entry of the source and what is at its place: nothing to do, or a task.

@@ -209,12 +209,14 @@ impl<'a> Line<'a> {
             return Some(piece);
         }
         // All pieces before it have been read.
-        for link in std::mem::take(&mut piece.links).into_iter().rev().filter(|link| link.fate.is_left_out()) {
-            without_link(ctx, &mut piece, link);
-        }
-        if piece.of.as_ref().is_some_and(|fate| fate.is_left_out()) {
-            piece.bytes.clear();
-            piece.raw = 0;
+        without_links(ctx, &mut piece);
+        match piece.of.take() {
+            Some(of) if of.fate().is_left_out() => {
+                piece.bytes.clear();
+                piece.raw = 0;
+            }
+            Some(of) => of.tell(ctx),
+            None => {}
         }
         self.raw.fetch_add(piece.raw, Ordering::Relaxed);
         state.members += piece.shown.len() as u64;
@@ -346,6 +348,15 @@ impl<'a> Line<'a> {
             }
         }
     }
+}
+
+/// Takes out further names of files whose data is not in the archive, as far as that is known.
+pub(super) fn without_links(ctx: &Ctx<'_>, piece: &mut Filled) {
+    let (lost, kept) = std::mem::take(&mut piece.links).into_iter().partition(|link| link.fate.has_no_data());
+    piece.links = kept;
+    // Their places are before those of what comes behind them.
+    let lost: Vec<Linked> = lost;
+    lost.into_iter().rev().for_each(|link| without_link(ctx, piece, link));
 }
 
 /// Takes a name of a file out whose first name is not in the archive, so that it is looked up once more: what it is now is stored.

@@ -140,7 +140,7 @@ impl Maker {
     fn link(&mut self, ctx: &Ctx<'_>, entry: &Entry) -> Made<'_> {
         let key = entry.key();
         let fate: Arc<Fate> = Arc::default();
-        if self.links.get(&key).is_some_and(|link| link.fate.is_left_out()) {
+        if self.links.get(&key).is_some_and(|link| link.fate.has_no_data()) {
             self.links.remove(&key);
         }
         let mut link_to = None;

@@ -39,17 +39,17 @@ impl Line<'_> {
             return Left { more: 0, error: None };
         }
         let end = write::end(at, record_bytes).len() as u64;
-        let resized = [at, at + end].into_iter().try_for_each(|size| {
+        let resize = |size, what: &str| {
             let change = AttrChange { size: Some(size), ..AttrChange::default() };
-            port.one(port.route(), Call::set_attr(node, change)).status()
-        });
-        let done = match resized {
-            Err(status) => Err(format!("what was written behind it cannot be cut off: SETATTR: {status}")),
-            Ok(()) if at > self.from => {
-                self.reveal().map_err(|error| format!("what was added cannot be shown: {error}"))
-            }
-            Ok(()) => Ok(()),
+            let status = port.one(port.route(), Call::set_attr(node, change)).status();
+            status.map_err(|status| format!("{what}: SETATTR: {status}"))
         };
+        let done = resize(at, "what was written behind it cannot be cut off")
+            .and_then(|()| resize(at + end, "its end cannot be put behind it"))
+            .and_then(|()| match at > self.from {
+                true => self.reveal().map_err(|error| format!("what was added cannot be shown: {error}")),
+                false => Ok(()),
+            });
         Left { more: if done.is_ok() { members } else { 0 }, error: done.err() }
     }
 }

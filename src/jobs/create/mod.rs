@@ -413,6 +413,8 @@ impl<'s> Run<'_, 's, '_> {
             let number = piece.number;
             let mut filled = piece::fill(ctx, piece);
             if let Some(pack) = pack {
+                // Later its header is packed.
+                line::without_links(ctx, &mut filled);
                 match pack.pack(&filled.bytes) {
                     Ok(packed) => {
                         filled.packed = true;

@@ -43,11 +43,34 @@ pub(super) struct Fate {
     told: AtomicBool,
     /// That it changed was told.
     changed: AtomicBool,
+    /// What is stored is of another file, which took its place.
+    replaced: AtomicBool,
 }
 
 impl Fate {
     pub fn is_left_out(&self) -> bool {
         self.left_out.load(Ordering::Relaxed)
+    }
+
+    /// The archive does not have the data that its other names stand for.
+    pub fn has_no_data(&self) -> bool {
+        self.is_left_out() || self.replaced.load(Ordering::Relaxed)
+    }
+}
+
+/// What came of a piece that goes on with a large file, to be told when it is known that the file is stored.
+pub(super) struct Later {
+    data: Data,
+    got: Got,
+}
+
+impl Later {
+    pub fn fate(&self) -> &Fate {
+        &self.data.fate
+    }
+
+    pub fn tell(&self, ctx: &Ctx<'_>) {
+        tell(ctx, &self.data, &self.got);
     }
 }
 
@@ -117,8 +140,8 @@ pub(super) struct Filled {
     pub raw: u64,
     /// Members that begin here, in order.
     pub shown: Vec<Vec<u8>>,
-    /// All of it is data of this file: dropped if that turns out not to be readable.
-    pub of: Option<Arc<Fate>>,
+    /// All of it is data of a file whose first bytes came before: dropped if that is left out.
+    pub of: Option<Later>,
     /// Further names of files.
     pub links: Vec<Linked>,
     /// `bytes` are packed.
@@ -190,11 +213,13 @@ pub(super) fn fill(ctx: &Ctx<'_>, piece: Piece) -> Filled {
     let ends = parts.last().and_then(|part| part.data.as_ref()).is_none_or(|data| data.last);
     settle(ctx, &mut parts, &got, &mut buffer);
     let links = links(&mut parts);
-    let shown = parts.iter_mut().filter_map(|part| part.shown.take()).collect();
-    let of = match &parts[..] {
-        [Part { head: 0, data: Some(data), .. }] if !data.first => Some(data.fate.clone()),
+    let of = match &mut parts[..] {
+        [Part { head: 0, data: data @ Some(_), .. }] if data.as_ref().is_some_and(|data| !data.first) => {
+            data.take().map(|data| Later { got: settled(ctx, &data, got[0]), data })
+        }
         _ => None,
     };
+    let shown = parts.iter_mut().filter_map(|part| part.shown.take()).collect();
     let raw = buffer.len() as u64;
     Filled { raw, bytes: buffer, shown, of, links, packed: false, ends, cancelled, _permit: permit }
 }
@@ -280,39 +305,49 @@ fn settle(ctx: &Ctx<'_>, parts: &mut [Part], got: &[Got], buffer: &mut Vec<u8>) 
         let place = at..at + bytes;
         at += bytes;
         let Some(data) = &part.data else { continue };
-        if !data.first && data.fate.is_left_out() {
-            continue; // the piece with the first bytes has told
+        if !data.first {
+            continue;
         }
-        let path = &data.path;
-        match got.error {
-            // The run was stopped, which is told once for all.
-            Some(Status::Cancelled) => continue,
-            _ if data.first && is_lost(ctx, data, got) => {
-                data.fate.left_out.store(true, Ordering::Relaxed);
-                subtract(&ctx.counts.files, 1);
-                cut.push(place);
-                *part = Part::default();
-                continue;
-            }
-            Some(status) => fail(ctx, data, status),
-            // What changed is told once for a file.
-            None if got.bytes < data.bytes() && data.tells_change() => {
-                let short = data.size.saturating_sub(data.reached(got.bytes));
-                add(&ctx.counts.changed, 1);
-                ctx.warn(format!("{}: File shrank by {short} bytes; padding with zeros", Shown(path)));
-            }
-            None if (got.changed || data.last && has_changed(ctx, data, got.attr)) && data.tells_change() => {
-                add(&ctx.counts.changed, 1);
-                ctx.warn(format!("{}: file changed as we read it", Shown(path)));
-            }
-            None => {}
+        if got.error != Some(Status::Cancelled) && is_lost(ctx, data, got) {
+            data.fate.left_out.store(true, Ordering::Relaxed);
+            subtract(&ctx.counts.files, 1);
+            cut.push(place);
+            *part = Part::default();
+            continue;
         }
-        add(&ctx.counts.bytes, got.bytes as u64);
-        ctx.live.bytes.fetch_add(got.bytes as u64, Ordering::Relaxed);
+        tell(ctx, data, &settled(ctx, data, *got));
     }
     for place in cut.into_iter().rev() {
         buffer.drain(place);
     }
+}
+
+/// With what is known only by asking once more.
+fn settled(ctx: &Ctx<'_>, data: &Data, mut got: Got) -> Got {
+    got.changed |= got.error.is_none() && data.last && has_changed(ctx, data, got.attr);
+    got
+}
+
+/// Counts what was read of a stored file, and tells what is not as it should be, once for a file.
+fn tell(ctx: &Ctx<'_>, data: &Data, got: &Got) {
+    let path = &data.path;
+    match got.error {
+        // The run was stopped, which is told once for all.
+        Some(Status::Cancelled) => return,
+        Some(status) => fail(ctx, data, status),
+        None if got.bytes < data.bytes() && data.tells_change() => {
+            let short = data.size.saturating_sub(data.reached(got.bytes));
+            add(&ctx.counts.changed, 1);
+            ctx.warn(format!("{}: File shrank by {short} bytes; padding with zeros", Shown(path)));
+        }
+        None if got.changed && data.tells_change() => {
+            add(&ctx.counts.changed, 1);
+            ctx.warn(format!("{}: file changed as we read it", Shown(path)));
+        }
+        None => {}
+    }
+    add(&ctx.counts.bytes, got.bytes as u64);
+    ctx.live.bytes.fetch_add(got.bytes as u64, Ordering::Relaxed);
 }
 
 /// Is nothing of a file to be stored by what came of its first bytes? What could not be opened is told, or it is looked up once more; so
@@ -329,7 +364,17 @@ fn is_lost(ctx: &Ctx<'_>, data: &Data, got: &Got) -> bool {
             fail(ctx, data, status);
             true
         }
-        None => is_replaced(ctx, data, got.attr) && ctx.notes(home(), &data.path),
+        None if !is_replaced(ctx, data, got.attr) => false,
+        None if ctx.notes(home(), &data.path) => true,
+        // It was looked up often enough.
+        None => {
+            data.fate.replaced.store(true, Ordering::Relaxed);
+            if data.tells_change() {
+                add(&ctx.counts.changed, 1);
+                ctx.warn(format!("{}: file changed as we read it", Shown(&data.path)));
+            }
+            false
+        }
     }
 }
 

@@ -30,13 +30,13 @@ pub(super) fn run(ctx: &Ctx<'_>, listings: Vec<(Key, Listing)>) {
     for (key, listing) in listings {
         match listing {
             Listing::Operand(operand) => {
-                let grown = if ctx.crew.stop().is_set() { Vec::new() } else { find(ctx, operand, false) };
+                let grown = if ctx.crew.stop().is_set() { Vec::new() } else { find(ctx, operand) };
                 ctx.front.grow(key, grown);
             }
             Listing::Again { home, path } => {
                 let grown = match home {
                     Home::Dir(dir) => find_again(ctx, &dir, path),
-                    Home::Operand(tree) => find(ctx, tree.operand(path), true),
+                    Home::Operand(tree) => find(ctx, tree.operand(path)),
                 };
                 ctx.front.grow(key, grown);
             }
@@ -80,17 +80,13 @@ pub(super) fn run(ctx: &Ctx<'_>, listings: Vec<(Key, Listing)>) {
     }
 }
 
-/// Finds an operand on its way; `again`: it was there before.
-fn find(ctx: &Ctx<'_>, operand: Operand, again: bool) -> Vec<Walked> {
+/// Finds an operand on its way.
+fn find(ctx: &Ctx<'_>, operand: Operand) -> Vec<Walked> {
     let Operand { volume, way, name, fs_root, recursive, follow } = operand;
     let port = ctx.port(&volume);
     let route = port.route();
     let (node, attr) = match go(port, route, &way) {
         Ok(found) => found,
-        Err((_, Status::NoEnt)) if again => {
-            ctx.vanished(&name);
-            return Vec::new();
-        }
         Err((proc, status)) => {
             ctx.failed(Failure::call(&name, proc, status));
             return Vec::new();

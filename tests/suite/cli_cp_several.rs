@@ -1,0 +1,109 @@
+//! parcp of several operands: what one of them must not do to another, and what they share.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+
+use super::cli_support::{Bench, Sim};
+use super::tree::{assert_same, dump_dir};
+
+#[test]
+fn no_source_is_deleted_in_the_destination_of_another() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.path("top/s/a")).unwrap();
+    fs::create_dir_all(bench.path("top/d/a/b")).unwrap();
+    fs::create_dir_all(bench.path("top/d/x/d")).unwrap();
+    fs::create_dir_all(bench.path("top/x")).unwrap();
+    fs::write(bench.path("top/s/a/f"), "1").unwrap();
+    fs::write(bench.path("top/s/b"), "1").unwrap();
+    fs::write(bench.path("top/d/a/b/precious"), "2").unwrap();
+    symlink("precious", bench.path("top/d/a/b/link")).unwrap();
+    symlink("d", bench.path("top/alias")).unwrap();
+    let before = dump_dir(&bench.path("top"));
+    for (line, said) in [
+        (
+            "-t top/d top/s/a top/d/a/b",
+            "--delete would remove the source 'top/d/a/b', which is in the destination 'top/d/a'",
+        ),
+        ("-t top/d top/d/a/b top/s/a", "--delete would remove the source 'top/d/a/b'"),
+        ("-n -t top/d top/s/a top/d/a/b", "--delete would remove the source 'top/d/a/b'"),
+        ("-t top/d top/s/a top/alias/a/b", "--delete would remove the source 'top/alias/a/b'"),
+        ("-t top/alias top/s/a top/d/a/b", "--delete would remove the source 'top/d/a/b'"),
+        ("-t top/d top/s/a top/d/a/b/precious", "--delete would remove the source 'top/d/a/b/precious'"),
+        ("-t top/d top/s/a top/d/a/b/link", "--delete would remove the source 'top/d/a/b/link'"),
+        ("-t top/d top/s/a top/d/a/b/.", "--delete would remove the source 'top/d/a/b/.'"),
+        ("-t top/d top/s/a top/d/a/.", "which is the destination of another source"),
+        (
+            "-t top/d top/x/. top/d/a/b",
+            "--delete would remove the source 'top/d/a/b', which is in the destination 'top/d'",
+        ),
+        ("--exclude a -t top/d/x top/s top/d", "--delete would remove the source 'top/d' in part: 'top/d/x/s'"),
+    ] {
+        let line = line.replace("-n ", "--dry-run ");
+        bench.run_as(&format!("parcp --delete {line}")).ended(1, said);
+        assert_same(&before, &dump_dir(&bench.path("top")), &line);
+    }
+    // What is left out is not deleted, and neighbours are nothing to one another.
+    bench.run_as("parcp --delete --exclude b -t top/d top/s/a top/d/a/b").ok();
+    assert!(bench.path("top/d/a/b/precious").exists() && bench.path("top/d/a/f").exists());
+    bench.run_as("parcp --delete -t top/x top/s/a top/d/a/b").ok();
+    assert!(bench.path("top/x/b/precious").exists());
+    // A link in the destination that leads to another source is replaced, and is no way there.
+    symlink(bench.path("top/s/b"), bench.path("top/x/to")).unwrap();
+    fs::write(bench.path("top/s/to"), "3").unwrap();
+    bench.run_as("parcp --delete -t top/x top/s/to top/s/b").ok();
+    assert!(bench.path("top/x/to").symlink_metadata().unwrap().is_file() && bench.path("top/s/b").exists());
+}
+
+#[test]
+fn no_source_is_deleted_in_the_destination_of_another_on_one_server() {
+    let sim = Sim::start(&["--unlimited"]);
+    let bench = Bench::new();
+    fs::create_dir_all(bench.path("e/s/a")).unwrap();
+    fs::create_dir_all(bench.path("e/d/a/b")).unwrap();
+    fs::write(bench.path("e/d/a/b/precious"), "2").unwrap();
+    let url = sim.url.trim_end_matches('/');
+    bench.run_as(&format!("parcp e {url}/e")).ok();
+    for (sources, said) in [
+        (format!("{url}/e/s/a {url}/e/d/a/b"), "--delete would remove the source 'nfs:"),
+        (format!("{url}/e/d/a/b {url}/e/s/a"), "--delete would remove the source 'nfs:"),
+        (format!("{url}/e/s/a {url}/e/d/a/b/precious"), "--delete would remove the source 'nfs:"),
+    ] {
+        bench.run_as(&format!("parcp --delete -t {url}/e/d {sources}")).ended(1, said);
+    }
+    bench.run_as(&format!("parcp --verify-only e {url}/e")).ok();
+}
+
+#[test]
+fn names_of_one_file_in_several_sources_are_names_of_one_file() {
+    let bench = Bench::new();
+    for dir in ["s/x", "s/y", "s/z", "d", "e", "f"] {
+        fs::create_dir_all(bench.path(dir)).unwrap();
+    }
+    fs::write(bench.path("s/x/a"), "q").unwrap();
+    fs::write(bench.path("s/z/q"), "other").unwrap();
+    fs::hard_link(bench.path("s/x/a"), bench.path("s/y/b")).unwrap();
+    fs::hard_link(bench.path("s/x/a"), bench.path("s/x/c")).unwrap();
+    let names = |paths: &[&str]| -> Vec<(u64, u64)> {
+        let meta = paths.iter().map(|path| fs::metadata(bench.path(path)).unwrap());
+        meta.map(|meta| (meta.ino(), meta.nlink())).collect()
+    };
+    let one = |paths: &[&str]| {
+        let names = names(paths);
+        assert!(names.iter().all(|name| *name == (names[0].0, paths.len() as u64)), "{paths:?}: {names:?}");
+    };
+    // Once more, all is there.
+    for _ in 0..2 {
+        bench.run_as("parcp -t d s/x/a s/y/b s/z/q s/x/c").ok();
+        one(&["d/a", "d/b", "d/c"]);
+    }
+    bench.run_as("parcp -t d --verify-only s/x/a s/y/b s/z/q s/x/c").ok();
+    bench.run_as("parcp -t e s/y s/x/.").ok();
+    one(&["e/y/b", "e/a", "e/c"]);
+    // Each directory of an export is a run of its own.
+    let sim = Sim::start(&["--unlimited", "--targets", "2"]);
+    let url = sim.url.trim_end_matches('/');
+    bench.run_as(&format!("parcp s/z {url}/o")).ok();
+    bench.run_as(&format!("parcp -t {url}/o s/x s/y")).ok();
+    bench.run_as(&format!("parcp -t f {url}/o/y {url}/o/x")).ok();
+    one(&["f/y/b", "f/x/a", "f/x/c"]);
+}
