@@ -209,3 +209,85 @@ fn documents_show_real_output() {
     let command = "$ parfs doctor --root tests/data/hosts/usual\n";
     assert_eq!(block, format!("```text\n{command}{said}```\n"), "the block is to be this output");
 }
+
+/// A host of these files.
+fn written(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for (file, text) in files {
+        let path = dir.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    dir
+}
+
+/// The commands and lines that are printed for this finding of this subject; none where there is no such finding.
+fn fixes(root: &Path, subject: &str, check: &str) -> Option<Vec<String>> {
+    let document: Value = serde_json::from_str(&doctor(root, &["--json"]).stdout).unwrap();
+    let subjects = document["subjects"].as_array().unwrap();
+    let subject = subjects.iter().find(|is| is["name"] == subject).unwrap_or_else(|| panic!("{document:#}"));
+    let finding = subject["findings"].as_array().unwrap().iter().find(|finding| finding["check"] == check)?;
+    Some(finding["fix"].as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_string()).collect())
+}
+
+#[track_caller]
+fn fixed(root: &tempfile::TempDir, subject: &str, check: &str, expected: &[&str]) {
+    assert_eq!(fixes(root.path(), subject, check).as_deref().unwrap_or_default(), expected);
+}
+
+/// A host with one disk: files of its directory in /sys/block.
+fn with_disk(name: &str, files: &[(&str, &str)]) -> tempfile::TempDir {
+    let files: Vec<(String, &str)> =
+        files.iter().map(|(file, text)| (format!("sys/block/{name}/{file}"), *text)).collect();
+    written(&files.iter().map(|(file, text)| (file.as_str(), *text)).collect::<Vec<_>>())
+}
+
+#[test]
+fn ordinary_disks_are_well() {
+    let ssd = [
+        ("device/queue_depth", "32"),
+        ("device/state", "running"),
+        ("queue/rotational", "0"),
+        ("queue/scheduler", "[mq-deadline] none"),
+        ("queue/nr_requests", "32"),
+        ("queue/read_ahead_kb", "128"),
+        ("mq/0/nr_tags", "32"),
+    ];
+    let checks =
+        |root: &Path| outline(doctor(root, &["--json"])).into_iter().find(|is| is.starts_with("device sd")).unwrap();
+    let sata = with_disk("sda", &[&ssd[..], &[("device/vendor", "ATA     ")]].concat());
+    assert_eq!(checks(sata.path()), "device sda: ");
+    let network = with_disk("sda", &[&ssd[..], &[("device/vendor", "ORACLE")]].concat());
+    assert_eq!(checks(network.path()), "device sda: scheduler queue_depth nr_requests");
+    // The same plugged in by USB, which the place of the device tells.
+    let place = "sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/block";
+    fs::create_dir_all(network.path().join(place)).unwrap();
+    fs::rename(network.path().join("sys/block/sda"), network.path().join(place).join("sda")).unwrap();
+    let link = Path::new("../..").join(place).join("sda");
+    std::os::unix::fs::symlink(link, network.path().join("sys/block/sda")).unwrap();
+    assert_eq!(checks(network.path()), "device sda: ");
+}
+
+#[test]
+fn nvme_is_told_what_its_kernel_takes() {
+    let nvme = [("queue/nr_requests", "31"), ("queue/read_ahead_kb", "128"), ("mq/0/nr_tags", "31")];
+    let none = with_disk("nvme0n1", &[&nvme[..], &[("queue/scheduler", "[none] kyber")]].concat());
+    assert_eq!(fixes(none.path(), "nvme0n1", "nr_requests"), None);
+    fs::write(none.path().join("sys/block/nvme0n1/mq/0/nr_tags"), "63").unwrap();
+    fixed(&none, "nvme0n1", "nr_requests", &["echo 63 > /sys/block/nvme0n1/queue/nr_requests"]);
+    let kyber = with_disk("nvme0n1", &[&nvme[..], &[("queue/scheduler", "none [kyber]")]].concat());
+    fixed(&kyber, "nvme0n1", "nr_requests", &["echo 128 > /sys/block/nvme0n1/queue/nr_requests"]);
+    let lost = with_disk("nvme0n1", &[&nvme[..], &[("device/state", "connecting")]].concat());
+    let commands =
+        ["journalctl -k --grep nvme0", "nvme list-subsys   # controllers, how they are reached, and their states"];
+    fixed(&lost, "nvme0n1", "state", &commands);
+}
+
+#[test]
+fn names_of_disks_are_quoted_in_commands() {
+    let root = with_disk("sdb;touch x", &[("queue/read_ahead_kb", "0"), ("device/state", "offline")]);
+    fixed(&root, "sdb;touch x", "read_ahead", &["echo 128 > '/sys/block/sdb;touch x/queue/read_ahead_kb'"]);
+    let state = fixes(root.path(), "sdb;touch x", "state").unwrap();
+    assert_eq!(state[0], "journalctl -k --grep 'sdb;touch x'");
+    assert_eq!(state[2], "echo running > '/sys/block/sdb;touch x/device/state'");
+}
