@@ -106,26 +106,47 @@ fn state(root: &Root, disk: &Disk) -> Option<Finding> {
     // SCSI's states; of NVMe it is `live`.
     let state =
         root.may_read(&disk.file("device/state")).filter(|state| !matches!(state.as_str(), "running" | "live"))?;
+    let (advice, fix) = match disk.controller() {
+        Some(controller) => (
+            "See why its controller is not live; of one on a network, whether its target answers.",
+            vec![
+                format!("journalctl -k --grep {}", shell(controller.as_bytes())),
+                "nvme list-subsys   # controllers, how they are reached, and their states".into(),
+            ],
+        ),
+        None => (
+            "See why it was taken out of use, and log in to its portal again.",
+            vec![
+                format!("journalctl -k --grep {}", shell(disk.name.as_bytes())),
+                "iscsiadm -m session -P 3   # sessions and their devices".into(),
+                set(disk, "running", "device/state"),
+            ],
+        ),
+    };
     Some(Finding {
         check: "state",
         severity: Severity::Fault,
         found: format!("{} is {}", disk.name, crate::base::name::Shown(state.as_bytes())),
         reason: "The kernel gives it no requests.".into(),
-        advice: "See why it was taken out of use, and log in to its portal again.".into(),
-        fix: vec![
-            format!("journalctl -k --grep {}", disk.name),
-            "iscsiadm -m session -P 3   # sessions and their devices".into(),
-            format!("echo running > {}", disk.file("device/state")),
-        ],
+        advice: advice.into(),
+        fix,
     })
+}
+
+/// The command that writes `value` to one of the device's files.
+fn set(disk: &Disk, value: impl std::fmt::Display, file: &str) -> String {
+    format!("echo {value} > {}", shell(disk.file(file).as_bytes()))
+}
+
+/// A disk of this host, of SATA or USB: its queue is as long as its protocol has it (of NCQ 32), and sorting does it no harm.
+fn is_attached(root: &Root, disk: &Disk) -> bool {
+    disk.is_usb || root.may_read(&disk.file("device/vendor")).as_deref() == Some("ATA")
 }
 
 fn wrong_scheduler(root: &Root, disk: &Disk) -> Option<Finding> {
     let is_multi_queue = root.names(&disk.file("mq")).is_some();
-    // A local disk with heads, which sorting is for. Volumes on a network call themselves rotational too.
-    let has_heads = root.may_number(&disk.file("queue/rotational")) == Some(1)
-        && root.may_read(&disk.file("device/vendor")).as_deref() == Some("ATA");
-    if has_heads {
+    // Volumes on a network call themselves rotational too.
+    if is_attached(root, disk) {
         return None;
     }
     let chosen = scheduler(root, disk).filter(|chosen| chosen != "none" && is_multi_queue)?;
@@ -137,7 +158,7 @@ fn wrong_scheduler(root: &Root, disk: &Disk) -> Option<Finding> {
             .into(),
         advice: "none, for multi-queue devices.".into(),
         fix: vec![
-            format!("echo none > {}", disk.file("queue/scheduler")),
+            set(disk, "none", "queue/scheduler"),
             format!(
                 "/etc/udev/rules.d/60-scheduler.rules: ACTION==\"add|change\", KERNEL==\"{}\", ATTR{{queue/scheduler}}=\"none\"",
                 disk.name
@@ -147,6 +168,9 @@ fn wrong_scheduler(root: &Root, disk: &Disk) -> Option<Finding> {
 }
 
 fn depth(root: &Root, disk: &Disk) -> Option<Finding> {
+    if is_attached(root, disk) {
+        return None;
+    }
     let depth = root.may_number(&disk.file("device/queue_depth")).filter(|depth| *depth < DEPTH_MIN)?;
     Some(Finding {
         check: "queue_depth",
@@ -158,7 +182,7 @@ fn depth(root: &Root, disk: &Disk) -> Option<Finding> {
         ),
         advice: format!("A depth of {DEPTH}."),
         fix: vec![
-            format!("echo {DEPTH} > {}", disk.file("device/queue_depth")),
+            set(disk, DEPTH, "device/queue_depth"),
             format!(
                 "iscsiadm -m node -o update -n node.session.queue_depth -v {DEPTH}   # for iSCSI, from the next login on"
             ),
@@ -166,10 +190,19 @@ fn depth(root: &Root, disk: &Disk) -> Option<Finding> {
     })
 }
 
+/// Requests that each of a device's own queues takes; 0 where the kernel does not tell.
+fn tags(root: &Root, disk: &Disk) -> u64 {
+    let queues =
+        root.names(&disk.file("mq")).unwrap_or_default().into_iter().filter_map(|name| name.into_string().ok());
+    queues.filter_map(|queue| root.may_number(&disk.file(&format!("mq/{queue}/nr_tags")))).min().unwrap_or(0)
+}
+
 fn requests(root: &Root, disk: &Disk) -> Option<Finding> {
     let requests = root.number(&disk.file("queue/nr_requests"), &format!("nr_requests of {}", disk.name))?;
     let depth = root.may_number(&disk.file("device/queue_depth")).unwrap_or(0);
-    if requests >= depth.max(DEPTH_MIN) {
+    // Without a scheduler the kernel refuses more than the device has tags (blk_mq_tag_update_depth).
+    let most = if scheduler(root, disk).is_some_and(|chosen| chosen != "none") { u64::MAX } else { tags(root, disk) };
+    if is_attached(root, disk) || requests >= depth.max(DEPTH_MIN).min(most) {
         return None;
     }
     Some(Finding {
@@ -177,8 +210,11 @@ fn requests(root: &Root, disk: &Disk) -> Option<Finding> {
         severity: Severity::Warning,
         found: format!("{}: nr_requests {requests}{}", disk.name, if depth > 0 { format!(", queue depth {depth}") } else { String::new() }),
         reason: "The block layer holds fewer requests than the device takes; who has one more waits before the queue, not in it.".into(),
-        advice: "At least the queue depth, and 128.".into(),
-        fix: vec![format!("echo {} > {}", depth.max(DEPTH), disk.file("queue/nr_requests"))],
+        advice: match depth.max(DEPTH) <= most {
+            true => "At least the queue depth, and 128.".into(),
+            false => format!("{most}: without a scheduler the kernel takes no more than the device's tags."),
+        },
+        fix: vec![set(disk, depth.max(DEPTH).min(most), "queue/nr_requests")],
     })
 }
 
@@ -198,7 +234,7 @@ fn read_ahead(root: &Root, disk: &Disk) -> Option<Finding> {
         advice: format!(
             "{READ_AHEAD_KIB} KiB, Linux's own, or more; less only where all reads are small and here and there (databases)."
         ),
-        fix: vec![format!("echo {READ_AHEAD_KIB} > {}", disk.file("queue/read_ahead_kb"))],
+        fix: vec![set(disk, READ_AHEAD_KIB, "queue/read_ahead_kb")],
     })
 }
 

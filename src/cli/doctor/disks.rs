@@ -23,6 +23,8 @@ pub struct Disk {
     pub mapped: Option<(String, String)>,
     /// The world-wide name, by which two paths are one volume.
     pub wwid: Option<String>,
+    /// It is plugged in by USB.
+    pub is_usb: bool,
 }
 
 impl Disk {
@@ -37,6 +39,13 @@ impl Disk {
             Some((name, _)) => format!("mapper/{name}"),
             None => self.name.clone(),
         }
+    }
+
+    /// Of NVMe the controller that the disk is of: `nvme0` of `nvme0n1`.
+    pub fn controller(&self) -> Option<&str> {
+        let digits = self.name.strip_prefix("nvme")?;
+        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        self.name.get(.."nvme".len() + end)
     }
 
     /// A file of its directory in /sys.
@@ -63,6 +72,9 @@ fn disk(root: &Root, name: String) -> Disk {
         let Some(part) = part.to_str().filter(|part| part.starts_with(&disk.name)) else { continue };
         disk.numbers.extend(root.may_read(&disk.file(&format!("{part}/dev"))));
     }
+    // On a host it is a link to the place among the devices: ../devices/pci0000:00/0000:00:14.0/usb2/2-1/...
+    let place = std::fs::read_link(root.path(disk.file("").trim_end_matches('/'))).unwrap_or_default();
+    disk.is_usb = place.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"usb"));
     let slaves = root.names(&disk.file("slaves")).unwrap_or_default();
     disk.slaves = slaves.into_iter().filter_map(|name| name.into_string().ok()).collect();
     let mapped = root.may_read(&disk.file("dm/name")).zip(root.may_read(&disk.file("dm/uuid")));

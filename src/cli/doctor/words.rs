@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// A word of a shell's command line; in quotes where it must be, in bash's `$'...'` where it is no plain text.
 pub fn shell(word: &[u8]) -> String {
-    let plain = |b: &u8| b.is_ascii_alphanumeric() || b"/._-+=:,@%[]".contains(b);
+    let plain = |b: &u8| b.is_ascii_alphanumeric() || b"/._-+=:,@%".contains(b);
     match std::str::from_utf8(word) {
         Ok(text) if !word.is_empty() && word.iter().all(plain) => text.to_string(),
         Ok(text) if !text.chars().any(char::is_control) => format!("'{}'", text.replace('\'', "'\\''")),
@@ -68,6 +68,7 @@ mod tests {
             (&b"/mnt/a-b_1.c"[..], "/mnt/a-b_1.c"),
             (b"", "''"),
             (b"/mnt/a b", "'/mnt/a b'"),
+            (b"/mnt/a[b]", "'/mnt/a[b]'"),
             (b"/mnt/it's $HOME", "'/mnt/it'\\''s $HOME'"),
             (b"/mnt/\xff\n'x", "$'/mnt/\\377\\012\\047x'"),
         ] {
