@@ -221,6 +221,14 @@ fn written(files: &[(&str, &str)]) -> tempfile::TempDir {
     dir
 }
 
+/// A host with these mounts of NFS (id, device, point, source, options) and this /etc/fstab.
+fn mounted(mounts: &[[&str; 5]], fstab: &str) -> tempfile::TempDir {
+    let line = |[id, device, point, source, options]: &[&str; 5]| {
+        format!("{id} 20 {device} / {point} rw,relatime - nfs {source} {options}\n")
+    };
+    written(&[("proc/self/mountinfo", &mounts.iter().map(line).collect::<String>()), ("etc/fstab", fstab)])
+}
+
 /// The commands and lines that are printed for this finding of this subject; none where there is no such finding.
 fn fixes(root: &Path, subject: &str, check: &str) -> Option<Vec<String>> {
     let document: Value = serde_json::from_str(&doctor(root, &["--json"]).stdout).unwrap();
@@ -233,6 +241,110 @@ fn fixes(root: &Path, subject: &str, check: &str) -> Option<Vec<String>> {
 #[track_caller]
 fn fixed(root: &tempfile::TempDir, subject: &str, check: &str, expected: &[&str]) {
     assert_eq!(fixes(root.path(), subject, check).as_deref().unwrap_or_default(), expected);
+}
+
+const USUAL: &str = "rw,vers=3,rsize=1048576,wsize=1048576,namlen=255,hard,proto=tcp,timeo=600,retrans=2,sec=sys,\
+    mountaddr=10.0.0.5,mountvers=3,mountport=2048,mountproto=tcp,local_lock=none,addr=10.0.0.5";
+
+#[test]
+fn a_mount_that_shares_a_superblock_keeps_its_own_export() {
+    let first = ["36", "0:52", "/mnt/fss", "10.0.0.5:/export/a", USUAL];
+    let other = ["37", "0:52", "/mnt/fss/sub", "10.0.0.5:/export/b", USUAL];
+    let bind = ["38", "0:52", "/mnt/bind", "10.0.0.5:/export/a/dir", USUAL];
+    let root = mounted(&[first, other, bind], "");
+    let apart =
+        "umount /mnt/fss/sub && mount -t nfs -o vers=3,hard,proto=tcp,nosharecache 10.0.0.5:/export/b /mnt/fss/sub";
+    fixed(&root, "/export/a", "shared_superblock", &[apart]);
+    assert!(doctor(root.path(), &[]).stdout.contains("The server has these exports on one file system"));
+    // A bind mount of a directory, by its source or by its root.
+    let root = mounted(&[first, bind], "");
+    fixed(&root, "/export/a", "shared_superblock", &[]);
+    let table = mounted(&[first], "");
+    let line = format!("38 20 0:52 /dir /mnt/bind rw - nfs 10.0.0.5:/export/a {USUAL}\n");
+    let file = table.path().join("proc/self/mountinfo");
+    fs::write(&file, fs::read_to_string(&file).unwrap() + &line).unwrap();
+    fixed(&table, "/export/a", "shared_superblock", &[]);
+    // What /etc/fstab has as a mount of its own is one, with what was typed for it.
+    let root = mounted(&[first, bind], "10.0.0.5:/export/a/dir /mnt/bind nfs nofail,ro,mountport=2048 0 0\n");
+    let apart =
+        "umount /mnt/bind && mount -t nfs -o vers=3,ro,mountport=2048,nosharecache 10.0.0.5:/export/a/dir /mnt/bind";
+    fixed(&root, "/export/a", "shared_superblock", &[apart]);
+}
+
+#[test]
+fn a_line_of_fstab_keeps_what_was_typed() {
+    let options = USUAL.replace("wsize=1048576", "wsize=65536").replace("hard", "soft,noac").replace("rw,", "rw,sync,");
+    let typed = "_netdev,nofail,x-systemd.automount,bg,mountport=2048,noac,soft,wsize=65536,actimeo=0,lookupcache=none";
+    let fstab = format!("nas:/a /mnt/a nfs {typed} 0 0\n");
+    let root = mounted(&[["36", "0:52", "/mnt/a", "nas:/a", &options]], &fstab);
+    let line = |options: &str| format!("/etc/fstab: nas:/a /mnt/a nfs {options} 0 0");
+    let anew = "umount /mnt/a && mount /mnt/a";
+    fixed(&root, "/mnt/a", "wsize", &[&line(&typed.replace("wsize=65536,", "")), anew]);
+    fixed(&root, "/mnt/a", "noac", &[&line(&typed.replace("noac,", "")), anew]);
+    let hard = typed.replace("soft,", "") + ",hard";
+    fixed(&root, "/mnt/a", "soft", &[&line(&hard), anew]);
+    fixed(&root, "/mnt/a", "nconnect", &[&line(&format!("{typed},nconnect=16")), anew]);
+    // Of what nobody typed, the kernel's table says what was asked for.
+    let root = mounted(&[["36", "0:52", "/mnt/a", "nas:/a", &options.replace("none,addr", "all,addr")]], "");
+    fixed(&root, "/mnt/a", "wsize", &[&line("vers=3,soft,noac,proto=tcp,local_lock=all"), anew]);
+}
+
+#[test]
+fn the_deepest_mount_is_unmounted_first() {
+    let first = ["36", "0:52", "/mnt/fss", "10.0.0.5:/a", USUAL];
+    let bind = ["37", "0:52", "/mnt/fss/sub/b", "10.0.0.5:/a/b", USUAL];
+    let other = ["38", "0:53", "/mnt/fss/sub", "10.0.0.5:/b", USUAL];
+    let root = mounted(&[first, bind, other], "");
+    let line = "/etc/fstab: 10.0.0.5:/a /mnt/fss nfs vers=3,hard,proto=tcp,nconnect=16 0 0";
+    let anew = "umount /mnt/fss/sub/b /mnt/fss/sub /mnt/fss && mount /mnt/fss && mount /mnt/fss/sub";
+    let lost = "# /etc/fstab does not have /mnt/fss/sub/b: mount it again as it was";
+    fixed(&root, "/mnt/fss", "nconnect", &[line, anew, lost]);
+    let root = mounted(&[first, bind, other], "/mnt/fss/b /mnt/fss/sub/b none bind 0 0\n");
+    fixed(&root, "/mnt/fss", "nconnect", &[line, &format!("{anew} && mount /mnt/fss/sub/b")]);
+}
+
+#[test]
+fn the_transport_and_the_security_of_a_mount_stay() {
+    let of = |options: &str| mounted(&[["36", "0:52", "/mnt/a", "[fd00::1]:/x", options]], "");
+    let line = |options: &str| format!("/etc/fstab: [fd00::1]:/x /mnt/a nfs {options} 0 0");
+    let anew = "umount /mnt/a && mount /mnt/a";
+    let root = of("rw,vers=3,rsize=65536,wsize=65536,hard,proto=tcp6,nconnect=16,addr=fd00::1");
+    fixed(&root, "/mnt/a", "rsize", &[&line("vers=3,hard,proto=tcp6,nconnect=16"), anew]);
+    let root = of("rw,vers=3,hard,proto=udp6,timeo=20,sec=krb5,addr=fd00::1");
+    fixed(&root, "/mnt/a", "proto", &[&line("vers=3,hard,proto=tcp6,sec=krb5"), anew]);
+    let root = of("ro,vers=3,soft,proto=rdma,port=20049,sec=krb5,noac,addr=fd00::1");
+    fixed(&root, "/mnt/a", "soft", &[&line("vers=3,ro,proto=rdma,port=20049,sec=krb5,noac,hard"), anew]);
+    assert_eq!(fixes(root.path(), "/mnt/a", "nconnect"), None);
+    let options = "vers=3,nosuid,nodev,hard,proto=rdma,port=20049,sec=krb5";
+    let table = format!("36 20 0:52 / /mnt/a rw,nosuid,nodev - nfs [fd00::1]:/x rw,{options},addr=fd00::1\n");
+    let root =
+        written(&[("proc/self/mountinfo", &table), ("etc/fstab", "[fd00::1]:/x /mnt/a nfs proto=rdma,nconnect=16\n")]);
+    assert_eq!(fixes(root.path(), "/mnt/a", "nconnect_shared"), None);
+    fs::remove_file(root.path().join("etc/fstab")).unwrap();
+    let beside = format!("mkdir -p /mnt/a-2 && mount -t nfs -o {options},nosharecache '[fd00::1]:/x' /mnt/a-2");
+    fixed(&root, "/x", "one_mount", &[&beside]);
+    let root = mounted(&[["36", "0:52", "/mnt/a", "10.0.0.5:/x", USUAL]], "10.0.0.6:/x /mnt/b nfs noauto\n");
+    let beside = "mkdir -p /mnt/a-2 && mount -t nfs -o vers=3,hard,proto=tcp,nconnect=16 10.0.0.6:/x /mnt/a-2";
+    fixed(&root, "/x", "one_mount", &[beside]);
+}
+
+#[test]
+fn an_odd_port_is_no_part_of_the_address() {
+    let ways = |address: &str, port: &str| {
+        let options = format!("rw,vers=3,hard,proto=tcp,port={port},addr={address}");
+        let root = mounted(&[["36", "0:52", "/mnt/a", "nas:/a", &options]], "");
+        let counts = "device nas:/a mounted on /mnt/a with fstype nfs statvers=1.1\n\tage:\t9\n\tper-op statistics\n\
+            \t     GETATTR: 5000 5100 3 1 1 1 5000 5000 0\n";
+        fs::write(root.path().join("proc/self/mountstats"), counts).unwrap();
+        fixes(root.path(), "/mnt/a", "retransmissions").expect("it was told")
+    };
+    let rest = "   # retrans, rto, mss of each connection";
+    let of = ways("10.0.0.7", "20500");
+    assert_eq!(of[..2], ["tracepath 10.0.0.7".to_string(), format!("ss -tin dst 10.0.0.7 dport = :20500{rest}")]);
+    assert_eq!(ways("10.0.0.7", "2049")[1], format!("ss -tin dst 10.0.0.7{rest}"));
+    let of = ways("fd00::1", "20500");
+    assert_eq!(of[..2], ["tracepath fd00::1".to_string(), format!("ss -tin dst '[fd00::1]' dport = :20500{rest}")]);
+    assert_eq!(ways("$(reboot)", "0")[0], "tracepath '$(reboot)'");
 }
 
 /// A host with one disk: files of its directory in /sys/block.
@@ -290,4 +402,12 @@ fn names_of_disks_are_quoted_in_commands() {
     let state = fixes(root.path(), "sdb;touch x", "state").unwrap();
     assert_eq!(state[0], "journalctl -k --grep 'sdb;touch x'");
     assert_eq!(state[2], "echo running > '/sys/block/sdb;touch x/device/state'");
+}
+
+#[test]
+fn a_line_for_another_export_is_not_the_mounts() {
+    let first = ["36", "0:52", "/mnt/a", "10.0.0.5:/a", USUAL];
+    let root = mounted(&[first], "10.0.0.9:/other /mnt/a nfs ro 0 0\n");
+    let line = "/etc/fstab: 10.0.0.5:/a /mnt/a nfs vers=3,hard,proto=tcp,nconnect=16 0 0";
+    fixed(&root, "/mnt/a", "nconnect", &[line, "umount /mnt/a && mount /mnt/a"]);
 }

@@ -9,8 +9,9 @@ use crate::cli::kernel::price_sent;
 use crate::mounts::local::peers::mountstats::{Counts, Sent};
 
 use super::finding::{Finding, Procedure, Severity, Subject};
+use super::mounts::NCONNECT;
 use super::nfs::Client;
-use super::words::{counted, ms, percent};
+use super::words::{counted, ms, percent, shell};
 
 /// Requests that a share is taken of at least; of fewer it says nothing.
 const REQUESTS_MIN: u64 = 1_000;
@@ -130,12 +131,23 @@ fn sent_again(client: &Client, counts: &Counts, sum: Sent, subject: &mut Subject
              its ceiling.",
             client.target()
         ),
-        fix: vec![
-            format!("tracepath {}", client.target()),
-            format!("ss -tin dst {}   # retrans, rto, mss of each connection", client.target()),
-            "journalctl -k --grep 'nfs: server'".into(),
-        ],
+        fix: way(client),
     });
+}
+
+/// The commands that show the way to the server, and what became of its connections.
+fn way(client: &Client) -> Vec<String> {
+    let address = client.address();
+    let mut commands = vec![format!("tracepath {}", shell(address.as_bytes()))];
+    if client.is_tcp() {
+        // Without brackets ss takes what follows an address's last colon for the port.
+        let host = if address.contains(':') { format!("[{address}]") } else { address.to_string() };
+        let port = client.port().map_or_else(String::new, |port| format!(" dport = :{port}"));
+        let host = shell(host.as_bytes());
+        commands.push(format!("ss -tin dst {host}{port}   # retrans, rto, mss of each connection"));
+    }
+    commands.push("journalctl -k --grep 'nfs: server'".into());
+    commands
 }
 
 /// Requests that waited on this host before they were sent.
@@ -156,11 +168,15 @@ fn waiting(client: &Client, counts: &Counts, sum: Sent, slots_max: Option<u64>, 
             severity: Severity::Warning,
             found: format!("{mean_backlog:.1} requests waited for a slot at each send; {} slots were used{limit}", grouped(slots_used)),
             reason: "A slot is one request in flight on one connection. What finds none waits on this host, while the target has time.".into(),
-            advice: "Allow more slots (see \"tcp_max_slot_table_entries\"), or mount with nconnect=16: each connection has its own.".into(),
-            fix: super::transport::slots_fix(),
+            advice: match client.is_tcp() {
+                true => "Allow more slots (see \"tcp_max_slot_table_entries\"), or mount with nconnect=16: each connection has its own.".into(),
+                false => "Allow more slots, or work through several mounts.".into(),
+            },
+            fix: if client.is_tcp() { super::transport::slots_fix() } else { Vec::new() },
         });
     }
     if sum.calls >= REQUESTS_MIN && sum.queue_ms > sum.rtt_ms {
+        let has_few = client.is_tcp() && client.connections() < NCONNECT;
         subject.findings.push(Finding {
             check: "queue",
             severity: Severity::Warning,
@@ -172,9 +188,11 @@ fn waiting(client: &Client, counts: &Counts, sum: Sent, slots_max: Option<u64>, 
             reason: "More time goes by on this host than on the way and in the server: for a slot, for a connection that is busy with large \
                      WRITEs, or for one that is being made anew."
                 .into(),
-            advice: "Mount with nconnect=16, so that small requests do not stand behind large ones; look at slots and retransmissions."
-                .into(),
-            fix: client.fix(),
+            advice: match has_few {
+                true => "Mount with nconnect=16, so that small requests do not stand behind large ones; look at slots and retransmissions.".into(),
+                false => "Look at slots and retransmissions.".into(),
+            },
+            fix: if has_few { client.fix(&client.connected(client.options())) } else { Vec::new() },
         });
     }
 }
@@ -194,7 +212,7 @@ fn far(client: &Client, subject: &mut Subject) {
         advice: "See with --watch whether it is near its ceiling; if not, work from a host near it. partar, parcp and parrm keep many \
                  calls in flight."
             .into(),
-        fix: vec![format!("parfs doctor --watch 10 {}", super::words::shell(client.entry.point.as_os_str().as_encoded_bytes()))],
+        fix: vec![format!("parfs doctor --watch 10 {}", shell(client.entry.point.as_os_str().as_encoded_bytes()))],
     });
 }
 
@@ -239,7 +257,7 @@ fn events(client: &Client, counts: &Counts, subject: &mut Subject) {
         });
     }
     if counts.silly_renames > 0 {
-        let point = super::words::shell(client.entry.point.as_os_str().as_encoded_bytes());
+        let point = shell(client.entry.point.as_os_str().as_encoded_bytes());
         subject.findings.push(Finding {
             check: "silly_renames",
             severity: Severity::Note,

@@ -11,7 +11,8 @@ use crate::base::name::Shown;
 use crate::base::units::grouped;
 
 use super::finding::{Finding, Severity, Subject};
-use super::nfs::{Client, Clients, is_address, shown};
+use super::nfs::{Client, Clients, Further, is_address, shown};
+use super::options::Options;
 use super::words::{counted, ms, shell};
 
 /// One export and the superblocks that show it.
@@ -72,24 +73,43 @@ fn points(clients: &[&Client]) -> String {
 fn one_superblock(group: &Group<'_>, clients: &Clients, subject: &mut Subject) {
     for client in group.clients.iter().filter(|client| !client.further.is_empty()) {
         let mut points = vec![client.point()];
-        points.extend(client.further.iter().map(|point| shown(point)));
+        points.extend(client.further.iter().map(|further| shown(&further.entry.point)));
         let in_fstab = |point: &std::path::Path| clients.fstab.iter().any(|line| line.point == point);
-        // A bind mount is meant to be the same; what /etc/fstab has as a mount of its own is not.
-        let meant = in_fstab(&client.entry.point) && client.further.iter().any(|point| in_fstab(point));
-        let second = shell(client.further[0].as_os_str().as_encoded_bytes());
+        let is_other = |further: &&Further| !further.is_part && further.export.path != client.export.path;
+        // A bind mount is meant to be the same; what /etc/fstab has twice as a mount of its own is not.
+        let is_again = |further: &&Further| further.export.path == client.export.path && in_fstab(&further.entry.point);
+        let meant = in_fstab(&client.entry.point) && client.further.iter().any(|further| is_again(&further));
+        let reason = match client.further.iter().any(|further| is_other(&further)) {
+            true => {
+                "The server has these exports on one file system, and Linux makes one superblock of them: the same connections, and one \
+                 lock for a directory that is seen through several."
+            }
+            false => {
+                "The second mount of one address and export, or a bind mount, is the first one again: the same directory locks, the same \
+                 connections. Working through both gains nothing."
+            }
+        };
+        let apart = |further: &Further| {
+            let point = further.entry.point.as_os_str().as_encoded_bytes();
+            let options =
+                Options::of(&further.entry, further.typed.as_ref()).guarded(&further.entry).version(client.spoken());
+            let options = options.without(&["sharecache"]).with("nosharecache");
+            format!("umount {} && {}", shell(point), options.command(&further.entry.source, point))
+        };
         subject.findings.push(Finding {
             check: "shared_superblock",
             severity: if meant { Severity::Warning } else { Severity::Note },
-            found: format!("{} are one superblock ({}:{})", points.join(", "), client.entry.device.0, client.entry.device.1),
-            reason: "The second mount of one address and export, or a bind mount, is the first one again: the same directory locks, the same \
-                     connections. Working through both gains nothing."
+            found: format!(
+                "{} are one superblock ({}:{})",
+                points.join(", "),
+                client.entry.device.0,
+                client.entry.device.1
+            ),
+            reason: reason.into(),
+            advice: "For locks of its own mount it through another mount target's address, or with nosharecache."
                 .into(),
-            advice: "For locks of its own mount it through another mount target's address, or with nosharecache.".into(),
-            fix: vec![format!(
-                "umount {second} && mount -t nfs -o vers={},nconnect=16,nosharecache {} {second}",
-                client.spoken(),
-                shell(&client.entry.source)
-            )],
+            // A directory of an export need not be one that the server lets mount.
+            fix: client.further.iter().filter(|further| !further.is_part).map(apart).collect(),
         });
     }
 }
@@ -156,7 +176,7 @@ fn lock(group: &Group<'_>, clients: &Clients, targets: &[&str], latency: Duratio
     let each = 1.0 / rtt.as_secs_f64().max(1e-6);
     // Measured on Linux 6.12: two mounts gain nothing for unlink and rename, whose names must then be looked up under the lock.
     let removes = each * (k as f64 / 2.0).max(1.0);
-    let further = not_mounted(group, clients, targets);
+    let further = not_mounted(group, clients);
     let others: Vec<&str> = clients.targets().into_iter().filter(|target| !targets.contains(target)).collect();
     let mut advice =
         "nfs:// has no such lock. Kernel mounts multiply it: partar, parcp and parrm use all mounts of an export."
@@ -191,26 +211,22 @@ fn lock(group: &Group<'_>, clients: &Clients, targets: &[&str], latency: Duratio
             grouped(removes as u64),
         ),
         advice,
-        fix: vec![format!(
-            "mkdir -p {point} && mount -t nfs -o vers={},nconnect=16{} {} {point}",
-            first.spoken(),
-            if further.is_empty() { ",nosharecache" } else { "" },
-            match further.first() {
-                Some(host) => shell(&[host.as_bytes(), b":", group.path].concat()),
-                None => shell(&first.entry.source),
-            },
-            point = shell(&new),
-        )],
+        fix: vec![match further.first() {
+            Some(host) => first.beside(&[host.as_bytes(), b":", group.path].concat(), &new, true),
+            None => first.beside(&first.entry.source, &new, false),
+        }],
     });
 }
 
 /// Servers that /etc/fstab has this export of, and that it is not mounted from.
-fn not_mounted(group: &Group<'_>, clients: &Clients, targets: &[&str]) -> Vec<String> {
+fn not_mounted(group: &Group<'_>, clients: &Clients) -> Vec<String> {
     let is_mounted = |host: &str| {
         let names = group.clients.iter().map(|client| client.export.host.as_str());
         // Mounted, and shown by its number to be another file system.
-        let is_other = clients.all.iter().any(|other| other.export.path == group.path && other.target() == host);
-        targets.contains(&host.trim_matches(['[', ']'])) || names.into_iter().any(|name| name == host) || is_other
+        let is_other = clients.all.iter().any(|other| other.export.path == group.path && other.address() == host);
+        let address = host.trim_matches(['[', ']']);
+        let is_one = group.clients.iter().any(|client| client.address() == address);
+        is_one || names.into_iter().any(|name| name == host) || is_other
     };
     let lines = clients.fstab.iter().filter(|line| line.path == group.path && !is_mounted(&line.host));
     // A name may be an address that is mounted; what it is now would have to be asked.

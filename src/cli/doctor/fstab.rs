@@ -1,13 +1,11 @@
-//! What /etc/fstab says of mounts of NFS (fstab(5)), and the line that it should have.
+//! What /etc/fstab says of mounts of NFS (fstab(5)), and which other mount points it has.
 //!
 //! It promises: any text gives a list; a line that is none is passed over. Left out: systemd's mount units and automount maps.
 
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use crate::mounts::local::peers::mountinfo::{Entry, plain, tidy};
-
-use super::words::fstab_field;
+use crate::mounts::local::peers::mountinfo::{plain, tidy};
 
 /// Lines taken at most; a host has some ten.
 const LINES_MAX: usize = 10_000;
@@ -21,18 +19,35 @@ pub struct Line {
     pub path: Vec<u8>,
     /// Where it is to be mounted.
     pub point: PathBuf,
+    /// The server and the directory as they were typed.
+    pub source: Vec<u8>,
+    /// `nfs` or `nfs4`.
+    pub fs: String,
     options: Vec<String>,
 }
 
-fn line(text: &[u8]) -> Option<Line> {
+/// The source, the mount point, and the fields behind them.
+fn fields(text: &[u8]) -> Option<(Vec<u8>, PathBuf, impl Iterator<Item = &[u8]>)> {
     let mut fields = text.split(|b| b" \t".contains(b)).filter(|field| !field.is_empty());
     let source = plain(fields.next().filter(|field| !field.starts_with(b"#"))?);
     let point = PathBuf::from(std::ffi::OsString::from_vec(tidy(&plain(fields.next()?))));
-    fields.next().filter(|fs| matches!(*fs, b"nfs" | b"nfs4"))?;
-    let options = String::from_utf8_lossy(fields.next().unwrap_or_default()).into_owned();
+    Some((source, point, fields))
+}
+
+fn line(text: &[u8]) -> Option<Line> {
+    let (source, point, mut fields) = fields(text)?;
+    let fs = fields.next().filter(|fs| matches!(*fs, b"nfs" | b"nfs4"))?;
+    let fs = String::from_utf8_lossy(fs).into_owned();
+    let options = String::from_utf8_lossy(&plain(fields.next().unwrap_or_default())).into_owned();
+    let options = options.split(',').filter(|option| !option.is_empty()).map(str::to_string).collect();
     let colon = source.windows(2).position(|two| two == b":/")?;
     let (host, path) = (String::from_utf8_lossy(&source[..colon]).into_owned(), tidy(&source[colon + 1..]));
-    Some(Line { host, path, point, options: options.split(',').map(str::to_string).collect() })
+    Some(Line { host, path, point, source, fs, options })
+}
+
+/// All mount points in `text`, of whatever type: `mount POINT` finds what these are.
+pub fn points(text: &[u8]) -> Vec<PathBuf> {
+    text.split(|&b| b == b'\n').filter_map(|line| Some(fields(line)?.1)).take(LINES_MAX).collect()
 }
 
 /// The mounts of NFS in `text`.
@@ -41,63 +56,20 @@ pub fn parse(text: &[u8]) -> Vec<Line> {
 }
 
 impl Line {
+    /// All options, as they were typed.
+    pub fn options(&self) -> &[String] {
+        &self.options
+    }
+
     /// The value that was typed for an option.
     pub fn option(&self, name: &str) -> Option<&str> {
         self.options.iter().find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
     }
 }
 
-/// Options of the kernel's table that a new line need not repeat: what the kernel found out, what is the default, and what should go.
-const DROPPED: [&str; 26] = [
-    "relatime",
-    "rsize",
-    "wsize",
-    "namlen",
-    "timeo",
-    "retrans",
-    "mountaddr",
-    "mountvers",
-    "mountport",
-    "mountproto",
-    "addr",
-    "clientaddr",
-    "local_lock",
-    "proto",
-    "vers",
-    "nconnect",
-    "hard",
-    "soft",
-    "softerr",
-    "sync",
-    "noac",
-    "acregmin",
-    "acregmax",
-    "acdirmin",
-    "acdirmax",
-    "lookupcache",
-];
-
-/// The line of /etc/fstab that mounts `entry` as OCI advises: no rsize or wsize, nconnect=16, hard, and what else was asked for.
-/// OCI File Storage Performance Characteristics, v2.0, August 2023.
-pub fn advised(entry: &Entry, version: &str) -> String {
-    let all = entry.options.iter().flat_map(|options| options.split(','));
-    let version = format!("vers={version}");
-    let mut options = vec![version.as_str(), "proto=tcp", "hard", "nconnect=16"];
-    for option in all {
-        let name = option.split('=').next().unwrap_or_default();
-        let is_default = matches!(option, "" | "rw" | "sec=sys" | "port=2049" | "port=0");
-        if !is_default && !DROPPED.contains(&name) && !options.contains(&option) {
-            options.push(option);
-        }
-    }
-    let point = entry.point.as_os_str().as_encoded_bytes();
-    format!("/etc/fstab: {} {} nfs {} 0 0", fstab_field(&entry.source), fstab_field(point), options.join(","))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mounts::local::peers::mountinfo::Table;
 
     #[test]
     fn lines_of_nfs_are_read_and_others_passed_over() {
@@ -114,18 +86,11 @@ mod tests {
             (Some("65536"), Some("16"), None)
         );
         assert!(all[1].option("rsize").is_none());
-    }
-
-    #[test]
-    fn the_advised_line_keeps_what_was_asked_for() {
-        let text =
-            b"36 1 0:22 / /mnt/a\\040b rw,nosuid,relatime - nfs 10.0.1.2:/mnt/export ro,sync,vers=3,rsize=65536,soft,\
-            nolock,nosharecache,proto=tcp,port=2049,timeo=50,sec=krb5,addr=10.0.1.2\n";
-        let table = Table::parse(text);
         assert_eq!(
-            advised(table.get(36).unwrap(), "3"),
-            "/etc/fstab: 10.0.1.2:/mnt/export /mnt/a\\040b nfs vers=3,proto=tcp,hard,nconnect=16,nosuid,ro,nolock,nosharecache,\
-             sec=krb5 0 0"
+            (&all[1].source[..], all[1].fs.as_str(), all[1].options()),
+            (&b"[fd00::1]:/x/"[..], "nfs4", &[][..])
         );
+        let found: Vec<_> = points(text).into_iter().map(|point| point.into_os_string()).collect();
+        assert_eq!(found, ["/", "/mnt/a b", "/mnt/x", "/y", "/z"]);
     }
 }

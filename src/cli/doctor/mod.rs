@@ -13,6 +13,7 @@ mod fstab;
 mod machine;
 mod mounts;
 mod nfs;
+mod options;
 mod root;
 mod show;
 #[cfg(test)]

@@ -9,7 +9,6 @@ use crate::base::units::{bytes_shown, grouped};
 use crate::base::{PriceList, Proc};
 
 use super::finding::{Finding, Severity, Subject};
-use super::fstab;
 use super::nfs::{Client, Clients, IO_BYTES_MAX, shown};
 use super::root::Root;
 use super::words::{binary, counted, ms, rate};
@@ -46,7 +45,7 @@ pub fn look(root: &Root, client: &Client, clients: &Clients, latency: Duration) 
     }
     subject.fact("target", client.target(), format!("target {}", client.target()));
     if !client.further.is_empty() {
-        let further: Vec<String> = client.further.iter().map(|point| shown(point)).collect();
+        let further: Vec<String> = client.further.iter().map(|further| shown(&further.entry.point)).collect();
         subject.fact("also_at", further.clone(), format!("also at {}", further.join(", ")));
     }
     version(client, &mut subject);
@@ -71,7 +70,7 @@ fn version(client: &Client, subject: &mut Subject) {
                      what this mount costs is not judged here."
                     .into(),
             advice: "Mount it with vers=3, if the server has it.".into(),
-            fix: vec![fstab::advised(&client.entry, "3"), client.mount_anew()],
+            fix: client.fix(&client.options().version("3")),
         }),
         v => subject.findings.push(Finding {
             check: "version",
@@ -79,7 +78,7 @@ fn version(client: &Client, subject: &mut Subject) {
             found: format!("vers={v}"),
             reason: "NFSv2 carries 8 KiB in a request, and files of 2 GiB at most.".into(),
             advice: "Mount it with vers=3.".into(),
-            fix: client.fix(),
+            fix: client.fix(&client.options().version("3")),
         }),
     }
 }
@@ -93,14 +92,18 @@ fn protocol(client: &Client, proto: &str, subject: &mut Subject) {
             reason: "Over UDP a request is one datagram in fragments: one that is lost loses all, and at 1 Gbit/s or more fragments of \
                      different requests can be put together to wrong data (nfs(5), \"Using NFS over UDP on high-speed links\")."
                 .into(),
-            advice: "Mount it with proto=tcp.".into(),
-            fix: client.fix(),
+            advice: "Mount it over TCP.".into(),
+            fix: client.fix(&client.options().over_tcp()),
         });
     }
 }
 
 fn connection_count(client: &Client, clients: &Clients, connections: u64, subject: &mut Subject) {
-    let fix = vec![fstab::advised(&client.entry, client.spoken()), clients.mount_anew(client.target())];
+    if !client.is_tcp() {
+        return;
+    }
+    let line = client.line(&client.connected(client.options()));
+    let fix: Vec<String> = std::iter::once(line).chain(clients.mount_anew(client.target())).collect();
     let typed = client.typed.as_ref().and_then(|line| line.option("nconnect")?.parse::<u64>().ok());
     if let Some(typed) = typed.filter(|typed| *typed > connections) {
         subject.findings.push(Finding {
@@ -119,7 +122,7 @@ fn connection_count(client: &Client, clients: &Clients, connections: u64, subjec
         });
         return;
     }
-    if connections >= NCONNECT || client.entry.option("proto").is_some_and(|proto| !proto.starts_with("tcp")) {
+    if connections >= NCONNECT {
         return;
     }
     subject.findings.push(Finding {
@@ -161,7 +164,7 @@ fn io_size(client: &Client, option: &'static str, subject: &mut Subject) {
                 grouped(mib_price(proc, IO_BYTES_MAX)),
             ),
             advice: "Mount without rsize and wsize: client and server then agree on the largest that both can.".into(),
-            fix: client.fix(),
+            fix: client.fix(&client.options().without(&["rsize", "wsize"])),
         });
     } else if let Some(typed) = typed {
         subject.findings.push(Finding {
@@ -172,7 +175,7 @@ fn io_size(client: &Client, option: &'static str, subject: &mut Subject) {
                 "It is the largest there is today. A value set by hand stays when client or server learn larger ones."
                     .into(),
             advice: format!("Leave {option} out: client and server then agree on the largest that both can."),
-            fix: client.fix(),
+            fix: client.fix(&client.options().without(&[option])),
         });
     }
 }
@@ -191,12 +194,11 @@ fn patience(client: &Client, subject: &mut Subject) {
                      close: data is lost without a word (nfs(5), \"soft / hard\")."
                 .into(),
             advice: "Mount it hard: a program then waits until the server is back.".into(),
-            fix: client.fix(),
+            fix: client.fix(&client.options().without(&["soft", "softerr"]).with("hard")),
         });
     }
-    let is_tcp = entry.option("proto").is_none_or(|proto| proto.starts_with("tcp"));
     if let Ok(tenths) = timeo.parse::<u64>()
-        && is_tcp
+        && client.is_tcp()
         && tenths < TIMEO_MIN
     {
         subject.findings.push(Finding {
@@ -207,16 +209,17 @@ fn patience(client: &Client, subject: &mut Subject) {
                      more to do, not less."
                 .into(),
             advice: "Mount without timeo: 60 s are the default over TCP.".into(),
-            fix: client.fix(),
+            fix: client.fix(&client.options().without(&["timeo"])),
         });
     }
 }
 
 fn caching(client: &Client, subject: &mut Subject) {
     let entry = &client.entry;
-    let mut add = |check, found: String, reason: &str, advice: &str| {
+    let mut add = |check, found: String, reason: &str, advice: &str, dropped: &[&str]| {
         let (reason, advice, severity) = (reason.into(), advice.into(), Severity::Warning);
-        subject.findings.push(Finding { check, severity, found, reason, advice, fix: client.fix() });
+        let fix = client.fix(&client.options().without(dropped));
+        subject.findings.push(Finding { check, severity, found, reason, advice, fix });
     };
     let answer = client.rtt().map_or_else(String::new, |rtt| format!("; the server answers in {}", ms(rtt)));
     if entry.has("noac") {
@@ -226,6 +229,7 @@ fn caching(client: &Client, subject: &mut Subject) {
             "Attributes are asked for at each use (GETATTR, 1 IOPS and a round trip), and each write(2) waits for the server, for noac \
              brings sync along.",
             "Mount without it. Open and close still see what others wrote (close-to-open); locks do where more is needed.",
+            &["noac"],
         );
     } else if entry.has("sync") || entry.options[0].split(',').any(|option| option == "sync") {
         add(
@@ -234,14 +238,16 @@ fn caching(client: &Client, subject: &mut Subject) {
             "Each write(2) is a WRITE that waits until the server has it on stable storage: one in flight, and one request for \
              each write however small it is.",
             "Mount without it; programs that need it call fsync.",
+            &["sync"],
         );
     }
     let seconds = |option: &str| entry.option(option).and_then(|value| value.parse::<u64>().ok());
-    let short: Vec<String> = ["acregmax", "acdirmax"]
-        .into_iter()
-        .filter_map(|option| Some((option, seconds(option).filter(|s| *s < ATTRIBUTES_S_MIN)?)))
-        .map(|(option, s)| format!("{option}={s}"))
-        .collect();
+    let is_short = |option: &&&str| seconds(option).is_some_and(|s| s < ATTRIBUTES_S_MIN);
+    let short: Vec<&str> = ["acregmax", "acdirmax"].iter().filter(is_short).copied().collect();
+    // The least times go with the longest: they were chosen together, most often by actimeo.
+    let least = short.iter().map(|option| if *option == "acregmax" { "acregmin" } else { "acdirmin" });
+    let dropped: Vec<&str> = std::iter::once("actimeo").chain(short.iter().copied()).chain(least).collect();
+    let short: Vec<String> = short.iter().filter_map(|option| Some(format!("{option}={}", seconds(option)?))).collect();
     if !short.is_empty() && !entry.has("noac") {
         add(
             "actimeo",
@@ -249,6 +255,7 @@ fn caching(client: &Client, subject: &mut Subject) {
             "What the client knows of files and directories is asked for again after so short a time: GETATTR, ACCESS and LOOKUP for what \
              has not changed, 1 to 2 IOPS and a round trip each.",
             "Mount without actimeo, acregmax and acdirmax: the defaults are 60 s.",
+            &dropped,
         );
     }
     if let Some(kind) = entry.option("lookupcache").filter(|kind| matches!(*kind, "none" | "pos" | "positive")) {
@@ -257,6 +264,7 @@ fn caching(client: &Client, subject: &mut Subject) {
             format!("lookupcache={kind}{answer}"),
             "Names are looked up again at each use, or those that are not there: LOOKUP, 2 IOPS and a round trip for each name of a path.",
             "Mount without lookupcache, unless programs on several hosts wait for each other's new files.",
+            &["lookupcache"],
         );
     }
 }

@@ -1,14 +1,17 @@
 //! The host's mounts of NFS as its kernel has them: one for each superblock, for that is what has connections, locks and counters.
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::base::Proc;
-use crate::mounts::local::peers::mountinfo::{Entry, Export, Table};
+use crate::mounts::local::peers::mountinfo::{Entry, Export, Table, below};
 use crate::mounts::local::peers::mountstats::{self, Counts, Sent};
 
 use super::fstab::{self, Line};
+use super::mounts::NCONNECT;
+use super::options::{self, Options};
 use super::root::Root;
 use super::words::shell;
 
@@ -18,13 +21,28 @@ const ANSWERS_MIN: u64 = 20;
 /// Bytes that READ and WRITE carry at most on Linux (NFS_MAX_FILE_IO_SIZE).
 pub const IO_BYTES_MAX: u64 = 1 << 20;
 
+/// One more mount of a superblock.
+#[derive(Clone, Debug)]
+pub struct Further {
+    /// Its line of the kernel's table.
+    pub entry: Entry,
+    /// What it shows.
+    pub export: Export,
+    /// What /etc/fstab says of it as a mount of NFS.
+    pub typed: Option<Line>,
+    /// `mount POINT` finds it in /etc/fstab, if only as a bind mount.
+    pub is_in_fstab: bool,
+    /// It shows a directory of another mount: a bind mount, which is no mount of an export.
+    pub is_part: bool,
+}
+
 /// One superblock of NFS.
 #[derive(Clone, Debug)]
 pub struct Client {
     /// The mount that it is known by: the first of its mounts.
     pub entry: Entry,
     /// Where else it is mounted.
-    pub further: Vec<PathBuf>,
+    pub further: Vec<Further>,
     /// What is mounted.
     pub export: Export,
     /// What the kernel counted; of NFSv3 only.
@@ -53,20 +71,58 @@ fn fsid_of(volumes: &str, device: (u32, u32)) -> Option<String> {
     (fsid.len() <= 33 && fsid != "0:0").then(|| fsid.to_string())
 }
 
+/// The mounts in the kernel's table whose root is not the file system's own: bind mounts of a directory. Of NFS Linux shows `/` there
+/// and has the directory in the source (nfs_show_path); other kernels may not.
+fn bound(table: &[u8]) -> HashSet<u64> {
+    let id = |line: &[u8]| {
+        let mut fields = line.split(|&b| b == b' ');
+        let id = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
+        fields.nth(2).filter(|root| *root != b"/").map(|_| id)
+    };
+    table.split(|&b| b == b'\n').filter_map(id).collect()
+}
+
+/// The commands that unmount these and mount them again: the deepest is unmounted first, and mounted last. What /etc/fstab does not
+/// have (`false`), `mount` would not find.
+fn anew(mut mounts: Vec<(&Path, bool)>) -> Vec<String> {
+    let quoted = |point: &Path| shell(point.as_os_str().as_encoded_bytes());
+    let depth = |point: &Path| point.components().count();
+    mounts.sort_by_key(|(point, _)| std::cmp::Reverse(depth(point)));
+    let umounts: Vec<String> = mounts.iter().map(|(point, _)| quoted(point)).collect();
+    mounts.sort_by_key(|(point, _)| depth(point));
+    let found = mounts.iter().filter(|(_, is_found)| *is_found).map(|(point, _)| format!("mount {}", quoted(point)));
+    let command = [format!("umount {}", umounts.join(" "))].into_iter().chain(found).collect::<Vec<_>>().join(" && ");
+    let lost = mounts.iter().filter(|(_, is_found)| !is_found);
+    let lost = lost.map(|(point, _)| format!("# /etc/fstab does not have {}: mount it again as it was", quoted(point)));
+    std::iter::once(command).chain(lost).collect()
+}
+
 impl Clients {
     /// What the host's files say.
     pub fn read(root: &Root, table: &Table) -> Clients {
-        let fstab = fstab::parse(&root.may_bytes("/etc/fstab").unwrap_or_default());
+        let text = root.may_bytes("/etc/fstab").unwrap_or_default();
+        let fstab = fstab::parse(&text);
         let mut clients = Clients { all: Vec::new(), fstab };
+        // A line for another export is not this mount's, which was made by hand.
+        let typed = |clients: &Clients, entry: &Entry, export: &Export| {
+            let is_its = |line: &&Line| line.point == entry.point && line.path == export.path;
+            clients.fstab.iter().find(is_its).cloned()
+        };
+        let points = fstab::points(&text);
+        let bound = bound(&root.may_bytes("/proc/self/mountinfo").unwrap_or_default());
         for (entry, export) in table.nfs() {
+            let typed = typed(&clients, entry, &export);
+            let is_elses = typed.is_none() && clients.fstab.iter().any(|line| line.point == entry.point);
+            let entry = entry.clone();
             if let Some(known) = clients.all.iter_mut().find(|known| known.entry.device == entry.device) {
-                known.further.push(entry.point.clone());
+                let (is_in_fstab, is_part) = (!is_elses && points.contains(&entry.point), bound.contains(&entry.id));
+                known.further.push(Further { entry, export, typed, is_in_fstab, is_part });
                 continue;
             }
-            let typed = clients.fstab.iter().find(|line| line.point == entry.point).cloned();
             let (counts, fsid, further) = (None, None, Vec::new());
-            clients.all.push(Client { entry: entry.clone(), further, export, counts, typed, fsid });
+            clients.all.push(Client { entry, further, export, counts, typed, fsid });
         }
+        clients.all.iter_mut().for_each(Client::tell_parts);
         if clients.all.is_empty() {
             return clients;
         }
@@ -98,13 +154,14 @@ impl Clients {
         self.all.iter().filter_map(Client::rtt).min()
     }
 
-    /// The command that mounts all of a server anew: they share its connections.
-    pub fn mount_anew(&self, target: &str) -> String {
-        let of_target = self.all.iter().filter(|client| client.target() == target);
-        let points = of_target.flat_map(|client| std::iter::once(&client.entry.point).chain(&client.further));
-        let points: Vec<String> = points.map(|point| shell(point.as_os_str().as_encoded_bytes())).collect();
-        let mounts: Vec<String> = points.iter().map(|point| format!("mount {point}")).collect();
-        format!("umount {} && {}", points.join(" "), mounts.join(" && "))
+    /// The commands that mount all of a server anew: they share its connections.
+    pub fn mount_anew(&self, target: &str) -> Vec<String> {
+        let mut mounts = Vec::new();
+        for client in self.all.iter().filter(|client| client.target() == target) {
+            mounts.push((client.entry.point.as_path(), true));
+            mounts.extend(client.further.iter().map(|further| (further.entry.point.as_path(), further.is_in_fstab)));
+        }
+        anew(mounts)
     }
 
     /// The servers' addresses, each once.
@@ -122,7 +179,7 @@ const NEAR: [Proc; 4] = [Proc::GetAttr, Proc::Access, Proc::Lookup, Proc::FsStat
 impl Client {
     /// The version that is spoken: `3`, `4.1`.
     pub fn version(&self) -> &str {
-        self.entry.option("vers").unwrap_or(if self.entry.fs == "nfs4" { "4" } else { "3" })
+        options::version(&self.entry)
     }
 
     /// Is it NFSv4, whose operations are others?
@@ -133,6 +190,21 @@ impl Client {
     /// The server's address, or its name where the kernel does not tell that.
     pub fn target(&self) -> &str {
         self.export.address.as_deref().unwrap_or(&self.export.host)
+    }
+
+    /// As `target`, without a port: a word for commands.
+    pub fn address(&self) -> &str {
+        self.entry.option("addr").unwrap_or(&self.export.host)
+    }
+
+    /// Its port, where it is not NFS's own (RFC 1813 4.2).
+    pub fn port(&self) -> Option<u16> {
+        self.entry.option("port")?.parse().ok().filter(|port| !matches!(port, 0 | 2049))
+    }
+
+    /// Requests go over TCP, and not over UDP or RDMA.
+    pub fn is_tcp(&self) -> bool {
+        self.entry.option("proto").is_none_or(|proto| proto.starts_with("tcp"))
     }
 
     /// `server:/export`.
@@ -173,10 +245,12 @@ impl Client {
         mean(sent.rtt_ms, sent.calls)
     }
 
-    /// The command that mounts it anew; most options cannot be changed by a remount (nfs(5)).
-    pub fn mount_anew(&self) -> String {
-        let point = shell(self.entry.point.as_os_str().as_encoded_bytes());
-        format!("umount {point} && mount {point}")
+    /// The commands that mount it anew, with what else of it lies below; most options cannot be changed by a remount (nfs(5)).
+    pub fn mount_anew(&self) -> Vec<String> {
+        let own = self.entry.point.as_path();
+        let within = self.further.iter().filter(|further| further.entry.point.starts_with(own));
+        let within = within.map(|further| (further.entry.point.as_path(), further.is_in_fstab));
+        anew(std::iter::once((own, true)).chain(within).collect())
     }
 
     /// The version that it is to have: its own, and NFSv3 for what is older.
@@ -184,9 +258,58 @@ impl Client {
         if self.is_v4() { self.version() } else { "3" }
     }
 
-    /// The line of /etc/fstab that it should have, and the command that uses it.
-    pub fn fix(&self) -> Vec<String> {
-        vec![fstab::advised(&self.entry, self.spoken()), self.mount_anew()]
+    /// What was asked for when it was mounted.
+    pub fn options(&self) -> Options {
+        Options::of(&self.entry, self.typed.as_ref())
+    }
+
+    /// With the connections that are advised; only TCP has them. nfs(5) speaks of transports "such as TCP", and Linux before 6.9 does not
+    /// look at nconnect over RDMA.
+    pub fn connected(&self, options: Options) -> Options {
+        if self.is_tcp() { options.with(&format!("nconnect={NCONNECT}")) } else { options }
+    }
+
+    /// The line of /etc/fstab with these options.
+    pub fn line(&self, options: &Options) -> String {
+        options.line(&self.entry, self.typed.as_ref())
+    }
+
+    /// That line, and the commands that use it.
+    pub fn fix(&self, options: &Options) -> Vec<String> {
+        std::iter::once(self.line(options)).chain(self.mount_anew()).collect()
+    }
+
+    /// The command that mounts `source` beside it, as it is mounted; over TCP where it goes over UDP.
+    pub fn beside(&self, source: &[u8], point: &[u8], is_shared: bool) -> String {
+        // A new mount has no sizes to keep: client and server agree on the largest.
+        let sizes = ["rsize", "wsize"];
+        let options = self.options().guarded(&self.entry).without(&sizes).version(self.spoken());
+        let mut options = self.connected(options);
+        if self.entry.option("proto").is_some_and(|proto| proto.starts_with("udp")) {
+            options = options.over_tcp().with(&format!("nconnect={NCONNECT}"));
+        }
+        if source != self.entry.source {
+            // They name the one server whose mount daemon was to be asked.
+            options = options.without(&["mountaddr", "mounthost"]);
+        }
+        if !is_shared {
+            options = options.without(&["sharecache"]).with("nosharecache");
+        }
+        format!("mkdir -p {} && {}", shell(point), options.command(source, point))
+    }
+
+    /// Tells which of its further mounts show a directory of another one. The kernel names that directory in the source, as if it were
+    /// an export; /etc/fstab knows better where it has the mount.
+    fn tell_parts(&mut self) {
+        let paths: Vec<Vec<u8>> = std::iter::once(&self.export)
+            .chain(self.further.iter().map(|f| &f.export))
+            .map(|e| e.path.clone())
+            .collect();
+        for further in &mut self.further {
+            let is_below =
+                paths.iter().any(|path| below(&further.export.path, path).is_some_and(|way| !way.is_empty()));
+            further.is_part |= is_below && further.typed.is_none();
+        }
     }
 }
 
@@ -208,6 +331,26 @@ pub fn is_address(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_deepest_is_unmounted_first_and_mounted_last() {
+        let of =
+            |mounts: &[(&'static str, bool)]| anew(mounts.iter().map(|(point, is)| (Path::new(*point), *is)).collect());
+        assert_eq!(
+            of(&[("/a", true), ("/a/b/c", true), ("/d", true), ("/a/b", false)]),
+            [
+                "umount /a/b/c /a/b /a /d && mount /a && mount /d && mount /a/b/c",
+                "# /etc/fstab does not have /a/b: mount it again as it was"
+            ]
+        );
+        assert_eq!(of(&[("/a[b]", true)]), ["umount '/a[b]' && mount '/a[b]'"]);
+    }
+
+    #[test]
+    fn bind_mounts_of_directories_are_told_by_their_root() {
+        let table = b"1 0 0:5 / /m rw - nfs h:/a rw\n2 1 0:5 /x /b rw - nfs h:/a rw\n3 1\n\nx 1 0:5 /x\n";
+        assert_eq!(bound(table), HashSet::from([2]));
+    }
 
     #[test]
     fn the_file_systems_number_is_found_by_device() {

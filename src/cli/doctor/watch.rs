@@ -16,7 +16,6 @@ use super::counted::total;
 use super::finding::{Finding, Severity, Subject};
 use super::nfs::{Client, Clients};
 use super::root::Root;
-use super::words::shell;
 
 /// The share of a ceiling to be told of: OCI advises an alarm at 80 % of the IOPS.
 const ALARM: f64 = 0.8;
@@ -184,9 +183,8 @@ fn near(check: &'static str, rates: [f64; 2], ceiling: f64, of: (&str, Option<&C
         return None;
     }
     let another = |client: &Client| {
-        let point = shell(&[client.entry.point.as_os_str().as_encoded_bytes(), b"-2"].concat());
-        let source = shell(&[b"SECOND_TARGET:", &client.export.path[..]].concat());
-        format!("mkdir -p {point} && mount -t nfs -o vers={},nconnect=16 {source} {point}", client.spoken())
+        let point = [client.entry.point.as_os_str().as_encoded_bytes(), b"-2"].concat();
+        client.beside(&[b"SECOND_TARGET:", &client.export.path[..]].concat(), &point, true)
     };
     Some(Finding {
         check,
