@@ -175,6 +175,6 @@ mod tests {
         assert!(usage("--files-from - -I").contains("standard input"));
         assert!(usage("--files-from - --exclude-from -").contains("standard input"));
         assert!(usage("--older-than soon a").contains("--older-than"));
-        assert!(usage("--exclude [a a").contains("[a"));
+        assert!(usage("--exclude [[=a=]] a").contains("[[=a=]]"));
     }
 }
