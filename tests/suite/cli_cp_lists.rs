@@ -172,3 +172,21 @@ fn a_list_with_more_directories_than_are_held_open_waits_and_goes_on() {
         assert_same(&from, &to, "the list's own order");
     }
 }
+
+/// What is listed below a directory that is listed is left to it; through a link nothing is.
+#[test]
+fn a_name_below_a_link_that_is_listed_is_told() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.path("t/a/b")).unwrap();
+    fs::write(bench.path("t/a/b/x"), "1").unwrap();
+    std::os::unix::fs::symlink("a/b", bench.path("t/l")).unwrap();
+    std::os::unix::fs::symlink("b", bench.path("t/a/m")).unwrap();
+    for list in ["l\nl/x\n", "l/x\nl\n"] {
+        copy(&bench, list, &["t", "d"]).ended(1, "t/l: LOOKUP: Not a directory");
+        assert!(bench.path("d/l").is_symlink(), "{list}");
+    }
+    copy(&bench, "a/m\na/m/x\n", &["t", "d"]).ended(1, "t/a/m: LOOKUP: Not a directory");
+    copy(&bench, "a/b\na/b/x\na/b/x\n", &["t", "d"]).ok();
+    copy(&bench, "a\na/m\na/b/x\na/b\n", &["t", "e"]).ok();
+    assert_same(&dump_dir(&bench.path("t/a")), &dump_dir(&bench.path("e/a")), "left to the directory");
+}

@@ -107,3 +107,39 @@ fn names_of_one_file_in_several_sources_are_names_of_one_file() {
     bench.run_as(&format!("parcp -t f {url}/o/y {url}/o/x")).ok();
     one(&["f/y/b", "f/x/a", "f/x/c"]);
 }
+
+#[test]
+fn contents_that_clear_what_other_sources_bring_are_refused() {
+    let bench = Bench::new();
+    for (file, text) in [("s/a/f", "1"), ("x/y", "2"), ("z/w", "3"), ("d/old", "4")] {
+        fs::create_dir_all(bench.path(file).parent().unwrap()).unwrap();
+        fs::write(bench.path(file), text).unwrap();
+    }
+    let before = dump_dir(&bench.path("d"));
+    for sources in ["s/a x/.", "x/. s/a", "x/. z/.", "s/a/f x/."] {
+        let said = "--delete would remove what other sources bring to 'd', which gets the contents of 'x/.'";
+        bench.run_as(&format!("parcp --delete -t d {sources}")).ended(1, said);
+        assert_same(&before, &dump_dir(&bench.path("d")), sources);
+    }
+    bench.run_as("parcp -t d s/a x/. z/.").ok();
+    assert!(bench.path("d/a/f").exists() && bench.path("d/y").exists() && bench.path("d/w").exists());
+    bench.run_as("parcp --delete --exclude a -t d x/.").ok();
+    assert!(bench.path("d/a/f").exists() && bench.path("d/y").exists() && !bench.path("d/w").exists());
+}
+
+#[test]
+fn a_link_that_leads_to_its_own_copy_is_copied_again() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.path("s")).unwrap();
+    fs::create_dir_all(bench.path("d")).unwrap();
+    symlink(bench.path("d/to"), bench.path("s/to")).unwrap();
+    fs::write(bench.path("d/file"), "1").unwrap();
+    symlink(bench.path("d/file"), bench.path("s/file")).unwrap();
+    for _ in 0..2 {
+        bench.run_as("parcp -t d s/to").ok();
+        assert_eq!(fs::read_link(bench.path("d/to")).unwrap(), bench.path("d/to"));
+    }
+    // What a link leads to is not replaced by it.
+    bench.run_as("parcp -t d s/file").ended(1, "are the same file");
+    assert_eq!(fs::read(bench.path("d/file")).unwrap(), b"1");
+}

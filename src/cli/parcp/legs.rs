@@ -239,12 +239,18 @@ fn directory(location: &Location, exports: &mut Exports) -> Result<Place, String
 pub type IsOne<'a> = &'a dyn Fn(&Path, &Path) -> bool;
 
 /// How a source lies to what it is copied onto.
-fn relation(source: &Location, destination: &Location, below: Option<&Name>, is_one: IsOne<'_>) -> Relation {
+fn relation(
+    (source, is_dir): (&Location, bool),
+    destination: &Location,
+    below: Option<&Name>,
+    is_one: IsOne<'_>,
+) -> Relation {
     match (source, destination) {
-        (Location::Dir(from), Location::Dir(to)) => match below {
-            Some(name) => relation::local(from, &to.join(OsStr::from_bytes(name.as_bytes())), is_one),
-            None => relation::local(from, to, is_one),
-        },
+        (Location::Dir(from), Location::Dir(to)) => {
+            let to = below.map_or_else(|| to.clone(), |name| to.join(OsStr::from_bytes(name.as_bytes())));
+            let link = if is_dir { None } else { relation::link(from, &to, is_one) };
+            link.unwrap_or_else(|| relation::local(from, &to, is_one))
+        }
         (Location::Nfs(from, _), Location::Nfs(to, _)) => {
             let mut to = to.clone();
             if let Some(name) = below {
@@ -268,7 +274,7 @@ pub fn legs(high: &High, is_one: IsOne<'_>) -> Result<(Vec<Leg>, Vec<Failure>), 
         let mut target = mapped(&high.destination, &source, &mut exports)?;
         let below = source.name.as_ref().filter(|_| !source.is_dir && target.way.len() == 1);
         let is_in_dir = below.is_some_and(|name| target.shown == joined(&shown(&high.destination), name));
-        let relation = relation(location, &high.destination, below.filter(|_| is_in_dir), is_one);
+        let relation = relation((location, source.is_dir), &high.destination, below.filter(|_| is_in_dir), is_one);
         // A snapshot, as the source says, of the directory that it is in.
         target.fs_root |= matches!(&relation, Relation::Around(path) if path.starts_with(b".snapshot/"));
         let refusal = relation::refusal(&relation, &high.options, target.fs_root, &source.place.shown, &target.shown);
@@ -296,10 +302,24 @@ pub fn legs(high: &High, is_one: IsOne<'_>) -> Result<(Vec<Leg>, Vec<Failure>), 
     }
     let (names, itself) = taken_below(&legs);
     let destinations = Destinations { directory: &high.destination, names, itself, fs_root: directory.fs_root };
-    match destinations.refusal(&high.sources, &high.options, is_one) {
+    let refusal = destinations.refusal(&high.sources, &high.options, is_one);
+    match refusal.or_else(|| clears_others(&legs, high)) {
         Some(refusal) => Err(refusal),
         None => Ok((legs, refused)),
     }
+}
+
+/// Contents that go into the directory itself: with `--delete`, all that other sources bring to it is nothing of theirs.
+fn clears_others(legs: &[Leg], high: &High) -> Option<String> {
+    high.options.delete?;
+    let is_whole = |leg: &&Leg| leg.names.is_none() && leg.target.way.is_empty();
+    let whole = legs.iter().find(is_whole).filter(|_| legs.len() > 1)?;
+    Some(format!(
+        "--delete would remove what other sources bring to '{}', which gets the contents of '{}'; copy that one in a run of its \
+         own, and exclude there what the others bring",
+        Quoted(&shown(&high.destination)),
+        Quoted(&whole.source.shown)
+    ))
 }
 
 /// The names below the directory that are copied to, and whether something is mapped onto the directory itself.
@@ -358,7 +378,7 @@ fn below(
     is_one: IsOne<'_>,
 ) -> Result<Leg, String> {
     let relate = |name: Option<&Name>, is_dir: bool| {
-        let relation = relation(location, &high.destination, name, is_one);
+        let relation = relation((location, is_dir), &high.destination, name, is_one);
         let relation = if is_dir || relation == Relation::Same { relation } else { Relation::Apart };
         let target = name.map_or_else(|| directory.shown.clone(), |name| joined(&directory.shown, name));
         let snapshots = name.is_none() && directory.fs_root;

@@ -45,6 +45,14 @@ pub fn local(source: &Path, destination: &Path, is_one: &dyn Fn(&Path, &Path) ->
     around.and_then(|above| below(&from, above)).map_or(Relation::Apart, Relation::Around)
 }
 
+/// Of a symbolic link that is copied as one onto another, if they are that: what it leads to is nothing to it.
+pub fn link(source: &Path, destination: &Path, is_one: &dyn Fn(&Path, &Path) -> bool) -> Option<Relation> {
+    let meta = |path: &Path| fs::symlink_metadata(path).ok().filter(fs::Metadata::is_symlink);
+    let (from, to) = (meta(source)?, meta(destination)?);
+    let are_one = from.ino() == to.ino() && (from.dev() == to.dev() || is_one(source, destination));
+    Some(if are_one { Relation::Same } else { Relation::Apart })
+}
+
 /// The path without symbolic links; its last name need not exist.
 fn canonical(path: &Path) -> Option<PathBuf> {
     if let Ok(path) = path.canonicalize() {
@@ -127,6 +135,21 @@ mod tests {
         assert_eq!(of("link/b", "a"), Relation::Around(b"b".into()));
         assert_eq!(of("a", "ab"), Relation::Apart);
         assert!(matches!(of("a", "/"), Relation::Around(_)));
+    }
+
+    #[test]
+    fn links_are_compared_and_not_what_they_lead_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::write(at("file"), "").unwrap();
+        for (to, link) in [("b", "a"), ("b", "b"), ("file", "c")] {
+            std::os::unix::fs::symlink(at(to), at(link)).unwrap();
+        }
+        fs::hard_link(at("a"), at("d")).unwrap();
+        let of = |from: &str, to: &str| link(&at(from), &at(to), &|_, _| panic!("one device"));
+        assert_eq!((of("a", "b"), of("b", "c")), (Some(Relation::Apart), Some(Relation::Apart)));
+        assert_eq!((of("a", "a"), of("a", "d")), (Some(Relation::Same), Some(Relation::Same)));
+        assert_eq!((of("c", "file"), of("file", "c"), of("c", "none")), (None, None, None));
     }
 
     #[test]

@@ -6,13 +6,13 @@
 //! until all that was begun is over, and what is met in it once more is equal by then. What is remembered for that is bounded:
 //! when it is full the list waits, and goes on with nothing remembered.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::{Failure, Name, Status};
 use crate::crew::Due;
-use crate::storage::{Call, Kind};
+use crate::storage::{Attr, Call, Kind, Node};
 
 use super::ctx::{Ctx, On, Trouble, add};
 use super::dir::Dir;
@@ -57,7 +57,8 @@ struct State<'a> {
 /// The names that were begun, by 128 bits that no list can be made to collide in.
 #[derive(Default)]
 struct Begun {
-    keys: HashSet<(u64, u64)>,
+    /// True for what was seen to be a directory.
+    keys: HashMap<(u64, u64), bool>,
     hashes: (RandomState, RandomState),
 }
 
@@ -179,13 +180,14 @@ impl State<'_> {
         if is_snapshot(On::Source) || is_snapshot(On::Target) || excluded() {
             return add(&ctx.counts.left_out, 1);
         }
-        if prefixes(&path).any(|path| self.begun.keys.contains(&self.begun.key(path)) || self.later.contains(path)) {
-            return;
+        let begun = |path: &[u8]| self.begun.keys.contains_key(&self.begun.key(path));
+        if let Some(at) = prefixes(&path).position(|path| begun(path) || self.later.contains(path)) {
+            return if at < way.len() { self.leave_to(ctx, &names[..=at]) };
         }
         if self.ways.contains_key(&path) {
             return self.put_off(path);
         }
-        self.begun.keys.insert(self.begun.key(&path));
+        self.begun.keys.insert(self.begun.key(&path), false);
         let mut dir = self.root.clone();
         for (name, path) in way.iter().zip(prefixes(&path)) {
             if let Some(known) = self.ways.get(path) {
@@ -205,6 +207,18 @@ impl State<'_> {
         due.push(Task::Object(Object::new(&dir, last.clone(), None, At::Ask)).due());
     }
 
+    /// What is below a name that was begun is copied with it, if that is a directory; nothing is copied through a link.
+    fn leave_to(&mut self, ctx: &Ctx<'_>, begun: &[Name]) {
+        let Some((last, way)) = begun.split_last() else { return };
+        let join = |names: &[Name]| names.iter().map(Name::as_bytes).collect::<Vec<_>>().join(&b'/');
+        let Some(is_dir) = self.begun.keys.get_mut(&self.begun.key(&join(begun))) else { return };
+        if *is_dir {
+            return;
+        }
+        let parent = if way.is_empty() { Some(&self.root) } else { self.ways.get(&join(way)) };
+        *is_dir = parent.is_none_or(|parent| look_up_way(ctx, parent, last).is_some());
+    }
+
     /// A directory that is to be copied whole when what was begun in it is over; with it, what was put off in it.
     fn put_off(&mut self, path: Vec<u8>) {
         // '0' is the byte behind '/'.
@@ -221,13 +235,17 @@ impl State<'_> {
 
 /// A directory on the way to a name.
 fn enter_way(ctx: &Ctx<'_>, parent: &Arc<Dir>, name: &Name, due: &mut Vec<Due<Task>>) -> Option<Arc<Dir>> {
+    let (node, attr) = look_up_way(ctx, parent, name)?;
+    let dir = Arc::new(Dir::child(parent, name, node, attr, At::Ask, true));
+    enter::run(ctx, ctx.target.route(), vec![dir], due).pop()
+}
+
+/// A directory on the way to a name, in the source; what is none is told.
+fn look_up_way(ctx: &Ctx<'_>, parent: &Arc<Dir>, name: &Name) -> Option<(Node, Attr)> {
     let route = ctx.source.route();
     let lookup = ctx.source.one(route, Call::lookup(&parent.source, name));
     match ctx.source.found(route, &lookup) {
-        Ok((node, attr)) if attr.kind == Kind::Dir => {
-            let dir = Arc::new(Dir::child(parent, name, node, attr, At::Ask, true));
-            enter::run(ctx, ctx.target.route(), vec![dir], due).pop()
-        }
+        Ok((node, attr)) if attr.kind == Kind::Dir => Some((node, attr)),
         Ok(_) => {
             ctx.fail(parent, Some(name), Trouble::Call(On::Source, crate::base::Proc::Lookup, Status::NotDir));
             None
