@@ -100,6 +100,8 @@ fn laws_2_and_3_what_is_forecast_is_what_runs_ask_and_issue() {
         holds("copy", "parcp", &format!("-a tree {url}/copy/")); // nothing to do, or one level deeper
         holds("copy", "parcp", &format!("-a {url}/in/tree {url}/twice"));
         holds("copy", "parcp", &format!("-a {url}/in/tree local"));
+        holds("copy", "parcp", &format!("--verify-only -a {url}/in/tree {url}/twice"));
+        holds("copy", "parcp", &format!("--verify-only -c -a {url}/in/tree local"));
         holds("remove", "parrm", &format!("-rf {url}/copy {url}/twice"));
         assert!(!served.path().join("twice").exists() && bench.path("local/large").exists());
     }
@@ -265,7 +267,6 @@ fn what_cannot_be_forecast_is_refused_by_name() {
     plan(&bench, "extract -tf a.tar").failed("changes nothing");
     plan(&bench, "extract -cf b.tar out").failed("'parfs plan create'");
     plan(&bench, "extract -xf none.tar -C out").failed("none.tar: Cannot open");
-    plan(&bench, "copy --verify-only out out2").failed("changes nothing");
     plan(&bench, "remove").failed("missing operand");
     plan(&bench, "--targets 0 remove out").failed("a whole number, 1 to 1024");
     plan(&bench, "--explain a.tar remove -r out").failed("no report of a run");

@@ -24,7 +24,7 @@ use crate::storage::{Call, Mount, Shape, Tap, Volume};
 
 use super::high::High;
 use super::legs::{Base, Leg, Place, legs};
-use super::summary;
+use super::summary::{self, About};
 
 /// Sources named in the report at most.
 const SOURCES_MAX: usize = 1000;
@@ -120,7 +120,9 @@ struct Sides {
 
 impl Sides {
     fn new(high: &High, session: &Session<'_>) -> Sides {
-        let reads = high.options.compare == Compare::Bytes;
+        let compares = high.options.verify == Verify::Only;
+        // A comparison is forecast for trees that are equal, and reads nothing for that.
+        let reads = high.options.compare == Compare::Bytes && !compares;
         let planned = high.manner.planned.as_ref();
         let rehearses = high.dry_run || planned.is_some();
         let rehearsal = if reads { Rehearsal::Reading } else { Rehearsal::Unread };
@@ -132,7 +134,7 @@ impl Sides {
             let ceiling = Ceiling { iops: f64::INFINITY, bytes_per_s: rate as f64, latency: Duration::ZERO };
             Arc::new(WriteLimit(Clock::new(ceiling, PriceList::oci())))
         });
-        let changes_nothing = rehearses || high.options.verify == Verify::Only;
+        let changes_nothing = rehearses || compares;
         Sides {
             opener: opener.rehearse(rehearses.then_some(rehearsal)).planned(planned).changing(!changes_nothing),
             limits: limit.into_iter().collect(),
@@ -241,10 +243,11 @@ fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exi
         console.message(format_args!("{n} objects were not deleted from the destination: {why}"));
         clean = false;
     }
-    clean &= total.differences == 0;
-    job.copied = total;
     let planned = high.manner.planned.as_ref();
-    let line = summary::lines(&job.copied, elapsed.as_secs_f64(), high.dry_run || planned.is_some());
+    clean &= total.differences == 0 || planned.is_some();
+    job.copied = total;
+    let about = About { would: high.dry_run || planned.is_some(), compares: high.options.verify == Verify::Only };
+    let line = summary::lines(&job.copied, elapsed.as_secs_f64(), about);
     if let Some(planned) = planned {
         planned.would(line);
     } else if high.dry_run {
@@ -320,7 +323,7 @@ impl Copier<'_> {
         let tell = |deed: Deed, path: &[u8]| self.tell(deed, path, &from, &to);
         let manner = &self.high.manner;
         let lists = manner.planned.is_none() && (manner.verbose > 0 || self.high.dry_run);
-        let listens = lists || self.options.verify == Verify::Only;
+        let listens = lists || (self.options.verify == Verify::Only && manner.planned.is_none());
         let mut names;
         let mut listed;
         let what = match (leg.names, paths) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rustix::fs::{
-    AtFlags, CWD, Gid, Mode, OFlags, Stat, StatxFlags, Uid, chmodat, chownat, fchmod, fchown, fstat, ftruncate,
+    AtFlags, CWD, FileType, Gid, Mode, OFlags, Stat, StatxFlags, Uid, chmodat, chownat, fchmod, fchown, fstat, ftruncate,
     futimens, linkat, openat, renameat, statx, unlinkat, utimensat,
 };
 use rustix::io::{Errno, retry_on_intr};
@@ -104,12 +104,14 @@ impl LocalMount {
     /// name since, which is not to be given away or opened. Directories are finished long after they were made, and not every file
     /// system has the same id for an object then.
     fn hold_made(&self, chain: &Chain, place: &Place) -> Result<Option<OwnedFd>, Status> {
-        let Some(fileid) = chain.fileid().filter(|_| !self.nfs) else { return Ok(None) };
+        let Some(fileid) = chain.fileid() else { return Ok(None) };
         let held = self.hold(place)?;
-        let is = fstat(&held).map_err(status)?;
-        match kind(&is) {
-            Kind::File if is.st_ino != fileid => Err(Status::Stale),
-            Kind::File => Ok(Some(held)),
+        // Neither changes while an object lives, so no server is asked.
+        let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
+        let is = statx(&held, c"", flags, StatxFlags::INO | StatxFlags::TYPE).map_err(status)?;
+        match FileType::from_raw_mode(is.stx_mode.into()) {
+            FileType::RegularFile if is.stx_ino != fileid => Err(Status::Stale),
+            FileType::RegularFile => Ok(Some(held)),
             _ => Ok(None),
         }
     }
