@@ -70,6 +70,31 @@ fn what_an_operand_lacks_is_named() {
 }
 
 #[test]
+fn a_directory_that_is_none_is_told_once() {
+    let bench = Bench::new();
+    fs::write(bench.path("names"), "a\nb\nc\n").unwrap();
+    let whole = bench.path("a.tar").display().to_string();
+    for (dir, said) in [
+        ("nope", "partar: nope: Cannot open: No such file or directory"),
+        ("nfs://", "partar: nfs://: 'nfs://' names no export path; write nfs://host/export"),
+        ("nfs://127.0.0.1:1/e", "partar: nfs://127.0.0.1:1/e: Cannot mount: 127.0.0.1:1: cannot reach MOUNT"),
+    ] {
+        for names in ["-T names", "a b c", "-C sub a -C ../sub b"] {
+            let told = bench.run(&format!("-cf x.tar -C {dir} {names}")).failed("Exiting with failure status");
+            let about = |line: &&str| line.starts_with(said) || line.contains("/sub: ");
+            assert_eq!(told.stderr.lines().filter(about).count() + 1, told.stderr.lines().count(), "{told:?}");
+            assert!(names.contains("sub") || told.stderr.lines().count() == 2, "{told:?}");
+        }
+    }
+    // What is not in it is stored all the same.
+    let told = bench
+        .run(&format!("--absolute-names -cf x.tar -C nope a {whole} b {whole}"))
+        .failed("partar: nope: Cannot open");
+    assert_eq!(told.stderr.lines().count(), 2, "{told:?}");
+    assert_eq!(bench.run("-tf x.tar").ok().stdout, format!("{whole}\n{whole}\n"));
+}
+
+#[test]
 fn columns_are_gnu_tars() {
     let bench = Bench::new();
     let owner = format!("{}/{}", rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());

@@ -1,6 +1,7 @@
 //! -c, -r and -u: opens what is to be stored and where it goes, creates, tells, and reports.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,7 +21,7 @@ use crate::cli::meter::Role;
 use crate::cli::open::{self, ArchiveName, Opener};
 use crate::cli::owners::HostOwners;
 use crate::cli::packing;
-use crate::cli::places::{self, Places};
+use crate::cli::places::{self, Lost, Places};
 use crate::cli::session::{Ended, Session};
 use crate::crew::{Crew, Stop};
 use crate::jobs::Live;
@@ -365,12 +366,14 @@ struct Operands<'a> {
     dereference: bool,
     /// The first one, looked at before the run.
     first: Option<Result<Operand, Failure>>,
+    /// The directory of `-C` that is none, which was told.
+    lost: Option<OsString>,
 }
 
 impl<'a> Operands<'a> {
     fn new(places: &'a Arc<Places>, creation: &Creation) -> Operands<'a> {
         let names = Names::new(&creation.words);
-        Operands { places, names, dereference: creation.dereference, first: None }
+        Operands { places, names, dereference: creation.dereference, first: None, lost: None }
     }
 
     /// How the first operand's side likes to be driven.
@@ -380,15 +383,34 @@ impl<'a> Operands<'a> {
         Some(operand.volume.limits().shape)
     }
 
+    /// The next operand. A directory that is none is told once, whatever the number of names in it.
     fn find(&mut self) -> Option<Result<Operand, Failure>> {
-        let Named { dir, name, recursion } = match self.names.next()? {
-            Ok(named) => named,
-            Err(error) => return Some(Err(Failure::refused(b"", error))),
-        };
-        Some(match Location::parse(&dir) {
-            Ok(base) => self.places.operand(&base, &name, (recursion, self.dereference)),
-            Err(error) => Err(Failure::refused(dir.as_encoded_bytes(), error.to_string())),
-        })
+        loop {
+            let named = match self.names.next()? {
+                Ok(named) => named,
+                Err(error) => return Some(Err(Failure::refused(b"", error))),
+            };
+            let is_told = self.lost.as_ref() == Some(&named.dir);
+            if is_told && !named.is_whole() {
+                continue;
+            }
+            match self.open(&named) {
+                Err(Lost::Base(_)) if is_told => {}
+                Err(Lost::Base(failure)) => {
+                    self.lost = Some(named.dir);
+                    return Some(Err(failure));
+                }
+                Err(Lost::Operand(failure)) => return Some(Err(failure)),
+                Ok(operand) => return Some(Ok(operand)),
+            }
+        }
+    }
+
+    fn open(&self, named: &Named) -> Result<Operand, Lost> {
+        let Named { dir, name, recursion } = named;
+        let base = Location::parse(dir);
+        let base = base.map_err(|error| Lost::Base(Failure::refused(dir.as_encoded_bytes(), error.to_string())))?;
+        self.places.operand(&base, name, (*recursion, self.dereference))
     }
 }
 

@@ -232,6 +232,18 @@ pub struct Named {
     pub recursion: bool,
 }
 
+/// Does it say where it is by itself?
+fn is_whole(place: &[u8]) -> bool {
+    place.starts_with(b"/") || place.starts_with(b"nfs://")
+}
+
+impl Named {
+    /// Its directory says nothing of it.
+    pub fn is_whole(&self) -> bool {
+        is_whole(&self.name)
+    }
+}
+
 impl Names {
     /// The names of `words`.
     pub fn new(words: &[Word]) -> Names {
@@ -253,8 +265,7 @@ impl Names {
     }
 
     fn enter(&mut self, dir: &OsStr) {
-        let is_whole = self.dir.is_empty() || dir.as_bytes().starts_with(b"/") || dir.as_bytes().starts_with(b"nfs://");
-        if is_whole {
+        if self.dir.is_empty() || is_whole(dir.as_bytes()) {
             self.dir = dir.to_os_string();
         } else {
             self.dir.push("/");
