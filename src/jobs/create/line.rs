@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use crate::archive::write;
+use crate::archive::{Pack, write};
 use crate::base::{Failure, Proc, Status, reason};
 use crate::crew::Scope;
 use crate::storage::{AttrChange, Call, Mount, Node};
@@ -66,6 +66,7 @@ enum Head {
 /// The pieces that wait for their places.
 pub(super) struct Line<'a> {
     pub(super) target: Target<'a>,
+    pack: Option<&'a dyn Pack>,
     state: Mutex<State>,
     /// Bytes of the archive before packing.
     raw: AtomicU64,
@@ -83,12 +84,13 @@ pub(super) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    pub fn new(target: Target<'a>, at: u64, len: u64) -> Line<'a> {
+    pub fn new(target: Target<'a>, pack: Option<&'a dyn Pack>, at: u64, len: u64) -> Line<'a> {
         let whole = Whole { at, members: 0 };
         let state = State { next: 0, ready: BTreeMap::new(), busy: false, at, whole, members: 0, cut: false };
         let is_file = matches!(target, Target::File(..));
         Line {
             target,
+            pack,
             from: at,
             len,
             head: Mutex::new(if is_file { Head::Awaited } else { Head::There }),
@@ -212,7 +214,12 @@ impl<'a> Line<'a> {
             return Some(piece);
         }
         // All pieces before it have been read.
-        without_links(ctx, &mut piece);
+        self.settle_links(ctx, &mut piece);
+        if piece.cancelled {
+            state.cut = true;
+            piece.raw = 0;
+            return Some(piece);
+        }
         match piece.of.take() {
             Some(of) if of.fate().is_left_out() => {
                 piece.bytes.clear();
@@ -229,6 +236,31 @@ impl<'a> Line<'a> {
             piece.shown.iter().for_each(|path| (ctx.tell)(path));
         }
         Some(piece)
+    }
+
+    /// Takes out further names of files whose first name is known by now not to be stored. A piece that has them and is packed already is
+    /// packed once more: that is rare, and kept are only such pieces.
+    fn settle_links(&self, ctx: &Ctx<'_>, piece: &mut Filled) {
+        let plain = std::mem::take(&mut piece.plain);
+        let Some(pack) = self.pack else { return without_links(ctx, piece) };
+        if !piece.links.iter().any(|link| link.fate.has_no_data()) {
+            // Those without links were given back before.
+            if !piece.links.is_empty() {
+                ctx.spare.give(plain);
+            }
+            return;
+        }
+        piece.bytes = plain;
+        without_links(ctx, piece);
+        match pack.pack(&piece.bytes) {
+            Ok(packed) => ctx.spare.give(std::mem::replace(&mut piece.bytes, packed)),
+            Err(error) => {
+                piece.cancelled = true;
+                piece.bytes.clear();
+                piece.shown.clear();
+                self.fail(ctx, format!("Cannot compress: {error}"));
+            }
+        }
     }
 
     /// Writes pieces as long as the next one is there. Others leave theirs meanwhile.
@@ -370,7 +402,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Takes out further names of files whose data is not in the archive, as far as that is known.
+/// Takes out further names of files whose data is not in the archive, as far as that is known; the piece is not packed.
 pub(super) fn without_links(ctx: &Ctx<'_>, piece: &mut Filled) {
     let (lost, kept) = std::mem::take(&mut piece.links).into_iter().partition(|link| link.fate.has_no_data());
     piece.links = kept;
@@ -383,22 +415,16 @@ pub(super) fn without_links(ctx: &Ctx<'_>, piece: &mut Filled) {
 fn without_link(ctx: &Ctx<'_>, piece: &mut Filled, link: Linked) {
     let Linked { path, home, head, .. } = link;
     let comes_again = ctx.notes(home, &path);
-    if !piece.packed {
-        piece.raw -= head.len() as u64;
-        piece.bytes.drain(head);
-        if let Some(at) = piece.shown.iter().position(|shown| *shown == path) {
-            piece.shown.remove(at);
-        }
-        subtract(&ctx.counts.links, 1);
+    piece.raw -= head.len() as u64;
+    piece.bytes.drain(head);
+    if let Some(at) = piece.shown.iter().position(|shown| *shown == path) {
+        piece.shown.remove(at);
     }
-    let reason = match (comes_again, piece.packed) {
-        (true, false) => return,
-        (true, true) => {
-            "is stored anew at the end, for the first name of its file went; the link to that cannot be extracted"
-        }
-        (false, _) => "is another name of a file whose first name could not be stored; store it again",
-    };
-    ctx.failed(Failure::refused(&path, reason));
+    subtract(&ctx.counts.links, 1);
+    if !comes_again {
+        let reason = "is another name of a file whose first name could not be stored; store it again";
+        ctx.failed(Failure::refused(&path, reason));
+    }
 }
 
 fn text(proc: Proc, status: Status) -> String {

@@ -251,7 +251,7 @@ pub fn create(
             (Target::File(Port::new(volume, crew.shape().window), node), at, len, volume.limits().write_max)
         }
     };
-    let line = Line::new(target, at, len);
+    let line = Line::new(target, pack, at, len);
     let piece_bytes = pack.map_or(PIECE_BYTES.min(write_max) as usize, Pack::piece_bytes);
     crew.run(|scope| {
         let run = Run { ctx: &ctx, line: &line, pack, scope };
@@ -415,12 +415,16 @@ impl<'s> Run<'_, 's, '_> {
             let number = piece.number;
             let mut filled = piece::fill(ctx, piece);
             if let Some(pack) = pack {
-                // Later its header is packed.
+                // Later it has to be packed once more for it.
                 line::without_links(ctx, &mut filled);
                 match pack.pack(&filled.bytes) {
                     Ok(packed) => {
                         filled.packed = true;
-                        ctx.spare.give(std::mem::replace(&mut filled.bytes, packed));
+                        let plain = std::mem::replace(&mut filled.bytes, packed);
+                        match filled.links.is_empty() {
+                            true => ctx.spare.give(plain),
+                            false => filled.plain = plain,
+                        }
                     }
                     Err(error) => {
                         filled.cancelled = true;
