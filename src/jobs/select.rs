@@ -241,6 +241,10 @@ fn forms(pattern: &Pattern) -> Result<Vec<Glob>, BadPattern> {
     let bad = |reason: String| BadPattern { pattern: typed.into(), reason };
     let reach = if pattern.match_slash { Reach::Slashes } else { Reach::Name };
     let plain = typed.strip_prefix("./").unwrap_or(typed);
+    // A script's unset variable: nobody has that name, not even the root, whose path is empty as well.
+    if plain.is_empty() {
+        return Ok(Vec::new());
+    }
     let text = match pattern.wildcards {
         true => shell::glob(plain, reach, pattern.ignore_case).map_err(bad)?,
         false => shell::literal(plain, pattern.ignore_case),

@@ -69,6 +69,19 @@ fn what_an_operand_lacks_is_named() {
     Ran::of(unset).failed("partar: '': Cannot stat: No such file or directory");
 }
 
+/// As of a script whose variable is unset.
+#[test]
+fn a_pattern_that_is_empty_excludes_nothing() {
+    let bench = Bench::new();
+    fs::write(bench.path("out/f"), "x").unwrap();
+    fs::write(bench.path("patterns"), "\n").unwrap();
+    for options in ["--exclude=", "--exclude=./", "--anchored --exclude=", "--no-wildcards --exclude=", "-X patterns"] {
+        bench.run(&format!("-cf x.tar -C out {options} .")).ok();
+        assert_eq!(bench.run("-tf x.tar").ok().stdout, "./\n./f\n", "{options}");
+        assert_eq!(bench.run(&format!("-tf x.tar {options}")).ok().stdout, "./\n./f\n", "{options}");
+    }
+}
+
 #[test]
 fn a_directory_that_is_none_is_told_once() {
     let bench = Bench::new();
