@@ -82,6 +82,19 @@ fn a_pattern_that_is_empty_excludes_nothing() {
     }
 }
 
+/// Members are there under the names that they would get.
+#[test]
+fn what_is_updated_is_known_by_its_name_in_the_archive() {
+    let bench = Bench::new();
+    fs::write(bench.path("out/f"), "x").unwrap();
+    bench.run("-cf x.tar out").ok();
+    let update = "-uf x.tar --transform s,^,new/, out";
+    for _ in 0..2 {
+        bench.run(update).ok();
+        assert_eq!(bench.run("-tf x.tar").ok().stdout, "out/\nout/f\nnew/out/\nnew/out/f\n");
+    }
+}
+
 #[test]
 fn a_directory_that_is_none_is_told_once() {
     let bench = Bench::new();
