@@ -96,6 +96,15 @@ fn what_is_updated_is_known_by_its_name_in_the_archive() {
 }
 
 #[test]
+fn what_is_in_no_directory_differs() {
+    let bench = Bench::new();
+    fs::write(bench.path("out/top"), "").unwrap();
+    let told = bench.run("-df a.tar -C out").ended(1, "top/a.txt: Warning: Cannot stat: Not a directory");
+    assert!(told.stdout.contains("top: File type differs"), "{told:?}");
+    assert_eq!(told.stderr.lines().count(), 4, "{told:?}");
+}
+
+#[test]
 fn a_directory_that_is_none_is_told_once() {
     let bench = Bench::new();
     fs::write(bench.path("names"), "a\nb\nc\n").unwrap();
