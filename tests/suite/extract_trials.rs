@@ -38,6 +38,19 @@ fn bits_that_are_not_restored_are_left_as_they_are() {
     assert_eq!(["d", "d/new", "e"].map(|at| mode(&bench.out().join(at)) & 0o7000), [0, 0, 0o2000]);
 }
 
+#[test]
+fn a_hard_link_that_is_there_is_kept_without_an_error() {
+    let bench = Bench::new();
+    fs::write(bench.path("h.tar"), Tar::default().file("f", "x").link("h", "f").bytes()).unwrap();
+    bench.run("-xf h.tar -C out").ok();
+    bench.run("-xkf h.tar -C out h").ok();
+    bench.run("-xkf h.tar -C out").failed("partar: f: CREATE: File exists");
+    fs::remove_file(bench.out().join("h")).unwrap();
+    fs::write(bench.out().join("h"), "other").unwrap();
+    bench.run("-xkf h.tar -C out h").failed("partar: h: LINK: File exists");
+    assert_eq!(fs::read(bench.out().join("h")).unwrap(), b"other");
+}
+
 /// An archive of a whole directory has a member for the destination.
 #[test]
 fn bits_of_the_destination_itself_are_left_as_they_are() {
