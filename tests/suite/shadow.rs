@@ -200,7 +200,7 @@ fn names_are_taken_and_given_up_as_on_the_real_mount() {
             assert_eq!(shadow.symlink(&root, at, b"x").unwrap_err(), Status::Exist);
             assert_eq!(shadow.remove(&root, at), Err(Status::IsDir));
             let dir = shadow.lookup(&root, at).unwrap().node;
-            assert_eq!(shadow.link(&dir, &root, "dirlink").is_err(), at == "new");
+            assert_eq!(shadow.link(&dir, &root, "dirlink").unwrap_err(), Status::IsDir);
             assert_eq!(shadow.create(&dir, "4096", How::Guarded, none).is_err(), at == "sizes");
             assert_eq!(shadow.create(&dir, "4096", How::Guarded, none).unwrap_err(), Status::Exist);
             let file = shadow.create(&dir, "4096", How::Unchecked, size(7)).unwrap();
@@ -378,7 +378,9 @@ fn archive() -> Tar {
     let tar = tar.file("big", vec![5; 5 << 20]).file("imp/i1", "i").link("top/h1", "top/f1").dir("top/sub/last/");
     let tar = tar.dir_mode("sgid/", 0o2755).dir("sgid/d/").file("top/f1", "again").link("h2", "big");
     // Directories that are not empty any more cannot make way.
-    tar.dir("full/").file("full/f", "f").symlink("full", "big").file("imp", "i")
+    let tar = tar.dir("full/").file("full/f", "f").symlink("full", "big").file("imp", "i");
+    // Nor has a directory other names.
+    tar.link("none", "sgid/d")
 }
 
 /// Extracts; what was asked of the volume.

@@ -376,7 +376,10 @@ impl ShadowMount {
         self.dir(dir)?;
         ShadowMount::free(&mut self.world.memory(), dir.key_of(name), real)?;
         let Some(made) = self.world.made(node) else {
-            // Another name of a real file: nothing is asked of the file for it.
+            // Another name of a real file. Directories have one only.
+            if self.real_attr(node).is_ok_and(|attr| attr.kind == Kind::Dir) {
+                return Err(Status::IsDir);
+            }
             let made = self.world.new_made(Kind::File);
             self.set_name(dir, name, Known::Made(made));
             return Ok(None);
