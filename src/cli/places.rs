@@ -41,6 +41,15 @@ enum Place {
     Nfs(String),
 }
 
+/// Why an operand is not to be had.
+#[derive(Debug)]
+pub enum Lost {
+    /// The directory that it is relative to is none: so is any other that is.
+    Base(Failure),
+    /// Itself.
+    Operand(Failure),
+}
+
 /// A directory of this host that was resolved, and the way to an object below it.
 type Way = (PathBuf, Vec<Name>);
 
@@ -55,29 +64,39 @@ impl Places {
         self.opener.lock().expect("nothing panics while it opens")
     }
 
+    fn exports(&self) -> std::sync::MutexGuard<'_, Exports> {
+        self.exports.lock().expect("nothing panics while it opens")
+    }
+
     /// The operand `name`, relative to the directory `base`; with `follow` also what symbolic links lead to.
     pub fn operand(
         self: &Arc<Places>,
         base: &Location,
         name: &[u8],
         (recursive, follow): (bool, bool),
-    ) -> Result<Operand, Failure> {
-        let refused = |reason: String| Failure::refused(name, reason);
+    ) -> Result<Operand, Lost> {
+        let refused = |reason: String| Lost::Operand(Failure::refused(name, reason));
         // An unset variable of a script; joined to the base it would be all that is there.
         if name.is_empty() {
-            return Err(Failure::refused(b"''", "Cannot stat: No such file or directory"));
+            return Err(Lost::Operand(Failure::refused(b"''", "Cannot stat: No such file or directory")));
         }
         let typed = Location::parse(OsStr::from_bytes(name)).map_err(|error| refused(error.to_string()))?;
         let (url, rest) = match (base, &typed) {
             (_, Location::Nfs(url, _)) => (Some(url), None),
-            (Location::Nfs(url, _), Location::Dir(_)) => (Some(url), Some(name)),
+            (Location::Nfs(url, text), Location::Dir(_)) => (Some(url), Some((name, text))),
             (Location::Dir(_), Location::Dir(_)) => (None, None),
         };
         if let Some(url) = url {
             if follow {
                 return Err(refused("symbolic links are not followed through nfs://; leave out -h".into()));
             }
-            return self.remote(url, rest).map(|operand| Operand { recursive, ..operand }).map_err(refused);
+            if let Some((_, text)) = rest {
+                let mounted = self.exports().attach(url).map(drop);
+                let why = |error| Failure::refused(text.as_bytes(), format!("Cannot mount: {error}"));
+                mounted.map_err(|error| Lost::Base(why(error)))?;
+            }
+            let operand = self.remote(url, rest.map(|(name, _)| name)).map_err(refused)?;
+            return Ok(Operand { recursive, ..operand });
         }
         // As GNU tar does, so that `link/` is the link.
         let name = name.iter().rposition(|&byte| byte != b'/').map_or(name, |last| &name[..=last]);
@@ -85,8 +104,11 @@ impl Places {
         let place = self.local(base, name, follow);
         let (volume, way) = place.map_err(|why| match std::fs::metadata(base) {
             // Of what `-C` names; GNU tar says it so.
-            Err(error) => Failure::refused(base.as_os_str().as_bytes(), format!("Cannot open: {}", reason(&error))),
-            Ok(_) => refused(why),
+            Err(error) if !name.starts_with(b"/") => {
+                let base = base.as_os_str().as_bytes();
+                Lost::Base(Failure::refused(base, format!("Cannot open: {}", reason(&error))))
+            }
+            _ => refused(why),
         })?;
         let fs_root = is_fs_root(&base.join(OsStr::from_bytes(name)));
         let below = || Arc::new(Links { places: self.clone(), base: base.to_path_buf() }) as Arc<dyn Follow>;
@@ -104,7 +126,7 @@ impl Places {
 
     /// An object of an export: what is at `url` under its last name, or `name` below it.
     fn remote(&self, url: &Url, name: Option<&[u8]>) -> Result<Operand, String> {
-        let mut exports = self.exports.lock().expect("nothing panics while it opens");
+        let mut exports = self.exports();
         let (mounts, way, shown) = match name {
             Some(name) => {
                 let parts = name.split(|&b| b == b'/').filter(|part| !part.is_empty() && *part != b".");

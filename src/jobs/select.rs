@@ -133,12 +133,11 @@ impl Selection {
         }
         let path = normal(path);
         let as_path = Path::new(OsStr::from_bytes(&path));
-        if !self.excludes.is_empty() && self.excludes.is_match(as_path) {
-            return false;
-        }
+        let is_excluded = !self.excludes.is_empty() && self.excludes.is_match(as_path);
         if self.operands.is_none() {
-            return true;
+            return !is_excluded;
         }
+        // An operand of which all is excluded was found all the same.
         let mut selected = false;
         for glob in if self.wild.is_empty() { Vec::new() } else { self.wild.matches(as_path) } {
             matched.0[self.of_glob[glob]] = true;
@@ -154,7 +153,7 @@ impl Selection {
                 }
             }
         }
-        selected
+        selected && !is_excluded
     }
 
     /// The operands that have matched nothing.
@@ -241,6 +240,10 @@ fn forms(pattern: &Pattern) -> Result<Vec<Glob>, BadPattern> {
     let bad = |reason: String| BadPattern { pattern: typed.into(), reason };
     let reach = if pattern.match_slash { Reach::Slashes } else { Reach::Name };
     let plain = typed.strip_prefix("./").unwrap_or(typed);
+    // A script's unset variable: nobody has that name, not even the root, whose path is empty as well.
+    if plain.is_empty() {
+        return Ok(Vec::new());
+    }
     let text = match pattern.wildcards {
         true => shell::glob(plain, reach, pattern.ignore_case).map_err(bad)?,
         false => shell::literal(plain, pattern.ignore_case),

@@ -69,6 +69,66 @@ fn what_an_operand_lacks_is_named() {
     Ran::of(unset).failed("partar: '': Cannot stat: No such file or directory");
 }
 
+/// As of a script whose variable is unset.
+#[test]
+fn a_pattern_that_is_empty_excludes_nothing() {
+    let bench = Bench::new();
+    fs::write(bench.path("out/f"), "x").unwrap();
+    fs::write(bench.path("patterns"), "\n").unwrap();
+    for options in ["--exclude=", "--exclude=./", "--anchored --exclude=", "--no-wildcards --exclude=", "-X patterns"] {
+        bench.run(&format!("-cf x.tar -C out {options} .")).ok();
+        assert_eq!(bench.run("-tf x.tar").ok().stdout, "./\n./f\n", "{options}");
+        assert_eq!(bench.run(&format!("-tf x.tar {options}")).ok().stdout, "./\n./f\n", "{options}");
+    }
+}
+
+/// Members are there under the names that they would get.
+#[test]
+fn what_is_updated_is_known_by_its_name_in_the_archive() {
+    let bench = Bench::new();
+    fs::write(bench.path("out/f"), "x").unwrap();
+    bench.run("-cf x.tar out").ok();
+    let update = "-uf x.tar --transform s,^,new/, out";
+    for _ in 0..2 {
+        bench.run(update).ok();
+        assert_eq!(bench.run("-tf x.tar").ok().stdout, "out/\nout/f\nnew/out/\nnew/out/f\n");
+    }
+}
+
+#[test]
+fn what_is_in_no_directory_differs() {
+    let bench = Bench::new();
+    fs::write(bench.path("out/top"), "").unwrap();
+    let told = bench.run("-df a.tar -C out").ended(1, "top/a.txt: Warning: Cannot stat: Not a directory");
+    assert!(told.stdout.contains("top: File type differs"), "{told:?}");
+    assert_eq!(told.stderr.lines().count(), 4, "{told:?}");
+}
+
+#[test]
+fn a_directory_that_is_none_is_told_once() {
+    let bench = Bench::new();
+    fs::write(bench.path("names"), "a\nb\nc\n").unwrap();
+    let whole = bench.path("a.tar").display().to_string();
+    for (dir, said) in [
+        ("nope", "partar: nope: Cannot open: No such file or directory"),
+        ("nfs://", "partar: nfs://: 'nfs://' names no export path; write nfs://host/export"),
+        ("nfs://127.0.0.1:1/e", "partar: nfs://127.0.0.1:1/e: Cannot mount: 127.0.0.1:1: cannot reach MOUNT"),
+    ] {
+        for names in ["-T names", "a b c", "-C sub a -C ../sub b"] {
+            let told = bench.run(&format!("-cf x.tar -C {dir} {names}")).failed("Exiting with failure status");
+            let about = |line: &&str| line.starts_with(said) || line.contains("/sub: ");
+            assert_eq!(told.stderr.lines().filter(about).count() + 1, told.stderr.lines().count(), "{told:?}");
+            assert!(names.contains("sub") || told.stderr.lines().count() == 2, "{told:?}");
+        }
+    }
+    // What is not in it is stored all the same.
+    let told = bench
+        .run(&format!("--absolute-names -cf x.tar -C nope a {whole} b {whole}"))
+        .failed("partar: nope: Cannot open");
+    assert_eq!(told.stderr.lines().count(), 2, "{told:?}");
+    assert_eq!(bench.run("-tf x.tar").ok().stdout, format!("{whole}\n{whole}\n"));
+}
+
 #[test]
 fn columns_are_gnu_tars() {
     let bench = Bench::new();

@@ -4,11 +4,12 @@
 #![allow(clippy::unwrap_used)] // also in the helpers of tests
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use parfs::archive::{Codec, Input, MemberKind};
-use parfs::jobs::create::{Options, Summary};
+use parfs::jobs::create::{Options, Pack, Summary};
 use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::storage::{Call, Mount, Op, Tap, Tapped};
 
@@ -112,11 +113,47 @@ fn operands_are_looked_up_again_too() {
     assert_eq!((made.summary.changed, members(&made.archive).len()), (0, 1));
 }
 
-/// Renames another file over `top/d/x` on this host, or removes it, just before something is read.
+/// Something that has come about, once.
+#[derive(Default)]
+struct Event(Mutex<bool>, Condvar);
+
+impl Event {
+    fn set(&self) {
+        *self.0.lock().unwrap() = true;
+        self.1.notify_all();
+    }
+
+    fn wait(&self) {
+        let is_set = self.0.lock().unwrap();
+        let (is_set, _) = self.1.wait_timeout_while(is_set, Duration::from_secs(60), |is_set| !*is_set).unwrap();
+        assert!(*is_set, "it never came about");
+    }
+}
+
+/// Packs, and tells when the piece with `top/z` is packed.
+struct Telling(Box<dyn Pack>, Arc<Event>);
+
+impl Pack for Telling {
+    fn pack(&self, piece: &[u8]) -> std::io::Result<Vec<u8>> {
+        let packed = self.0.pack(piece)?;
+        if piece.windows(5).any(|bytes| bytes == b"top/z") {
+            self.1.set();
+        }
+        Ok(packed)
+    }
+
+    fn piece_bytes(&self) -> usize {
+        self.0.piece_bytes()
+    }
+}
+
+/// Renames another file over `top/d/x` on this host, or removes it, just before something is read. The first bytes are read
+/// `after` something.
 struct Once {
     top: PathBuf,
     replaces: bool,
     done: AtomicBool,
+    after: Option<Arc<Event>>,
 }
 
 impl Tap for Once {
@@ -131,29 +168,42 @@ impl Tap for Once {
                 false => std::fs::remove_file(x).unwrap(),
             }
         }
+        if let Some(after) = &self.after
+            && calls.iter().any(|call| matches!(call.op, Op::Read { offset: 0, .. }))
+        {
+            after.wait();
+        }
     }
 }
 
 /// The others are stored with the data that they have had all the time.
 #[test]
 fn other_names_of_a_file_that_was_replaced_are_stored_for_themselves() {
-    for (bytes, replaces, is_packed) in
-        [(10, true, false), (10, false, false), (3_000_000, true, false), (10, true, true)]
-    {
+    for (bytes, replaces, is_packed) in [
+        (10, true, false),
+        (10, false, false),
+        (3_000_000, true, false),
+        (10, true, true),
+        // The other names are in a later piece, which is packed before it is known.
+        (3_000_000, true, true),
+        (3_000_000, false, true),
+    ] {
         let place = tempfile::tempdir().unwrap();
         let top = place.path().join("top");
         std::fs::create_dir_all(top.join("d")).unwrap();
         std::fs::write(top.join("d/x"), vec![1; bytes]).unwrap();
         std::fs::hard_link(top.join("d/x"), top.join("d/y")).unwrap();
         std::fs::hard_link(top.join("d/x"), top.join("z")).unwrap();
-        let tap: Arc<dyn Tap> = Arc::new(Once { top, replaces, done: AtomicBool::new(false) });
+        let late: Arc<Event> = Arc::default();
+        let after = (is_packed && bytes > 2 << 20).then(|| late.clone());
+        let tap: Arc<dyn Tap> = Arc::new(Once { top, replaces, done: AtomicBool::new(false), after });
         let mount = Arc::new(LocalMount::open(place.path()).unwrap());
         let volume = shared(vec![Arc::new(Tapped::new(mount, vec![tap])) as Arc<dyn Mount>]);
         let options = Options { sort_by_name: true, ..Options::default() };
-        let gzip = Codec::Gzip.pack(1).unwrap();
+        let gzip = Telling(Codec::Gzip.pack(1).unwrap(), late);
         let operands = vec![named(&volume, "top")];
         let made = match is_packed {
-            true => packed(operands, &*gzip, &options, &crew(2, 2)),
+            true => packed(operands, &gzip, &options, &crew(2, 2)),
             false => stream(operands, &options, &crew(2, 2)),
         };
         let (_, input) = parfs::archive::open(Input::Seekable(Arc::new(made.archive.clone()))).unwrap();

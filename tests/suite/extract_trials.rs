@@ -38,6 +38,38 @@ fn bits_that_are_not_restored_are_left_as_they_are() {
     assert_eq!(["d", "d/new", "e"].map(|at| mode(&bench.out().join(at)) & 0o7000), [0, 0, 0o2000]);
 }
 
+#[test]
+fn a_hard_link_that_is_there_is_kept_without_an_error() {
+    let bench = Bench::new();
+    fs::write(bench.path("h.tar"), Tar::default().file("f", "x").link("h", "f").bytes()).unwrap();
+    bench.run("-xf h.tar -C out").ok();
+    bench.run("-xkf h.tar -C out h").ok();
+    bench.run("-xkf h.tar -C out").failed("partar: f: CREATE: File exists");
+    fs::remove_file(bench.out().join("h")).unwrap();
+    fs::write(bench.out().join("h"), "other").unwrap();
+    bench.run("-xkf h.tar -C out h").failed("partar: h: LINK: File exists");
+    assert_eq!(fs::read(bench.out().join("h")).unwrap(), b"other");
+}
+
+/// An archive of a whole directory has a member for the destination.
+#[test]
+fn bits_of_the_destination_itself_are_left_as_they_are() {
+    let bench = Bench::new();
+    fs::write(bench.path("d.tar"), Tar::default().dir_mode("./", 0o4750).file("./f", "x").bytes()).unwrap();
+    for (had, options, has) in [
+        (0o2775, "--no-same-permissions --no-same-owner", 0o2750),
+        (0o1777, "--no-same-permissions --no-same-owner", 0o1750),
+        (0o755, "--no-same-permissions --no-same-owner", 0o750),
+        (0o2775, "-p --no-same-owner", 0o4750),
+        (0o2775, "--keep-old-files --no-same-permissions", 0o2775),
+    ] {
+        set_mode(&bench.out(), had);
+        bench.run_as("parrm -r out/f --force").ok();
+        bench.run(&format!("-xf d.tar -C out {options}")).ok();
+        assert_eq!(mode(&bench.out()), has, "{had:o} {options}");
+    }
+}
+
 /// What is made for a path in a directory of the archive has nothing of that directory's bits.
 #[test]
 fn a_directory_that_only_a_path_names_inherits_nothing() {

@@ -200,7 +200,7 @@ fn names_are_taken_and_given_up_as_on_the_real_mount() {
             assert_eq!(shadow.symlink(&root, at, b"x").unwrap_err(), Status::Exist);
             assert_eq!(shadow.remove(&root, at), Err(Status::IsDir));
             let dir = shadow.lookup(&root, at).unwrap().node;
-            assert_eq!(shadow.link(&dir, &root, "dirlink").is_err(), at == "new");
+            assert_eq!(shadow.link(&dir, &root, "dirlink").unwrap_err(), Status::IsDir);
             assert_eq!(shadow.create(&dir, "4096", How::Guarded, none).is_err(), at == "sizes");
             assert_eq!(shadow.create(&dir, "4096", How::Guarded, none).unwrap_err(), Status::Exist);
             let file = shadow.create(&dir, "4096", How::Unchecked, size(7)).unwrap();
@@ -212,6 +212,7 @@ fn names_are_taken_and_given_up_as_on_the_real_mount() {
             let again = shadow.create(&dir, "4096", How::Guarded, mode(0o640)).unwrap();
             let seen = shadow.lookup(&dir, "4096").unwrap();
             assert_eq!((seen.node.clone(), seen.attr.unwrap().mode), (again.node, 0o640));
+            assert_eq!(shadow.rmdir(&root, at), Err(Status::NotEmpty));
             assert_eq!(shadow.rename(&dir, "4096", &root, format!("moved {at}")), Ok(()));
             assert_eq!(shadow.rename(&dir, "4096", &root, "moved again"), Err(Status::NoEnt));
             assert_eq!(shadow.lookup(&root, format!("moved {at}")).unwrap().node, seen.node);
@@ -375,7 +376,11 @@ fn archive() -> Tar {
     let tar = Tar::default().dir("top/").file("top/f1", "one").file("top/f2", vec![2; 70_000]).file("top/f3", "");
     let tar = tar.dir_mode("top/sub/", 0o700).file("top/sub/g1", "g").symlink("top/sub/s1", "g1").special("p1", b'6');
     let tar = tar.file("big", vec![5; 5 << 20]).file("imp/i1", "i").link("top/h1", "top/f1").dir("top/sub/last/");
-    tar.dir_mode("sgid/", 0o2755).dir("sgid/d/").file("top/f1", "again").link("h2", "big")
+    let tar = tar.dir_mode("sgid/", 0o2755).dir("sgid/d/").file("top/f1", "again").link("h2", "big");
+    // Directories that are not empty any more cannot make way.
+    let tar = tar.dir("full/").file("full/f", "f").symlink("full", "big").file("imp", "i");
+    // Nor has a directory other names.
+    tar.link("none", "sgid/d")
 }
 
 /// Extracts; what was asked of the volume.

@@ -81,7 +81,7 @@ complete -c partar -s i -l ignore-zeros -d 'Read on after blocks of zeros (joine
 complete -c partar -s B -l read-full-records -d 'Pipes are always read to full records'
 complete -c partar -l delay-directory-restore -d 'Directories get their times at the end in any case'
 complete -c partar -s n -l seek -d 'Files are sought in where they can be in any case'
-complete -c partar -l force-local -d 'An archive\'s name is never another host\'s'
+complete -c partar -l force-local -d 'The archive is a file of this host also where its name has a colon'
 complete -c partar -l wildcards -d 'Names are shell patterns (default for --exclude)'
 complete -c partar -l no-wildcards -d 'Names and patterns are what they are (default for names)'
 complete -c partar -l anchored -d 'Patterns begin where names begin (default for names)'

@@ -1,6 +1,7 @@
 //! -c, -r and -u: opens what is to be stored and where it goes, creates, tells, and reports.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,7 +21,7 @@ use crate::cli::meter::Role;
 use crate::cli::open::{self, ArchiveName, Opener};
 use crate::cli::owners::HostOwners;
 use crate::cli::packing;
-use crate::cli::places::{self, Places};
+use crate::cli::places::{self, Lost, Places};
 use crate::cli::session::{Ended, Session};
 use crate::crew::{Crew, Stop};
 use crate::jobs::Live;
@@ -91,6 +92,8 @@ struct Open {
     sink: Sink,
     /// Where the first member goes.
     at: u64,
+    /// The bytes that the archive has.
+    len: u64,
     places: Arc<Places>,
 }
 
@@ -116,7 +119,7 @@ fn open(high: &High, creation: &Creation, how: How, session: &Session<'_>) -> Re
         How::Append | How::Update => Sink::existing(&high.archive, &mut opener, mode, len)?,
     };
     options.archive = sink.key();
-    Ok(Open { options, sink, at, places: Places::new(opener) })
+    Ok(Open { options, sink, at, len, places: Places::new(opener) })
 }
 
 /// An error ends the run before its first member.
@@ -129,7 +132,7 @@ fn run_all(
 ) -> Result<Exit, String> {
     // Before an archive that is there is emptied.
     session.ready()?;
-    let Open { options, mut sink, at, places } = open(high, creation, how, session)?;
+    let Open { options, mut sink, at, len, places } = open(high, creation, how, session)?;
     let mut operands = Operands::new(&places, creation);
     // Lanes for the side that is farther away; the first operand tells how far its side is.
     let shapes = operands.look().into_iter().chain(sink.shape());
@@ -163,8 +166,8 @@ fn run_all(
             .with_progress(&live, &crew, || create(&mut operands, output, pack, &options, &names, &crew, &live, &tell))
     };
     let (mut done, mut gone) = match packing {
-        Packing::Plain => (work(sink.output(at), None), sink.gone()),
-        Packing::Pieces(pack) => (work(sink.output(at), Some(&*pack)), sink.gone()),
+        Packing::Plain => (work(sink.output(at, len), None), sink.gone()),
+        Packing::Pieces(pack) => (work(sink.output(at, len), Some(&*pack)), sink.gone()),
         Packing::Stream(wrap) => {
             let gone = sink.gone();
             let mut writer = wrap.wrap(sink.into_stream()).map_err(|e| format!("{}: {}", high.archive, reason(&e)))?;
@@ -363,12 +366,14 @@ struct Operands<'a> {
     dereference: bool,
     /// The first one, looked at before the run.
     first: Option<Result<Operand, Failure>>,
+    /// The directory of `-C` that is none, which was told.
+    lost: Option<OsString>,
 }
 
 impl<'a> Operands<'a> {
     fn new(places: &'a Arc<Places>, creation: &Creation) -> Operands<'a> {
         let names = Names::new(&creation.words);
-        Operands { places, names, dereference: creation.dereference, first: None }
+        Operands { places, names, dereference: creation.dereference, first: None, lost: None }
     }
 
     /// How the first operand's side likes to be driven.
@@ -378,15 +383,34 @@ impl<'a> Operands<'a> {
         Some(operand.volume.limits().shape)
     }
 
+    /// The next operand. A directory that is none is told once, whatever the number of names in it.
     fn find(&mut self) -> Option<Result<Operand, Failure>> {
-        let Named { dir, name, recursion } = match self.names.next()? {
-            Ok(named) => named,
-            Err(error) => return Some(Err(Failure::refused(b"", error))),
-        };
-        Some(match Location::parse(&dir) {
-            Ok(base) => self.places.operand(&base, &name, (recursion, self.dereference)),
-            Err(error) => Err(Failure::refused(dir.as_encoded_bytes(), error.to_string())),
-        })
+        loop {
+            let named = match self.names.next()? {
+                Ok(named) => named,
+                Err(error) => return Some(Err(Failure::refused(b"", error))),
+            };
+            let is_told = self.lost.as_ref() == Some(&named.dir);
+            if is_told && !named.is_whole() {
+                continue;
+            }
+            match self.open(&named) {
+                Err(Lost::Base(_)) if is_told => {}
+                Err(Lost::Base(failure)) => {
+                    self.lost = Some(named.dir);
+                    return Some(Err(failure));
+                }
+                Err(Lost::Operand(failure)) => return Some(Err(failure)),
+                Ok(operand) => return Some(Ok(operand)),
+            }
+        }
+    }
+
+    fn open(&self, named: &Named) -> Result<Operand, Lost> {
+        let Named { dir, name, recursion } = named;
+        let base = Location::parse(dir);
+        let base = base.map_err(|error| Lost::Base(Failure::refused(dir.as_encoded_bytes(), error.to_string())))?;
+        self.places.operand(&base, name, (*recursion, self.dereference))
     }
 }
 

@@ -238,8 +238,8 @@ pub struct ChoiceFlags {
     /// Files are sought in where they can be in any case
     #[arg(short = 'n', long, hide = true)]
     pub seek: bool,
-    /// An archive's name is never another host's
-    #[arg(long, hide = true)]
+    /// The archive is a file of this host also where its name has a colon
+    #[arg(long)]
     pub force_local: bool,
 }
 

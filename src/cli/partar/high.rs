@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use crate::archive::{self, Codec};
 use crate::base::{Name, Time};
+use crate::cli::console::Quoted;
 use crate::cli::host::Unclear::{self, Fatal, Usage};
 use crate::cli::host::{Host, Manner};
 use crate::cli::location::Location;
@@ -120,7 +121,7 @@ impl High {
     pub fn new(low: Low, host: &Host) -> Result<High, Unclear> {
         let letter = letter(&low)?;
         check_about(&low, letter)?;
-        let archive = archive_name(&low.file)?;
+        let archive = archive_name(&low.file, low.choice.force_local)?;
         let reads = matches!(letter, 'x' | 't' | 'd');
         if reads && archive == ArchiveName::Stdin && host.stdin_is_terminal {
             return Err(Fatal("Refusing to read archive contents from terminal (missing -f option?)".into()));
@@ -236,15 +237,28 @@ fn check_about(low: &Low, letter: char) -> Result<(), Unclear> {
     Err(Usage(format!("--{option} does nothing with -{letter}: leave it out (it is about {modes})")))
 }
 
-fn archive_name(files: &[OsString]) -> Result<ArchiveName, Unclear> {
+fn archive_name(files: &[OsString], force_local: bool) -> Result<ArchiveName, Unclear> {
     match files {
         [] => Ok(ArchiveName::Stdin),
         [file] if file.is_empty() => Err(Usage("-f needs the archive's name".into())),
-        [file] => ArchiveName::parse(file).map_err(|error| Usage(format!("-f: {error}"))),
+        [file] => match ArchiveName::parse(file).map_err(|error| Usage(format!("-f: {error}")))? {
+            ArchiveName::Path(_) if !force_local && is_of_a_host(file.as_bytes()) => Err(Usage(format!(
+                "-f: {}: archives on other hosts are reached by nfs://HOST/EXPORT/FILE or through a pipe; \
+                 use --force-local for a file of this name",
+                Quoted(file.as_bytes())
+            ))),
+            archive => Ok(archive),
+        },
         _ => {
             Err(Usage("Multiple archive files (-f) are of multi-volume archives, which are not in this version".into()))
         }
     }
+}
+
+/// Does GNU tar take this name for `HOST:FILE`? A script that means that is not to find the archive on this host.
+fn is_of_a_host(file: &[u8]) -> bool {
+    let ends = file.iter().position(|byte| matches!(byte, b':' | b'/'));
+    ends.is_some_and(|at| at > 0 && file[at] == b':')
 }
 
 fn destination(directories: &[OsString]) -> Result<Location, Unclear> {
@@ -377,6 +391,17 @@ mod tests {
         match high(line, host).unwrap().mode {
             Mode::Extract { options, .. } => *options,
             other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_archive_of_another_host_is_none_of_this_one() {
+        for line in ["cf h:x a", "xf h:x", "tf u@h:/x", "rf 12:30.tar a"] {
+            assert!(matches!(high(line, &USER), Err(Usage(text)) if text.contains("use --force-local")), "{line}");
+            assert_eq!(high(&format!("{line} --force-local"), &USER).map(drop), Ok(()), "{line}");
+        }
+        for line in ["cf ./h:x a", "xf d/h:x", "tf :x", "xf nfs://h/e/x"] {
+            assert_eq!(high(line, &USER).map(drop), Ok(()), "{line}");
         }
     }
 

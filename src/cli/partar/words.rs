@@ -232,6 +232,18 @@ pub struct Named {
     pub recursion: bool,
 }
 
+/// Does it say where it is by itself?
+fn is_whole(place: &[u8]) -> bool {
+    place.starts_with(b"/") || place.starts_with(b"nfs://")
+}
+
+impl Named {
+    /// Its directory says nothing of it.
+    pub fn is_whole(&self) -> bool {
+        is_whole(&self.name)
+    }
+}
+
 impl Names {
     /// The names of `words`.
     pub fn new(words: &[Word]) -> Names {
@@ -253,8 +265,7 @@ impl Names {
     }
 
     fn enter(&mut self, dir: &OsStr) {
-        let is_whole = self.dir.is_empty() || dir.as_bytes().starts_with(b"/") || dir.as_bytes().starts_with(b"nfs://");
-        if is_whole {
+        if self.dir.is_empty() || is_whole(dir.as_bytes()) {
             self.dir = dir.to_os_string();
         } else {
             self.dir.push("/");
@@ -266,12 +277,14 @@ impl Names {
         Named { dir: self.dir.clone(), name, recursion }
     }
 
-    fn step(&mut self) -> Result<Option<Named>, String> {
+    /// The next name, or a line that is none; another error is the last.
+    fn step(&mut self) -> Result<Option<Result<Named, String>>, String> {
         loop {
             if let Some((lines, recursion)) = &mut self.list {
                 let recursion = *recursion;
                 match lines.next().transpose()? {
-                    Some(Line::Name(name)) => return Ok(Some(self.named(name, recursion))),
+                    Some(Line::Name(name)) => return Ok(Some(Ok(self.named(name, recursion)))),
+                    Some(Line::Refused(text)) => return Ok(Some(Err(text))),
                     Some(Line::Dir(dir)) => self.enter(OsStr::from_bytes(&dir)),
                     None => self.list = None,
                 }
@@ -283,7 +296,7 @@ impl Names {
                 Some(Word::Dir(dir)) => self.enter(&dir),
                 Some(Word::Name(name) | Word::File(name)) => {
                     let name = self.state.name(name.as_bytes());
-                    return Ok(Some(self.named(name, self.state.recursion)));
+                    return Ok(Some(Ok(self.named(name, self.state.recursion))));
                 }
                 Some(Word::List(file)) => {
                     let lines = list(&file, self.state, None).map_err(|(Usage(text) | Fatal(text))| text)?;
@@ -298,14 +311,14 @@ impl Names {
 impl Iterator for Names {
     type Item = Result<Named, String>;
 
-    /// Ends after an error.
+    /// Ends after an error, but for lines of lists that are no names.
     fn next(&mut self) -> Option<Self::Item> {
         if self.failed {
             return None;
         }
         let step = self.step();
         self.failed = step.is_err();
-        step.transpose()
+        step.unwrap_or_else(|error| Some(Err(error)))
     }
 }
 
@@ -362,6 +375,7 @@ pub fn members(words: &[Word], stdin_taken: Taken) -> Result<Option<Vec<Pattern>
                             }
                             members.push(state.member(name)?);
                         }
+                        Line::Refused(text) => return Err(Fatal(text)),
                         Line::Dir(_) => {
                             let shown = Quoted(file.as_bytes());
                             return Err(Usage(format!("{shown}: '-C' in a list of members is not in this version")));
@@ -383,6 +397,8 @@ pub enum Line {
     Name(Vec<u8>),
     /// `-C DIR`: where the names behind it are.
     Dir(Vec<u8>),
+    /// No name, and why: those behind it are as good as ever.
+    Refused(String),
 }
 
 /// The lines of a list under these switches, read as they are asked for.
@@ -396,23 +412,23 @@ pub fn list(
     }
     let paths = Paths::open(file, state.null).map_err(Fatal)?;
     let file = file.to_os_string();
-    Ok(paths.map(move |path| line(&file, path?, state)))
+    Ok(paths.map(move |path| Ok(line(&file, path?, state))))
 }
 
-fn line(file: &OsStr, path: Vec<u8>, state: State) -> Result<Line, String> {
+fn line(file: &OsStr, path: Vec<u8>, state: State) -> Line {
     if state.verbatim || !path.starts_with(b"-") {
-        return Ok(Line::Name(state.name(&path)));
+        return Line::Name(state.name(&path));
     }
     let after = |option: &[u8]| path.strip_prefix(option).map(|value| value.trim_ascii_start().to_vec());
     let dir = after(b"-C").or_else(|| after(b"--directory=")).or_else(|| after(b"--directory "));
     if let Some(dir) = dir.filter(|dir| !dir.is_empty()) {
-        return Ok(Line::Dir(dir));
+        return Line::Dir(dir);
     }
     if let Some(name) = after(b"--add-file=").filter(|name| !name.is_empty()) {
-        return Ok(Line::Name(state.name(&name)));
+        return Line::Name(state.name(&name));
     }
     let (file, path) = (Quoted(file.as_bytes()), Quoted(&path));
-    Err(format!(
+    Line::Refused(format!(
         "{file}: '{path}' is taken for an option, which a list cannot have; use --verbatim-files-from for names like this"
     ))
 }
@@ -504,10 +520,12 @@ mod tests {
         assert_eq!(names_of("--verbatim-files-from")[2], name("", "-C d", true));
         write("a\0-C d\0");
         assert_eq!(names_of("--null")[1..3], [name("", "a", true), name("", "-C d", true)]);
-        write("a\n--exclude=b\n");
-        let mut read = Names::new(&words(&format!("-c -T {}", file.display())));
+        write("a\n--exclude=b\nc\n");
+        let mut read = Names::new(&words(&format!("-c -T {} d", file.display())));
         assert!(read.next().unwrap().is_ok());
         assert!(read.next().unwrap().unwrap_err().contains("--verbatim-files-from"));
+        // What follows is stored all the same, as by GNU tar.
+        assert!([b"c", b"d"].iter().all(|name| read.next().unwrap().unwrap().name == *name));
         assert!(read.next().is_none());
         assert!(Names::new(&words("-c -T none")).next().unwrap().unwrap_err().contains("Cannot open"));
         assert!(Names::new(&words("-c -C d")).is_empty() && !Names::new(&words("-c -T none")).is_empty());

@@ -69,6 +69,11 @@ fn look_up(ctx: &Ctx<'_>, route: Route, batch: &[Piece]) -> Vec<Result<(Node, At
         .collect()
 }
 
+/// There is no such object, or what it would be in is no directory.
+fn missing(status: Status) -> Finding {
+    Finding::Missing(format!("Warning: Cannot stat: {status}"))
+}
+
 /// Notes that a member's object cannot be found.
 fn absent(piece: &Piece, (proc, status): (Proc, Status)) {
     let item = &piece.item;
@@ -76,7 +81,7 @@ fn absent(piece: &Piece, (proc, status): (Proc, Status)) {
         return;
     }
     match status {
-        Status::NoEnt => note(item, Finding::Missing("Warning: Cannot stat: No such file or directory".into())),
+        Status::NoEnt | Status::NotDir => note(item, missing(status)),
         status => fail(item, Failure::call(&item.member.path, proc, status)),
     }
 }
@@ -165,9 +170,7 @@ fn check_link(ctx: &Ctx<'_>, route: Route, item: &Item, attr: &Attr) {
     match found {
         Ok((_, other)) if (other.fsid, other.fileid) == (attr.fsid, attr.fileid) => {}
         Ok(_) => differs(item, &format!("Not linked to {}", crate::base::name::Shown(&item.member.link))),
-        Err((_, Status::NoEnt)) => {
-            note(item, Finding::Missing("Warning: Cannot stat: No such file or directory".into()));
-        }
+        Err((_, status @ (Status::NoEnt | Status::NotDir))) => note(item, missing(status)),
         Err((proc, status)) => fail(item, Failure::call(&item.member.link, proc, status)),
     }
 }

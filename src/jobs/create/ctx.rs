@@ -10,6 +10,7 @@ use crate::storage::{Attr, Kind, Volume};
 
 use super::super::Live;
 use super::super::port::Port;
+use super::super::transform::Part;
 use super::entry::{Entry, Home, Listing};
 use super::front::Front;
 use super::{Names, Options};
@@ -203,7 +204,10 @@ impl<'a> Ctx<'a> {
 
     /// Has the archive a member of this name that is not older? Some archives have whole seconds only.
     pub fn is_archived(&self, path: &[u8], attr: &Attr) -> bool {
-        let was = self.options.update.as_ref().and_then(|archived| archived.mtime(path));
+        let Some(archived) = &self.options.update else { return false };
+        // It is there under the name that it would get.
+        let named = self.options.transform.as_ref().map(|transform| transform.apply(path, Part::Member));
+        let was = archived.mtime(named.as_deref().unwrap_or(path));
         was.is_some_and(|was| if was.nanos == 0 { attr.mtime.secs <= was.secs } else { attr.mtime <= was })
     }
 }

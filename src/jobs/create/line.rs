@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use crate::archive::write;
+use crate::archive::{Pack, write};
 use crate::base::{Failure, Proc, Status, reason};
 use crate::crew::Scope;
 use crate::storage::{AttrChange, Call, Mount, Node};
@@ -66,6 +66,7 @@ enum Head {
 /// The pieces that wait for their places.
 pub(super) struct Line<'a> {
     pub(super) target: Target<'a>,
+    pack: Option<&'a dyn Pack>,
     state: Mutex<State>,
     /// Bytes of the archive before packing.
     raw: AtomicU64,
@@ -75,19 +76,23 @@ pub(super) struct Line<'a> {
     broken: Mutex<Option<Place>>,
     /// Where the first piece goes: 0 in a new archive.
     pub(super) from: u64,
+    /// The file's bytes before.
+    len: u64,
     /// Its first bytes, while others stand in their place.
     head: Mutex<Head>,
     error: Mutex<Option<String>>,
 }
 
 impl<'a> Line<'a> {
-    pub fn new(target: Target<'a>, at: u64) -> Line<'a> {
+    pub fn new(target: Target<'a>, pack: Option<&'a dyn Pack>, at: u64, len: u64) -> Line<'a> {
         let whole = Whole { at, members: 0 };
         let state = State { next: 0, ready: BTreeMap::new(), busy: false, at, whole, members: 0, cut: false };
         let is_file = matches!(target, Target::File(..));
         Line {
             target,
+            pack,
             from: at,
+            len,
             head: Mutex::new(if is_file { Head::Awaited } else { Head::There }),
             state: Mutex::new(state),
             raw: AtomicU64::new(at),
@@ -209,7 +214,12 @@ impl<'a> Line<'a> {
             return Some(piece);
         }
         // All pieces before it have been read.
-        without_links(ctx, &mut piece);
+        self.settle_links(ctx, &mut piece);
+        if piece.cancelled {
+            state.cut = true;
+            piece.raw = 0;
+            return Some(piece);
+        }
         match piece.of.take() {
             Some(of) if of.fate().is_left_out() => {
                 piece.bytes.clear();
@@ -226,6 +236,31 @@ impl<'a> Line<'a> {
             piece.shown.iter().for_each(|path| (ctx.tell)(path));
         }
         Some(piece)
+    }
+
+    /// Takes out further names of files whose first name is known by now not to be stored. A piece that has them and is packed already is
+    /// packed once more: that is rare, and kept are only such pieces.
+    fn settle_links(&self, ctx: &Ctx<'_>, piece: &mut Filled) {
+        let plain = std::mem::take(&mut piece.plain);
+        let Some(pack) = self.pack else { return without_links(ctx, piece) };
+        if !piece.links.iter().any(|link| link.fate.has_no_data()) {
+            // Those without links were given back before.
+            if !piece.links.is_empty() {
+                ctx.spare.give(plain);
+            }
+            return;
+        }
+        piece.bytes = plain;
+        without_links(ctx, piece);
+        match pack.pack(&piece.bytes) {
+            Ok(packed) => ctx.spare.give(std::mem::replace(&mut piece.bytes, packed)),
+            Err(error) => {
+                piece.cancelled = true;
+                piece.bytes.clear();
+                piece.shown.clear();
+                self.fail(ctx, format!("Cannot compress: {error}"));
+            }
+        }
     }
 
     /// Writes pieces as long as the next one is there. Others leave theirs meanwhile.
@@ -272,6 +307,24 @@ impl<'a> Line<'a> {
         self.head.lock().expect("nothing panics while it holds the head")
     }
 
+    /// Cuts off what the file has behind the archive's new end: what an earlier run that was killed wrote, and never showed, would be
+    /// members for a reader that goes on behind zeros (`tar -i`). Before the first bytes are put in their place, so that a run
+    /// that is killed in between has shown nothing.
+    fn end_at(&self, end: u64) -> Result<(), String> {
+        if self.len <= end {
+            return Ok(());
+        }
+        self.resize(end)
+            .map_err(|status| format!("what is behind the archive's end cannot be cut off: SETATTR: {status}"))
+    }
+
+    /// Gives the file this size.
+    pub fn resize(&self, size: u64) -> Result<(), Status> {
+        let Target::File(port, node) = &self.target else { return Ok(()) };
+        let change = AttrChange { size: Some(size), ..AttrChange::default() };
+        port.one(port.route(), Call::set_attr(node, change)).status()
+    }
+
     /// Puts the first bytes in their place: there are no holes behind them, or none any more; all pieces have ended.
     pub fn reveal(&self) -> Result<(), String> {
         let Target::File(port, node) = &self.target else { return Ok(()) };
@@ -312,11 +365,9 @@ impl<'a> Line<'a> {
     /// Cuts a file off where the first piece is missing, so that no member is left that is whole by its size and has holes for data;
     /// all pieces have ended.
     pub fn cut_off(&self, ctx: &Ctx<'_>) {
-        let Target::File(port, node) = &self.target else { return };
         // Nothing is written behind what could not be packed.
         let Some(Place { at, .. }) = self.broken() else { return self.reveal_cut(ctx) };
-        let change = AttrChange { size: Some(at), ..AttrChange::default() };
-        match port.one(port.route(), Call::set_attr(node, change)).status() {
+        match self.resize(at) {
             Ok(()) => self.reveal_cut(ctx),
             Err(status) => ctx.warn(format!(
                 "what is left of the archive is not whole, cannot be cut off at byte {at}, and says so: {status}"
@@ -340,9 +391,10 @@ impl<'a> Line<'a> {
             Target::File(port, node) => {
                 let place = Place { at, whole: self.state().whole };
                 self.put(ctx, *port, node, place, &bytes);
-                if !self.has_failed()
-                    && let Err(error) = self.reveal()
-                {
+                if self.has_failed() {
+                    return;
+                }
+                if let Err(error) = self.end_at(at + bytes.len() as u64).and_then(|()| self.reveal()) {
                     self.fail(ctx, error);
                 }
             }
@@ -350,7 +402,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Takes out further names of files whose data is not in the archive, as far as that is known.
+/// Takes out further names of files whose data is not in the archive, as far as that is known; the piece is not packed.
 pub(super) fn without_links(ctx: &Ctx<'_>, piece: &mut Filled) {
     let (lost, kept) = std::mem::take(&mut piece.links).into_iter().partition(|link| link.fate.has_no_data());
     piece.links = kept;
@@ -363,22 +415,16 @@ pub(super) fn without_links(ctx: &Ctx<'_>, piece: &mut Filled) {
 fn without_link(ctx: &Ctx<'_>, piece: &mut Filled, link: Linked) {
     let Linked { path, home, head, .. } = link;
     let comes_again = ctx.notes(home, &path);
-    if !piece.packed {
-        piece.raw -= head.len() as u64;
-        piece.bytes.drain(head);
-        if let Some(at) = piece.shown.iter().position(|shown| *shown == path) {
-            piece.shown.remove(at);
-        }
-        subtract(&ctx.counts.links, 1);
+    piece.raw -= head.len() as u64;
+    piece.bytes.drain(head);
+    if let Some(at) = piece.shown.iter().position(|shown| *shown == path) {
+        piece.shown.remove(at);
     }
-    let reason = match (comes_again, piece.packed) {
-        (true, false) => return,
-        (true, true) => {
-            "is stored anew at the end, for the first name of its file went; the link to that cannot be extracted"
-        }
-        (false, _) => "is another name of a file whose first name could not be stored; store it again",
-    };
-    ctx.failed(Failure::refused(&path, reason));
+    subtract(&ctx.counts.links, 1);
+    if !comes_again {
+        let reason = "is another name of a file whose first name could not be stored; store it again";
+        ctx.failed(Failure::refused(&path, reason));
+    }
 }
 
 fn text(proc: Proc, status: Status) -> String {

@@ -197,6 +197,8 @@ pub enum Output<'a> {
         node: Node,
         /// Where the first member goes: 0, or where those that are there end.
         at: u64,
+        /// The file's bytes: what of them would be behind the archive's new end is cut off.
+        len: u64,
     },
 }
 
@@ -243,13 +245,13 @@ pub fn create(
     let start = Instant::now();
     let waited = crew.budget().waited();
     let ctx = Ctx::new(options, names, crew, live, tell);
-    let (target, at, write_max) = match output {
-        Output::Stream(writer) => (Target::Stream(Mutex::new(writer)), 0, PIECE_BYTES),
-        Output::File { volume, node, at } => {
-            (Target::File(Port::new(volume, crew.shape().window), node), at, volume.limits().write_max)
+    let (target, at, len, write_max) = match output {
+        Output::Stream(writer) => (Target::Stream(Mutex::new(writer)), 0, 0, PIECE_BYTES),
+        Output::File { volume, node, at, len } => {
+            (Target::File(Port::new(volume, crew.shape().window), node), at, len, volume.limits().write_max)
         }
     };
-    let line = Line::new(target, at);
+    let line = Line::new(target, pack, at, len);
     let piece_bytes = pack.map_or(PIECE_BYTES.min(write_max) as usize, Pack::piece_bytes);
     crew.run(|scope| {
         let run = Run { ctx: &ctx, line: &line, pack, scope };
@@ -413,12 +415,16 @@ impl<'s> Run<'_, 's, '_> {
             let number = piece.number;
             let mut filled = piece::fill(ctx, piece);
             if let Some(pack) = pack {
-                // Later its header is packed.
+                // Later it has to be packed once more for it.
                 line::without_links(ctx, &mut filled);
                 match pack.pack(&filled.bytes) {
                     Ok(packed) => {
                         filled.packed = true;
-                        ctx.spare.give(std::mem::replace(&mut filled.bytes, packed));
+                        let plain = std::mem::replace(&mut filled.bytes, packed);
+                        match filled.links.is_empty() {
+                            true => ctx.spare.give(plain),
+                            false => filled.plain = plain,
+                        }
                     }
                     Err(error) => {
                         filled.cancelled = true;

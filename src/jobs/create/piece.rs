@@ -144,6 +144,8 @@ pub(super) struct Filled {
     pub of: Option<Later>,
     /// Further names of files.
     pub links: Vec<Linked>,
+    /// The bytes before packing, where some of `links` may have to be taken out of them. They are in the piece's permit.
+    pub plain: Vec<u8>,
     /// `bytes` are packed.
     pub packed: bool,
     /// A member ends where it ends.
@@ -221,7 +223,7 @@ pub(super) fn fill(ctx: &Ctx<'_>, piece: Piece) -> Filled {
     };
     let shown = parts.iter_mut().filter_map(|part| part.shown.take()).collect();
     let raw = buffer.len() as u64;
-    Filled { raw, bytes: buffer, shown, of, links, packed: false, ends, cancelled, _permit: permit }
+    Filled { raw, bytes: buffer, shown, of, links, plain: Vec::new(), packed: false, ends, cancelled, _permit: permit }
 }
 
 /// Further names of files, and where their headers are.

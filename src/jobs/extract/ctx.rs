@@ -180,7 +180,6 @@ impl<'a> Ctx<'a> {
         self.port.perform(route, calls);
     }
 
-    /// Carries out one call.
     /// The destination's mode, where bits that are not restored are to be left as they are; none where it is not to be had.
     pub fn destination_mode(&self) -> Option<u32> {
         if self.options.mode_mask & 0o7000 == 0 {
@@ -191,6 +190,7 @@ impl<'a> Ctx<'a> {
         *self.destination_mode.get_or_init(ask)
     }
 
+    /// Carries out one call.
     pub fn one<'c>(&self, route: Route, call: Call<'c>) -> Call<'c> {
         self.port.one(route, call)
     }

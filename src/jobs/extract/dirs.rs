@@ -281,7 +281,11 @@ impl Dir {
         let extra = last.as_ref().and_then(|(_, extra)| extra.clone());
         let inherited = self.inherited.load(Ordering::Relaxed);
         // Bits that are not restored are left as they are (GNU tar).
-        let left = found.map_or(inherited, |attr| attr.mode) & ctx.options.mode_mask & 0o7000;
+        let had = match (&self.place, &last) {
+            (None, Some(_)) => ctx.destination_mode(),
+            _ => found.map(|attr| attr.mode),
+        };
+        let left = had.unwrap_or(inherited) & ctx.options.mode_mask & 0o7000;
         let change = match last {
             Some((meta, extra)) => AttrChange {
                 mode: (existed

@@ -128,10 +128,9 @@ fn settle(ctx: &Ctx<'_>, route: Route, link: &Link, parent: &Node, target: &Targ
             Err(Status::Exist) => {}
             Err(status) => return failed(Proc::Link, status),
         }
-        match ctx.options.existing {
-            Existing::Keep if !repeated => return failed(Proc::Link, Status::Exist),
-            Existing::Skip if !repeated => return Outcome::Skipped,
-            _ => {}
+        // What is there may be this link: no error then, as GNU tar has it also under -k.
+        if ctx.options.existing == Existing::Skip && !repeated {
+            return Outcome::Skipped;
         }
         let lookup = ctx.one(route, Call::lookup(parent, &link.name));
         match ctx.found(route, &lookup) {

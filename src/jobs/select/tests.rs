@@ -49,6 +49,21 @@ fn operands_select_themselves_and_what_is_below() {
     let mut matched = selection.matched();
     assert!(selection.selects(b"cx/y", &mut matched) && !selection.selects(b"c/x", &mut matched));
     assert_eq!(selection.unmatched(&matched).count(), 2);
+
+    // What is excluded is in the archive, as GNU tar has it.
+    let selection = Selection::new(&["no".into()], &operands, false).unwrap();
+    let mut matched = selection.matched();
+    assert!(!selection.selects(b"no", &mut matched) && !selection.selects(b"a/b/no", &mut matched));
+    assert_eq!(selection.unmatched(&matched).collect::<Vec<_>>(), [b"c*"]);
+}
+
+#[test]
+fn an_empty_pattern_excludes_nothing() {
+    for text in ["", "./"] {
+        let selection = Selection::new(&[text.into()], &[], false).unwrap();
+        let mut matched = selection.matched();
+        assert!(["", ".", "./", "./a", "a/b"].iter().all(|path| selection.selects(path.as_bytes(), &mut matched)));
+    }
 }
 
 /// Each line was compared with what GNU tar 1.34 lists, by `--exclude` and as an operand.

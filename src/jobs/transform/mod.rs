@@ -202,8 +202,9 @@ fn scope_flag(scope: &mut Scope, flag: u8) -> bool {
     true
 }
 
-/// Flags for all expressions from here on; what is behind them.
+/// Flags for all expressions from here on; what is behind them. They begin with nothing: `flags=r` means members alone.
 fn default_scope<'a>(scope: &mut Scope, flags: &'a [u8]) -> Result<&'a [u8], BadTransform> {
+    *scope = Scope { members: false, hard_links: false, symlinks: false };
     let end = flags.iter().position(|b| *b == b';').unwrap_or(flags.len());
     for &flag in &flags[..end] {
         if !scope_flag(scope, flag) {

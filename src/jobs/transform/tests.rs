@@ -109,7 +109,11 @@ fn scopes_say_which_names_are_meant() {
     assert_eq!(all("s/a/b/"), ["b", "b", "b"]);
     assert_eq!(all("s/a/b/S"), ["b", "b", "a"]);
     assert_eq!(all("s/a/b/RH"), ["a", "a", "b"]);
-    assert_eq!(all("flags=S;s/a/b/;flags=s;s/a/c/"), ["b", "b", "c"]);
+    // The default flags replace all that were before; those of an expression change them.
+    assert_eq!(all("flags=r;s/a/b/"), ["b", "a", "a"]);
+    assert_eq!(all("flags=h;s/a/b/s"), ["a", "b", "b"]);
+    assert_eq!(all("flags=R;s/a/b/"), ["a", "a", "a"]);
+    assert_eq!(all("flags=S;s/a/b/;flags=s;s/a/c/"), ["a", "a", "c"]);
 }
 
 #[test]

@@ -152,8 +152,8 @@ impl ShadowMount {
     }
 
     fn set_name(&self, dir: &Node, name: &Name, known: Known) {
-        let key = dir.key_of(name);
-        self.world.memory().names.insert(key, known);
+        let (above, key) = (dir.key(), dir.key_of(name));
+        self.world.memory().set_name(above, key, known);
     }
 
     fn lookup(&self, dir: &Node, name: &Name) -> Out<Found> {
@@ -248,7 +248,7 @@ impl ShadowMount {
         let mut attr = World::new_attr(root, made, parent, change);
         more(&mut attr);
         memory.objects.insert(made.id, attr);
-        memory.names.insert(key, Known::Made(made));
+        memory.set_name(dir.key(), key, Known::Made(made));
         drop(memory);
         Ok(Found { node: self.world.node(made), attr: Some(attr) })
     }
@@ -376,7 +376,10 @@ impl ShadowMount {
         self.dir(dir)?;
         ShadowMount::free(&mut self.world.memory(), dir.key_of(name), real)?;
         let Some(made) = self.world.made(node) else {
-            // Another name of a real file: nothing is asked of the file for it.
+            // Another name of a real file. Directories have one only.
+            if self.real_attr(node).is_ok_and(|attr| attr.kind == Kind::Dir) {
+                return Err(Status::IsDir);
+            }
             let made = self.world.new_made(Kind::File);
             self.set_name(dir, name, Known::Made(made));
             return Ok(None);

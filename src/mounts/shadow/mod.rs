@@ -9,9 +9,9 @@
 //! whose attributes, names and removal hold for LOOKUP, GETATTR and the calls that change. A name in a real directory is
 //! looked up, uncounted, before something is made of it, so that EXIST is answered where the real mount would. Left out: listings
 //! show the real tree alone, and nothing of an invented directory; REMOVE of a real object is believed where listings tell
-//! kinds (a job knows what it removes), and RMDIR of a directory from which something was removed; the attributes of real
-//! objects stay what they are; rights and full disks;
-//! a real object that is renamed is seen as an empty one of its kind. Memory is bounded (`world`): of a run that made more
+//! kinds (a job knows what it removes), and RMDIR of a directory from which something was removed and in which nothing is that
+//! was made; the attributes of real objects stay what they are; rights and full disks; a real object that is renamed is seen as an
+//! empty one of its kind. Memory is bounded (`world`): of a run that made more
 //! than that, a forgotten name in an invented directory is taken for a file that is there.
 
 mod answer;
@@ -196,9 +196,13 @@ impl ShadowMount {
 
     /// A real directory from which nothing was removed is asked whether it is empty.
     fn before_rmdir(&self, dir: &Node, name: &Name) -> Need {
-        let is_real = matches!(self.known(dir, name), None | Some(Known::Real(Kind::Dir)));
-        if self.is_made(dir) || !is_real || self.is_emptied(dir, name) {
-            return Need::Answer;
+        match self.known(dir, name) {
+            Some(Known::Made(made)) => return self.unless_filled(self.world.node(made).key()),
+            None | Some(Known::Real(Kind::Dir)) if !self.is_made(dir) => {}
+            _ => return Need::Answer,
+        }
+        if let Some(listed) = self.emptied(dir, name) {
+            return self.unless_filled(listed);
         }
         let mut calls = [Call::lookup(dir, name)];
         self.real.perform(&mut calls);
@@ -207,22 +211,30 @@ impl ShadowMount {
             Err(status) => return Need::Fail(status),
         };
         let key = node.key();
-        let memory = self.world.memory();
-        if memory.emptied.get(key).is_some() || memory.emptied.forgot {
-            return Need::Answer;
+        let is_emptied = {
+            let memory = self.world.memory();
+            memory.emptied.get(key).is_some() || memory.emptied.forgot
+        };
+        match self.unless_filled(key) {
+            Need::Answer if !is_emptied => ask(Call::read_dir(&node, Cookie::default(), Want::Names, PEEK_BYTES)),
+            need => need,
         }
-        ask(Call::read_dir(&node, Cookie::default(), Want::Names, PEEK_BYTES))
     }
 
-    /// True of a directory that was listed under this name and from which something was removed.
-    fn is_emptied(&self, dir: &Node, name: &Name) -> bool {
+    /// A directory of this key is not empty while something invented is in it.
+    fn unless_filled(&self, key: u64) -> Need {
+        if self.world.memory().is_filled(key) { Need::Fail(Status::NotEmpty) } else { Need::Answer }
+    }
+
+    /// The key of a directory that was listed under this name and from which something was removed.
+    fn emptied(&self, dir: &Node, name: &Name) -> Option<u64> {
         let key = dir.key_of(name);
         let memory = self.world.memory();
         let listed = match dir {
             Node::Chain(_) => Some(key),
             Node::Handle(_) => memory.dirs.get(key).copied(),
         };
-        listed.is_some_and(|listed| memory.emptied.get(listed).is_some())
+        listed.filter(|&listed| memory.emptied.get(listed).is_some())
     }
 
     fn before_reading(&self, node: &Node) -> Need {

@@ -56,6 +56,8 @@ pub(super) struct Memory {
     pub real: Memo<Seen>,
     /// Real directories in which names were given up.
     pub emptied: Memo<()>,
+    /// How many invented objects directories have in them.
+    pub filled: Memo<u64>,
     /// The keys of directories that were listed, by those of their names, where nodes are handles.
     pub dirs: Memo<u64>,
 }
@@ -107,10 +109,27 @@ impl Objects {
 }
 
 impl Memory {
+    /// Notes what is under a name from now on, and how many invented objects its directory then has.
+    pub fn set_name(&mut self, dir: u64, name: u64, known: Known) {
+        let was = matches!(self.names.get(name), Some(Known::Made(_)));
+        let is = matches!(known, Known::Made(_));
+        self.names.insert(name, known);
+        if is != was {
+            let filled = self.filled.renew(dir, || 0);
+            *filled = if is { *filled + 1 } else { filled.saturating_sub(1) };
+        }
+    }
+
+    /// Has this directory something in it that is not really there?
+    pub fn is_filled(&self, dir: u64) -> bool {
+        self.filled.get(dir).is_some_and(|&objects| objects > 0)
+    }
+
     /// Remembers at least `max` of each from now on.
     pub fn limit(&mut self, max: usize) {
-        let Memory { names, objects, real, emptied, dirs } = self;
-        (names.max, objects.others.max, real.max, emptied.max, dirs.max) = (max, max, max, max, max);
+        let Memory { names, objects, real, emptied, filled, dirs } = self;
+        (names.max, objects.others.max, real.max) = (max, max, max);
+        (emptied.max, filled.max, dirs.max) = (max, max, max);
     }
 }
 
@@ -155,6 +174,7 @@ impl World {
                 objects: Objects::new(remembered_max),
                 real: Memo::new(remembered_max),
                 emptied: Memo::new(remembered_max),
+                filled: Memo::new(remembered_max),
                 dirs: Memo::new(remembered_max),
             }),
             root: OnceLock::new(),
