@@ -411,3 +411,23 @@ fn operands_of_creation_are_what_gnu_tar_takes_them_for() {
     Ran::of(empty).failed("Cannot stat: No such file or directory");
     assert_eq!(lines(&bench.run("-tf c.tar").ok().stdout), ["dir/file"]);
 }
+
+/// Archives that were put one behind the other are one with -i alone.
+#[test]
+fn what_is_written_over_behind_an_end_is_told() {
+    let bench = Bench::new();
+    for name in ["a", "b", "c"] {
+        fs::write(bench.path(name), name.repeat(20_000)).unwrap();
+        bench.run(&format!("-cf {name}.tar {name}")).ok();
+    }
+    let both = [fs::read(bench.path("a.tar")).unwrap(), fs::read(bench.path("b.tar")).unwrap()].concat();
+    fs::write(bench.path("both.tar"), &both).unwrap();
+    assert_eq!(bench.run("-rif both.tar c").ok().stderr, "");
+    assert_eq!(bench.run("-tif both.tar").ok().stdout, "a\nb\nc\n");
+    fs::write(bench.path("both.tar"), &both).unwrap();
+    bench.run("-rf both.tar c").ended(0, "is no part of it and is written over or cut off");
+    assert_eq!(bench.run("-tif both.tar").ok().stdout, "a\nc\n");
+    // Zeros are what fills a record, of whatever length.
+    bench.run("-b 512 -cf wide.tar a").ok();
+    assert_eq!(bench.run("-rf wide.tar c").ok().stderr, "");
+}

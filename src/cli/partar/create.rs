@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use serde::Serialize;
 
-use crate::archive::write::label;
-use crate::archive::{Archive, ArchiveError, Codec, FinishWrite, Pack, Packing};
+use crate::archive::write::{RECORD_BYTES, label};
+use crate::archive::{Archive, ArchiveError, Codec, FinishWrite, Pack, Packing, ReadAt};
 use crate::base::{Failure, Time};
 use crate::cli::Exit;
 use crate::cli::bound::Flow;
@@ -108,6 +109,13 @@ fn open(high: &High, creation: &Creation, how: How, session: &Session<'_>) -> Re
     let mut options = creation.options.clone();
     let had = if how == How::Create { Had::default() } else { had(high, &mut opener, how == How::Update)? };
     let (at, len) = (had.end, had.len);
+    if had.goes_on {
+        session.console.message(format_args!(
+            "{}: what is behind its end, at byte {at}, is no part of it and is written over or cut off; with -i it is read on \
+             behind zeros",
+            high.archive
+        ));
+    }
     options.update = (how == How::Update).then(|| Arc::new(had) as Arc<dyn Archived>);
     if let Some(text) = &creation.label {
         options.label = label(text, Time::now(), options.format).map_err(|unfit| format!("-V: {unfit}"))?;
@@ -303,6 +311,8 @@ struct Had {
     end: u64,
     /// Its bytes; 0 where it is not there.
     len: u64,
+    /// There are others than zeros behind the end.
+    goes_on: bool,
     times: HashMap<Vec<u8>, Time>,
 }
 
@@ -355,8 +365,30 @@ fn had(high: &High, opener: &mut Opener, keep_times: bool) -> Result<Had, String
             Err(error) => return Err(format!("{name}: {error}; nothing was added")),
         }
     }
-    (had.end, had.len) = (archive.members_end(), archive.source().map_or(0, |source| source.len()));
+    had.end = archive.members_end();
+    if let Some(source) = archive.source() {
+        had.len = source.len();
+        had.goes_on = goes_on(&*source, had.end).map_err(|error| format!("{name}: {}", reason(&error)))?;
+    }
     Ok(had)
+}
+
+/// Bytes behind an archive's end that are looked at: more than records have.
+const BEHIND_MAX: usize = 1 << 20;
+
+/// Is there something behind the end, as in archives that were put one behind the other? Not asked where there is a record at most.
+fn goes_on(source: &dyn ReadAt, end: u64) -> io::Result<bool> {
+    if source.len().saturating_sub(end) <= RECORD_BYTES {
+        return Ok(false);
+    }
+    let (mut behind, mut read) = (vec![0; BEHIND_MAX], 0);
+    while read < behind.len() {
+        match source.read_at(end + read as u64, &mut behind[read..])? {
+            0 => break,
+            more => read += more,
+        }
+    }
+    Ok(behind[..read].iter().any(|byte| *byte != 0))
 }
 
 /// The operands of the command line and its lists, found one after the other.

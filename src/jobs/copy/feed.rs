@@ -182,7 +182,9 @@ impl State<'_> {
         }
         let begun = |path: &[u8]| self.begun.keys.contains_key(&self.begun.key(path));
         if let Some(at) = prefixes(&path).position(|path| begun(path) || self.later.contains(path)) {
-            return if at < way.len() { self.leave_to(ctx, &names[..=at]) };
+            return if at < way.len() {
+                self.leave_to(ctx, &names[..=at])
+            };
         }
         if self.ways.contains_key(&path) {
             return self.put_off(path);

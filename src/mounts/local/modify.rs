@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, Gid, Mode, OFlags, Stat, StatxFlags, Uid, chmodat, chownat, fchmod, fchown, fstat, ftruncate,
-    futimens, linkat, openat, renameat, statx, unlinkat, utimensat,
+    AtFlags, CWD, FileType, Gid, Mode, OFlags, Stat, StatxFlags, Uid, chmodat, chownat, fchmod, fchown, fstat,
+    ftruncate, futimens, linkat, openat, renameat, statx, unlinkat, utimensat,
 };
 use rustix::io::{Errno, retry_on_intr};
 
