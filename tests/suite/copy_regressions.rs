@@ -441,3 +441,26 @@ fn a_directory_that_contains_itself_is_not_copied_for_ever() {
         assert!(paths(&*to).len() < 10);
     }
 }
+
+/// The names of the target's file are two files by now, of which each took the other's attributes.
+#[test]
+fn attributes_of_files_that_are_one_no_more_are_their_own() {
+    let (from, to) = (memory(), memory());
+    let there = file(&*to, &to.root(), "a", b"x", 1);
+    to.link(&there, &to.root(), "b").unwrap();
+    set_time(&*to, &there, past(1));
+    for (name, value) in [("a", b"1"), ("b", b"2")] {
+        let node = file(&*from, &from.root(), name, b"x", 1);
+        from.set_xattr(&node, "user.k", value).unwrap();
+        set_time(&*from, &node, past(1));
+    }
+    go(&from, &to, &Options::default()).clean();
+    for (name, value) in [("a", b"1"), ("b", b"2")] {
+        assert_eq!(to.get_xattr(&node_at(&*to, &[name]), "user.k").unwrap(), value, "{name}");
+    }
+    let only = Options { verify: Verify::Only, ..Options::default() };
+    assert_eq!(go(&from, &to, &only).clean().summary.differences, 0);
+    // Snapshots made of links are no reason to copy.
+    to.link(&node_at(&*to, &["a"]), &to.root(), "snapshot").unwrap();
+    assert_eq!(go(&from, &to, &Options::default()).clean().summary.files, 0);
+}

@@ -5,7 +5,7 @@ use crate::base::{PriceList, Proc, Status};
 use crate::crew::{Due, Seat};
 use crate::storage::{Attr, AttrChange, Call, Kind, Node, Op, Promise, Route};
 
-use super::compare;
+use super::compare::{self, content_differs};
 use super::ctx::{Ctx, On, Trouble, add};
 use super::decide::{self, Verdict};
 use super::delete;
@@ -322,6 +322,11 @@ pub(super) fn set_attributes(
         let At::Present(Some(there), is) = &known.object.at else { continue };
         let there = there.clone();
         if change.is_empty() {
+            let shared = ctx.xattrs && decide::has_more_names(ctx.options, &known.attr, is);
+            if shared && xattrs::differ(ctx, routes.target, (&known.node, &there)) {
+                content_differs(ctx, known, due); // made anew, apart from its other names
+                continue;
+            }
             let carried = carry(&known, &there);
             add(if carried { &ctx.counts.attributes } else { &ctx.counts.unchanged }, 1);
             let made = Some((there, Some(is.fileid)));

@@ -89,10 +89,14 @@ pub(super) fn rest(options: &Options, source: &Attr, target: &Attr) -> Verdict {
     let change = change(options, source, target);
     match change {
         change if change.is_empty() => Verdict::Equal,
-        // Names that the source does not have would change with it.
-        _ if options.preserve.hard_links && target.nlink > source.nlink.max(1) => Verdict::Replace,
+        _ if has_more_names(options, source, target) => Verdict::Replace,
         change => Verdict::Attributes(change),
     }
+}
+
+/// The target has names that the source does not have, and they would change with it.
+pub(super) fn has_more_names(options: &Options, source: &Attr, target: &Attr) -> bool {
+    options.preserve.hard_links && target.nlink > source.nlink.max(1) && source.kind != Kind::Dir
 }
 
 /// The attributes in which the target differs.

@@ -114,6 +114,13 @@ pub(super) fn compare(
     }
 }
 
+/// True when the target's are known to be others than the source's. What cannot be read is told by who carries them.
+pub(super) fn differ(ctx: &Ctx<'_>, route: Route, (source, target): (&Node, &Node)) -> bool {
+    let ours = all(ctx, ctx.source, ctx.source.route(), source);
+    let theirs = all(ctx, ctx.target, route, target);
+    ours.ok().zip(theirs.ok()).is_some_and(|(ours, theirs)| ours != theirs)
+}
+
 /// Makes the target's attributes the source's; true when something was changed. `unclean`: the target may have some already.
 /// What the target refuses for lack of rights is told once, as a warning; all else is a failure of the object.
 pub(super) fn carry(
