@@ -55,6 +55,14 @@ fn chain_of(node: &Node) -> Option<u64> {
     }
 }
 
+/// The file id that an object was made with: what made it may have been answered without attributes.
+fn fileid_of(node: &Node) -> Option<u64> {
+    match node {
+        Node::Chain(chain) => chain.fileid(),
+        Node::Handle(_) => None,
+    }
+}
+
 impl Handles {
     /// For the mount with this root; `handles_max` objects are remembered.
     pub(super) fn new(root: Node, handles_max: usize) -> Handles {
@@ -214,8 +222,9 @@ impl Table {
         let fileid = attr.map(|attr| attr.fileid);
         let at = (dir_id, name.clone());
         if let Some(&id) = self.by_name.get(&at) {
+            let had = |entry: &Entry| entry.fileid.or_else(|| fileid_of(&entry.node));
             if let Some(entry) = self.entries.get_mut(&id)
-                && (fileid.is_none() || entry.fileid.is_none() || entry.fileid == fileid)
+                && (fileid.is_none() || had(entry).is_none() || had(entry) == fileid)
             {
                 entry.fileid = entry.fileid.or(fileid);
                 *node = entry.node.clone();
@@ -302,10 +311,15 @@ mod tests {
 
     /// LOOKUP as a mount of ways answers it: with a new node each time.
     fn lookup(handles: &Handles, dir: Handle, text: &str, fileid: u64) -> Handle {
+        answered(handles, dir, text, |_| Some(attr(fileid)))
+    }
+
+    fn answered(handles: &Handles, dir: Handle, text: &str, attr: impl Fn(&Node) -> Option<Attr>) -> Handle {
         let dir = handles.node(dir).unwrap();
         let mut call = Call::mkdir(&dir, &name(text), AttrChange::default());
         let Node::Chain(chain) = &dir else { panic!() };
-        let found = Found { node: Node::child(chain, name(text)), attr: Some(attr(fileid)) };
+        let node = Node::child(chain, name(text));
+        let found = Found { attr: attr(&node), node };
         let Op::MkDir { out, .. } = &mut call.op else { panic!() };
         *out = Ok(found);
         handles.settle(&mut call);
@@ -357,6 +371,25 @@ mod tests {
         assert_eq!(path(&handles, Handle::new(b"short").unwrap()), Err(Status::BadHandle));
         let table = handles.table.as_ref().unwrap().lock().unwrap();
         assert_eq!((table.entries.len(), table.by_name.len(), table.by_chain.len(), table.by_use.len()), (2, 1, 2, 1));
+    }
+
+    #[test]
+    fn what_was_made_without_attributes_is_told_from_what_took_its_place() {
+        let handles = Handles::new(Node::root_chain(0), 10);
+        let root = handles.handle(&handles.root);
+        let made = answered(&handles, root, "f", |node| {
+            let Node::Chain(chain) = node else { panic!() };
+            chain.note(7);
+            None
+        });
+        assert_eq!(lookup(&handles, root, "f", 7), made);
+        let again = answered(&handles, root, "g", |node| {
+            let Node::Chain(chain) = node else { panic!() };
+            chain.note(8);
+            None
+        });
+        assert_ne!(lookup(&handles, root, "g", 9), again);
+        assert_eq!(path(&handles, again), Err(Status::Stale));
     }
 
     #[test]
