@@ -219,7 +219,7 @@ impl Table {
     /// Gives an object found an entry, or finds the one it has; `node` becomes the entry's.
     fn intern(&mut self, dir: &Node, name: &Name, node: &mut Node, attr: Option<&Attr>) {
         let Some(dir_id) = chain_of(dir).and_then(|chain| self.by_chain.get(&chain)).copied() else { return };
-        let fileid = attr.map(|attr| attr.fileid);
+        let fileid = attr.map(|attr| attr.fileid).or_else(|| fileid_of(node));
         let at = (dir_id, name.clone());
         if let Some(&id) = self.by_name.get(&at) {
             let had = |entry: &Entry| entry.fileid.or_else(|| fileid_of(&entry.node));
@@ -275,6 +275,7 @@ impl Table {
             if let Some(entry) = self.entries.get_mut(&id) {
                 let old = std::mem::replace(&mut entry.node, node);
                 entry.at = Some(at);
+                entry.fileid = entry.fileid.or_else(|| fileid_of(&old));
                 chain_of(&old).and_then(|chain| self.by_chain.remove(&chain));
             }
         }

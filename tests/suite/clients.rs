@@ -364,7 +364,7 @@ fn an_archive_on_several_mounts_is_written_through_one() {
         let mut calls = [Call::create(&writing.volume.root(), &name, How::Guarded, AttrChange::default())];
         writing.volume.perform(&mut calls);
         let node = calls[0].found().unwrap().node;
-        let output = create::Output::File { volume: &writing.volume, node, at: 0, len: 0 };
+        let output = create::Output::File { volume: &writing.volume, node, at: 0 };
         let operands = creates::whole(&creates::shared(vec![source.clone() as _]));
         let crew = copies::crew(shape.0, shape.1);
         let (summary, failures, _) = creates::run(operands, output, None, &create::Options::default(), &crew);

@@ -523,7 +523,7 @@ fn a_full_target_leaves_the_beginning_of_the_archive() {
         let crew = crew(shape.0, shape.1);
         let summary = parfs::jobs::create::create(
             &mut whole(&shared(vec![mount.clone()])).into_iter().map(Ok),
-            parfs::jobs::create::Output::File { volume: &tapped, node, at: 0, len: 0 },
+            parfs::jobs::create::Output::File { volume: &tapped, node, at: 0 },
             None,
             &Options::default(),
             &crate::creates::Numbers,

@@ -11,7 +11,7 @@ use std::time::Duration;
 use parfs::archive::{Codec, Input, MemberKind};
 use parfs::jobs::create::{Options, Pack, Summary};
 use parfs::mounts::{LocalMount, MemoryMount};
-use parfs::storage::{Call, Mount, Op, Tap, Tapped};
+use parfs::storage::{Call, Mount, Node, Op, Tap, Tapped};
 
 use crate::ask::Ask;
 use crate::copies::crew;
@@ -222,6 +222,76 @@ fn other_names_of_a_file_that_was_replaced_are_stored_for_themselves() {
         assert_eq!((members, made.told.len()), (expected.len() as u64, expected.len()), "{context}");
         assert_eq!((files, links, changed), (1 + u64::from(replaces), 1, u64::from(!replaces)));
     }
+}
+
+/// Renames another file over `w` and `x` in `top/d` just before their first bytes are read, those of `x` after something.
+struct Each {
+    top: PathBuf,
+    after: Arc<Event>,
+}
+
+impl Tap for Each {
+    fn before(&self, calls: &[Call<'_>]) {
+        for call in calls {
+            let Op::Read { node: Node::Chain(chain), offset: 0, .. } = &call.op else { continue };
+            let name = chain.parent.as_ref().map(|(_, name)| name.to_string());
+            let Some(name) = name.filter(|name| name == "w" || name == "x") else { continue };
+            if name == "x" {
+                self.after.wait();
+            }
+            if std::fs::metadata(self.top.join("d").join(&name)).unwrap().len() > 20 {
+                std::fs::write(self.top.join("new"), [2; 20]).unwrap();
+                std::fs::rename(self.top.join("new"), self.top.join("d").join(&name)).unwrap();
+            }
+        }
+    }
+}
+
+/// Some of a piece's links go before it is packed and some after that; what is behind them stays what it is.
+#[test]
+fn links_of_one_piece_go_one_after_the_other() {
+    let place = tempfile::tempdir().unwrap();
+    let top = place.path().join("top");
+    std::fs::create_dir_all(top.join("d")).unwrap();
+    for (file, byte) in [("d/v", 1), ("d/w", 3), ("d/x", 4)] {
+        std::fs::write(top.join(file), vec![byte; 3_000_000]).unwrap();
+    }
+    for (file, link) in [("w", "y1"), ("v", "y2"), ("x", "y3"), ("w", "y4"), ("v", "y5"), ("x", "y6"), ("v", "y7")] {
+        std::fs::hard_link(top.join("d").join(file), top.join(link)).unwrap();
+    }
+    std::fs::write(top.join("z"), vec![5; 10_000]).unwrap();
+    let late: Arc<Event> = Arc::default();
+    let tap: Arc<dyn Tap> = Arc::new(Each { top, after: late.clone() });
+    let mount = Arc::new(LocalMount::open(place.path()).unwrap());
+    let volume = shared(vec![Arc::new(Tapped::new(mount, vec![tap])) as Arc<dyn Mount>]);
+    let options = Options { sort_by_name: true, ..Options::default() };
+    let gzip = Telling(Codec::Gzip.pack(1).unwrap(), late);
+    let made = packed(vec![named(&volume, "top")], &gzip, &options, &crew(2, 2)).clean();
+    let (_, input) = parfs::archive::open(Input::Seekable(Arc::new(made.archive))).unwrap();
+    let is = crate::create::read_all(input).0;
+    let is: Vec<_> = is.iter().map(|(path, kind, data)| (path.as_str(), *kind, data.len(), data.first())).collect();
+    let (file, dir, link) = (MemberKind::File, MemberKind::Dir, MemberKind::HardLink);
+    let large = 3_000_000;
+    let expected = [
+        ("top/", dir, 0, None),
+        ("top/d/", dir, 0, None),
+        ("top/d/v", file, large, Some(&1)),
+        ("top/y2", link, 0, None),
+        ("top/y5", link, 0, None),
+        ("top/y7", link, 0, None),
+        ("top/z", file, 10_000, Some(&5)),
+        ("top/d/w", file, 20, Some(&2)),
+        ("top/d/x", file, 20, Some(&2)),
+        ("top/y1", file, large, Some(&3)),
+        ("top/y3", file, large, Some(&4)),
+        ("top/y4", link, 0, None),
+        ("top/y6", link, 0, None),
+    ];
+    let mut sorted = is.clone();
+    sorted.sort_unstable_by_key(|(path, ..)| *path);
+    let mut wanted = expected.to_vec();
+    wanted.sort_unstable_by_key(|(path, ..)| *path);
+    assert_eq!(sorted, wanted, "{is:?}");
 }
 
 #[test]

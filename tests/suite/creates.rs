@@ -112,7 +112,7 @@ pub fn file_on(mount: &Arc<dyn Mount>, operands: Vec<Operand>, before: &[u8], op
         crate::nasty::put(&**mount, &node, 0, before);
     }
     let volume = shared(vec![mount.clone()]);
-    let output = Output::File { volume: &volume, node, at: before.len() as u64, len: before.len() as u64 };
+    let output = Output::File { volume: &volume, node, at: before.len() as u64 };
     let (summary, failures, told) = run(operands, output, None, options, crew);
     Made { archive: content(&**mount, "a.tar"), summary, failures, told }
 }

@@ -93,8 +93,6 @@ struct Open {
     sink: Sink,
     /// Where the first member goes.
     at: u64,
-    /// The bytes that the archive has.
-    len: u64,
     places: Arc<Places>,
 }
 
@@ -111,8 +109,8 @@ fn open(high: &High, creation: &Creation, how: How, session: &Session<'_>) -> Re
     let (at, len) = (had.end, had.len);
     if had.goes_on {
         session.console.message(format_args!(
-            "{}: what is behind its end, at byte {at}, is no part of it and is written over or cut off; with -i it is read on \
-             behind zeros",
+            "{}: what is behind its end, at byte {at}, is no part of it and may be written over; with -i it is read on behind \
+             zeros",
             high.archive
         ));
     }
@@ -127,7 +125,7 @@ fn open(high: &High, creation: &Creation, how: How, session: &Session<'_>) -> Re
         How::Append | How::Update => Sink::existing(&high.archive, &mut opener, mode, len)?,
     };
     options.archive = sink.key();
-    Ok(Open { options, sink, at, len, places: Places::new(opener) })
+    Ok(Open { options, sink, at, places: Places::new(opener) })
 }
 
 /// An error ends the run before its first member.
@@ -140,7 +138,7 @@ fn run_all(
 ) -> Result<Exit, String> {
     // Before an archive that is there is emptied.
     session.ready()?;
-    let Open { options, mut sink, at, len, places } = open(high, creation, how, session)?;
+    let Open { options, mut sink, at, places } = open(high, creation, how, session)?;
     let mut operands = Operands::new(&places, creation);
     // Lanes for the side that is farther away; the first operand tells how far its side is.
     let shapes = operands.look().into_iter().chain(sink.shape());
@@ -174,8 +172,8 @@ fn run_all(
             .with_progress(&live, &crew, || create(&mut operands, output, pack, &options, &names, &crew, &live, &tell))
     };
     let (mut done, mut gone) = match packing {
-        Packing::Plain => (work(sink.output(at, len), None), sink.gone()),
-        Packing::Pieces(pack) => (work(sink.output(at, len), Some(&*pack)), sink.gone()),
+        Packing::Plain => (work(sink.output(at), None), sink.gone()),
+        Packing::Pieces(pack) => (work(sink.output(at), Some(&*pack)), sink.gone()),
         Packing::Stream(wrap) => {
             let gone = sink.gone();
             let mut writer = wrap.wrap(sink.into_stream()).map_err(|e| format!("{}: {}", high.archive, reason(&e)))?;

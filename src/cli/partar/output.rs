@@ -132,11 +132,11 @@ impl Sink {
         Ok(Sink::File(Box::new(volume), object.node, id))
     }
 
-    /// For the job, from byte `at` on of what has `len` bytes.
-    pub fn output(&mut self, at: u64, len: u64) -> Output<'_> {
+    /// For the job, from byte `at` on.
+    pub fn output(&mut self, at: u64) -> Output<'_> {
         match self {
             Sink::Stream(stream, _) => Output::Stream(&mut **stream),
-            Sink::File(volume, node, _) => Output::File { volume, node: node.clone(), at, len },
+            Sink::File(volume, node, _) => Output::File { volume, node: node.clone(), at },
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
@@ -76,15 +77,13 @@ pub(super) struct Line<'a> {
     broken: Mutex<Option<Place>>,
     /// Where the first piece goes: 0 in a new archive.
     pub(super) from: u64,
-    /// The file's bytes before.
-    len: u64,
     /// Its first bytes, while others stand in their place.
     head: Mutex<Head>,
     error: Mutex<Option<String>>,
 }
 
 impl<'a> Line<'a> {
-    pub fn new(target: Target<'a>, pack: Option<&'a dyn Pack>, at: u64, len: u64) -> Line<'a> {
+    pub fn new(target: Target<'a>, pack: Option<&'a dyn Pack>, at: u64) -> Line<'a> {
         let whole = Whole { at, members: 0 };
         let state = State { next: 0, ready: BTreeMap::new(), busy: false, at, whole, members: 0, cut: false };
         let is_file = matches!(target, Target::File(..));
@@ -92,7 +91,6 @@ impl<'a> Line<'a> {
             target,
             pack,
             from: at,
-            len,
             head: Mutex::new(if is_file { Head::Awaited } else { Head::There }),
             state: Mutex::new(state),
             raw: AtomicU64::new(at),
@@ -307,24 +305,6 @@ impl<'a> Line<'a> {
         self.head.lock().expect("nothing panics while it holds the head")
     }
 
-    /// Cuts off what the file has behind the archive's new end: what an earlier run that was killed wrote, and never showed, would be
-    /// members for a reader that goes on behind zeros (`tar -i`). Before the first bytes are put in their place, so that a run
-    /// that is killed in between has shown nothing.
-    fn end_at(&self, end: u64) -> Result<(), String> {
-        if self.len <= end {
-            return Ok(());
-        }
-        self.resize(end)
-            .map_err(|status| format!("what is behind the archive's end cannot be cut off: SETATTR: {status}"))
-    }
-
-    /// Gives the file this size.
-    pub fn resize(&self, size: u64) -> Result<(), Status> {
-        let Target::File(port, node) = &self.target else { return Ok(()) };
-        let change = AttrChange { size: Some(size), ..AttrChange::default() };
-        port.one(port.route(), Call::set_attr(node, change)).status()
-    }
-
     /// Puts the first bytes in their place: there are no holes behind them, or none any more; all pieces have ended.
     pub fn reveal(&self) -> Result<(), String> {
         let Target::File(port, node) = &self.target else { return Ok(()) };
@@ -365,9 +345,11 @@ impl<'a> Line<'a> {
     /// Cuts a file off where the first piece is missing, so that no member is left that is whole by its size and has holes for data;
     /// all pieces have ended.
     pub fn cut_off(&self, ctx: &Ctx<'_>) {
+        let Target::File(port, node) = &self.target else { return };
         // Nothing is written behind what could not be packed.
         let Some(Place { at, .. }) = self.broken() else { return self.reveal_cut(ctx) };
-        match self.resize(at) {
+        let change = AttrChange { size: Some(at), ..AttrChange::default() };
+        match port.one(port.route(), Call::set_attr(node, change)).status() {
             Ok(()) => self.reveal_cut(ctx),
             Err(status) => ctx.warn(format!(
                 "what is left of the archive is not whole, cannot be cut off at byte {at}, and says so: {status}"
@@ -391,10 +373,9 @@ impl<'a> Line<'a> {
             Target::File(port, node) => {
                 let place = Place { at, whole: self.state().whole };
                 self.put(ctx, *port, node, place, &bytes);
-                if self.has_failed() {
-                    return;
-                }
-                if let Err(error) = self.end_at(at + bytes.len() as u64).and_then(|()| self.reveal()) {
+                if !self.has_failed()
+                    && let Err(error) = self.reveal()
+                {
                     self.fail(ctx, error);
                 }
             }
@@ -404,10 +385,17 @@ impl<'a> Line<'a> {
 
 /// Takes out further names of files whose data is not in the archive, as far as that is known; the piece is not packed.
 pub(super) fn without_links(ctx: &Ctx<'_>, piece: &mut Filled) {
-    let (lost, kept) = std::mem::take(&mut piece.links).into_iter().partition(|link| link.fate.has_no_data());
-    piece.links = kept;
+    let (mut lost, mut before) = (Vec::new(), 0);
+    for link in std::mem::take(&mut piece.links) {
+        let Range { start, end } = link.head;
+        if link.fate.has_no_data() {
+            before += end - start;
+            lost.push(link);
+        } else {
+            piece.links.push(Linked { head: start - before..end - before, ..link });
+        }
+    }
     // Their places are before those of what comes behind them.
-    let lost: Vec<Linked> = lost;
     lost.into_iter().rev().for_each(|link| without_link(ctx, piece, link));
 }
 

@@ -2,6 +2,7 @@
 //! blocks that say so. Leaves out new archives: what is left of one that is not complete is to have no end.
 
 use crate::archive::write;
+use crate::storage::{AttrChange, Call};
 
 use super::line::{Line, Target, Whole};
 
@@ -32,15 +33,17 @@ impl Line<'_> {
     /// no space, of which there may be none left. Only then what was added is made visible.
     pub fn mend(&self, record_bytes: u64) -> Left {
         let Whole { at, members } = self.whole();
-        if matches!(self.target, Target::Stream(_)) {
-            return Left { more: members, error: None };
-        }
+        let Target::File(port, node) = &self.target else { return Left { more: members, error: None } };
         // Nothing was written, so the end that it had is there.
         if self.end() == self.from && !self.has_failed() {
             return Left { more: 0, error: None };
         }
         let end = write::end(at, record_bytes).len() as u64;
-        let resize = |size, what: &str| self.resize(size).map_err(|status| format!("{what}: SETATTR: {status}"));
+        let resize = |size, what: &str| {
+            let change = AttrChange { size: Some(size), ..AttrChange::default() };
+            let status = port.one(port.route(), Call::set_attr(node, change)).status();
+            status.map_err(|status| format!("{what}: SETATTR: {status}"))
+        };
         let done = resize(at, "what was written behind it cannot be cut off")
             .and_then(|()| resize(at + end, "its end cannot be put behind it"))
             .and_then(|()| match at > self.from {

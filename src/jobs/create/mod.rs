@@ -197,8 +197,6 @@ pub enum Output<'a> {
         node: Node,
         /// Where the first member goes: 0, or where those that are there end.
         at: u64,
-        /// The file's bytes: what of them would be behind the archive's new end is cut off.
-        len: u64,
     },
 }
 
@@ -245,13 +243,13 @@ pub fn create(
     let start = Instant::now();
     let waited = crew.budget().waited();
     let ctx = Ctx::new(options, names, crew, live, tell);
-    let (target, at, len, write_max) = match output {
-        Output::Stream(writer) => (Target::Stream(Mutex::new(writer)), 0, 0, PIECE_BYTES),
-        Output::File { volume, node, at, len } => {
-            (Target::File(Port::new(volume, crew.shape().window), node), at, len, volume.limits().write_max)
+    let (target, at, write_max) = match output {
+        Output::Stream(writer) => (Target::Stream(Mutex::new(writer)), 0, PIECE_BYTES),
+        Output::File { volume, node, at } => {
+            (Target::File(Port::new(volume, crew.shape().window), node), at, volume.limits().write_max)
         }
     };
-    let line = Line::new(target, pack, at, len);
+    let line = Line::new(target, pack, at);
     let piece_bytes = pack.map_or(PIECE_BYTES.min(write_max) as usize, Pack::piece_bytes);
     crew.run(|scope| {
         let run = Run { ctx: &ctx, line: &line, pack, scope };

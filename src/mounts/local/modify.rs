@@ -106,7 +106,7 @@ impl LocalMount {
     fn hold_made(&self, chain: &Chain, place: &Place) -> Result<Option<OwnedFd>, Status> {
         let Some(fileid) = chain.fileid() else { return Ok(None) };
         let held = self.hold(place)?;
-        // Neither changes while an object lives, so no server is asked.
+        // To a client of NFS what has another id is another object, so no server is asked.
         let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
         let is = statx(&held, c"", flags, StatxFlags::INO | StatxFlags::TYPE).map_err(status)?;
         match FileType::from_raw_mode(is.stx_mode.into()) {
