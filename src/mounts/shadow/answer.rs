@@ -376,8 +376,9 @@ impl ShadowMount {
         self.dir(dir)?;
         ShadowMount::free(&mut self.world.memory(), dir.key_of(name), real)?;
         let Some(made) = self.world.made(node) else {
-            // Another name of a real file. Directories have one only.
-            if self.real_attr(node).is_ok_and(|attr| attr.kind == Kind::Dir) {
+            // Another name of a real file; of one that came by nothing is asked for it. Directories have one only.
+            let is_dir = || self.real_attr(node).is_ok_and(|attr| attr.kind == Kind::Dir);
+            if self.seen(node).is_none() && is_dir() {
                 return Err(Status::IsDir);
             }
             let made = self.world.new_made(Kind::File);
