@@ -222,9 +222,8 @@ impl Table {
         let fileid = attr.map(|attr| attr.fileid).or_else(|| fileid_of(node));
         let at = (dir_id, name.clone());
         if let Some(&id) = self.by_name.get(&at) {
-            let had = |entry: &Entry| entry.fileid.or_else(|| fileid_of(&entry.node));
             if let Some(entry) = self.entries.get_mut(&id)
-                && (fileid.is_none() || had(entry).is_none() || had(entry) == fileid)
+                && (fileid.is_none() || entry.fileid.is_none() || entry.fileid == fileid)
             {
                 entry.fileid = entry.fileid.or(fileid);
                 *node = entry.node.clone();
@@ -275,7 +274,6 @@ impl Table {
             if let Some(entry) = self.entries.get_mut(&id) {
                 let old = std::mem::replace(&mut entry.node, node);
                 entry.at = Some(at);
-                entry.fileid = entry.fileid.or_else(|| fileid_of(&old));
                 chain_of(&old).and_then(|chain| self.by_chain.remove(&chain));
             }
         }
