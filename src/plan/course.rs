@@ -261,7 +261,7 @@ impl<'c> Window<'_, 'c> {
                     self.listed(dir)
                 }
             }
-            Op::Null { .. } | Op::Beyond(Beyond::Copy { .. } | Beyond::CopyFile { .. }) => 0,
+            Op::Null { .. } | Op::Beyond(Beyond::Copy { .. } | Beyond::CopyFile { .. } | Beyond::CopyFiles { .. }) => 0,
             Op::Beyond(
                 Beyond::Seek { node, .. }
                 | Beyond::Clear { dir: node, .. }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::base::{Name, Proc, Status, Time};
 
 use super::call::{Out, PENDING, Page};
-use super::{Attr, AttrChange, Call, Node, Op};
+use super::{Attr, AttrChange, Call, Kind, Node, Op, SetTime};
 
 /// How GETXATTR and REMOVEXATTR end when the object has no such attribute: NFS4ERR_NOXATTR (RFC 8276), ENODATA on Linux.
 pub const NO_XATTR: Status = Status::Errno(61);
@@ -24,8 +24,8 @@ pub struct Extras {
     pub xattrs: bool,
     /// What is read back may come from this host's memory until IO_ADVISE has it dropped.
     pub caches: bool,
-    /// CLEAR: a directory's files go while it is listed.
-    pub clears: bool,
+    /// CLEAR and COPY_FILES: many files of a directory by one call.
+    pub bulk: bool,
     /// What is written cannot be read back: nothing is.
     pub forgets: bool,
 }
@@ -38,7 +38,7 @@ impl Extras {
             copies: self.copies && other.copies,
             xattrs: self.xattrs && other.xattrs,
             caches: self.caches || other.caches,
-            clears: self.clears && other.clears,
+            bulk: self.bulk && other.bulk,
             forgets: self.forgets || other.forgets,
         }
     }
@@ -81,6 +81,81 @@ impl From<&Attr> for Was {
     }
 }
 
+/// Which of a directory's files COPY_FILES copies, and with what attributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Larger files are left.
+    pub size_max: u64,
+    /// Files of so many bytes and more are left that take less room than they have bytes.
+    pub hole_min: u64,
+    /// Files with other names are left.
+    pub alone: bool,
+    /// Files with extended attributes are left.
+    pub bare: bool,
+    /// The permission bits that a copy gets of its source's.
+    pub mode_mask: u32,
+    /// A copy gets its source's owner.
+    pub uid: bool,
+    /// And its group.
+    pub gid: bool,
+    /// And its times.
+    pub times: bool,
+}
+
+impl Rule {
+    /// What a copy of such a file is made with; none of what is left: of all that is no file, or has set-id or sticky bits, as well.
+    pub fn change(&self, attr: &Attr) -> Option<AttrChange> {
+        let has_holes = attr.used < attr.size && attr.size >= self.hole_min;
+        let is_plain = attr.kind == Kind::File && attr.mode & 0o7000 == 0;
+        if !is_plain || attr.size > self.size_max || has_holes || (self.alone && attr.nlink > 1) {
+            return None;
+        }
+        let time = |time| if self.times { SetTime::At(time) } else { SetTime::Keep };
+        Some(AttrChange {
+            mode: Some(attr.mode & self.mode_mask),
+            uid: self.uid.then_some(attr.uid),
+            gid: self.gid.then_some(attr.gid),
+            size: None,
+            atime: time(attr.atime),
+            mtime: time(attr.mtime),
+        })
+    }
+}
+
+/// What became of a directory's files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Copied {
+    /// So many of the names, from the first on, were dealt with.
+    pub seen: usize,
+    /// Bytes of those that were copied.
+    pub bytes: u64,
+    /// Those of them that were not copied, in the order of the names.
+    pub left: Vec<Left>,
+}
+
+impl Copied {
+    /// How many were copied.
+    pub fn files(&self) -> u64 {
+        (self.seen - self.left.len()) as u64
+    }
+
+    /// How many were tried in vain.
+    pub fn failed(&self) -> u64 {
+        self.left.iter().filter(|left| left.tried).count() as u64
+    }
+}
+
+/// A file that was not copied, and of which nothing was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Its place among the names.
+    pub at: usize,
+    /// What it is; none where it could not be opened.
+    pub attr: Option<Attr>,
+    /// It was to be copied, and something failed.
+    pub tried: bool,
+}
+
 /// The work of a call beyond NFSv3.
 #[derive(Debug)]
 #[allow(missing_docs)] // the arguments are the RFCs'
@@ -95,6 +170,9 @@ pub enum Beyond<'a> {
     /// nothing: EXIST when the name is there, NOT_SYNC when `from` is or becomes another than `was`, NOTSUPP when it has extended
     /// attributes that `bare` rules out; after any error nothing was made. Safe as by a FILE_SYNC WRITE.
     CopyFile { from: Lent, was: Was, bare: bool, dir: Node, name: Name, change: AttrChange, out: Out<(Node, u64)> },
+    /// A whole COPY of each of these files of a directory into `dir`, under its own name, where `rule` says so; `from` is the lent directory.
+    /// Each as by COPY_FILE, and counted as one COPY; it may end before the last of them, after as long as a run should take to stop.
+    CopyFiles { from: Lent, names: Vec<Name>, rule: Rule, dir: Node, out: Out<Copied> },
     /// This host forgets what it holds of the file in memory (IO_ADVISE4_DONTNEED), so that READ asks the storage. Data
     /// not yet there is sent first, and the error of that reported.
     IoAdvise { node: Node, out: Out<()> },
@@ -119,7 +197,7 @@ impl Beyond<'_> {
     pub fn proc(&self) -> Proc {
         match self {
             Beyond::Seek { .. } => Proc::Seek,
-            Beyond::Copy { .. } | Beyond::CopyFile { .. } => Proc::Copy,
+            Beyond::Copy { .. } | Beyond::CopyFile { .. } | Beyond::CopyFiles { .. } => Proc::Copy,
             Beyond::IoAdvise { .. } => Proc::IoAdvise,
             Beyond::Clear { .. } => Proc::ReadDirPlus,
             Beyond::ListXattrs { .. } => Proc::ListXattrs,
@@ -143,6 +221,9 @@ impl<'a> Call<'a> {
     pub fn copy_file(from: Lent, was: Was, bare: bool, dir: &Node, name: &Name, change: AttrChange) -> Self {
         let (dir, name) = (dir.clone(), name.clone());
         Op::Beyond(Beyond::CopyFile { from, was, bare, dir, name, change, out: Err(PENDING) }).into()
+    }
+    pub fn copy_files(from: Lent, names: Vec<Name>, rule: Rule, dir: &Node) -> Self {
+        Op::Beyond(Beyond::CopyFiles { from, names, rule, dir: dir.clone(), out: Err(PENDING) }).into()
     }
     pub fn io_advise(node: &Node) -> Self {
         Op::Beyond(Beyond::IoAdvise { node: node.clone(), out: Err(PENDING) }).into()

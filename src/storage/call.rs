@@ -2,7 +2,7 @@
 
 use crate::base::{Name, Proc, Status};
 
-use super::beyond::Beyond;
+use super::beyond::{Beyond, Copied};
 use super::trail::Trail;
 use super::{Attr, AttrChange, Kind, Node};
 
@@ -398,6 +398,7 @@ macro_rules! each_out {
             Op::Beyond(Beyond::Seek { out: $out, .. }) => $body,
             Op::Beyond(Beyond::Copy { out: $out, .. }) => $body,
             Op::Beyond(Beyond::CopyFile { out: $out, .. }) => $body,
+            Op::Beyond(Beyond::CopyFiles { out: $out, .. }) => $body,
             Op::Beyond(Beyond::IoAdvise { out: $out, .. }) => $body,
             Op::Beyond(Beyond::Clear { out: $out, .. }) => $body,
             Op::Beyond(Beyond::ListXattrs { out: $out, .. }) => $body,
@@ -548,6 +549,14 @@ impl Call<'_> {
         match &self.op {
             Op::Beyond(Beyond::Clear { gone, .. }) => *gone,
             _ => 0,
+        }
+    }
+
+    /// What became of the files that COPY_FILES has copied.
+    pub fn copied(&self) -> Option<&Copied> {
+        match &self.op {
+            Op::Beyond(Beyond::CopyFiles { out, .. }) => out.as_ref().ok(),
+            _ => None,
         }
     }
 

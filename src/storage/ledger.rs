@@ -43,9 +43,19 @@ impl Tally {
     /// The tally of one call as it is asked.
     pub fn of(call: &Call<'_>) -> Tally {
         let mut tally = Tally::default();
-        tally.count(call.proc(), call.payload(), false);
-        tally.0[Proc::Remove as usize].calls += call.gone();
+        tally.count_call(call, false);
         tally
+    }
+
+    fn count_call(&mut self, call: &Call<'_>, failed: bool) {
+        if let Some(copied) = call.copied() {
+            let count = &mut self.0[call.proc() as usize];
+            count.calls += copied.files() + copied.failed();
+            count.failed += copied.failed();
+            return;
+        }
+        self.count(call.proc(), call.payload(), failed);
+        self.0[Proc::Remove as usize].calls += call.gone();
     }
 
     /// Counts one more.
@@ -203,8 +213,7 @@ impl Ledger {
 
 impl Rows {
     fn count(&mut self, call: &Call<'_>) {
-        self.tally.count(call.proc(), call.payload(), call.status().is_err());
-        self.tally.0[Proc::Remove as usize].calls += call.gone();
+        self.tally.count_call(call, call.status().is_err());
     }
 
     fn record(&mut self, proc: Proc, bytes: u64, failed: bool, took: Duration) {
@@ -243,7 +252,15 @@ impl Tap for Ledger {
         // Most often a window is of one procedure: its latency is found in the histogram once.
         for alike in calls.chunk_by(|a, b| a.proc() == b.proc()) {
             alike.iter().for_each(|call| rows.count(call));
-            rows.took(alike[0].proc(), alike.len() as u64, took);
+            match alike[0].copied() {
+                // One after the other.
+                Some(copied) => {
+                    let files = copied.files() + copied.failed();
+                    let each = took / u32::try_from(files).unwrap_or(u32::MAX).max(1);
+                    rows.took(alike[0].proc(), files, each);
+                }
+                None => rows.took(alike[0].proc(), alike.len() as u64, took),
+            }
         }
     }
 }

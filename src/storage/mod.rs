@@ -19,7 +19,7 @@ pub(crate) mod unstable;
 pub mod volume;
 
 pub use attr::{Attr, AttrChange, Kind, SetTime};
-pub use beyond::{Beyond, Extras, Lent, NO_XATTR, Sought, Was};
+pub use beyond::{Beyond, Copied, Extras, Left, Lent, NO_XATTR, Rule, Sought, Was};
 pub use call::{Call, Cookie, Entry, Found, How, Op, Out, Page, Space, Special, Stable, Verifier, Want, Written};
 pub use faults::Faults;
 pub use ledger::{Ledger, Tally};

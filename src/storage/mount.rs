@@ -61,6 +61,11 @@ pub trait Mount: Send + Sync {
         None
     }
 
+    /// The directory, for another mount of this kind to COPY files of; none where that is not possible.
+    fn lend_dir(&self, _dir: &Node) -> Option<Lent> {
+        None
+    }
+
     /// Asks the server anew about a directory, so that what was changed in it through other mounts is seen through this one;
     /// nothing to do for a mount that keeps nothing.
     fn refresh(&self, _dir: &Node) {}

@@ -17,7 +17,7 @@ pub trait Tap: Send + Sync {
     /// Sees the admitted calls before they are performed; may wait.
     fn before(&self, _calls: &[Call<'_>]) {}
 
-    /// Must it see each REMOVE? Then the mount does not announce CLEAR, which makes many at once.
+    /// Must it see each REMOVE and COPY? Then the mount does not announce what makes many at once.
     fn sees_each(&self) -> bool {
         true
     }
@@ -71,7 +71,7 @@ impl Mount for Tapped {
 
     fn limits(&self) -> Limits {
         let mut limits = self.mount.limits();
-        limits.extras.clears &= !self.taps.iter().any(|tap| tap.sees_each());
+        limits.extras.bulk &= !self.taps.iter().any(|tap| tap.sees_each());
         limits
     }
 
@@ -94,6 +94,10 @@ impl Mount for Tapped {
 
     fn lend(&self, node: &Node) -> Option<Lent> {
         self.mount.lend(node)
+    }
+
+    fn lend_dir(&self, dir: &Node) -> Option<Lent> {
+        self.mount.lend_dir(dir)
     }
 
     fn refresh(&self, dir: &Node) {

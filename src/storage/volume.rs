@@ -238,6 +238,10 @@ impl Mount for Volume {
         self.seats[self.route().0].mount.lend(node)
     }
 
+    fn lend_dir(&self, dir: &Node) -> Option<Lent> {
+        self.seats[self.route().0].mount.lend_dir(dir)
+    }
+
     fn lower(&self, call: &Call<'_>) -> Tally {
         self.seats[0].mount.lower(call)
     }

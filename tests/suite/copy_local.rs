@@ -3,13 +3,14 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parfs::base::{Proc, Time};
-use parfs::jobs::copy::Options;
+use parfs::jobs::copy::{Options, Preserve};
 use parfs::jobs::select::Rules;
 use parfs::mounts::LocalMount;
-use parfs::storage::{Call, Mount, Op, Tap, Tapped};
+use parfs::storage::{Beyond, Call, Mount, Op, Tap, Tapped, Trace};
 
 use crate::copies::{asked, crew, local, run, volume};
 use crate::random::Random;
@@ -75,6 +76,62 @@ fn new_files_between_local_mounts_are_not_looked_at_before_they_are_opened() {
     assert_eq!((read.get(Proc::Lookup).calls, read.get(Proc::GetAttr).calls), (5, 2));
     // The one with a set-id bit, the ones with two names and with a hole go the longer way.
     assert!(written.get(Proc::Copy).calls >= 94, "{}", written.get(Proc::Copy).calls);
+}
+
+/// Files that were copied by calls for many.
+#[derive(Default)]
+struct InBulk(AtomicU64);
+
+impl Tap for InBulk {
+    fn sees_each(&self) -> bool {
+        false
+    }
+
+    fn after(&self, calls: &[Call<'_>], _took: Duration) {
+        let copied = |call: &Call<'_>| match &call.op {
+            Op::Beyond(Beyond::CopyFiles { out: Ok(copied), .. }) => copied.files(),
+            _ => 0,
+        };
+        self.0.fetch_add(calls.iter().map(copied).sum(), Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn many_files_by_one_call_are_copied_and_counted_as_each_by_its_own() {
+    let (from, source) = local();
+    let at = |name: &str| from.path().join("d").join(name);
+    std::fs::create_dir(from.path().join("d")).unwrap();
+    (0..200).for_each(|i| std::fs::write(at(&format!("f{i:03}")), noise(i * 97)).unwrap());
+    std::fs::set_permissions(at("f003"), std::fs::Permissions::from_mode(0o4711)).unwrap();
+    std::fs::set_permissions(at("f004"), std::fs::Permissions::from_mode(0o000)).unwrap();
+    std::fs::hard_link(at("f005"), at("another name")).unwrap();
+    std::fs::File::create(at("sparse")).unwrap().set_len(300_000).unwrap();
+    std::fs::write(at("large"), noise(3 << 20)).unwrap();
+    let labelled = node_at(&*source, &["d", "f006"]);
+    source.perform(&mut [Call::set_xattr(&labelled, b"user.label", b"kept")]);
+    let copied = |more: Option<Arc<dyn Tap>>, options: &Options| {
+        let ((to, target), bulk) = (local(), Arc::new(InBulk::default()));
+        let taps = [bulk.clone() as Arc<dyn Tap>].into_iter().chain(more).collect();
+        let target: Arc<dyn Mount> = Arc::new(Tapped::new(target, taps));
+        let (read, written, ran) = asked(&source, &target, options, (2, 2));
+        let summary = ran.clean().summary;
+        let counts = (summary.objects, summary.files, summary.hard_links, summary.bytes);
+        (bulk.0.load(Ordering::Relaxed), (read, written, counts), dump_dir(to.path()))
+    };
+    let modes_alone = Preserve { uid: false, gid: false, times: false, hard_links: false, ..Preserve::ALL };
+    for (preserve, apart) in [(Preserve::ALL, 5), (modes_alone, 3)] {
+        let options = Options { preserve, ..Options::default() };
+        let (in_bulk, counted, tree) = copied(None, &options);
+        let (each, one_by_one, by_each) = copied(Some(Arc::new(Trace::new(1))), &options);
+        assert_eq!(each, 0, "who sees each call sees each file");
+        // Left are those with a set-id bit, an attribute (where the file system has them), a hole, too many bytes, and two names.
+        assert!((203 - apart - 2..=203 - apart).contains(&in_bulk), "{in_bulk}");
+        assert_eq!(counted, one_by_one);
+        if preserve == Preserve::ALL {
+            assert_same(&dump_dir(from.path()), &tree, "in bulk");
+            assert_same(&tree, &by_each, "one by one");
+        }
+    }
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn what_is_there_is_seen_as_it_is() {
     each(|real, shadow| {
         // But for CLEAR, which lists and removes at once.
         let mut limits = real.limits();
-        limits.extras.clears = false;
+        limits.extras.bulk = false;
         assert_eq!((shadow.limits(), shadow.label()), (limits, real.label()));
         let (mut is, want) = (dump(shadow), dump(&**real));
         assert!(is.values().any(|object| object.kind == Kind::File && object.hash != want[""].hash));

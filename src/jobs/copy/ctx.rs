@@ -30,7 +30,7 @@ const SMALL_BYTES_MAX: u64 = 1 << 20;
 const WARNINGS_MAX: usize = 100;
 
 /// The name of the directory in which a file system shows its snapshots.
-const SNAPSHOT: &[u8] = b".snapshot";
+pub(super) const SNAPSHOT: &[u8] = b".snapshot";
 
 /// What a server's listing does that answers with the cookie it was asked with.
 pub(super) const NO_PROGRESS: &str = "the server's listing does not go on";
@@ -116,6 +116,8 @@ pub(super) struct Ctx<'a> {
     pub lost: AtomicBool,
     /// COPY was refused for this pair of file systems.
     pub copies_refused: AtomicBool,
+    /// Many files may go by one call.
+    pub bulk: bool,
     /// How often in a row a whole copy was refused.
     pub whole_refused: AtomicU32,
     /// Names held by comparisons.
@@ -159,6 +161,7 @@ impl<'a> Ctx<'a> {
             later,
             source_holes: from.extras.holes,
             caches: [from.extras.caches, to.extras.caches],
+            bulk: extras.bulk,
             xattrs: extras.xattrs && wanted,
             xattrs_watched: AtomicBool::new(wanted && from.extras.xattrs && !to.extras.xattrs),
             read_max: from.read_max.min(to.read_max).max(1),

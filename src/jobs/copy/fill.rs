@@ -13,7 +13,7 @@ use super::task::Task;
 use super::{Sparse, Verify};
 
 /// Zeros of at least this length become a hole where the source has holes: shorter ones cost more calls than they save.
-const HOLE_BYTES_MIN: usize = 32 << 10;
+pub(super) const HOLE_BYTES_MIN: usize = 32 << 10;
 /// And where every block of zeros is to be one.
 const BLOCK_BYTES: usize = 4 << 10;
 

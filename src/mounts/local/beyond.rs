@@ -9,12 +9,18 @@ use rustix::io::{Errno, pread, retry_on_intr};
 use crate::base::Status;
 use crate::storage::{Beyond, Lent, Node, Out, Sought};
 
-use super::LocalMount;
 use super::convert::{attr, status};
 use super::descriptors::{Held, Use};
+use super::{Alias, LocalMount};
 
 /// What a mount lends: an open read descriptor, closed with the last copy from it.
 pub(super) struct LentFile(pub(super) Arc<Held>);
+
+/// A directory that a mount lends, and what its file systems are to be known by.
+pub(super) struct LentDir {
+    pub(super) held: Arc<Held>,
+    pub(super) alias: Alias,
+}
 
 /// What the kernel says of a pair of files that it cannot copy between, or not in this way.
 pub(super) fn cannot(errno: Errno) -> bool {
@@ -43,9 +49,13 @@ impl LocalMount {
                 let copy = || self.copy_file((from, *was, *bare), (dir, name), change);
                 *out = if_so(extras.copies).and_then(|()| copy());
             }
+            Beyond::CopyFiles { from, names, rule, dir, out } => {
+                let copy = || self.copy_files(from, names, rule, dir);
+                *out = if_so(extras.copies && extras.bulk).and_then(|()| copy());
+            }
             Beyond::IoAdvise { node, out } => *out = if_so(extras.caches).and_then(|()| self.io_advise(node)),
             Beyond::Clear { dir, bytes_max, gone, out } => {
-                *out = if_so(extras.clears).and_then(|()| self.clear(dir, *bytes_max, gone));
+                *out = if_so(extras.bulk).and_then(|()| self.clear(dir, *bytes_max, gone));
             }
             Beyond::ListXattrs { node, out } => *out = if_so(extras.xattrs).and_then(|()| self.list_xattrs(node)),
             Beyond::GetXattr { node, name, out } => {
@@ -92,6 +102,15 @@ impl LocalMount {
         let mut attr = attr(&stat);
         self.alias.rename(&mut attr);
         Some(Lent { file: Arc::new(LentFile(held)), attr: Some(attr) })
+    }
+
+    /// An open directory for COPY of what is in it.
+    pub(super) fn lend_open_dir(&self, dir: &Node) -> Option<Lent> {
+        if !self.limits.extras.copies {
+            return None;
+        }
+        let held = self.dir(self.chain(dir).ok()?).ok()?;
+        Some(Lent { file: Arc::new(LentDir { held, alias: self.alias.clone() }), attr: None })
     }
 
     /// A descriptor to read from: the cached one, or one that goes with its last user.

@@ -1,6 +1,10 @@
 //! Between the kernel's words and NFSv3's: errors, attributes, times.
 
-use rustix::fs::{AtFlags, FileType, Gid, Mode, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid};
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::{
+    AtFlags, FileType, Gid, Mode, Stat, StatxFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid, fstat, statx,
+};
 use rustix::io::Errno;
 
 use crate::base::{Status, Time};
@@ -55,15 +59,44 @@ pub(super) fn attr(stat: &Stat) -> Attr {
     }
 }
 
+/// What making an object may have made other than was asked for, and the object's id.
+#[derive(Clone, Copy)]
+pub(super) struct Is {
+    pub kind: Kind,
+    pub bits: u32,
+    pub uid: u32,
+    pub gid: u32,
+    pub fileid: u64,
+}
+
+impl From<&Stat> for Is {
+    fn from(stat: &Stat) -> Is {
+        let (uid, gid, fileid) = (stat.st_uid, stat.st_gid, stat.st_ino);
+        Is { kind: kind(stat), bits: mode_bits(stat), uid, gid, fileid }
+    }
+}
+
+impl Is {
+    /// Of an open file. Its times are not asked for: whose times were asked for gets its next ones by a finer clock and at each change
+    /// (Linux 6.13, multigrain timestamps), which is of no use in a file that is yet to be written.
+    pub fn of(file: BorrowedFd<'_>) -> Result<Is, Errno> {
+        let what = StatxFlags::TYPE | StatxFlags::MODE | StatxFlags::UID | StatxFlags::GID | StatxFlags::INO;
+        let Ok(is) = statx(file, c"", AtFlags::EMPTY_PATH, what) else { return Ok(Is::from(&fstat(file)?)) };
+        let mode = u32::from(is.stx_mode);
+        let kind = kind_of(FileType::from_raw_mode(mode));
+        Ok(Is { kind, bits: mode & 0o7777, uid: is.stx_uid, gid: is.stx_gid, fileid: is.stx_ino })
+    }
+}
+
 pub(super) fn mode(bits: u32) -> Mode {
     Mode::from_raw_mode(bits & 0o7777)
 }
 
 /// The owner to be set, unless it is what it should be.
-pub(super) fn owner(change: &AttrChange, is: Option<&Stat>) -> Option<(Option<Uid>, Option<Gid>)> {
+pub(super) fn owner(change: &AttrChange, is: Option<&Is>) -> Option<(Option<Uid>, Option<Gid>)> {
     // 2^32 - 1 is the kernel's "leave it": no owner can be that.
-    let uid = change.uid.filter(|&uid| uid != u32::MAX && is.is_none_or(|is| is.st_uid != uid));
-    let gid = change.gid.filter(|&gid| gid != u32::MAX && is.is_none_or(|is| is.st_gid != gid));
+    let uid = change.uid.filter(|&uid| uid != u32::MAX && is.is_none_or(|is| is.uid != uid));
+    let gid = change.gid.filter(|&gid| gid != u32::MAX && is.is_none_or(|is| is.gid != gid));
     (uid.is_some() || gid.is_some()).then(|| (uid.map(Uid::from_raw), gid.map(Gid::from_raw)))
 }
 

@@ -15,7 +15,7 @@ use rustix::io::{Errno, retry_on_intr};
 use crate::base::{Name, Status};
 use crate::storage::{AttrChange, Found, How, Kind, Node, Out, SetTime, Special};
 
-use super::convert::{ITSELF, attr, kind, mode, mode_bits, owner, status};
+use super::convert::{ITSELF, Is, attr, kind, mode, mode_bits, owner, status};
 use super::data::QUIET;
 use super::descriptors::Use;
 use super::fresh::Verdict;
@@ -79,7 +79,7 @@ impl LocalMount {
     }
 
     fn made_new(&self, dir: &Node, place: &Place, change: &AttrChange, fd: OwnedFd, stat: Stat) -> Out<Found> {
-        let changed = self.settle(&On::Fd(fd.as_fd()), &stat, change)?;
+        let changed = self.settle(&On::Fd(fd.as_fd()), &Is::from(&stat), change)?;
         let bits = change.mode.unwrap_or(mode_bits(&stat));
         let found = self.keep_open(dir, place, fd, bits, (!changed).then_some(&stat))?;
         self.chain(&found.node)?.note(stat.st_ino);
@@ -250,29 +250,29 @@ impl LocalMount {
     fn made(&self, dir: &Node, place: &Place, change: &AttrChange) -> Out<Found> {
         let on = On::Place(self, place);
         let stat = on.stat()?;
-        let changed = self.settle(&on, &stat, &AttrChange { size: None, ..*change })?;
+        let changed = self.settle(&on, &Is::from(&stat), &AttrChange { size: None, ..*change })?;
         let found = self.found(dir, place, (!changed).then_some(&stat))?;
         self.chain(&found.node)?.note(stat.st_ino);
         Ok(found)
     }
 
     /// Sets what making the object could not: its owner when another is asked for, its mode where the kernel took bits
-    /// off (umask, mkdir's set-id bits, chown), its size and times. Returns whether it was changed from what `stat` says.
+    /// off (umask, mkdir's set-id bits, chown), its size and times. Returns whether it was changed from what `is` says.
     ///
-    /// Its caller's fstat stays: a default ACL, a set-group-id directory or a mount option may have made the object another than
+    /// Its caller's look at the object stays: a default ACL, a set-group-id directory or a mount option may have made the object another than
     /// was asked for, and any of them may have come since the last object was made there.
-    pub(super) fn settle(&self, on: &On<'_>, stat: &Stat, change: &AttrChange) -> Result<bool, Status> {
+    pub(super) fn settle(&self, on: &On<'_>, is: &Is, change: &AttrChange) -> Result<bool, Status> {
         let mut touched = false;
-        let owner = owner(change, Some(stat));
+        let owner = owner(change, Some(is));
         if let Some((uid, gid)) = owner {
             on.chown(uid, gid)?;
             touched = true;
         }
         if let Some(want) = change.mode {
             // A new directory inherits the set-group-id bit of its parent, on servers as here.
-            let inherited = if kind(stat) == Kind::Dir { mode_bits(stat) & 0o2000 } else { 0 };
+            let inherited = if is.kind == Kind::Dir { is.bits & 0o2000 } else { 0 };
             let want = (want & 0o7777) | inherited;
-            if want != mode_bits(stat) || (owner.is_some() && want & 0o6000 != 0) {
+            if want != is.bits || (owner.is_some() && want & 0o6000 != 0) {
                 on.chmod(want)?;
                 touched = true;
             }

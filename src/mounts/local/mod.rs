@@ -199,7 +199,7 @@ impl LocalMount {
                 name_max,
                 size_max,
                 shape,
-                extras: Extras { holes: !nfs, copies: !nfs, xattrs: !nfs, caches: true, clears: !nfs, forgets: false },
+                extras: Extras { holes: !nfs, copies: !nfs, xattrs: !nfs, caches: true, bulk: !nfs, forgets: false },
                 dirs_locked: nfs,
             },
             clones_not: AtomicU64::new(u64::MAX),
@@ -447,6 +447,10 @@ impl Mount for LocalMount {
 
     fn lend(&self, node: &Node) -> Option<Lent> {
         self.lend_file(node)
+    }
+
+    fn lend_dir(&self, dir: &Node) -> Option<Lent> {
+        self.lend_open_dir(dir)
     }
 
     fn refresh(&self, dir: &Node) {

@@ -23,6 +23,7 @@ impl MemoryMount {
             Beyond::Seek { node, offset, what, out } => *out = self.seek(node, *offset, *what),
             Beyond::Copy { out, .. } => *out = Err(Status::NotSupp),
             Beyond::CopyFile { out, .. } => *out = Err(Status::NotSupp),
+            Beyond::CopyFiles { out, .. } => *out = Err(Status::NotSupp),
             Beyond::IoAdvise { out, .. } => *out = Err(Status::NotSupp),
             Beyond::Clear { out, .. } => *out = Err(Status::NotSupp),
             Beyond::ListXattrs { node, out } => *out = self.list_xattrs(node),

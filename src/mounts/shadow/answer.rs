@@ -413,6 +413,7 @@ impl ShadowMount {
             }
             Beyond::IoAdvise { out, .. } => *out = if extras.caches { Ok(()) } else { Err(Status::NotSupp) },
             Beyond::Clear { out, .. } => *out = Err(Status::NotSupp),
+            Beyond::CopyFiles { out, .. } => *out = Err(Status::NotSupp),
             Beyond::ListXattrs { out, .. } => *out = if extras.xattrs { Ok(Vec::new()) } else { Err(Status::NotSupp) },
             Beyond::GetXattr { out, .. } => *out = Err(if extras.xattrs { NO_DATA } else { Status::NotSupp }),
             Beyond::SetXattr { out, .. } => *out = if extras.xattrs { Ok(()) } else { Err(Status::NotSupp) },

@@ -184,8 +184,8 @@ impl ShadowMount {
                     made_or_real(node)
                 }
                 Beyond::CopyFile { dir, name, .. } => self.before_making(dir, name, Some(How::Guarded)),
-                // Never announced: nothing may go.
-                Beyond::Clear { .. } => Need::Answer,
+                // Never announced: nothing may go, and what is copied is met file by file.
+                Beyond::Clear { .. } | Beyond::CopyFiles { .. } => Need::Answer,
                 Beyond::Copy { .. }
                 | Beyond::IoAdvise { .. }
                 | Beyond::SetXattr { .. }
@@ -341,7 +341,7 @@ impl Mount for ShadowMount {
 
     fn limits(&self) -> Limits {
         let mut limits = self.real.limits();
-        limits.extras.clears = false;
+        limits.extras.bulk = false;
         // What is read as it is differs from what stands for what was written.
         limits.extras.forgets = self.reads;
         limits
