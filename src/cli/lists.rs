@@ -26,8 +26,9 @@ fn open(file: &OsStr) -> Result<Box<dyn Read + Send>, String> {
     Ok(Box::new(File::open(file).map_err(|error| cannot("open", file, &error))?))
 }
 
-/// The lines of a file that are not empty; the last needs no newline. `stdin_taken` says what else reads standard input.
-pub fn patterns(file: &OsString, stdin_taken: Option<&str>) -> Result<Vec<Vec<u8>>, Unclear> {
+/// The lines of a file that are not empty, or with `null` what NULs end; the last needs no end. `stdin_taken` says what else reads
+/// standard input.
+pub fn patterns(file: &OsString, null: bool, stdin_taken: Option<&str>) -> Result<Vec<Vec<u8>>, Unclear> {
     if let (true, Some(taken)) = (file == "-", stdin_taken) {
         return Err(Usage(taken.into()));
     }
@@ -39,13 +40,17 @@ pub fn patterns(file: &OsString, stdin_taken: Option<&str>) -> Result<Vec<Vec<u8
         let shown = Quoted(file.as_bytes());
         return Err(Fatal(format!("{shown}: has more than {PATTERNS_BYTES_MAX} bytes of patterns")));
     }
-    Ok(text.split(|&b| b == b'\n').filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect())
+    let end = if null { 0 } else { b'\n' };
+    Ok(text.split(|&b| b == end).filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect())
 }
 
 /// Why a pattern is likely to mean something else than it says, if that is so, and what to write instead.
 pub fn doubtful(pattern: &str) -> Option<&'static str> {
     if pattern.ends_with('\r') {
         return Some("it ends in a carriage return, as lines do in lists from DOS; make the list with newlines alone");
+    }
+    if pattern.contains('\0') {
+        return Some("it has a NUL in it, as lists that find -print0 makes; make the list with newlines");
     }
     if pattern.starts_with('\u{feff}') {
         return Some("it begins with a byte order mark; make the list without it");
@@ -126,17 +131,21 @@ mod tests {
         for (text, expected) in [("*.log", vec!["*.log"]), ("a\n\nb\n", vec!["a", "b"]), ("", vec![])] {
             let file = dir.path().join("patterns");
             std::fs::write(&file, text).unwrap();
-            let got = patterns(&file.into_os_string(), None).unwrap();
+            let got = patterns(&file.into_os_string(), false, None).unwrap();
             assert_eq!(got, expected.iter().map(|p| p.as_bytes().to_vec()).collect::<Vec<_>>());
         }
-        let missing = patterns(&dir.path().join("none").into_os_string(), None).unwrap_err();
+        let file = dir.path().join("patterns");
+        std::fs::write(&file, "a\nb\0c").unwrap();
+        assert_eq!(patterns(&file.into_os_string(), true, None).unwrap(), [b"a\nb".to_vec(), b"c".to_vec()]);
+        let missing = patterns(&dir.path().join("none").into_os_string(), false, None).unwrap_err();
         assert!(matches!(missing, Fatal(text) if text.ends_with("Cannot open: No such file or directory")));
-        assert_eq!(patterns(&"-".into(), Some("taken")).unwrap_err(), Usage("taken".into()));
+        assert_eq!(patterns(&"-".into(), false, Some("taken")).unwrap_err(), Usage("taken".into()));
     }
 
     #[test]
     fn patterns_that_are_likely_mistaken_are_known() {
-        for pattern in ["x\r", "\r", "\u{feff}x", "..", "../x", "a/../x", "a/..", "a/\\../x"] {
+        for pattern in ["x\r", "\r", "x\0", "keep\0precious\0", "\u{feff}x", "..", "../x", "a/../x", "a/..", "a/\\../x"]
+        {
             assert!(doubtful(pattern).is_some(), "{pattern:?}");
         }
         for pattern in ["x", "a..", "..a/x", "a/...", "/a", "a\rb"] {

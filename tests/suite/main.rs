@@ -14,6 +14,7 @@ mod cli_cp_several;
 mod cli_mounts;
 mod cli_nfs;
 mod cli_plan;
+mod cli_reach;
 mod cli_rm;
 mod cli_support;
 mod cli_tar;

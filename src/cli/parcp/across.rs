@@ -87,7 +87,8 @@ impl Destinations<'_> {
         let way = match relation::local(source, directory, is_one) {
             Relation::Same => Vec::new(),
             Relation::Inside(way) => way,
-            _ => return Vec::new(),
+            unknown @ Relation::Unknown(_) => return vec![(unknown, self.shown(None))],
+            Relation::Apart | Relation::Around(_) => return Vec::new(),
         };
         let below = self.names.iter().map(|name| {
             let way = if way.is_empty() { name.as_bytes().to_vec() } else { joined(&way, name) };
@@ -137,7 +138,7 @@ impl Here {
     /// A link in the directory is no way to elsewhere: the copy replaces it.
     fn new(directory: &Path, names: &[Name], itself: bool) -> Here {
         let mut here = Here { by_path: HashMap::new(), by_file_id: HashMap::new() };
-        let Ok(real) = directory.canonicalize() else { return here };
+        let Ok(real) = relation::real(directory) else { return here };
         let below = |dir: &Path, name: &Name| dir.join(OsStr::from_bytes(name.as_bytes()));
         let below = names.iter().map(|name| (below(&real, name), below(directory, name)));
         for (real, path) in below.chain(itself.then(|| (real.clone(), directory.to_path_buf()))) {
@@ -152,8 +153,8 @@ impl Here {
     /// The destinations that a source is, or is in. What is a source's own destination and it is told before.
     fn around(&self, source: &Path, is_one: IsOne<'_>) -> Vec<(Relation, Vec<u8>)> {
         let real = match named(source) {
-            Some((parent, name)) => parent.canonicalize().map(|dir| dir.join(OsStr::from_bytes(name.as_bytes()))),
-            None => source.canonicalize(),
+            Some((parent, name)) => relation::real(&parent).map(|dir| dir.join(OsStr::from_bytes(name.as_bytes()))),
+            None => relation::real(source),
         };
         let Ok(real) = real else { return Vec::new() };
         let mut found = Vec::new();

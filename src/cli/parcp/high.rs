@@ -172,7 +172,11 @@ fn rules(given: &[RuleArg], list: Option<&List>, deletes: bool, warnings: &mut V
     let mut rules = Vec::new();
     for RuleArg { include, is_file, value } in given {
         let patterns = match is_file {
-            true => lists::patterns(value, stdin_taken)?.into_iter().filter(|line| !is_comment(line)).collect(),
+            // -0 is about them too, as --from0 of rsync is.
+            true => {
+                let lines = lists::patterns(value, list.is_some_and(|list| list.null), stdin_taken)?;
+                lines.into_iter().filter(|line| !is_comment(line)).collect()
+            }
             false => vec![value.clone().into_vec()],
         };
         for pattern in patterns {

@@ -163,6 +163,9 @@ fn mapped(location: &Location, source: &Source, exports: &mut Exports) -> Result
                 Ok(in_dir(Base::Nfs(mounts), fs_root, shown))
             }
             Found::Other(..) if source.is_dir => Err(not_over()),
+            Found::Other(..) | Found::Nothing(..) if !source.is_dir && without_slashes(&url.path).1 => {
+                Err(format!("cannot create regular file '{}': Not a directory", Quoted(&shown)))
+            }
             Found::Other(mounts, name) | Found::Nothing(mounts, name) => {
                 Ok(Place { base: Base::Nfs(mounts), way: vec![name], fs_root: false, shown })
             }

@@ -1,11 +1,15 @@
 //! What must not be copied: a directory onto or into itself, or out of what `--delete` is about to clear.
 
 use std::fs;
+use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::cli::console::Quoted;
+use rustix::fs::{Mode, OFlags};
+
+use crate::cli::console::{Quoted, reason};
 use crate::jobs::copy::Options;
 use crate::mounts::nfs::Url;
 
@@ -20,18 +24,26 @@ pub enum Relation {
     Inside(Vec<u8>),
     /// The source is in the destination.
     Around(Vec<u8>),
+    /// It cannot be told, for this reason.
+    Unknown(String),
 }
 
 /// Of a directory and a path that need not exist, on this host. `is_one` is asked of an object of the source's side and one of
 /// the destination's with one number on two devices: two mounts may show one file system.
 pub fn local(source: &Path, destination: &Path, is_one: &dyn Fn(&Path, &Path) -> bool) -> Relation {
-    let (Ok(from), Some(to)) = (source.canonicalize(), canonical(destination)) else { return Relation::Apart };
+    let (from, to) = match (real(source), canonical(destination)) {
+        (Ok(from), Ok(to)) => (from, to),
+        // What is not there is told when it is looked for.
+        (Err(error), _) | (_, Err(error)) if is_missing(&error) => return Relation::Apart,
+        (Err(error), _) | (_, Err(error)) => return Relation::Unknown(reason(&error)),
+    };
     let id = |path: &Path| fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
     let are_one = |source: &Path, destination: &Path| match (id(source), id(destination)) {
         (Some(ours), Some(theirs)) => ours == theirs || (ours.1 == theirs.1 && is_one(source, destination)),
-        _ => false,
+        // By a path that cannot be searched.
+        _ => source == destination,
     };
-    if from == to || are_one(&from, &to) {
+    if are_one(&from, &to) {
         return Relation::Same;
     }
     let below =
@@ -53,13 +65,30 @@ pub fn link(source: &Path, destination: &Path, is_one: &dyn Fn(&Path, &Path) -> 
     Some(if are_one { Relation::Same } else { Relation::Apart })
 }
 
-/// The path without symbolic links; its last name need not exist.
-fn canonical(path: &Path) -> Option<PathBuf> {
-    if let Ok(path) = path.canonicalize() {
-        return Some(path);
-    }
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    Some(parent.canonicalize().ok()?.join(path.file_name()?))
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// The path without symbolic links. In a working directory that is below one which may not be searched it is the kernel's name for what
+/// can be opened all the same.
+pub(super) fn real(path: &Path) -> io::Result<PathBuf> {
+    path.canonicalize().or_else(|error| {
+        if is_missing(&error) {
+            return Err(error);
+        }
+        let held = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+        let real = fs::read_link(format!("/proc/self/fd/{}", held.as_raw_fd()));
+        real.ok().filter(|real| real.is_absolute()).ok_or(error)
+    })
+}
+
+/// The same; its last name need not exist.
+fn canonical(path: &Path) -> io::Result<PathBuf> {
+    real(path).or_else(|error| {
+        let Some(name) = path.file_name().filter(|_| is_missing(&error)) else { return Err(error) };
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Ok(real(parent)?.join(name))
+    })
 }
 
 /// Of two URLs: of one server when they share a host.
@@ -96,6 +125,12 @@ pub fn refusal(
         Relation::Same => Some(format!("'{source}' and '{destination}' are the same file")),
         Relation::Inside(path) if excluded(path) => None,
         Relation::Inside(_) => Some(format!("cannot copy a directory, '{source}', into itself, '{destination}'")),
+        Relation::Unknown(why) => options.delete.map(|_| {
+            format!(
+                "it cannot be told whether the source '{source}' is in the destination '{destination}' ({why}), where --delete \
+                 would remove it; run this from a directory that is reached by its path"
+            )
+        }),
         Relation::Around(path) => {
             let delete = options.delete?;
             let in_snapshots = snapshots && path.split(|b| *b == b'/').next() == Some(b".snapshot");
@@ -135,6 +170,19 @@ mod tests {
         assert_eq!(of("link/b", "a"), Relation::Around(b"b".into()));
         assert_eq!(of("a", "ab"), Relation::Apart);
         assert!(matches!(of("a", "/"), Relation::Around(_)));
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_refused_only_where_something_would_be_deleted() {
+        let unknown = Relation::Unknown("Permission denied".into());
+        let deleting = Options { delete: Some(Delete::default()), ..Options::default() };
+        assert_eq!(refusal(&unknown, &Options::default(), false, b"s", b"d"), None);
+        assert!(refusal(&unknown, &deleting, false, b"s", b"d").unwrap().contains("(Permission denied)"));
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(real(&dir.path().join("none")).unwrap_err().kind(), io::ErrorKind::NotFound);
+        // No path of more than 4,096 bytes is looked up.
+        let long = dir.path().join("a/".repeat(3000));
+        assert!(matches!(local(dir.path(), &long, &|_, _| false), Relation::Unknown(_)));
     }
 
     #[test]

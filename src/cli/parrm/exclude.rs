@@ -10,7 +10,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::cli::console::Quoted;
+use crate::cli::console::{Quoted, reason};
 use crate::cli::host::Unclear::{self, Usage};
 use crate::cli::lists;
 use crate::cli::location::Location;
@@ -28,16 +28,25 @@ struct Here {
 }
 
 impl Here {
-    fn new(operands: &[OsString]) -> Here {
-        let mut dirs: Vec<PathBuf> = std::env::current_dir().into_iter().collect();
+    /// Where links lead can be seen only from a directory that is reached by its path: below one that may not be searched, or where the path
+    /// is too long, a pattern would keep less than it names.
+    fn new(operands: &[OsString]) -> Result<Here, Unclear> {
         let id = |path: &Path| fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+        let reached = std::env::current_dir().and_then(|dir| fs::metadata(&dir).map(|_| dir)).map_err(|error| {
+            let why = reason(&error);
+            Usage(format!(
+                "--exclude: the working directory cannot be reached by its path ({why}), so that it cannot be told \
+                           what patterns name; run this from another directory"
+            ))
+        })?;
+        let mut dirs = vec![reached];
         let shells = std::env::var_os("PWD").map(PathBuf::from).filter(|path| path.is_absolute());
         if let Some(shells) =
             shells.filter(|path| !dirs.contains(path) && id(path).is_some_and(|it| Some(it) == id(Path::new("."))))
         {
             dirs.push(shells);
         }
-        Here { dirs, has_urls: operands.iter().any(|operand| operand.as_bytes().starts_with(b"nfs://")) }
+        Ok(Here { dirs, has_urls: operands.iter().any(|operand| operand.as_bytes().starts_with(b"nfs://")) })
     }
 
     /// Where an operand is.
@@ -98,7 +107,7 @@ pub fn excluded(typed: Vec<Vec<u8>>, operands: &[OsString], list: Option<&List>)
     if typed.is_empty() {
         return Ok(Excluded::default());
     }
-    let here = Here::new(operands);
+    let here = Here::new(operands)?;
     let (mut texts, mut all) = (Vec::with_capacity(typed.len()), Vec::new());
     for (of, typed) in typed.into_iter().enumerate() {
         let text = String::from_utf8(typed)

@@ -108,7 +108,7 @@ fn patterns(low: &Low, list: Option<&List>) -> Result<Vec<Vec<u8>>, Unclear> {
         .filter(|list| list.file == "-")
         .map(|_| "--exclude-from - and --files-from - cannot both read standard input");
     for file in &low.choice.exclude_from {
-        patterns.extend(lists::patterns(file, stdin_taken)?);
+        patterns.extend(lists::patterns(file, false, stdin_taken)?);
     }
     Ok(patterns)
 }

@@ -331,7 +331,7 @@ pub fn excludes(words: &[Word], stdin_taken: Taken) -> Result<Vec<Pattern>, Uncl
             Word::Switch(switch, on) => state.switch(*switch, *on),
             Word::Exclude(text) => patterns.push(state.exclude(text.clone().into_vec())?),
             Word::ExcludeFrom(file) => {
-                for text in lists::patterns(file, stdin_taken)? {
+                for text in lists::patterns(file, false, stdin_taken)? {
                     patterns.push(state.exclude(text)?);
                 }
             }

@@ -262,15 +262,13 @@ pub(super) fn replace(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) {
                 due.push(Task::Object(object).due());
             }
             Err(Status::NotEmpty | Status::Exist) => {
-                let reason = match is_mounted {
-                    true => {
-                        "is a directory that is not empty where the source has something else, on another file system"
-                    }
-                    false => {
-                        "is a directory that is not empty where the source has something else; --delete replaces it"
-                    }
+                let why = match ctx.options.delete {
+                    _ if is_mounted => ", on another file system",
+                    Some(_) => "; nothing is deleted once something of the source could not be read",
+                    None => "; --delete replaces it",
                 };
-                batch::give_up(ctx, object, Trouble::Refused(On::Target, reason.into()), due);
+                let reason = format!("is a directory that is not empty where the source has something else{why}");
+                batch::give_up(ctx, object, Trouble::Refused(On::Target, reason), due);
             }
             Err(status) => batch::give_up(ctx, object, Trouble::Call(On::Target, Proc::RmDir, status), due),
         }

@@ -167,10 +167,8 @@ impl State<'_> {
             Ok(names) => names,
             Err(bad) => return ctx.crew.report().add(Failure::refused(path, bad.to_string())),
         };
-        let Some((last, way)) = names.split_last() else {
-            let reason = "names the source itself, which is copied whole without a list";
-            return ctx.crew.report().add(Failure::refused(path, reason));
-        };
+        // What find lists first: the source itself, which is there. What is in it is named as well.
+        let Some((last, way)) = names.split_last() else { return };
         let path = names.iter().map(Name::as_bytes).collect::<Vec<_>>().join(&b'/');
         let is_snapshot = |on| ctx.is_snapshot(on, &self.root, &names[0]);
         let rules = &ctx.options.rules;

@@ -11,7 +11,7 @@ use super::super::Live;
 use super::super::port::Port;
 use super::super::remove::{Counts as RemoveCounts, Engine, How, Tell as Told};
 use super::big::{self, Big};
-use super::ctx::{self, Ctx, On, Trouble, is_one, may_be_one};
+use super::ctx::{self, Ctx, On, SNAPSHOT, Trouble, is_one, may_be_one};
 use super::delete::{self, Removal, Tag};
 use super::dir::{Dir, Made};
 use super::feed::Feed;
@@ -69,7 +69,7 @@ impl Run<'_> {
             remover.allow = Some(&allow);
         }
         let mut ctx = Ctx::new(self, &remover, later);
-        let left = match self.begin(&mut ctx) {
+        let left = match self.begin(&mut ctx, names.is_some()) {
             Ok(begun) => {
                 source_root.get_or_init(|| (begun.node.clone(), (begun.attr.fsid, begun.attr.fileid)));
                 self.work(&ctx, begun, names)
@@ -96,15 +96,21 @@ impl Run<'_> {
     }
 
     /// Finds both roots.
-    fn begin(&self, ctx: &mut Ctx<'_>) -> Result<Begun, Failure> {
+    fn begin(&self, ctx: &mut Ctx<'_>, is_list: bool) -> Result<Begun, Failure> {
         let (source, target) = self.sides;
-        let (node, attr) = resolve(ctx.source, &source.way, &source.shown)?;
+        let (mut above, mut at) = (Vec::new(), root_of(ctx.source, &source.shown)?);
+        for name in &source.way {
+            let next = resolve_in(ctx.source, &at.0, name, &source.shown)?;
+            above.push(std::mem::replace(&mut at, next));
+        }
+        let (node, attr) = at;
         (ctx.source_fsid, ctx.single) = (attr.fsid, attr.kind != Kind::Dir);
         let last_missing = |failure: Failure| (failure.cause == NOT_THERE).then_some(()).ok_or(failure);
         let Some((last, way)) = target.way.split_last() else {
             let (there, is) = resolve(ctx.target, &[], &target.shown)?;
             ctx.target_root.get_or_init(|| (there.clone(), is));
             self.tell_apart(ctx, &node, &attr)?;
+            self.tell_above(ctx, is_list, &above)?;
             return Ok(Begun { node, attr, parent: None, at: At::Present(Some(there), is) });
         };
         let (parent, parent_attr) = resolve(ctx.target, way, &target.shown)?;
@@ -112,6 +118,7 @@ impl Run<'_> {
             Ok((there, is)) => {
                 ctx.target_root.get_or_init(|| (there.clone(), is));
                 self.tell_apart(ctx, &node, &attr)?;
+                self.tell_above(ctx, is_list, &above)?;
                 At::Present(Some(there), is)
             }
             Err(failure) => {
@@ -131,6 +138,25 @@ impl Run<'_> {
         };
         let same_text = || Failure::refused(&self.sides.0.shown, "source and destination are the same");
         if same { Err(same_text()) } else { Ok(()) }
+    }
+
+    /// What is deleted is not what the source is in. The command line has told so of paths and of URLs with one host; a server has
+    /// several names, and mounts.
+    fn tell_above(&self, ctx: &Ctx<'_>, is_list: bool, above: &[(Node, Attr)]) -> Result<(), Failure> {
+        let (source, target) = self.sides;
+        let Some(delete) = self.options.delete.filter(|_| !is_list) else { return Ok(()) };
+        let stays = |way: &[Name]| {
+            let path = way.iter().map(Name::as_bytes).collect::<Vec<_>>().join(&b'/');
+            (target.fs_root && way[0].as_bytes() == SNAPSHOT)
+                || (!delete.excluded && !self.options.rules.allow_way(&path))
+        };
+        let ways = above.iter().enumerate().map(|(at, dir)| (dir, &source.way[at..]));
+        let mut held = ways.filter(|(_, way)| !stays(way));
+        if !held.any(|((node, attr), _)| ctx.is_target_root(node, attr)) {
+            return Ok(());
+        }
+        let reason = "the source is in it, and --delete would remove that; exclude it, or move it out";
+        Err(Failure::refused(&target.shown, reason))
     }
 
     /// Are files one whose file systems have other ids on each side? A name cannot be made in a file: they are one of the same file id
@@ -273,13 +299,18 @@ const NOT_THERE: Cause = Cause::Call(Proc::Lookup, Status::NoEnt);
 
 /// The object at the end of a way from the volume's root; symbolic links are not followed.
 fn resolve(port: Port<'_>, way: &[Name], shown: &[u8]) -> Result<(Node, Attr), Failure> {
-    let root = port.volume.root();
-    let call = port.one(port.route(), Call::get_attr(&root));
-    let mut at = (root, call.attr().map_err(|status| Failure::call(shown, Proc::GetAttr, status))?);
+    let mut at = root_of(port, shown)?;
     for name in way {
         at = resolve_in(port, &at.0, name, shown)?;
     }
     Ok(at)
+}
+
+fn root_of(port: Port<'_>, shown: &[u8]) -> Result<(Node, Attr), Failure> {
+    let root = port.volume.root();
+    let call = port.one(port.route(), Call::get_attr(&root));
+    let attr = call.attr().map_err(|status| Failure::call(shown, Proc::GetAttr, status))?;
+    Ok((root, attr))
 }
 
 fn resolve_in(port: Port<'_>, dir: &Node, name: &Name, shown: &[u8]) -> Result<(Node, Attr), Failure> {

@@ -1,0 +1,85 @@
+//! Runs from where a path does not lead: what cannot be told from there removes nothing. And one server under two names.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use super::cli_support::{Bench, Ran, Sim};
+use super::tree::{assert_same, dump_dir};
+
+/// Runs shell commands in a directory whose path no call takes: more than 4,096 bytes. `$b` is the bench.
+fn far_down(bench: &Bench, commands: &str) -> Ran {
+    let name = "n".repeat(250);
+    let way = format!("for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18; do mkdir -p {name}; cd -P {name}; done");
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(format!("set -e; {way}; {commands}")).env("b", bench.path("")).current_dir(bench.path(""));
+    Ran::of(shell.stdin(Stdio::null()).output().unwrap())
+}
+
+#[test]
+fn from_a_directory_without_a_path_nothing_is_removed_that_a_pattern_may_name() {
+    let bench = Bench::new();
+    let plant = "mkdir t; echo 1 >t/keep; echo 2 >t/go; ln -s t l";
+    let ran = far_down(&bench, &format!("{plant}; set +e; $b/parrm --exclude l/keep t; echo $?; cat t/keep t/go"));
+    assert_eq!(ran.stdout, "2\n1\n2\n", "{ran:?}");
+    assert!(ran.stderr.contains("cannot be reached by its path"), "{ran:?}");
+    // Without patterns it is a directory like any other.
+    assert_eq!(far_down(&bench, "$b/parrm -r t; ls").ok().stdout, "l\n");
+}
+
+#[test]
+fn from_a_directory_without_a_path_nothing_is_deleted_around_the_source() {
+    let bench = Bench::new();
+    let plant = "mkdir -p s/sub; echo 1 >s/f; echo 2 >s/sub/g";
+    let ran = far_down(&bench, &format!("{plant}; set +e; $b/parcp --delete s/sub s; echo $?; cat s/f"));
+    assert_eq!(ran.stdout, "1\n1\n", "{ran:?}");
+    assert!(ran.stderr.contains("it cannot be told whether the source 's/sub' is in the destination 's'"), "{ran:?}");
+    assert_eq!(far_down(&bench, "$b/parcp s copy; cat copy/sub/g").ok().stdout, "2\n");
+}
+
+#[test]
+fn what_the_source_is_in_is_not_deleted_by_another_name_of_its_server() {
+    let (sim, bench) = (Sim::start(&["--unlimited"]), Bench::new());
+    fs::create_dir_all(bench.path("e/s/sub")).unwrap();
+    fs::write(bench.path("e/s/f"), "1").unwrap();
+    fs::write(bench.path("e/s/sub/g"), "2").unwrap();
+    let url = sim.url.trim_end_matches('/');
+    let other = url.replace("127.0.0.1", "localhost");
+    bench.run_as(&format!("parcp e {url}/e")).ok();
+    for to in ["e/s", "e"] {
+        let line = format!("parcp --delete {url}/e/s/sub {other}/{to}");
+        bench.run_as(&line).ended(1, "the source is in it, and --delete would remove that");
+        bench.run_as(&format!("parcp --verify-only e {url}/e")).ok();
+    }
+    // What is left out is not deleted, nor is anything around a part of the source.
+    bench.run_as(&format!("parcp --delete {url}/e/s {other}/e/s/new")).ended(1, "");
+    bench.run_as(&format!("parcp --delete --exclude sub {url}/e/s/sub {other}/e/s")).ok();
+    bench.run_as(&format!("parcp {url}/e is")).ok();
+    assert!(!bench.path("is/s/f").exists() && bench.path("is/s/sub/g").exists());
+}
+
+#[test]
+fn lists_with_nuls_are_no_lists_of_patterns() {
+    let bench = Bench::new();
+    for dir in ["s", "d"] {
+        fs::create_dir(bench.path(dir)).unwrap();
+        fs::write(bench.path(dir).join("keep"), dir).unwrap();
+    }
+    fs::write(bench.path("d/precious"), "d").unwrap();
+    fs::write(bench.path("ex"), "keep\0precious\0").unwrap();
+    let before = dump_dir(&bench.path("d"));
+    bench.run_as("parrm -r --exclude-from ex d").failed("has a NUL in it");
+    bench.run_as("parcp --delete --exclude-from ex s d").failed("has a NUL in it");
+    assert_same(&before, &dump_dir(&bench.path("d")), "nothing was removed");
+    // With NULs between names the patterns have them, too.
+    fs::write(bench.path("names"), "keep\0new\0").unwrap();
+    fs::write(bench.path("s/new"), "s").unwrap();
+    bench.run_as("parcp -0 --files-from names --exclude-from ex s d").ok();
+    assert_eq!(fs::read(bench.path("d/keep")).unwrap(), b"d");
+    assert!(bench.path("d/new").exists());
+    // find lists the directory itself first.
+    fs::write(bench.path("found"), ".\n./keep\n./new\n").unwrap();
+    bench.run_as("parcp --files-from found s d").ok();
+    assert_eq!(fs::read(bench.path("d/keep")).unwrap(), b"s");
+    let sim = Sim::start(&["--unlimited"]);
+    bench.run_as(&format!("parcp s/keep {}/none/", sim.url.trim_end_matches('/'))).ended(1, "Not a directory");
+}
