@@ -258,8 +258,6 @@ fn names_change_on_their_way() {
     assert_eq!(found("-xf a.tar --one-top-level=top"), "top/a.txt top/link top/sub/b.log");
     assert_eq!(found("-xf a.tar --one-top-level=n/m --strip-components=1"), "n/m/a.txt n/m/link n/m/sub/b.log");
     assert_eq!(found("-xf a.tar --newer-mtime 2020-09-14"), "");
-    bench.run("-xf a.tar -C out --transform=s,^,../,").failed("'..' would leave the destination");
-    bench.run("-xf a.tar -C out --transform=s,^,/,").failed("absolute name");
     fs::copy(bench.path("a.tar"), bench.path("odd")).unwrap();
     bench.run("-xf odd --one-top-level").failed("--one-top-level=DIR");
     bench.run("-xf a.tar --one-top-level=../x").failed("--one-top-level");

@@ -13,6 +13,7 @@ use crate::cli::location::Location;
 use crate::cli::open::ArchiveName;
 use crate::jobs::compare;
 use crate::jobs::extract::{Existing, Options, Owner, XattrMasks};
+use crate::jobs::members::Names;
 use crate::jobs::select::Selection;
 use crate::jobs::transform::Transform;
 
@@ -105,7 +106,7 @@ const ABOUT: [(&str, &str); 37] = [
     ("record_size", "cru"),
     ("label", "c"),
     ("level", "c"),
-    ("absolute_names", "cru"),
+    ("absolute_names", "tcru"),
     ("full_time", "t"),
     ("utc", "t"),
     ("index", "xct"),
@@ -137,6 +138,7 @@ impl High {
                 numeric: low.attributes.numeric_owner,
                 full_time: low.output.full_time,
                 utc: low.output.utc,
+                names: if low.choice.absolute_names { Names::Kept } else { Names::Inside },
             }),
             'd' => Mode::Compare {
                 options: compare::Options {
@@ -226,12 +228,11 @@ fn check_about(low: &Low, letter: char) -> Result<(), Unclear> {
     let idle = ABOUT.iter().find(|(id, about)| !about.contains(letter) && low.given.iter().any(|given| given == id));
     let Some((id, about)) = idle else { return Ok(()) };
     let option = id.replace('_', "-");
-    if *id == "absolute_names" && letter == 'x' {
-        return Err(Usage(
-            "--absolute-names is about creating: nothing is extracted outside the destination, also no member whose name begins with \
-             a slash; leave it out"
-                .into(),
-        ));
+    if *id == "absolute_names" {
+        return Err(Usage(format!(
+            "--absolute-names is about creating and listing: with -{letter} a member is below the directory of -C whatever its name \
+             begins with; leave it out, and use -C / for the places that absolute names say"
+        )));
     }
     let modes = about.chars().map(|mode| format!("-{mode}")).collect::<Vec<_>>().join(", ");
     Err(Usage(format!("--{option} does nothing with -{letter}: leave it out (it is about {modes})")))
@@ -443,7 +444,7 @@ mod tests {
         assert!(usage("-xtf a").contains("more than one"));
         assert!(usage("-xf a --owner=root").contains("--owner does nothing with -x"));
         assert!(usage("-tf a -k").contains("--keep-old-files does nothing with -t"));
-        assert!(usage("-xf a --absolute-names").contains("outside the destination"));
+        assert!(usage("-xf a --absolute-names").contains("use -C /"));
         assert!(usage("xf a -f b").contains("-f"));
         assert!(usage("xf a -C b -C c").contains("-C"));
         assert!(usage("xzjf a").contains("Conflicting"));

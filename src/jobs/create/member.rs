@@ -7,6 +7,7 @@ use crate::archive::{Member, MemberKind};
 use crate::base::name::Shown;
 use crate::storage::{Attr, Kind};
 
+use super::super::inside::{Of, TakenOff};
 use super::super::transform::Part;
 use super::ctx::Ctx;
 use super::entry::{Entry, FileKey};
@@ -17,7 +18,7 @@ pub(super) struct Maker {
     /// Multiply linked files: the first name's member, and how many names have not come.
     links: HashMap<FileKey, Link>,
     /// What was taken off names and told.
-    taken_off: Vec<(Vec<u8>, bool)>,
+    taken_off: TakenOff,
     full: bool,
     /// The latest member: the buffers of its path and of its owner's names are the next one's.
     member: Member,
@@ -43,12 +44,15 @@ pub(super) struct Made<'m> {
     pub link_to: Option<Arc<Fate>>,
 }
 
-/// Prefixes told at most.
-const TOLD_MAX: usize = 100;
-
 impl Maker {
     pub fn new() -> Maker {
-        Maker { links: HashMap::new(), taken_off: Vec::new(), full: false, member: Member::default(), named: None }
+        Maker {
+            links: HashMap::new(),
+            taken_off: TakenOff::default(),
+            full: false,
+            member: Member::default(),
+            named: None,
+        }
     }
 
     /// The member of an entry; none for what is not stored, which is told.
@@ -182,56 +186,10 @@ impl Maker {
         if ctx.options.absolute_names {
             return name;
         }
-        let taken = unsafe_prefix(&name);
-        if taken > 0 {
-            let rest = name.split_off(taken);
-            let is_link = part == Part::HardLink;
-            let known = self.taken_off.iter().any(|(prefix, link)| *prefix == name && *link == is_link);
-            if !known && self.taken_off.len() < TOLD_MAX {
-                let what = if is_link { "hard link targets" } else { "member names" };
-                ctx.warn(format!("Removing leading `{}' from {what}", Shown(&name)));
-                self.taken_off.push((name, is_link));
-            }
-            // As GNU tar stores `/` itself.
-            name = if rest.is_empty() { b".".to_vec() } else { rest };
+        let of = if part == Part::HardLink { Of::HardLink } else { Of::Member };
+        if let Some(told) = self.taken_off.take_off(&mut name, of) {
+            ctx.warn(told);
         }
         name
-    }
-}
-
-/// How many bytes of a name lead out of where it is put: up to behind its last `..`, and slashes.
-fn unsafe_prefix(name: &[u8]) -> usize {
-    let mut end = 0;
-    let mut at = 0;
-    for part in name.split(|&b| b == b'/') {
-        if part == b".." {
-            end = at + part.len();
-        }
-        at += part.len() + 1;
-    }
-    end + name[end..].iter().take_while(|&&b| b == b'/').count()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_leads_out_is_taken_off_as_gnu_tar_does() {
-        for (name, taken) in [
-            ("a/b", ""),
-            ("/a", "/"),
-            ("///a/b", "///"),
-            ("../a", "../"),
-            ("a/../../b", "a/../../"),
-            ("/../a", "/../"),
-            ("a/..", "a/.."),
-            ("..", ".."),
-            ("/", "/"),
-            ("a..b/c", ""),
-            ("./a", ""),
-        ] {
-            assert_eq!(&name[..unsafe_prefix(name.as_bytes())], taken, "{name}");
-        }
     }
 }
