@@ -66,6 +66,8 @@ impl Pattern {
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     excludes: GlobSet,
+    /// Those that begin with `./`: about paths that do so too.
+    dotted: GlobSet,
     /// None: everything that is not excluded.
     operands: Option<Vec<Vec<u8>>>,
     literal: HashMap<Vec<u8>, usize>,
@@ -90,13 +92,16 @@ impl Selection {
 
     /// Selects what `members` match (None: everything) less what `excludes` match.
     pub fn of(excludes: &[Pattern], members: Option<&[Pattern]>) -> Result<Selection, BadPattern> {
-        let mut selection = Selection { excludes: set(excludes)?.0, ..Selection::default() };
+        let (dotted, plain): (Vec<Pattern>, Vec<Pattern>) =
+            excludes.iter().cloned().partition(|pattern| pattern.text.starts_with(b"./"));
+        let mut selection = Selection { excludes: set(&plain)?.0, dotted: set(&dotted)?.0, ..Selection::default() };
         let Some(members) = members else { return Ok(selection) };
         selection.operands = Some(members.iter().map(|member| member.text.clone()).collect());
         let mut wild = Vec::new();
         let mut of_wild = Vec::new();
         for (i, member) in members.iter().enumerate() {
-            if member.is_literal() {
+            // Without a name in it, it is the root's, and so are all others below it.
+            if member.is_literal() || (member.below && normal(&member.text).is_empty()) {
                 selection.literal.insert(rooted(&member.text), i);
             } else {
                 // A directory's name may end in a slash; members' paths are compared without it.
@@ -113,7 +118,7 @@ impl Selection {
 
     /// True when it selects everything.
     pub fn is_everything(&self) -> bool {
-        self.excludes.is_empty() && self.operands.is_none()
+        self.excludes.is_empty() && self.dotted.is_empty() && self.operands.is_none()
     }
 
     /// True when only some members are named, as against left out.
@@ -131,9 +136,11 @@ impl Selection {
         if self.is_everything() {
             return true;
         }
+        let is_dotted = path.starts_with(b"./");
         let path = rooted(path);
         let as_path = Path::new(OsStr::from_bytes(&path));
-        let is_excluded = !self.excludes.is_empty() && self.excludes.is_match(as_path);
+        let is_excluded = !self.excludes.is_empty() && self.excludes.is_match(as_path)
+            || is_dotted && !path.is_empty() && !self.dotted.is_empty() && self.dotted.is_match(as_path);
         if self.operands.is_none() {
             return !is_excluded;
         }

@@ -137,6 +137,58 @@ fn columns_are_gnu_tars() {
     let ran = bench.run("-tvf a.tar --utc --numeric-owner").ok();
     assert_eq!(ran.stderr, "");
     let expected = [
+/// As in GNU tar 1.34.
+#[test]
+fn a_pattern_with_a_dot_is_about_names_with_a_dot() {
+    let bench = Bench::new();
+    bench.run("-xf a.tar").ok();
+    let stored = |line: &str| {
+        bench.run(&format!("-cf o.tar --sort=name {line}")).ok();
+        bench.run("-tf o.tar").ok().stdout.replace('\n', " ")
+    };
+    let all = "top/ top/a.txt top/link top/sub/ top/sub/b.log ";
+    assert_eq!(stored("--exclude=./top top"), all);
+    assert_eq!(stored("--exclude=./sub top"), all);
+    assert_eq!(stored("--exclude=./top ./top"), "");
+    assert_eq!(stored("--exclude=./sub -C top ."), "./ ./a.txt ./link ");
+    assert_eq!(stored("--exclude=sub ./top"), "./top/ ./top/a.txt ./top/link ");
+    bench.run("-tf a.tar --exclude=./top/sub").ok();
+    assert_eq!(bench.run("-tf a.tar --exclude=./top/sub").ok().stdout.lines().count(), NAMES.len());
+}
+
+/// As GNU tar 1.34: without a name in it an operand is about everything. What it finds by their order alone (`top top/sub`) is found in any.
+#[test]
+fn operands_without_names_and_within_each_other_are_found() {
+    let bench = Bench::new();
+    for operand in ["", ".", "./"] {
+        for more in [&[][..], &["--wildcards"]] {
+            let args = ["-tf", "a.tar"].iter().chain(more).chain([&operand]);
+            let ran = Ran::of(bench.command_of(args).output().unwrap()).ok();
+            assert_eq!(ran.stdout.lines().count(), NAMES.len(), "{operand} {more:?}");
+        }
+    }
+    for operands in ["top/sub top/sub/b.log", "top/sub/b.log top/sub", "top/sub/.", "top/sub top/sub"] {
+        assert_eq!(bench.run(&format!("-tf a.tar {operands}")).ok().stdout, "top/sub/\ntop/sub/b.log\n", "{operands}");
+    }
+}
+
+#[test]
+fn a_directory_in_which_nothing_is_done_has_to_be_there() {
+    let bench = Bench::new();
+    for mode in ["-tf", "-xOf"] {
+        for (dirs, said) in [
+            ("-C nope", "partar: nope: Cannot open: No such file or directory"),
+            ("-C out -C nope", "partar: out/nope: Cannot open: No such file or directory"),
+            ("-C a.tar", "partar: a.tar: Cannot open: Not a directory"),
+        ] {
+            let ran = bench.run(&format!("{mode} a.tar {dirs}")).failed(said);
+            assert!(ran.stdout.is_empty() && ran.stderr.contains("Error is not recoverable"), "{ran:?}");
+        }
+        bench.run(&format!("{mode} none.tar -C nope")).failed("none.tar: Cannot open");
+        bench.run(&format!("{mode} a.tar -C out -C ..")).ok();
+    }
+}
+
         format!("drwxr-xr-x {} 2020-09-13 12:26 top/", size("0")),
         format!("-rw-rw-rw- {} 2020-09-13 12:26 top/a.txt", size("5")),
         format!("drwxr-xr-x {} 2020-09-13 12:26 top/sub/", size("0")),

@@ -40,6 +40,8 @@ pub struct High {
     pub index: Option<PathBuf>,
     pub totals: bool,
     pub manner: Manner,
+    /// Directories of `-C` in which nothing is done: they must be there all the same.
+    pub idle: Vec<PathBuf>,
 }
 
 /// What is to be done.
@@ -158,6 +160,7 @@ impl High {
                 Mode::Extract { options: Box::new(extraction(&low, host, is_root, &archive)?), destination }
             }
         };
+        let idle = if matches!(mode, Mode::List(_) | Mode::ToStdout(_)) { idle(&low.directory)? } else { Vec::new() };
         let index = index(&low, &archive)?;
         apart(&low, &archive)?;
         let manner = Manner::new(&low.limits.parallel, low.limits.bwlimit, &low.output.tell, low.output.verbose, host)?;
@@ -170,6 +173,7 @@ impl High {
             totals: low.output.totals,
             manner,
             archive,
+            idle,
         })
     }
 }
@@ -268,6 +272,19 @@ fn destination(directories: &[OsString]) -> Result<Location, Unclear> {
         [directory] => Location::parse(directory).map_err(|error| Usage(format!("-C: {error}"))),
         _ => Err(Usage("-C can be given once when extracting; extract once for each directory".into())),
     }
+}
+
+/// The directories of this host among these, each where the one before has led.
+fn idle(directories: &[OsString]) -> Result<Vec<PathBuf>, Unclear> {
+    let mut here = PathBuf::new();
+    let mut idle = Vec::new();
+    for directory in directories {
+        if let Location::Dir(path) = destination(std::slice::from_ref(directory))? {
+            here.push(path);
+            idle.push(here.clone());
+        }
+    }
+    Ok(idle)
 }
 
 /// The codec of a flag such as `-z`.

@@ -1,6 +1,6 @@
 //! From objects to members: names as they go into the archive, attributes as the options want them, hard links.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::archive::{Member, MemberKind};
@@ -17,6 +17,8 @@ use super::piece::Fate;
 pub(super) struct Maker {
     /// Multiply linked files: the first name's member, and how many names have not come.
     links: HashMap<FileKey, Link>,
+    /// Those of which all names have come, the first of them first: where several trees are stored, one may hold them again.
+    complete: VecDeque<FileKey>,
     /// What was taken off names and told.
     taken_off: TakenOff,
     full: bool,
@@ -48,6 +50,7 @@ impl Maker {
     pub fn new() -> Maker {
         Maker {
             links: HashMap::new(),
+            complete: VecDeque::new(),
             taken_off: TakenOff::default(),
             full: false,
             member: Member::default(),
@@ -152,15 +155,19 @@ impl Maker {
             let first = path.clone();
             link_to = Some(fate.clone());
             // With links followed, there are more names than the file has.
-            *left -= u32::from(entry.tree.follow.is_none());
-            if *left == 0 {
+            let was = *left;
+            *left = was.saturating_sub(u32::from(entry.tree.follow.is_none()));
+            let is_complete = was > 0 && *left == 0;
+            if is_complete && ctx.options.several {
+                self.complete.push_back(key);
+            } else if is_complete {
                 self.links.remove(&key);
             }
             let link = self.name(ctx, &first, Part::HardLink, Vec::new());
             let member = &mut self.member;
             (member.kind, member.link) = (MemberKind::HardLink, link);
             (member.size, member.stored, member.segments) = (0, 0, None);
-        } else if self.links.len() < ctx.options.links_max {
+        } else if self.has_room(ctx) {
             let (path, left) = (entry.path.clone(), entry.attr.nlink - 1);
             self.links.insert(key, Link { path, left, fate: fate.clone() });
         } else if !std::mem::replace(&mut self.full, true) {
@@ -170,6 +177,15 @@ impl Maker {
             ));
         }
         Made { member: &self.member, fate: Some(fate), link_to }
+    }
+
+    /// Is there room for the names of one file more? Those that are complete make it.
+    fn has_room(&mut self, ctx: &Ctx<'_>) -> bool {
+        while self.links.len() >= ctx.options.links_max {
+            let Some(complete) = self.complete.pop_front() else { return false };
+            self.links.remove(&complete);
+        }
+        true
     }
 
     /// The name in the archive: transformed, and without what would lead out of the place where it is extracted; in `room` where that
