@@ -324,6 +324,7 @@ fn extraction(low: &Low, host: &Host, is_root: bool, archive: &ArchiveName) -> R
         e if e.skip_old_files => Existing::Skip,
         e if e.keep_newer_files => Existing::KeepNewer,
         e if e.overwrite => Existing::Overwrite,
+        e if e.unlink_first => Existing::UnlinkFirst,
         _ => Existing::Replace,
     };
     Ok(Options {

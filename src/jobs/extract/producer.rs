@@ -17,7 +17,6 @@ use crate::jobs::inside::{self, TakenOff};
 use crate::jobs::select::Matched;
 use crate::storage::{Mount, Special};
 
-use super::Owners;
 use super::attributes::Extra;
 use super::batch::Batch;
 use super::big::{self, Big, Range, Source};
@@ -29,6 +28,7 @@ use super::owners::Ids;
 use super::path::{Beside, Place};
 use super::seen::Seen;
 use super::table::Table;
+use super::{Existing, Owners};
 
 /// Files up to this size are read by the producer and gathered into batches; larger ones are tasks of their own.
 const SMALL_BYTES_MAX: u64 = 128 << 10;
@@ -312,7 +312,10 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
                 self.drain();
             }
             if known.made().is_some() {
-                known.ask(last);
+                match self.ctx.options.existing {
+                    Existing::UnlinkFirst => known.ask_late(last),
+                    _ => known.ask(last),
+                }
                 return known;
             }
             self.table.take_tree(&known);
