@@ -121,6 +121,14 @@ fn a_directory_that_is_none_is_told_once() {
             assert!(names.contains("sub") || told.stderr.lines().count() == 2, "{told:?}");
         }
     }
+    // Also when it comes again behind another one.
+    let [nope, gone, out] = ["nope", "gone", "out"].map(|dir| bench.path(dir).display().to_string());
+    for dirs in
+        [format!("-C {nope} a -C {out} b -C {nope} c"), format!("-C {nope} a -C {gone} b -C {nope} c -C {gone} d")]
+    {
+        let told = bench.run(&format!("-cf x.tar {dirs}")).failed("/nope: Cannot open: No such file or directory");
+        assert_eq!(told.stderr.lines().count(), 3, "{told:?}");
+    }
     // What is not in it is stored all the same.
     let told = bench
         .run(&format!("--absolute-names -cf x.tar -C nope a {whole} b {whole}"))
@@ -129,14 +137,6 @@ fn a_directory_that_is_none_is_told_once() {
     assert_eq!(bench.run("-tf x.tar").ok().stdout, format!("{whole}\n{whole}\n"));
 }
 
-#[test]
-fn columns_are_gnu_tars() {
-    let bench = Bench::new();
-    let owner = format!("{}/{}", rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    let size = |size: &str| format!("{owner} {size:>width$}", width = 19 - owner.len() - 1);
-    let ran = bench.run("-tvf a.tar --utc --numeric-owner").ok();
-    assert_eq!(ran.stderr, "");
-    let expected = [
 /// As in GNU tar 1.34.
 #[test]
 fn a_pattern_with_a_dot_is_about_names_with_a_dot() {
@@ -189,6 +189,14 @@ fn a_directory_in_which_nothing_is_done_has_to_be_there() {
     }
 }
 
+#[test]
+fn columns_are_gnu_tars() {
+    let bench = Bench::new();
+    let owner = format!("{}/{}", rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let size = |size: &str| format!("{owner} {size:>width$}", width = 19 - owner.len() - 1);
+    let ran = bench.run("-tvf a.tar --utc --numeric-owner").ok();
+    assert_eq!(ran.stderr, "");
+    let expected = [
         format!("drwxr-xr-x {} 2020-09-13 12:26 top/", size("0")),
         format!("-rw-rw-rw- {} 2020-09-13 12:26 top/a.txt", size("5")),
         format!("drwxr-xr-x {} 2020-09-13 12:26 top/sub/", size("0")),
