@@ -12,8 +12,9 @@ use super::frame::Frame;
 /// Directories that wait at first before the list waits too; twice as many each time that trying them again has not helped, for then what is
 /// in them may be in the rest of the list.
 const WAITING_MIN: usize = 10_000;
-/// And at most: some 400 bytes and a path each. With more, those that are not empty by then are told.
-const WAITING_MAX: usize = 640_000;
+/// And at most: this many took 232 MB, of a list of as many directories with one in each behind them. With more, those that are not empty by
+/// then are told.
+const WAITING_MAX: usize = 160_000;
 
 /// What waits.
 pub(super) struct Later<T> {
