@@ -80,7 +80,7 @@ impl Opener {
     /// For a job that removes from one volume after the other, which may be one in the other: a rehearsal knows in each what is gone
     /// of the others.
     pub fn nesting(mut self) -> Opener {
-        self.nested = Some(HashMap::new());
+        self.nested = self.rehearsal.is_some().then(HashMap::new);
         self
     }
 
@@ -182,10 +182,18 @@ impl Opener {
         if self.nested.is_some()
             && let Ok(whole) = path.canonicalize()
         {
-            let way: Vec<Name> = whole.iter().filter_map(|name| Name::new(name.as_bytes()).ok()).collect();
-            volume.root().stand_at(&way);
+            stand_at(&volume, whole.as_os_str().as_bytes());
         }
         Ok(volume)
+    }
+
+    /// A volume of targets that were attached at `url`; see [`Opener::nesting`].
+    pub fn attached_at(&mut self, url: &Url, mounts: Vec<Arc<NfsMount>>) -> Volume {
+        let volume = self.attached(mounts, None, &[]);
+        if self.nested.is_some() {
+            stand_at(&volume, &url.path);
+        }
+        volume
     }
 
     fn open_local(&mut self, path: &Path, role: Option<Role>, more: &[Arc<dyn Tap>]) -> Result<Volume, String> {
@@ -263,16 +271,10 @@ impl Opener {
         self.tapped(vec![(mount, meter)], &[])
     }
 
-    /// What the shadows of these mounts share with those of other volumes: all of this host, and all of one server whose objects have
-    /// the same handles whatever directory was mounted.
-    fn shadows(&mut self, meters: &[Meter], mounts: &[Arc<dyn Mount>]) -> Option<Shadows> {
+    /// What the shadows of a volume of these targets share with those of others: all of this host, and all of one server.
+    fn shadows(&mut self, meters: &[Meter]) -> Option<Shadows> {
         let nested = self.nested.as_mut()?;
-        let (meter, mount) = (meters.first()?, mounts.first()?);
-        let server = match (meter.nfs.is_empty(), mount.root()) {
-            (true, _) => "",
-            (false, Node::Handle(_)) => &meter.label,
-            (false, Node::Chain(_)) => return None,
-        };
+        let server = meters.first().filter(|meter| !meter.nfs.is_empty()).map_or("", |meter| &meter.label);
         Some(nested.entry(server.into()).or_insert_with(Shadows::new).clone())
     }
 
@@ -288,7 +290,7 @@ impl Opener {
         };
         let throttles: Vec<Option<Arc<dyn Tap>>> = meters.iter().zip(&mounts).map(&mut throttle).collect();
         if let Some(rehearsal) = self.rehearsal {
-            let nested = self.shadows(&meters, &mounts);
+            let nested = self.shadows(&meters);
             let shadow = |(shadow, meter): (ShadowMount, &Meter)| -> Arc<dyn Mount> {
                 let shadow = if rehearsal == Rehearsal::Reading { shadow.reading() } else { shadow };
                 // Of what is not on NFS nothing is forecast.
@@ -327,6 +329,12 @@ impl Opener {
         });
         Volume::new(tapped.collect(), storage::Spread::default())
     }
+}
+
+/// Gives the root of a volume the place of `path`: what is known by its way is one object through any volume.
+fn stand_at(volume: &Volume, path: &[u8]) {
+    let way: Vec<Name> = path.split(|&b| b == b'/').filter_map(|name| Name::new(name).ok()).collect();
+    volume.root().stand_at(&way);
 }
 
 /// True of what statfs(2) says of a kernel's NFS mount.

@@ -299,9 +299,13 @@ fn directories_of_a_list_go_although_they_come_before_what_is_in_them() {
 fn operands_in_each_other_are_rehearsed_as_they_are_removed() {
     let bench = Bench::new();
     let sim_dir = tempfile::tempdir().unwrap();
-    let sim = Sim::start(&["--dir", sim_dir.path().to_str().unwrap(), "--unlimited"]);
-    let url = format!("{}/", sim.url.trim_end_matches('/'));
-    for (top, before) in [(bench.path(""), ""), (sim_dir.path().to_path_buf(), url.as_str())] {
+    let sim = || Sim::start(&["--dir", sim_dir.path().to_str().unwrap(), "--unlimited"]);
+    // Two servers that give what they serve handles of their own.
+    let (one, other) = (sim(), sim());
+    let one = one.url.trim_end_matches('/');
+    let both = format!("{one},{}/", other.url.trim_end_matches('/').trim_start_matches("nfs://"));
+    let (one, served) = (format!("{one}/"), sim_dir.path().to_path_buf());
+    for (top, before) in [(bench.path(""), ""), (served.clone(), one.as_str()), (served, both.as_str())] {
         for line in ["a a/b", "a/b a", "a a/b/c a/b", "-f a a/b a/b/f", "a/b/c a/b a", "./a x/../a/b"] {
             fs::create_dir_all(top.join("a/b/c")).unwrap();
             fs::create_dir_all(top.join("x")).unwrap();

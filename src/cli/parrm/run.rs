@@ -238,9 +238,9 @@ fn prepare(high: &High, opener: &mut Opener, rule: Rule) -> Result<(Work, Vec<Fa
     let mut is_first = true;
     for group in groups {
         let volume = match (&group.parent, &group.mounts) {
-            (_, Some(mounts)) => Some(opener.attached(mounts.clone(), None, &[])),
+            (Parent::Nfs(url), Some(mounts)) => Some(opener.attached_at(url, mounts.clone())),
             // What cannot be opened is told when its turn comes.
-            (Parent::Dir(path), None) if std::mem::take(&mut is_first) => opener.local(path, None, &[]).ok(),
+            (Parent::Dir(path), _) if std::mem::take(&mut is_first) => opener.local(path, None, &[]).ok(),
             _ => None,
         };
         if let Some(suggested) = volume.as_ref().map(|volume| volume.limits().shape) {
