@@ -4,18 +4,19 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
 use crate::archive::{Codec, Input, ReadAt};
-use crate::base::PriceList;
 use crate::base::price::Ceiling;
+use crate::base::{Name, PriceList};
 use crate::crew::Stop;
 use crate::mounts::local::peers::{Purpose, Way};
 use crate::mounts::nfs::{self, NfsMount, Url, UrlError};
-use crate::mounts::{LocalMount, ShadowMount};
+use crate::mounts::{LocalMount, ShadowMount, Shadows};
 use crate::storage::{self, Call, Kind, Lowered, Mount, Node, Op, Tap, Tapped, Throttle, Volume};
 
 use super::console::reason;
@@ -43,6 +44,8 @@ pub struct Opener {
     /// Windows are full before a lane has them, whatever lanes do.
     batched: bool,
     spreader: Spreader,
+    /// Volumes that are opened one after the other in a rehearsal may hold each other: what their shadows share, by server.
+    nested: Option<HashMap<String, Shadows>>,
     /// What was found for directories that are not opened yet.
     found: Vec<(PathBuf, Purpose, Vec<Way>)>,
 }
@@ -69,8 +72,21 @@ impl Opener {
             changes: true,
             batched: false,
             spreader,
+            nested: None,
             found: Vec::new(),
         }
+    }
+
+    /// For a job that removes from one volume after the other, which may be one in the other: a rehearsal knows in each what is gone
+    /// of the others.
+    pub fn nesting(mut self) -> Opener {
+        self.nested = self.rehearsal.is_some().then(HashMap::new);
+        self
+    }
+
+    /// True in a rehearsal where the directory of this volume was removed through another one.
+    pub fn is_gone(&self, volume: &Volume) -> bool {
+        self.nested.iter().flatten().any(|(_, shadows)| shadows.is_gone(&volume.root()))
     }
 
     /// From now on directories are opened through the mounts that `spread` says.
@@ -162,6 +178,25 @@ impl Opener {
 
     /// Opens the directory `path`, through all mounts that it is to be worked on, with the taps `more` before its own.
     pub fn local(&mut self, path: &Path, role: Option<Role>, more: &[Arc<dyn Tap>]) -> Result<Volume, String> {
+        let volume = self.open_local(path, role, more)?;
+        if self.nested.is_some()
+            && let Ok(whole) = path.canonicalize()
+        {
+            stand_at(&volume, whole.as_os_str().as_bytes());
+        }
+        Ok(volume)
+    }
+
+    /// A volume of targets that were attached at `url`; see [`Opener::nesting`].
+    pub fn attached_at(&mut self, url: &Url, mounts: Vec<Arc<NfsMount>>) -> Volume {
+        let volume = self.attached(mounts, None, &[]);
+        if self.nested.is_some() {
+            stand_at(&volume, &url.path);
+        }
+        volume
+    }
+
+    fn open_local(&mut self, path: &Path, role: Option<Role>, more: &[Arc<dyn Tap>]) -> Result<Volume, String> {
         let failed = |error: io::Error| format!("{}: Cannot open: {}", path.display(), reason(&error));
         let purpose = self.purpose(role);
         let ready = self.found.iter().position(|(there, what, _)| there == path && *what == purpose);
@@ -236,6 +271,13 @@ impl Opener {
         self.tapped(vec![(mount, meter)], &[])
     }
 
+    /// What the shadows of a volume of these targets share with those of others: all of this host, and all of one server.
+    fn shadows(&mut self, meters: &[Meter]) -> Option<Shadows> {
+        let nested = self.nested.as_mut()?;
+        let server = meters.first().filter(|meter| !meter.nfs.is_empty()).map_or("", |meter| &meter.label);
+        Some(nested.entry(server.into()).or_insert_with(Shadows::new).clone())
+    }
+
     fn tapped(&mut self, mounts: Vec<(Arc<dyn Mount>, Meter)>, more: &[Arc<dyn Tap>]) -> Volume {
         let (mut mounts, meters): (Vec<_>, Vec<_>) = mounts.into_iter().unzip();
         // A throttle is outside the ledger: the time it holds a window back is not the target's latency. In a rehearsal it
@@ -248,6 +290,7 @@ impl Opener {
         };
         let throttles: Vec<Option<Arc<dyn Tap>>> = meters.iter().zip(&mounts).map(&mut throttle).collect();
         if let Some(rehearsal) = self.rehearsal {
+            let nested = self.shadows(&meters);
             let shadow = |(shadow, meter): (ShadowMount, &Meter)| -> Arc<dyn Mount> {
                 let shadow = if rehearsal == Rehearsal::Reading { shadow.reading() } else { shadow };
                 // Of what is not on NFS nothing is forecast.
@@ -261,7 +304,11 @@ impl Opener {
             let held = mounts.into_iter().zip(&throttles).map(|(mount, throttle)| -> Arc<dyn Mount> {
                 Arc::new(Tapped::new(mount, throttle.iter().cloned().collect()))
             });
-            mounts = ShadowMount::all(held).into_iter().zip(&meters).map(shadow).collect();
+            let shadows = match &nested {
+                Some(shadows) => ShadowMount::beside(shadows, held),
+                None => ShadowMount::all(held),
+            };
+            mounts = shadows.into_iter().zip(&meters).map(shadow).collect();
         }
         let is_real = self.rehearsal.is_none();
         let courses = self.planned.as_ref().map(|planned| planned.follow(&mounts, &meters)).unwrap_or_default();
@@ -282,6 +329,12 @@ impl Opener {
         });
         Volume::new(tapped.collect(), storage::Spread::default())
     }
+}
+
+/// Gives the root of a volume the place of `path`: what is known by its way is one object through any volume.
+fn stand_at(volume: &Volume, path: &[u8]) {
+    let way: Vec<Name> = path.split(|&b| b == b'/').filter_map(|name| Name::new(name).ok()).collect();
+    volume.root().stand_at(&way);
 }
 
 /// True of what statfs(2) says of a kernel's NFS mount.

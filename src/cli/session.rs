@@ -119,7 +119,8 @@ impl<'a> Session<'a> {
     }
 
     fn open_watches(&mut self) -> Result<(), String> {
-        self.asked = signals::asked().map_err(|error| format!("Cannot watch signals: {}", reason(&error)))?;
+        let asked = signals::outlive_limits().and_then(|()| signals::asked());
+        self.asked = asked.map_err(|error| format!("Cannot watch signals: {}", reason(&error)))?;
         if let Some(path) = &self.manner.report {
             report::make_way(path, self.manner.report_mode)?;
             self.report_to = Some(path.clone());

@@ -1,12 +1,12 @@
 //! SIGINT, SIGTERM and SIGHUP: the first asks the run to end in order, a second one, later, ends it at once. SIGUSR1 asks how far it is.
-//! A SIGHUP that is ignored when the run begins stays so: that is what nohup is for.
+//! SIGXFSZ is outlived. A SIGHUP that is ignored when the run begins stays so: that is what nohup is for.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 use crate::crew::Stop;
@@ -30,6 +30,16 @@ pub fn asked() -> io::Result<Arc<AtomicBool>> {
     let asked = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGUSR1, asked.clone())?;
     Ok(asked)
+}
+
+/// From now on a write beyond the limit of a file's size (`ulimit -f`) is refused with EFBIG and told as any other failure: SIGXFSZ would
+/// end the run where it is, with temporary names and files that look complete behind it. Caught, not ignored: programs that are run get
+/// it as it was.
+pub fn outlive_limits() -> io::Result<()> {
+    if !is_ignored(SIGXFSZ) {
+        signal_hook::flag::register(SIGXFSZ, Arc::default())?;
+    }
+    Ok(())
 }
 
 /// Sets `stop` at the first signal, then calls `tell` with its number; a second one, after `SAME`, ends the process.

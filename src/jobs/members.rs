@@ -1,13 +1,26 @@
 //! The members of an archive that are meant, one after the other, with what goes wrong on the way told once.
 
-use crate::archive::{Archive, ArchiveError, Member};
+use crate::archive::{Archive, ArchiveError, Member, MemberKind};
 use crate::base::{Failure, Time};
 use crate::crew::Crew;
 
+use super::inside::{self, Of, TakenOff};
 use super::select::{Matched, Selection};
 
 /// Warnings kept.
 const WARNINGS_MAX: usize = 1000;
+
+/// What becomes of names that lead out of the place where members are put.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Names {
+    /// They stay as they are.
+    Kept,
+    /// What leads out is taken off, which is told: members keep their paths, and hard links lead where they would be made.
+    #[default]
+    Inside,
+    /// The same, and members with `..` are refused, as they are not extracted.
+    Extracted,
+}
 
 /// How reading ended.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +41,8 @@ pub struct Members<'a> {
     select: &'a Selection,
     /// Only members of this time or later.
     newer: Option<Time>,
+    names: Names,
+    taken_off: TakenOff,
     crew: &'a Crew,
     matched: Matched,
     read: Read,
@@ -35,8 +50,15 @@ pub struct Members<'a> {
 
 impl<'a> Members<'a> {
     /// Those of `archive` that `select` selects, and that are not older than `newer`.
-    pub fn new(archive: &'a mut Archive, select: &'a Selection, newer: Option<Time>, crew: &'a Crew) -> Members<'a> {
-        Members { matched: select.matched(), archive, select, newer, crew, read: Read::default() }
+    pub fn new(
+        archive: &'a mut Archive,
+        select: &'a Selection,
+        newer: Option<Time>,
+        names: Names,
+        crew: &'a Crew,
+    ) -> Members<'a> {
+        let (matched, taken_off) = (select.matched(), TakenOff::default());
+        Members { archive, select, newer, names, taken_off, crew, matched, read: Read::default() }
     }
 
     /// The archive, at the member that was given last.
@@ -50,12 +72,12 @@ impl<'a> Members<'a> {
     pub fn next(&mut self) -> Option<Member> {
         while !self.crew.stop().is_set() {
             let next = self.archive.next();
-            let room = WARNINGS_MAX.saturating_sub(self.read.warnings.len());
-            self.read.warnings.extend(self.archive.take_warnings().into_iter().take(room));
+            let warnings = self.archive.take_warnings();
+            warnings.into_iter().for_each(|warning| self.warn(warning));
             match next {
-                Ok(Some(member)) => {
+                Ok(Some(mut member)) => {
                     let is_old = self.newer.is_some_and(|newer| member.mtime < newer);
-                    if self.select.selects(&member.path, &mut self.matched) && !is_old {
+                    if self.select.selects(&member.path, &mut self.matched) && !is_old && self.is_named(&mut member) {
                         self.read.members += 1;
                         return Some(member);
                     }
@@ -67,13 +89,34 @@ impl<'a> Members<'a> {
         None
     }
 
+    /// Takes off a member's names what leads out of their place, as far as that is asked for; false when it is refused.
+    fn is_named(&mut self, member: &mut Member) -> bool {
+        if self.names == Names::Kept {
+            return true;
+        }
+        let of_path = self.taken_off.tell(&member.path, Of::Member);
+        let is_link = member.kind == MemberKind::HardLink;
+        let of_link = is_link.then(|| self.taken_off.take_off(&mut member.link, Of::HardLink)).flatten();
+        [of_path, of_link].into_iter().flatten().for_each(|told| self.warn(told));
+        let is_refused = self.names == Names::Extracted && inside::has_dot_dot(&member.path);
+        if is_refused {
+            self.crew.report().add(Failure::refused(&member.path, inside::HAS_DOT_DOT));
+        }
+        !is_refused
+    }
+
+    fn warn(&mut self, warning: String) {
+        if self.read.warnings.len() < WARNINGS_MAX {
+            self.read.warnings.push(warning);
+        }
+    }
+
     /// Notes an error of the archive.
     pub fn fail(&mut self, error: ArchiveError) {
         match error {
             ArchiveError::BadMember { member, reason, .. } => self.crew.report().add(Failure::refused(&member, reason)),
             error if self.read.archive_error.is_none() => self.read.archive_error = Some(error.to_string()),
-            error if self.read.warnings.len() < WARNINGS_MAX => self.read.warnings.push(error.to_string()),
-            _ => {}
+            error => self.warn(error.to_string()),
         }
     }
 

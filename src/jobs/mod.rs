@@ -5,6 +5,7 @@ pub(crate) mod compare;
 pub mod copy;
 pub mod create;
 pub mod extract;
+mod inside;
 pub(crate) mod live;
 pub(crate) mod members;
 pub(crate) mod mode;

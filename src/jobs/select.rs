@@ -66,6 +66,8 @@ impl Pattern {
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     excludes: GlobSet,
+    /// Those that begin with `./`: about paths that do so too.
+    dotted: GlobSet,
     /// None: everything that is not excluded.
     operands: Option<Vec<Vec<u8>>>,
     literal: HashMap<Vec<u8>, usize>,
@@ -90,14 +92,17 @@ impl Selection {
 
     /// Selects what `members` match (None: everything) less what `excludes` match.
     pub fn of(excludes: &[Pattern], members: Option<&[Pattern]>) -> Result<Selection, BadPattern> {
-        let mut selection = Selection { excludes: set(excludes)?.0, ..Selection::default() };
+        let (dotted, plain): (Vec<Pattern>, Vec<Pattern>) =
+            excludes.iter().cloned().partition(|pattern| pattern.text.starts_with(b"./"));
+        let mut selection = Selection { excludes: set(&plain)?.0, dotted: set(&dotted)?.0, ..Selection::default() };
         let Some(members) = members else { return Ok(selection) };
         selection.operands = Some(members.iter().map(|member| member.text.clone()).collect());
         let mut wild = Vec::new();
         let mut of_wild = Vec::new();
         for (i, member) in members.iter().enumerate() {
-            if member.is_literal() {
-                selection.literal.insert(normal(&member.text), i);
+            // Without a name in it, it is the root's, and so are all others below it.
+            if member.is_literal() || (member.below && normal(&member.text).is_empty()) {
+                selection.literal.insert(rooted(&member.text), i);
             } else {
                 // A directory's name may end in a slash; members' paths are compared without it.
                 let text = member.text.strip_suffix(b"/").unwrap_or(&member.text).to_vec();
@@ -113,7 +118,7 @@ impl Selection {
 
     /// True when it selects everything.
     pub fn is_everything(&self) -> bool {
-        self.excludes.is_empty() && self.operands.is_none()
+        self.excludes.is_empty() && self.dotted.is_empty() && self.operands.is_none()
     }
 
     /// True when only some members are named, as against left out.
@@ -131,9 +136,11 @@ impl Selection {
         if self.is_everything() {
             return true;
         }
-        let path = normal(path);
+        let is_dotted = path.starts_with(b"./");
+        let path = rooted(path);
         let as_path = Path::new(OsStr::from_bytes(&path));
-        let is_excluded = !self.excludes.is_empty() && self.excludes.is_match(as_path);
+        let is_excluded = !self.excludes.is_empty() && self.excludes.is_match(as_path)
+            || is_dotted && !path.is_empty() && !self.dotted.is_empty() && self.dotted.is_match(as_path);
         if self.operands.is_none() {
             return !is_excluded;
         }
@@ -145,8 +152,8 @@ impl Selection {
         }
         if !self.literal.is_empty() {
             let ends = path.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(i, _)| i);
-            // The empty prefix is the operand ".", below which everything is.
-            for end in [0].into_iter().chain(ends).chain([path.len()]) {
+            // The empty prefix is the operand ".", below which everything is, and the first slash the operand "/".
+            for end in [0, usize::from(path.starts_with(b"/"))].into_iter().chain(ends).chain([path.len()]) {
                 if let Some(&operand) = self.literal.get(&path[..end]) {
                     matched.0[operand] = true;
                     selected = true;
@@ -159,7 +166,7 @@ impl Selection {
     /// The operands that have matched nothing.
     pub fn unmatched<'a>(&'a self, matched: &'a Matched) -> impl Iterator<Item = &'a [u8]> {
         // An operand given twice is found by its last place only.
-        let found = |operand: &Vec<u8>| self.literal.get(&normal(operand)).is_some_and(|&i| matched.0[i]);
+        let found = |operand: &Vec<u8>| self.literal.get(&rooted(operand)).is_some_and(|&i| matched.0[i]);
         let indexed = self.operands.iter().flatten().enumerate();
         indexed.filter(move |(i, o)| !matched.0[*i] && !found(o)).map(|(_, o)| o.as_slice())
     }
@@ -200,6 +207,12 @@ impl Globs {
 pub(super) fn normal(path: &[u8]) -> Vec<u8> {
     let parts: Vec<&[u8]> = path.split(|b| *b == b'/').filter(|p| !p.is_empty() && *p != b".").collect();
     parts.join(&b'/')
+}
+
+/// The same, with the slash that an absolute path begins with.
+fn rooted(path: &[u8]) -> Vec<u8> {
+    let rest = normal(path);
+    if path.starts_with(b"/") { [b"/", &rest[..]].concat() } else { rest }
 }
 
 /// The patterns as globs, and for each glob the place of its pattern.

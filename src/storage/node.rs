@@ -174,6 +174,14 @@ impl Node {
         key
     }
 
+    /// Gives a volume's root, before it is used, the key that it has by this way from the root of another one.
+    pub fn stand_at<'n>(&self, way: impl IntoIterator<Item = &'n Name>) {
+        if let Node::Chain(chain) = self {
+            let key = way.into_iter().fold(0, |key, name| hash((key, name)));
+            chain.key.store(key, Ordering::Relaxed);
+        }
+    }
+
     /// Stands for the object `name` in this directory: a chain's key, and what of handles is known before they are.
     pub fn key_of(&self, name: &Name) -> u64 {
         hash((self.key(), name))

@@ -87,7 +87,8 @@ fn law_1_asked_does_not_depend_on_lanes_window_or_spread() {
 #[test]
 fn law_1_holds_for_a_second_run_over_the_first() {
     for (name, tar) in archives() {
-        for existing in [Existing::Replace, Existing::Skip, Existing::Overwrite, Existing::Keep] {
+        for existing in [Existing::Replace, Existing::UnlinkFirst, Existing::Skip, Existing::Overwrite, Existing::Keep]
+        {
             let again = Options { existing, ..options() };
             let mut first = None;
             for shape in SHAPES {

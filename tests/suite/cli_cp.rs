@@ -220,6 +220,32 @@ fn complete_files_with_several_names_get_all_of_them() {
     same(&bench, "s", "d");
 }
 
+/// A limit of the shell, which by itself ends what goes beyond it: it is told of the file, and the others are copied.
+#[test]
+fn a_file_beyond_the_limit_of_sizes_leaves_nothing_and_is_told() {
+    let bench = Bench::new();
+    fs::create_dir(bench.path("s")).unwrap();
+    fs::write(bench.path("s/large"), vec![1; 1 << 20]).unwrap();
+    fs::write(bench.path("s/small"), "small").unwrap();
+    let limited = |line: &str| {
+        // In blocks of 512 or 1,024 bytes, as the shell has it.
+        let line = format!("ulimit -f 64; exec ./{line}");
+        Ran::of(Command::new("sh").args(["-c", &line]).current_dir(bench.path("")).output().unwrap())
+    };
+    for how in ["--atomic ", "--atomic --window 1 ", ""] {
+        let ran = limited(&format!("parcp {how}s d")).ended(1, "d/large: ");
+        assert!(ran.stderr.contains("File too large"), "{ran:?}");
+        if !how.is_empty() {
+            assert_eq!(paths(&bench, "d"), ["small"], "{ran:?}");
+        }
+        fs::remove_dir_all(bench.path("d")).unwrap();
+    }
+    bench.run("-cf l.tar s").ok();
+    limited("partar -xf l.tar -C out").failed("s/large: ");
+    assert_eq!(fs::read(bench.path("out/s/small")).unwrap(), b"small");
+    limited("partar -cf m.tar s").failed("m.tar: ");
+}
+
 #[test]
 fn a_directory_that_shuts_its_owner_out_is_filled_and_is_nothing_to_tell_when_equal() {
     let bench = Bench::new();

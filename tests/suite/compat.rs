@@ -278,3 +278,42 @@ fn a_packed_archive_leaves_out_a_name() {
     let below = path2.strip_prefix("/").unwrap();
     assert!(names.contains(&below.join("docs/b.bin")) && !names.contains(&below.join("testing")), "{names:?}");
 }
+
+/// What comes along from GNU tar, cp, rm and rsync is carried, or refused by its name with what to use instead.
+#[test]
+fn habits_of_other_tools_are_carried_or_named() {
+    let bench = Bench::new();
+    let carried_or_named = |line: &str, option: &str| {
+        fs::create_dir_all(bench.path("in/d")).unwrap();
+        fs::create_dir_all(bench.path("gone")).unwrap();
+        fs::write(bench.path("in/d/f"), "f").unwrap();
+        let line = line.replace("OPTION", option);
+        let ran = bench.run_as(&line);
+        let name = option.split(['=', ' ']).next().unwrap();
+        let is_named = ran.stderr.contains(name) && ran.stderr.contains(" is not in this version; ");
+        assert!(ran.status == Some(0) || ran.status == Some(2) && is_named, "{line}: {ran:?}");
+        ran.status == Some(0)
+    };
+    let refused = |line: &str, options: &str| {
+        options.split_whitespace().filter(|option| !carried_or_named(line, option)).collect::<Vec<_>>().join(" ")
+    };
+    let create = "-v -z -j -J --zstd --lz4 -a -Igzip -S -h -p --sort=name --owner=root --group=root --mode=a+r --mtime=2001-01-01 \
+                  --numeric-owner --xattrs --acls --selinux --one-file-system --newer=2001-01-01 --format=ustar --format=gnu --format=pax \
+                  --totals --absolute-names --null --exclude=x --exclude-from=/dev/null -X/dev/null -T/dev/null --transform=s/a/b/ --wildcards \
+                  --remove-files";
+    assert_eq!(refused("partar -cf o.tar OPTION in", create), "--remove-files");
+    let extract = "-v -p -m -k --overwrite --keep-newer-files --skip-old-files --unlink-first --strip-components=1 -O --transform=s/a/b/ \
+                   --numeric-owner --no-same-owner --no-same-permissions --xattrs --acls --selinux --totals --null --wildcards --exclude=x -S";
+    for option in extract.split_whitespace() {
+        fs::remove_dir_all(bench.out()).unwrap();
+        fs::create_dir(bench.out()).unwrap();
+        assert!(carried_or_named("partar -xf a.tar -C out OPTION", option), "{option}");
+    }
+    let copy = "-a -r -p -d -H -X -A -S -u -n -L -x -v --preserve=mode --reflink=auto --sparse=auto --sparse=always --sparse=never --exclude=x \
+                --exclude-from=/dev/null --include=x --files-from=/dev/null --checksum --size-only --ignore-times --delete --dry-run \
+                --bwlimit=1G --stats --info=progress2 --progress --restore";
+    assert_eq!(refused("parcp OPTION in copy", copy), "-L");
+    assert!(carried_or_named("parcp --delete OPTION in copy", "--max-delete=5"));
+    let remove = "-r -R -f -d -v -I --one-file-system --preserve-root --dry-run --exclude=x -i --no-preserve-root";
+    assert_eq!(refused("parrm OPTION gone", remove), "-i --no-preserve-root");
+}

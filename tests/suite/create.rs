@@ -292,6 +292,25 @@ fn hard_links_beyond_the_bound_become_files_of_their_own() {
     assert_eq!(links(&of(100, true)), 0);
 }
 
+/// GNU tar does so of files with one name as well, for which it remembers all of them.
+#[test]
+fn a_tree_that_is_stored_twice_has_its_links_twice() {
+    let mount = MemoryMount::new();
+    let root = mount.root();
+    for i in 0..20 {
+        let node = mount.file(&root, format!("f{i:02}"), b"x");
+        mount.link(&node, &root, format!("f{i:02}.link")).unwrap();
+    }
+    let volume = shared(vec![Arc::new(mount) as Arc<dyn Mount>]);
+    for (several, links_max, expected) in [(false, 100, 20 + 20), (true, 100, 20 + 40), (true, 5, 20 + 20)] {
+        let options = Options { sort_by_name: true, several, links_max, ..Options::default() };
+        let twice = whole(&volume).into_iter().chain(whole(&volume)).collect();
+        let made = stream(twice, &options, &crew(2, 2)).clean();
+        let links = members(&made.archive).iter().filter(|m| m.1 == MemberKind::HardLink).count();
+        assert_eq!((links, made.summary.warnings.len()), (expected, 0), "{several} {links_max}");
+    }
+}
+
 #[test]
 fn names_patterns_and_overrides() {
     let mount = sample();

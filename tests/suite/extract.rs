@@ -255,6 +255,29 @@ fn a_second_run_replaces_keeps_skips_or_overwrites() {
     }
 }
 
+/// As GNU tar 1.34 under -U, which also takes it amiss that it has made a directory itself.
+#[test]
+fn a_directory_that_is_to_be_unlinked_goes_or_stays_as_it_is() {
+    let old = Tar::default().dir_mode("full/", 0o700).file("full/x", "x").dir_mode("bare/", 0o700);
+    let old = old.dir_mode("late/", 0o700).file("late/x", "x").dir_mode("way/", 0o700).file("file", "x").bytes();
+    let new = Tar::default().dir("full/").file("full/f", "f").dir("bare/").file("late/f", "f").dir("late/");
+    let new = new.file("way/f", "f").dir("file/").dir("own/").file("own/f", "f").dir_mode("own/", 0o711).bytes();
+    for shape in SHAPES {
+        let (mount, ran) = memory(seekable(old.clone()), &options(), shape);
+        ran.clean();
+        let again = Options { existing: Existing::UnlinkFirst, ..options() };
+        let mut ran = extract(&volume(&mount), seekable(new.clone()), &again, &crew(shape.0, shape.1));
+        ran.failures.sort();
+        assert_eq!(ran.failures, ["full/: RMDIR: Directory not empty", "late/: RMDIR: Directory not empty"]);
+        let tree = dump(&*mount);
+        let is = |path: &str| (tree[path].mode, tree[path].mtime == at(MTIME + 1));
+        assert_eq!((is("full").0, is("late").0, is("way").0), (0o700, 0o700, 0o700));
+        assert_eq!((is("bare"), is("file").0, is("own")), ((0o755, true), 0o755, (0o711, true)));
+        assert!(["full/x", "full/f", "late/x", "late/f", "way/f", "own/f"].iter().all(|path| tree.contains_key(*path)));
+        assert!(["full", "late"].iter().all(|path| tree[*path].mtime > at(MTIME + 1)));
+    }
+}
+
 #[test]
 fn resume_writes_only_what_is_missing() {
     let big = vec![3; 1 << 20];

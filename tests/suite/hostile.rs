@@ -33,7 +33,6 @@ fn cases() -> Vec<Case> {
 
 fn escapes() -> Vec<Case> {
     let new = Tar::default;
-    let escape = "../escape: '..' would leave the destination";
     let big = |n: u8| vec![n; 700_000];
     vec![
         case(
@@ -45,12 +44,11 @@ fn escapes() -> Vec<Case> {
                 .dir("..")
                 .file("ok", "ok")
                 .file("a\\..", "y"),
-            &["ok=ok", "a\\..=y"],
+            &["ok=ok", "a\\..=y", "abs=x"],
             &[
-                "..: '..' would leave the destination",
-                escape,
-                "/abs: absolute name, would be outside the destination",
-                "a/../../b: '..' would leave the destination",
+                "..: Member name contains '..'",
+                "../escape: Member name contains '..'",
+                "a/../../b: Member name contains '..'",
             ],
         ),
         case(
@@ -115,8 +113,8 @@ fn last_names() -> Vec<Case> {
             &["s->..", "d->.."],
             &[
                 "a: its target would be reached through the symbolic link 's'",
-                "b: its target: '..' would leave the destination",
-                "c: its target: absolute name, would be outside the destination",
+                "b: LOOKUP: No such file or directory",
+                "c: LOOKUP: No such file or directory",
             ],
         ),
         case(

@@ -59,6 +59,7 @@ mod memory;
 mod model;
 mod nasty;
 mod network;
+mod outward;
 mod pages;
 mod plan;
 mod published;

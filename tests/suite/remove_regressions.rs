@@ -276,3 +276,67 @@ fn directories_of_a_list_go_when_what_is_in_them_went() {
     assert!(!ran.failures.is_empty());
     assert!(paths(&dump(&*memory)).iter().all(|path| path.starts_with("full")));
 }
+
+/// As `find` lists them, with more that are not empty yet than the list waited for.
+#[test]
+fn directories_of_a_list_go_although_they_come_before_what_is_in_them() {
+    let options = Options { empty_only: true, ..Options::default() };
+    for shape in [(1, 4), (4, 4)] {
+        let memory = Arc::new(MemoryMount::new());
+        let above: Vec<String> = (0..25_000).map(|i| format!("d{i}")).collect();
+        let below: Vec<String> = above.iter().map(|dir| format!("{dir}/d")).collect();
+        above.iter().for_each(|dir| plant(&*memory, &[&format!("{dir}/"), &format!("{dir}/d/")]));
+        plant(&*memory, &["full/", "full/x"]);
+        let listed = ["full"].into_iter().chain(above.iter().chain(&below).map(String::as_str)).collect::<Vec<_>>();
+        let ran = remove_paths(&memory, &listed, &options, &crew(shape.0, shape.1));
+        assert_eq!(ran.failures, ["full: RMDIR: Directory not empty"], "{shape:?}");
+        assert_eq!(paths(&dump(&*memory)), ["full", "full/x"].into());
+    }
+}
+
+/// A rehearsal counted twice what is in one operand and is another.
+#[test]
+fn operands_in_each_other_are_rehearsed_as_they_are_removed() {
+    let bench = Bench::new();
+    let sim_dir = tempfile::tempdir().unwrap();
+    let sim = || Sim::start(&["--dir", sim_dir.path().to_str().unwrap(), "--unlimited"]);
+    // Two servers that give what they serve handles of their own.
+    let (one, other) = (sim(), sim());
+    let one = one.url.trim_end_matches('/');
+    let both = format!("{one},{}/", other.url.trim_end_matches('/').trim_start_matches("nfs://"));
+    let (one, served) = (format!("{one}/"), sim_dir.path().to_path_buf());
+    for (top, before) in [(bench.path(""), ""), (served.clone(), one.as_str()), (served, both.as_str())] {
+        for line in ["a a/b", "a/b a", "a a/b/c a/b", "-f a a/b a/b/f", "a/b/c a/b a", "./a x/../a/b"] {
+            fs::create_dir_all(top.join("a/b/c")).unwrap();
+            fs::create_dir_all(top.join("x")).unwrap();
+            ["a/f", "a/b/f", "a/b/c/f"].iter().for_each(|file| fs::write(top.join(file), "").unwrap());
+            // A URL is not followed up; and where its directory is stale, -f does not know whether it is gone.
+            if !before.is_empty() && (line.contains("..") || line.contains("-f")) {
+                continue;
+            }
+            let words = line.split(' ').map(|word| match word {
+                "-f" => word.to_owned(),
+                word => format!("{before}{word}"),
+            });
+            let line = words.collect::<Vec<_>>().join(" ");
+            let told = |ran: &Ran| {
+                let mut told: Vec<String> =
+                    ran.stdout.lines().map(|line| line.replace("would remove ", "removed ")).collect();
+                told.sort();
+                told
+            };
+            let would = bench.run_as(&format!("parrm -r -v --dry-run --report would.json {line}"));
+            let did = bench.run_as(&format!("parrm -r -v --report did.json {line}"));
+            assert_eq!((would.status, told(&would)), (did.status, told(&did)), "{line}: {would:?} {did:?}");
+            assert_eq!(told(&did).len(), 6, "{did:?}");
+            let report = |name: &str| -> serde_json::Value {
+                serde_json::from_slice(&fs::read(bench.path(name)).unwrap()).unwrap()
+            };
+            let (would, did) = (report("would.json"), report("did.json"));
+            assert_eq!(would["removed"], did["removed"], "{line}");
+            if before.is_empty() {
+                assert_eq!(would["failed"], did["failed"], "{line}");
+            }
+        }
+    }
+}

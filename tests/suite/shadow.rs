@@ -394,7 +394,7 @@ fn asked(mount: Arc<dyn Mount>, options: &Options, shape: (usize, usize)) -> (Ta
 
 #[test]
 fn law_2_an_extraction_asks_of_a_shadow_what_it_asks_of_the_real_mount() {
-    for existing in [Existing::Replace, Existing::Skip, Existing::Overwrite, Existing::Keep] {
+    for existing in [Existing::Replace, Existing::UnlinkFirst, Existing::Skip, Existing::Overwrite, Existing::Keep] {
         let options = Options { existing, range_bytes: 2 << 20, ..Options::default() };
         for shape in [(1, 1), (8, 4)] {
             for rounds in 0..2 {

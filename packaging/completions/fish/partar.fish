@@ -76,7 +76,7 @@ complete -c partar -l unquote -d 'Backslashes in names begin escapes, as in \\n 
 complete -c partar -l no-unquote -d 'Backslashes in names are themselves'
 complete -c partar -l recursion -d 'What is beneath the directories that follow, too (default)'
 complete -c partar -l no-recursion -d 'The directories that follow, without what is beneath them'
-complete -c partar -l absolute-names -d 'Keep a leading / of names'
+complete -c partar -l absolute-names -d 'Keep a leading / of names (-c, -t)'
 complete -c partar -s i -l ignore-zeros -d 'Read on after blocks of zeros (joined archives)'
 complete -c partar -s B -l read-full-records -d 'Pipes are always read to full records'
 complete -c partar -l delay-directory-restore -d 'Directories get their times at the end in any case'

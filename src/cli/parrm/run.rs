@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::base::Failure;
 use crate::base::name::Shown;
 use crate::base::units::grouped;
+use crate::base::{Failure, Status};
 use crate::cli::bound::Flow;
 use crate::cli::console::{Console, Quoted, reason};
 use crate::cli::lists::Paths;
@@ -130,7 +130,8 @@ fn remove_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<E
     let mut opener = Opener::new(high.manner.held, session.meters.clone())
         .over(&high.manner.spread)
         .rehearse(rehearsal)
-        .planned(high.manner.planned.as_ref());
+        .planned(high.manner.planned.as_ref())
+        .nesting();
     let (work, refused, shape) = prepare(high, &mut opener, rule)?;
     let is_all_refused = matches!(&work, Work::Groups(groups) if groups.is_empty()) && !refused.is_empty();
     session.tell_mounts(opener.spreader());
@@ -237,9 +238,9 @@ fn prepare(high: &High, opener: &mut Opener, rule: Rule) -> Result<(Work, Vec<Fa
     let mut is_first = true;
     for group in groups {
         let volume = match (&group.parent, &group.mounts) {
-            (_, Some(mounts)) => Some(opener.attached(mounts.clone(), None, &[])),
+            (Parent::Nfs(url), Some(mounts)) => Some(opener.attached_at(url, mounts.clone())),
             // What cannot be opened is told when its turn comes.
-            (Parent::Dir(path), None) if std::mem::take(&mut is_first) => opener.local(path, None, &[]).ok(),
+            (Parent::Dir(path), _) if std::mem::take(&mut is_first) => opener.local(path, None, &[]).ok(),
             _ => None,
         };
         if let Some(suggested) = volume.as_ref().map(|volume| volume.limits().shape) {
@@ -320,6 +321,14 @@ fn remove_group(remover: &mut Remover<'_>, opener: &mut Opener, rule: Rule, grou
             return;
         }
     };
+    // As it could not be opened.
+    if let Some(path) = group.parent.dir().filter(|_| opener.is_gone(&volume)) {
+        if !remover.high.options.force {
+            let why = format!("{}: Cannot open: {}", path.display(), Status::NoEnt);
+            plan::unopened(&group, &why).into_iter().for_each(|failure| report.add(failure));
+        }
+        return;
+    }
     let is_local = group.parent.dir().is_some();
     let (wanted, refused) = plan::checked(&volume, group, rule);
     refused.into_iter().for_each(|failure| report.add(failure));

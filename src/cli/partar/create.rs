@@ -1,6 +1,6 @@
 //! -c, -r and -u: opens what is to be stored and where it goes, creates, tells, and reports.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
@@ -41,6 +41,9 @@ const SIGPIPE: i32 = 13;
 
 /// Members of an archive that is updated, at most: some 200 bytes each are kept.
 const UPDATED_MAX: usize = 10_000_000;
+
+/// Directories of `-C` that are none, remembered at most: lists may have any number.
+const LOST_MAX: usize = 10_000;
 
 /// What is done to the archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -396,14 +399,14 @@ struct Operands<'a> {
     dereference: bool,
     /// The first one, looked at before the run.
     first: Option<Result<Operand, Failure>>,
-    /// The directory of `-C` that is none, which was told.
-    lost: Option<OsString>,
+    /// The directories of `-C` that are none, which was told of each.
+    lost: HashSet<OsString>,
 }
 
 impl<'a> Operands<'a> {
     fn new(places: &'a Arc<Places>, creation: &Creation) -> Operands<'a> {
         let names = Names::new(&creation.words);
-        Operands { places, names, dereference: creation.dereference, first: None, lost: None }
+        Operands { places, names, dereference: creation.dereference, first: None, lost: HashSet::new() }
     }
 
     /// How the first operand's side likes to be driven.
@@ -420,14 +423,16 @@ impl<'a> Operands<'a> {
                 Ok(named) => named,
                 Err(error) => return Some(Err(Failure::refused(b"", error))),
             };
-            let is_told = self.lost.as_ref() == Some(&named.dir);
+            let is_told = self.lost.contains(&named.dir);
             if is_told && !named.is_whole() {
                 continue;
             }
             match self.open(&named) {
                 Err(Lost::Base(_)) if is_told => {}
                 Err(Lost::Base(failure)) => {
-                    self.lost = Some(named.dir);
+                    if self.lost.len() < LOST_MAX {
+                        self.lost.insert(named.dir);
+                    }
                     return Some(Err(failure));
                 }
                 Err(Lost::Operand(failure)) => return Some(Err(failure)),

@@ -142,6 +142,7 @@ fn options(low: &Low, host: &Host) -> Result<Options, Unclear> {
         absolute_names: low.choice.absolute_names,
         archive: None,
         links_max: LINKS_MAX,
+        several: words::Names::new(&low.words).is_several(),
         ahead_max: AHEAD_MAX,
         record_bytes: record_bytes(low)?,
         label: Vec::new(),

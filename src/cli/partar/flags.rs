@@ -220,7 +220,7 @@ pub struct ChoiceFlags {
     /// The same, whatever else of them has changed later
     #[arg(long, value_name = "DATE|FILE", allow_hyphen_values = true)]
     pub newer_mtime: Option<OsString>,
-    /// Keep a leading / of names
+    /// Keep a leading / of names (-c, -t)
     #[arg(long)]
     pub absolute_names: bool,
     /// Read on after blocks of zeros (joined archives)

@@ -13,6 +13,7 @@ use crate::cli::location::Location;
 use crate::cli::open::ArchiveName;
 use crate::jobs::compare;
 use crate::jobs::extract::{Existing, Options, Owner, XattrMasks};
+use crate::jobs::members::Names;
 use crate::jobs::select::Selection;
 use crate::jobs::transform::Transform;
 
@@ -39,6 +40,8 @@ pub struct High {
     pub index: Option<PathBuf>,
     pub totals: bool,
     pub manner: Manner,
+    /// Directories of `-C` in which nothing is done: they must be there all the same.
+    pub idle: Vec<PathBuf>,
 }
 
 /// What is to be done.
@@ -105,7 +108,7 @@ const ABOUT: [(&str, &str); 37] = [
     ("record_size", "cru"),
     ("label", "c"),
     ("level", "c"),
-    ("absolute_names", "cru"),
+    ("absolute_names", "tcru"),
     ("full_time", "t"),
     ("utc", "t"),
     ("index", "xct"),
@@ -137,6 +140,7 @@ impl High {
                 numeric: low.attributes.numeric_owner,
                 full_time: low.output.full_time,
                 utc: low.output.utc,
+                names: if low.choice.absolute_names { Names::Kept } else { Names::Inside },
             }),
             'd' => Mode::Compare {
                 options: compare::Options {
@@ -156,6 +160,7 @@ impl High {
                 Mode::Extract { options: Box::new(extraction(&low, host, is_root, &archive)?), destination }
             }
         };
+        let idle = if matches!(mode, Mode::List(_) | Mode::ToStdout(_)) { idle(&low.directory)? } else { Vec::new() };
         let index = index(&low, &archive)?;
         apart(&low, &archive)?;
         let manner = Manner::new(&low.limits.parallel, low.limits.bwlimit, &low.output.tell, low.output.verbose, host)?;
@@ -168,6 +173,7 @@ impl High {
             totals: low.output.totals,
             manner,
             archive,
+            idle,
         })
     }
 }
@@ -226,12 +232,11 @@ fn check_about(low: &Low, letter: char) -> Result<(), Unclear> {
     let idle = ABOUT.iter().find(|(id, about)| !about.contains(letter) && low.given.iter().any(|given| given == id));
     let Some((id, about)) = idle else { return Ok(()) };
     let option = id.replace('_', "-");
-    if *id == "absolute_names" && letter == 'x' {
-        return Err(Usage(
-            "--absolute-names is about creating: nothing is extracted outside the destination, also no member whose name begins with \
-             a slash; leave it out"
-                .into(),
-        ));
+    if *id == "absolute_names" {
+        return Err(Usage(format!(
+            "--absolute-names is about creating and listing: with -{letter} a member is below the directory of -C whatever its name \
+             begins with; leave it out, and use -C / for the places that absolute names say"
+        )));
     }
     let modes = about.chars().map(|mode| format!("-{mode}")).collect::<Vec<_>>().join(", ");
     Err(Usage(format!("--{option} does nothing with -{letter}: leave it out (it is about {modes})")))
@@ -267,6 +272,19 @@ fn destination(directories: &[OsString]) -> Result<Location, Unclear> {
         [directory] => Location::parse(directory).map_err(|error| Usage(format!("-C: {error}"))),
         _ => Err(Usage("-C can be given once when extracting; extract once for each directory".into())),
     }
+}
+
+/// The directories of this host among these, each where the one before has led.
+fn idle(directories: &[OsString]) -> Result<Vec<PathBuf>, Unclear> {
+    let mut here = PathBuf::new();
+    let mut idle = Vec::new();
+    for directory in directories {
+        if let Location::Dir(path) = destination(std::slice::from_ref(directory))? {
+            here.push(path);
+            idle.push(here.clone());
+        }
+    }
+    Ok(idle)
 }
 
 /// The codec of a flag such as `-z`.
@@ -306,6 +324,7 @@ fn extraction(low: &Low, host: &Host, is_root: bool, archive: &ArchiveName) -> R
         e if e.skip_old_files => Existing::Skip,
         e if e.keep_newer_files => Existing::KeepNewer,
         e if e.overwrite => Existing::Overwrite,
+        e if e.unlink_first => Existing::UnlinkFirst,
         _ => Existing::Replace,
     };
     Ok(Options {
@@ -443,7 +462,7 @@ mod tests {
         assert!(usage("-xtf a").contains("more than one"));
         assert!(usage("-xf a --owner=root").contains("--owner does nothing with -x"));
         assert!(usage("-tf a -k").contains("--keep-old-files does nothing with -t"));
-        assert!(usage("-xf a --absolute-names").contains("outside the destination"));
+        assert!(usage("-xf a --absolute-names").contains("use -C /"));
         assert!(usage("xf a -f b").contains("-f"));
         assert!(usage("xf a -C b -C c").contains("-C"));
         assert!(usage("xzjf a").contains("Conflicting"));

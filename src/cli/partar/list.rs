@@ -16,7 +16,7 @@ use crate::cli::console::Quoted;
 use crate::cli::open::Opener;
 use crate::cli::session::Session;
 use crate::jobs::Live;
-use crate::jobs::members::Members;
+use crate::jobs::members::{Members, Names};
 use crate::jobs::select::Selection;
 use crate::storage::Shape;
 
@@ -42,6 +42,8 @@ pub struct Options {
     pub full_time: bool,
     /// Times in UTC, not in local time.
     pub utc: bool,
+    /// Whether what would lead out of a destination is told, and hard links lead where they would be made.
+    pub names: Names,
 }
 
 #[derive(Serialize)]
@@ -74,7 +76,7 @@ fn list(high: &High, options: &Options, session: &mut Session<'_>, job: &mut Job
     let live = Arc::new(Live::default());
     let start = Instant::now();
     let read = session.with_progress(&live, &crew, || {
-        let mut members = Members::new(&mut archive, &options.select, options.newer, &crew);
+        let mut members = Members::new(&mut archive, &options.select, options.newer, options.names, &crew);
         while let Some(member) = members.next() {
             if let Some(label) = members.archive().take_label() {
                 console.print(lines.label(&label, options.long));
@@ -229,6 +231,7 @@ mod tests {
             numeric: false,
             full_time,
             utc: true,
+            names: Names::Inside,
         };
         let root = |member: Member| Member { uname: b"root".into(), gname: b"root".into(), ..member };
         let at = |secs, nanos| Time { secs, nanos };

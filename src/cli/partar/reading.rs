@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::archive::{Archive, Codec};
 use crate::cli::Exit;
 use crate::cli::bound::Flow;
-use crate::cli::console::Console;
+use crate::cli::console::{Console, reason};
 use crate::cli::filter::Filter;
 use crate::cli::open::{self, OpenedArchive, Opener};
 use crate::cli::session::{Ended, Session};
@@ -37,6 +37,11 @@ pub fn open(
         None => open::archive(&high.archive, opener, crew.stop())?,
         Some(command) => open::archive_through(&high.archive, &Filter::new(command, crew.stop()), crew.stop())?,
     };
+    for path in &high.idle {
+        // What is no directory has nothing in it.
+        let there = std::fs::metadata(path.join("."));
+        there.map_err(|error| format!("{}: Cannot open: {}", path.display(), reason(&error)))?;
+    }
     *codec = Some(match &high.program {
         None => format!("{:?}", opened.codec).to_lowercase(),
         Some(command) => command.to_string_lossy().into_owned(),

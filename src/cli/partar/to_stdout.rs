@@ -15,7 +15,7 @@ use crate::cli::console::{Quoted, reason};
 use crate::cli::open::Opener;
 use crate::cli::session::Session;
 use crate::jobs::Live;
-use crate::jobs::members::Members;
+use crate::jobs::members::{Members, Names};
 use crate::jobs::select::Selection;
 use crate::storage::Shape;
 
@@ -75,7 +75,7 @@ fn write_all(high: &High, options: &Options, session: &mut Session<'_>, job: &mu
     let mut written = Written::default();
     let mut lost = None;
     let read = session.with_progress(&live, &crew, || {
-        let mut members = Members::new(&mut archive, &options.select, options.newer, &crew);
+        let mut members = Members::new(&mut archive, &options.select, options.newer, Names::Extracted, &crew);
         while let Some(member) = members.next() {
             if high.manner.verbose > 0 {
                 console.line(Quoted(&member.path));

@@ -264,6 +264,16 @@ impl Names {
         !self.words.as_slice().iter().any(|word| matches!(word, Word::Name(_) | Word::File(_) | Word::List(_)))
     }
 
+    /// True when there may be more than one name.
+    pub fn is_several(&self) -> bool {
+        let names = self.words.as_slice().iter().map(|word| match word {
+            Word::List(_) => 2,
+            Word::Name(_) | Word::File(_) => 1,
+            _ => 0,
+        });
+        names.sum::<usize>() > 1
+    }
+
     fn enter(&mut self, dir: &OsStr) {
         if self.dir.is_empty() || is_whole(dir.as_bytes()) {
             self.dir = dir.to_os_string();

@@ -23,7 +23,8 @@ use super::Live;
 use super::extract::owners::Ids;
 use super::extract::path::{Place, place};
 use super::extract::{Owner, Owners};
-use super::members::{Members, Read};
+use super::inside::inside;
+use super::members::{Members, Names, Read};
 use super::port::Port;
 use super::select::Selection;
 
@@ -75,6 +76,8 @@ pub struct Summary {
 /// What a member is found to be, until it is told.
 #[derive(Debug, Default)]
 struct Verdict {
+    /// What is compared, as it is told: the member's path as it is below the directory.
+    shown: Vec<u8>,
     findings: Vec<Finding>,
     failure: Option<Failure>,
 }
@@ -122,7 +125,9 @@ impl Ctx<'_> {
         self.sequencer.complete(number, (path.to_vec(), verdict), |(path, verdict)| {
             self.different.fetch_add(u64::from(verdict.findings.len() > 1), Ordering::Relaxed);
             self.live.objects.fetch_add(1, Ordering::Relaxed);
-            verdict.findings.iter().for_each(|finding| (self.tell)(&path, finding));
+            for finding in &verdict.findings {
+                (self.tell)(if *finding == Finding::Compared { &path } else { &verdict.shown }, finding);
+            }
             if let Some(failure) = verdict.failure {
                 self.crew.report().add(failure);
             }
@@ -153,7 +158,7 @@ pub fn compare(
         different: AtomicU64::new(0),
         bytes: AtomicU64::new(0),
     };
-    let members = Members::new(archive, &options.select, options.newer, crew);
+    let members = Members::new(archive, &options.select, options.newer, Names::Inside, crew);
     let read = crew.run(|scope| {
         let ids = Ids::new(Owner::FromArchive { numeric: options.numeric }, owners);
         let mut producer = Producer {
@@ -212,7 +217,8 @@ impl Producer<'_, '_, '_> {
         let number = self.next;
         self.next += 1;
         let strip = self.options.strip_components;
-        let names = match place(&member.path, strip) {
+        let path = inside(&member.path);
+        let names = match place(path, strip) {
             Ok(Place::Below(names)) => names,
             Ok(Place::Root) => Vec::new(),
             Ok(Place::Stripped) => return self.ctx.complete(number, &member.path, Verdict::default()),
@@ -226,6 +232,7 @@ impl Producer<'_, '_, '_> {
                 Err(reason) => return self.refuse(number, &member.path, &format!("its target: {reason}")),
             };
         }
+        let shown = stripped(path, strip).to_vec();
         let ids = self.ids.of(&member);
         let size = if member.kind == MemberKind::File { member.size } else { 0 };
         let ranges = usize::try_from(size.div_ceil(RANGE_BYTES)).unwrap_or(usize::MAX).max(1);
@@ -239,14 +246,14 @@ impl Producer<'_, '_, '_> {
             left: AtomicUsize::new(ranges),
             over: AtomicBool::new(false),
             content_differs: AtomicBool::new(false),
-            verdict: Mutex::new(Verdict { findings, failure: None }),
+            verdict: Mutex::new(Verdict { shown, findings, failure: None }),
         });
         self.ranges(&item, size, ranges);
     }
 
     fn refuse(&mut self, number: u64, path: &[u8], reason: &str) {
         let failure = Some(Failure::refused(path, reason));
-        self.ctx.complete(number, path, Verdict { findings: Vec::new(), failure });
+        self.ctx.complete(number, path, Verdict { failure, ..Verdict::default() });
     }
 
     /// Reads a file's data and hands its ranges to the lanes.
@@ -303,6 +310,17 @@ impl Producer<'_, '_, '_> {
             drop(ticket);
         });
     }
+}
+
+/// A path without its first `strip` components.
+fn stripped(path: &[u8], strip: usize) -> &[u8] {
+    let mut rest = path;
+    for _ in 0..strip {
+        let end = rest.iter().position(|b| *b == b'/').unwrap_or(rest.len());
+        let next = rest[end..].iter().position(|b| *b != b'/').map_or(rest.len(), |slashes| end + slashes);
+        rest = &rest[next..];
+    }
+    rest
 }
 
 /// How far the stored data of a file has been put into ranges.

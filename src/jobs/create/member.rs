@@ -1,12 +1,13 @@
 //! From objects to members: names as they go into the archive, attributes as the options want them, hard links.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::archive::{Member, MemberKind};
 use crate::base::name::Shown;
 use crate::storage::{Attr, Kind};
 
+use super::super::inside::{Of, TakenOff};
 use super::super::transform::Part;
 use super::ctx::Ctx;
 use super::entry::{Entry, FileKey};
@@ -16,8 +17,10 @@ use super::piece::Fate;
 pub(super) struct Maker {
     /// Multiply linked files: the first name's member, and how many names have not come.
     links: HashMap<FileKey, Link>,
+    /// Those of which all names have come, the first of them first: where several trees are stored, one may hold them again.
+    complete: VecDeque<FileKey>,
     /// What was taken off names and told.
-    taken_off: Vec<(Vec<u8>, bool)>,
+    taken_off: TakenOff,
     full: bool,
     /// The latest member: the buffers of its path and of its owner's names are the next one's.
     member: Member,
@@ -43,12 +46,16 @@ pub(super) struct Made<'m> {
     pub link_to: Option<Arc<Fate>>,
 }
 
-/// Prefixes told at most.
-const TOLD_MAX: usize = 100;
-
 impl Maker {
     pub fn new() -> Maker {
-        Maker { links: HashMap::new(), taken_off: Vec::new(), full: false, member: Member::default(), named: None }
+        Maker {
+            links: HashMap::new(),
+            complete: VecDeque::new(),
+            taken_off: TakenOff::default(),
+            full: false,
+            member: Member::default(),
+            named: None,
+        }
     }
 
     /// The member of an entry; none for what is not stored, which is told.
@@ -148,15 +155,19 @@ impl Maker {
             let first = path.clone();
             link_to = Some(fate.clone());
             // With links followed, there are more names than the file has.
-            *left -= u32::from(entry.tree.follow.is_none());
-            if *left == 0 {
+            let was = *left;
+            *left = was.saturating_sub(u32::from(entry.tree.follow.is_none()));
+            let is_complete = was > 0 && *left == 0;
+            if is_complete && ctx.options.several {
+                self.complete.push_back(key);
+            } else if is_complete {
                 self.links.remove(&key);
             }
             let link = self.name(ctx, &first, Part::HardLink, Vec::new());
             let member = &mut self.member;
             (member.kind, member.link) = (MemberKind::HardLink, link);
             (member.size, member.stored, member.segments) = (0, 0, None);
-        } else if self.links.len() < ctx.options.links_max {
+        } else if self.has_room(ctx) {
             let (path, left) = (entry.path.clone(), entry.attr.nlink - 1);
             self.links.insert(key, Link { path, left, fate: fate.clone() });
         } else if !std::mem::replace(&mut self.full, true) {
@@ -166,6 +177,15 @@ impl Maker {
             ));
         }
         Made { member: &self.member, fate: Some(fate), link_to }
+    }
+
+    /// Is there room for the names of one file more? Those that are complete make it.
+    fn has_room(&mut self, ctx: &Ctx<'_>) -> bool {
+        while self.links.len() >= ctx.options.links_max {
+            let Some(complete) = self.complete.pop_front() else { return false };
+            self.links.remove(&complete);
+        }
+        true
     }
 
     /// The name in the archive: transformed, and without what would lead out of the place where it is extracted; in `room` where that
@@ -182,56 +202,10 @@ impl Maker {
         if ctx.options.absolute_names {
             return name;
         }
-        let taken = unsafe_prefix(&name);
-        if taken > 0 {
-            let rest = name.split_off(taken);
-            let is_link = part == Part::HardLink;
-            let known = self.taken_off.iter().any(|(prefix, link)| *prefix == name && *link == is_link);
-            if !known && self.taken_off.len() < TOLD_MAX {
-                let what = if is_link { "hard link targets" } else { "member names" };
-                ctx.warn(format!("Removing leading `{}' from {what}", Shown(&name)));
-                self.taken_off.push((name, is_link));
-            }
-            // As GNU tar stores `/` itself.
-            name = if rest.is_empty() { b".".to_vec() } else { rest };
+        let of = if part == Part::HardLink { Of::HardLink } else { Of::Member };
+        if let Some(told) = self.taken_off.take_off(&mut name, of) {
+            ctx.warn(told);
         }
         name
-    }
-}
-
-/// How many bytes of a name lead out of where it is put: up to behind its last `..`, and slashes.
-fn unsafe_prefix(name: &[u8]) -> usize {
-    let mut end = 0;
-    let mut at = 0;
-    for part in name.split(|&b| b == b'/') {
-        if part == b".." {
-            end = at + part.len();
-        }
-        at += part.len() + 1;
-    }
-    end + name[end..].iter().take_while(|&&b| b == b'/').count()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_leads_out_is_taken_off_as_gnu_tar_does() {
-        for (name, taken) in [
-            ("a/b", ""),
-            ("/a", "/"),
-            ("///a/b", "///"),
-            ("../a", "../"),
-            ("a/../../b", "a/../../"),
-            ("/../a", "/../"),
-            ("a/..", "a/.."),
-            ("..", ".."),
-            ("/", "/"),
-            ("a..b/c", ""),
-            ("./a", ""),
-        ] {
-            assert_eq!(&name[..unsafe_prefix(name.as_bytes())], taken, "{name}");
-        }
     }
 }

@@ -88,6 +88,8 @@ pub struct Options {
     pub archive: Option<FileKey>,
     /// Multiply linked files remembered at most at once. Beyond, further names of the rest are stored as files of their own.
     pub links_max: usize,
+    /// Trees may overlap: files of which all names have come are remembered as well, as far as there is room.
+    pub several: bool,
     /// Directory entries listed ahead at most.
     pub ahead_max: usize,
     /// The archive's size is a multiple of this.
@@ -115,6 +117,7 @@ impl Default for Options {
             absolute_names: false,
             archive: None,
             links_max: 1_000_000,
+            several: false,
             ahead_max: 50_000,
             record_bytes: write::RECORD_BYTES,
             label: Vec::new(),

@@ -124,7 +124,9 @@ fn enter_dirs(ctx: &Ctx<'_>, route: Route, works: &mut [Work<'_>]) {
         let path = &work.leaf.head.path;
         if let What::Dir(dir) = &work.leaf.what {
             work.outcome = Some(match dir.result() {
-                Ok(_) => Outcome::Done,
+                Ok(_) => dir
+                    .stays()
+                    .map_or(Outcome::Done, |status| Outcome::Failed(Failure::call(path, Proc::RmDir, status))),
                 Err(Why::Failed { path: failed, cause }) if *failed == dir.path() => {
                     Outcome::Failed(Failure { path: path.clone(), cause })
                 }

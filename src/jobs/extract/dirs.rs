@@ -6,7 +6,7 @@
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 
 use crate::base::name::Shown;
 use crate::base::{Cause, Failure, Name, Proc, Status};
@@ -40,6 +40,8 @@ pub(super) struct Dir {
     pub has_dirs: AtomicBool,
     stage: Mutex<Stage>,
     settled: Condvar,
+    /// Why it was not removed to be replaced, as it was to be: it keeps its attributes.
+    stays: OnceLock<Status>,
     /// It was made without the owner that it is to have.
     owner_due: AtomicBool,
     /// Set-id and sticky bits that it was made with unasked: its own directory's.
@@ -115,6 +117,20 @@ impl Claim {
         self.dir.settle(stage);
     }
 
+    /// Removes a directory that a member is to replace; false where it stays, which may be as it should.
+    fn unlinks(&self, ctx: &Ctx<'_>, route: Route) -> bool {
+        if ctx.options.existing != Existing::UnlinkFirst || !self.dir.explicit {
+            return false;
+        }
+        match ctx.one(route, Call::rmdir(&self.parent, &self.name)).status() {
+            Ok(()) | Err(Status::NoEnt) => true,
+            Err(status) => {
+                self.dir.stays.get_or_init(|| status);
+                false
+            }
+        }
+    }
+
     fn gives_away(&self) -> bool {
         self.make.uid.is_some() || self.make.gid.is_some()
     }
@@ -150,6 +166,7 @@ impl Dir {
             has_dirs: AtomicBool::new(false),
             stage: Mutex::new(stage),
             settled: Condvar::new(),
+            stays: OnceLock::new(),
             owner_due: AtomicBool::new(false),
             inherited: AtomicU32::new(0),
             last: Mutex::default(),
@@ -187,6 +204,7 @@ impl Dir {
             has_dirs: AtomicBool::new(false),
             stage: Mutex::new(Stage::Unmade),
             settled: Condvar::new(),
+            stays: OnceLock::new(),
             owner_due: AtomicBool::new(false),
             inherited: AtomicU32::new(0),
             last: Mutex::new(last),
@@ -205,6 +223,19 @@ impl Dir {
     /// A later member of the same directory.
     pub fn ask(&self, last: Last) {
         *self.last.lock().expect("nothing panics while it sets this") = Some(last);
+    }
+
+    /// A member of a directory that was only in a path so far. One that was there is not replaced any more: something was put into it.
+    pub fn ask_late(&self, last: Last) {
+        if !self.explicit && matches!(&*self.stage(), Stage::Made { found: Some(_), .. }) {
+            self.stays.get_or_init(|| Status::NotEmpty);
+        }
+        self.ask(last);
+    }
+
+    /// Why it is not replaced, where it was to be.
+    pub fn stays(&self) -> Option<Status> {
+        self.stays.get().copied()
     }
 
     /// The directory, if it is there.
@@ -276,7 +307,8 @@ impl Dir {
         let existed = found.is_some() || self.place.is_none();
         let owner_due = existed || self.owner_due.load(Ordering::Relaxed);
         let lowered = found.filter(|a| self.opens(a)).map(|a| a.mode);
-        let kept = existed && matches!(ctx.options.existing, Existing::Keep | Existing::Skip | Existing::KeepNewer);
+        let kept = existed && matches!(ctx.options.existing, Existing::Keep | Existing::Skip | Existing::KeepNewer)
+            || self.stays().is_some();
         let last = self.last.lock().expect("nothing panics while it sets this").clone().filter(|_| !kept);
         let extra = last.as_ref().and_then(|(_, extra)| extra.clone());
         let inherited = self.inherited.load(Ordering::Relaxed);
@@ -401,7 +433,13 @@ fn use_existing(ctx: &Ctx<'_>, route: Route, existing: Vec<(Claim, Status, bool)
     ctx.perform(route, &mut calls);
     let mut again = Vec::new();
     for ((mut claim, status, repeated), call) in existing.into_iter().zip(calls) {
-        match ctx.found(route, &call) {
+        let found = ctx.found(route, &call);
+        let is_dir = found.as_ref().is_ok_and(|(_, attr)| attr.kind == Kind::Dir);
+        if is_dir && !repeated && !last && claim.unlinks(ctx, route) {
+            again.push(claim);
+            continue;
+        }
+        match found {
             // Made by a first try whose answer was lost.
             Ok((node, attr)) if attr.kind == Kind::Dir && repeated && Some(attr.mode) == claim.dir.make.mode => {
                 claim.publish(Ok((node, None)));
@@ -447,7 +485,7 @@ fn replace(ctx: &Ctx<'_>, route: Route, claim: Claim, kind: Kind) -> Option<Clai
     match ctx.options.existing {
         Existing::Keep | Existing::KeepNewer => claim.publish(Err(Cause::Call(Proc::MkDir, Status::Exist))),
         Existing::Skip => claim.skip(),
-        Existing::Replace | Existing::Overwrite => {
+        Existing::Replace | Existing::UnlinkFirst | Existing::Overwrite => {
             match ctx.one(route, Call::remove(&claim.parent, &claim.name)).status() {
                 Ok(()) | Err(Status::NoEnt) => return Some(claim),
                 Err(status) => claim.publish(Err(Cause::Call(Proc::Remove, status))),

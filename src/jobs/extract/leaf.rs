@@ -159,7 +159,7 @@ impl<'a> Making<'a> {
             Existing::Overwrite if attr.kind == Kind::Dir && matches!(self.kind, MakeKind::File) => {
                 Err(self.failed(proc, Status::IsDir))
             }
-            Existing::Overwrite | Existing::Replace | Existing::KeepNewer => {
+            Existing::Overwrite | Existing::Replace | Existing::UnlinkFirst | Existing::KeepNewer => {
                 remove(ctx, route, self.parent, self.name, attr.kind).map_err(|(p, s)| self.failed(p, s))?;
                 Ok(None)
             }

@@ -112,12 +112,14 @@ impl Default for Options {
     }
 }
 
-/// What to do where a member's name exists. Directories are used as they are in every case; their modes and times are
-/// left under `Keep` and `Skip`.
+/// What to do where a member's name exists. Directories are used as they are but for `UnlinkFirst`; their modes and times
+/// are left under `Keep` and `Skip`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// Remove what is there (a directory only when it is empty) and make the member anew; GNU tar's default.
     Replace,
+    /// The same of directories too (`-U`): one that has something in it stays as it is, which is a failure, and is filled all the same.
+    UnlinkFirst,
     /// A failure (`-k`).
     Keep,
     /// Leave it, in silence (`--skip-old-files`).

@@ -13,10 +13,10 @@ use crate::archive::{Archive, ArchiveError, Member, MemberKind};
 use crate::base::name::Shown;
 use crate::base::{Failure, Name};
 use crate::crew::Scope;
+use crate::jobs::inside::{self, TakenOff};
 use crate::jobs::select::Matched;
 use crate::storage::{Mount, Special};
 
-use super::Owners;
 use super::attributes::Extra;
 use super::batch::Batch;
 use super::big::{self, Big, Range, Source};
@@ -28,6 +28,7 @@ use super::owners::Ids;
 use super::path::{Beside, Place};
 use super::seen::Seen;
 use super::table::Table;
+use super::{Existing, Owners};
 
 /// Files up to this size are read by the producer and gathered into batches; larger ones are tasks of their own.
 const SMALL_BYTES_MAX: u64 = 128 << 10;
@@ -57,6 +58,8 @@ pub(super) struct Producer<'p, 'scope, 'env> {
     pub(super) ids: Ids<'p>,
     table: Table,
     beside: Beside,
+    /// What was taken off names and told.
+    pub(super) taken_off: TakenOff,
     matched: Matched,
     batch: Batch,
     /// A batch has left since it was last asked what is under way.
@@ -95,6 +98,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             ids: Ids::new(ctx.options.owner, owners),
             table: Table::new(ctx.volume.root(), ctx.options.implied_mode),
             beside: Beside::default(),
+            taken_off: TakenOff::default(),
             matched: ctx.options.select.matched(),
             batch: Batch::default(),
             has_left: false,
@@ -180,6 +184,11 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         self.ctx.begin(&head);
         let extra = self.extra(&mut member);
         self.rename(&mut member);
+        // Whatever became of it: that is what GNU tar goes by.
+        if inside::has_dot_dot(&head.path) {
+            let outcome = refused(&head.path, inside::HAS_DOT_DOT);
+            return self.settle(Err((head, outcome)));
+        }
         if let Some((above, name)) = self.beside.find(&member.path) {
             let result = self.below(head, &mut member, extra, (&above, &name));
             return self.settle(result);
@@ -303,7 +312,10 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
                 self.drain();
             }
             if known.made().is_some() {
-                known.ask(last);
+                match self.ctx.options.existing {
+                    Existing::UnlinkFirst => known.ask_late(last),
+                    _ => known.ask(last),
+                }
                 return known;
             }
             self.table.take_tree(&known);

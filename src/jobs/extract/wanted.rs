@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::archive::{Member, MemberKind};
+use crate::jobs::inside::Of;
 use crate::jobs::transform::Part;
 use crate::storage::SetTime;
 
@@ -35,16 +36,28 @@ impl Producer<'_, '_, '_> {
         Meta { mode: member.mode & 0o7777 & !options.mode_mask, uid, gid, mtime, dated: member.mtime }
     }
 
-    /// Changes a member's name, and where it leads, as the options say.
+    /// Changes a member's name, and where it leads, as the options say, and takes off what would lead out of the destination.
     pub(super) fn rename(&mut self, member: &mut Member) {
+        self.transform(member);
+        let of_path = self.taken_off.take_off(&mut member.path, Of::Member);
+        let is_link = member.kind == MemberKind::HardLink;
+        let of_link = is_link.then(|| self.taken_off.take_off(&mut member.link, Of::HardLink)).flatten();
+        [of_path, of_link].into_iter().flatten().for_each(|told| self.warn(told));
+    }
+
+    fn warn(&mut self, warning: String) {
+        if self.read.warnings.len() < WARNINGS_MAX {
+            self.read.warnings.push(warning);
+        }
+    }
+
+    fn transform(&mut self, member: &mut Member) {
         let Some(transform) = &self.ctx.options.transform else { return };
         member.path = transform.apply(&member.path, Part::Member);
         if member.path.is_empty() {
             // As GNU tar.
             member.path.push(b'.');
-            if self.read.warnings.len() < WARNINGS_MAX {
-                self.read.warnings.push("Substituting '.' for empty member name".into());
-            }
+            self.warn("Substituting '.' for empty member name".into());
         }
         match member.kind {
             MemberKind::HardLink => member.link = transform.apply(&member.link, Part::HardLink),

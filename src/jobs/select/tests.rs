@@ -28,6 +28,14 @@ fn excludes_as_gnu_tar() {
         ("a\\*", "a*", true),
         ("a\\*", "ab", false),
         ("./a", "./a/x", true),
+        ("./a", "a/x", false),
+        ("./a", "a", false),
+        ("./*", "./", false),
+        ("a", "./a", true),
+        ("/a/b", "/a/b/c", true),
+        ("a/b", "/a/b", true),
+        ("/a", "a", false),
+        ("/a", "x/a", false),
         ("./a", "x/a", false),
         ("a/", "a/x", false),
     ] {
@@ -63,6 +71,20 @@ fn an_empty_pattern_excludes_nothing() {
         let selection = Selection::new(&[text.into()], &[], false).unwrap();
         let mut matched = selection.matched();
         assert!(["", ".", "./", "./a", "a/b"].iter().all(|path| selection.selects(path.as_bytes(), &mut matched)));
+    }
+}
+
+/// GNU tar 1.34 finds the same, but for `.` and `./`, which are of archives whose members begin so.
+#[test]
+fn an_operand_without_a_name_selects_everything() {
+    for wildcards in [false, true] {
+        for (text, is_absolute) in [("", true), (".", true), ("./", true), ("/", false)] {
+            let selection = Selection::new(&[], &[text.into()], wildcards).unwrap();
+            let mut matched = selection.matched();
+            assert_eq!(selection.selects(b"a/b", &mut matched), is_absolute, "{text} {wildcards}");
+            assert!(selection.selects(b"/a", &mut matched), "{text} {wildcards}");
+            assert_eq!(selection.unmatched(&matched).count(), 0, "{text} {wildcards}");
+        }
     }
 }
 

@@ -8,7 +8,7 @@
 //! Calls that change are answered and not made. What they would have made is invented: objects with handles of their own,
 //! whose attributes, names and removal hold for LOOKUP, GETATTR and the calls that change. A name in a real directory is
 //! looked up, uncounted, before something is made of it, so that EXIST is answered where the real mount would. Left out: listings
-//! show the real tree alone, and nothing of an invented directory; REMOVE of a real object is believed where listings tell
+//! show the real tree alone (without what another volume's shadow removed), and nothing of an invented directory; REMOVE of a real object is believed where listings tell
 //! kinds (a job knows what it removes), and RMDIR of a directory from which something was removed and in which nothing is that
 //! was made; the attributes of real objects stay what they are; rights and full disks; a real object that is renamed is seen as an
 //! empty one of its kind. Memory is bounded (`world`): of a run that made more
@@ -38,8 +38,29 @@ pub struct ShadowMount {
     idle: bool,
     /// A kernel's NFS mount, which makes other procedures of calls.
     lowers: bool,
+    /// Others remove names as well.
+    shared: bool,
     pause: Option<Duration>,
     issued: Option<Mutex<Tally>>,
+}
+
+/// What the shadows of several volumes know of what was done through each other, for a job that removes names of theirs in turn: what
+/// went in one is not in the other's listings. Objects of one key are one object.
+#[derive(Clone)]
+pub struct Shadows(Arc<World>);
+
+impl Shadows {
+    /// Nothing was done yet.
+    #[allow(clippy::new_without_default)] // two of them are not alike
+    pub fn new() -> Shadows {
+        Shadows(Arc::new(World::new(REMEMBERED_MAX)))
+    }
+
+    /// Was the directory `root` of a volume removed, by its way from another's? Not known of handles.
+    pub fn is_gone(&self, root: &Node) -> bool {
+        let key = root.key();
+        matches!(root, Node::Chain(_)) && self.0.memory().names.get(key) == Some(&Known::Gone)
+    }
 }
 
 /// What a call needs: the real mount, or an answer of ours, maybe after a question that is not counted.
@@ -94,18 +115,32 @@ struct LentFile {
 impl ShadowMount {
     /// The shadow of one mount.
     pub fn new(real: Arc<dyn Mount>) -> ShadowMount {
-        ShadowMount::with(real, Arc::new(World::new(REMEMBERED_MAX)))
+        ShadowMount::with(real, Shadows::new().0, false)
     }
 
     /// The shadows of the mounts of one volume: what is made through one is there through the others.
     pub fn all(mounts: impl IntoIterator<Item = Arc<dyn Mount>>) -> Vec<ShadowMount> {
-        let world = Arc::new(World::new(REMEMBERED_MAX));
-        mounts.into_iter().map(|real| ShadowMount::with(real, world.clone())).collect()
+        let world = Shadows::new().0;
+        mounts.into_iter().map(|real| ShadowMount::with(real, world.clone(), false)).collect()
     }
 
-    fn with(real: Arc<dyn Mount>, world: Arc<World>) -> ShadowMount {
+    /// The same of one volume of several.
+    pub fn beside(shadows: &Shadows, mounts: impl IntoIterator<Item = Arc<dyn Mount>>) -> Vec<ShadowMount> {
+        mounts.into_iter().map(|real| ShadowMount::with(real, shadows.0.clone(), true)).collect()
+    }
+
+    fn with(real: Arc<dyn Mount>, world: Arc<World>, shared: bool) -> ShadowMount {
         let lowers = real.limits().dirs_locked;
-        ShadowMount { real, world, reads: false, idle: false, lowers, pause: None, issued: Some(Mutex::default()) }
+        ShadowMount {
+            real,
+            world,
+            reads: false,
+            idle: false,
+            lowers,
+            shared,
+            pause: None,
+            issued: Some(Mutex::default()),
+        }
     }
 
     /// READ of a real file reads it: for a dry run that compares contents.
@@ -301,6 +336,16 @@ impl ShadowMount {
         }
     }
 
+    /// Takes out of a real directory's page what was removed.
+    fn hide(&self, call: &mut Call<'_>) {
+        let Op::ReadDir { dir, out: Ok(page), .. } = &mut call.op else { return };
+        let key = dir.key();
+        let memory = self.world.memory();
+        if memory.emptied.get(key).is_some() {
+            page.entries.retain(|entry| memory.names.get(dir.key_of(&entry.name)) != Some(&Known::Gone));
+        }
+    }
+
     fn note_files<'n>(&self, objects: impl IntoIterator<Item = (&'n Node, &'n Attr)>) {
         // Where files are copied whole, nobody asks.
         if self.idle && !self.world.is_read.load(Ordering::Relaxed) {
@@ -383,8 +428,11 @@ impl Mount for ShadowMount {
             match asked {
                 Some(Asked::Nothing) => {}
                 Some(Asked::ItsOwn) => {
-                    if let Some(done) = window.next() {
+                    if let Some(mut done) = window.next() {
                         self.note(&done);
+                        if self.shared {
+                            self.hide(&mut done);
+                        }
                         *call = done;
                     }
                 }
