@@ -43,15 +43,25 @@ pub(super) fn checksum_matches(block: &Block) -> bool {
     is(&unsigned) || is(&signed)
 }
 
-/// Decodes a block whose checksum matches. The error says why the size is none: what follows is then unknown.
+/// Memory of a member's texts that nobody needs any more.
+#[derive(Debug, Default)]
+pub(super) struct Spare {
+    pub uname: Vec<u8>,
+    pub gname: Vec<u8>,
+}
+
+/// Decodes a block whose checksum matches; texts are put into `spare`. The error says why the size is none: what follows is then unknown.
 /// Other bad fields become 0 with a warning.
-pub(super) fn decode(block: &Block, warnings: &mut Vec<String>) -> Result<Fields, String> {
-    let mut standard = *block;
-    if block[257..263] == *b"ustar\0" {
+pub(super) fn decode(block: &Block, spare: Spare, warnings: &mut Vec<String>) -> Result<Fields, String> {
+    let mut standard;
+    let header = if block[257..263] == *b"ustar\0" && block[263..265] != *b"00" {
         // GNU tar looks at the magic only; the crate wants version "00" as well, which some writers leave out.
+        standard = *block;
         standard[263..265].copy_from_slice(b"00");
-    }
-    let header = Header::from_byte_slice(&standard);
+        Header::from_byte_slice(&standard)
+    } else {
+        Header::from_byte_slice(block)
+    };
     let old = header.as_old();
     let typeflag = old.linkflag[0];
     let mut fields = Fields { typeflag, name: text(&old.name), link: text(&old.linkname), ..Fields::default() };
@@ -61,10 +71,10 @@ pub(super) fn decode(block: &Block, warnings: &mut Vec<String>) -> Result<Fields
         if !prefix.is_empty() {
             fields.name = [&prefix[..], b"/", &fields.name].concat();
         }
-        (fields.uname, fields.gname) = (text(&ustar.uname), text(&ustar.gname));
+        (fields.uname, fields.gname) = (put(spare.uname, &ustar.uname), put(spare.gname, &ustar.gname));
         (major, minor) = (&ustar.dev_major, &ustar.dev_minor);
     } else if let Some(gnu) = header.as_gnu() {
-        (fields.uname, fields.gname) = (text(&gnu.uname), text(&gnu.gname));
+        (fields.uname, fields.gname) = (put(spare.uname, &gnu.uname), put(spare.gname, &gnu.gname));
         (major, minor) = (&gnu.dev_major, &gnu.dev_minor);
     }
     // GNU tar 1.34: a hard link's size is 0 whatever its header says.
@@ -102,7 +112,14 @@ fn size(bytes: &[u8]) -> Result<u64, String> {
 
 /// A text field: up to its first NUL.
 pub(super) fn text(field: &[u8]) -> Vec<u8> {
-    field.split(|&b| b == 0).next().unwrap_or_default().to_vec()
+    put(Vec::new(), field)
+}
+
+/// The same, in memory that is at hand.
+fn put(mut bytes: Vec<u8>, field: &[u8]) -> Vec<u8> {
+    bytes.clear();
+    bytes.extend_from_slice(field.split(|&b| b == 0).next().unwrap_or_default());
+    bytes
 }
 
 /// A numeric field of at most 12 bytes: octal digits between blanks, up to a blank or NUL, or base-256 (first bit set,
@@ -121,14 +138,15 @@ pub(super) fn number(field: &[u8]) -> Result<Option<i128>, ()> {
     }
     let rest = field.strip_prefix(b"\0").unwrap_or(field);
     let Some(start) = rest.iter().position(|b| !b.is_ascii_whitespace()) else { return Ok(None) };
-    let mut value = 0;
+    // Twelve digits are 36 bits.
+    let mut value = 0_u64;
     for &byte in &rest[start..] {
         match byte {
-            b'0'..=b'7' => value = value * 8 + i128::from(byte - b'0'),
+            b'0'..=b'7' => value = value * 8 + u64::from(byte - b'0'),
             b'\0' => break,
             _ if byte.is_ascii_whitespace() => break,
             _ => return Err(()),
         }
     }
-    Ok(Some(value))
+    Ok(Some(value.into()))
 }

@@ -13,7 +13,7 @@ use std::io;
 use std::mem;
 use std::sync::Arc;
 
-use super::header::{self, BLOCK_BYTES, Block, Fields};
+use super::header::{self, BLOCK_BYTES, Block, Fields, Spare};
 use super::input::{Input, ReadAt, Window};
 use super::member::{ArchiveError, Member, MemberKind, Segment};
 use super::pax::Overrides;
@@ -49,8 +49,13 @@ pub struct Archive {
     globals: Overrides,
     /// Of the current member's first block, extensions included.
     offset: u64,
-    /// The current member's path.
-    name: Option<Vec<u8>>,
+    /// The header block that was read last.
+    block: Box<Block>,
+    /// The current member's path, while `has_name`: its memory is used again.
+    name: Vec<u8>,
+    has_name: bool,
+    /// What was given back of members that are done with.
+    spare: Spare,
     /// Its stored bytes that are not read yet.
     left: u64,
     /// Bytes behind them that nobody reads: padding, data that has no use.
@@ -117,7 +122,10 @@ impl Archive {
             warnings: Vec::new(),
             globals: Overrides::default(),
             offset: 0,
-            name: None,
+            block: Box::new([0; BLOCK_BYTES]),
+            name: Vec::new(),
+            has_name: false,
+            spare: Spare::default(),
             left: 0,
             slack: 0,
             progress: Progress::Fresh,
@@ -163,16 +171,17 @@ impl Archive {
             return Ok(None);
         }
         let warned = self.warnings.len();
-        let result = self.advance().and_then(|member| {
-            if let (Some(member), Some(watch)) = (&member, &mut self.watch) {
-                watch(&member.path, self.offset);
+        let mut result = self.advance();
+        match (&result, &mut self.watch) {
+            (Ok(Some(member)), Some(watch)) => watch(&member.path, self.offset),
+            // A decompressor checks its sums at its end, and who writes into a pipe wants it read.
+            (Ok(None), _) => {
+                if let Err(error) = self.window.drain() {
+                    result = Err(self.io(error));
+                }
             }
-            if member.is_none() {
-                // A decompressor checks its sums at its end, and who writes into a pipe wants it read.
-                self.window.drain().map_err(|e| self.io(e))?;
-            }
-            Ok(member)
-        });
+            _ => {}
+        }
         if matches!(&result, Ok(None)) || result.as_ref().is_err_and(ArchiveError::is_fatal) {
             self.finish();
         }
@@ -205,9 +214,14 @@ impl Archive {
         result
     }
 
+    /// Takes a member that is done with: the next ones' names are put where its were.
+    pub(crate) fn reuse(&mut self, member: Member) {
+        self.spare = Spare { uname: member.uname, gname: member.gname };
+    }
+
     /// Where in a seekable input the current member's next unread byte is.
     pub fn stored_at(&self) -> Option<u64> {
-        (self.window.source().is_some() && self.name.is_some()).then(|| self.window.position())
+        (self.window.source().is_some() && self.has_name).then(|| self.window.position())
     }
 
     /// The input, if it is seekable, for reading ranges of it beside this reader.
@@ -237,16 +251,20 @@ impl Archive {
 
     fn finish(&mut self) {
         self.progress = Progress::Done;
-        self.name = None;
+        self.has_name = false;
         (self.left, self.slack) = (0, 0);
     }
 
+    fn current(&self) -> Option<Vec<u8>> {
+        self.has_name.then(|| self.name.clone())
+    }
+
     fn truncated(&self) -> ArchiveError {
-        ArchiveError::Truncated { offset: self.window.position(), member: self.name.clone() }
+        ArchiveError::Truncated { offset: self.window.position(), member: self.current() }
     }
 
     fn io(&self, source: io::Error) -> ArchiveError {
-        ArchiveError::Io { offset: self.window.position(), member: self.name.clone(), source }
+        ArchiveError::Io { offset: self.window.position(), member: self.current(), source }
     }
 
     fn advance(&mut self) -> Result<Option<Member>, ArchiveError> {
@@ -263,14 +281,14 @@ impl Archive {
                 Some(to)
             }
         };
-        self.name = None;
+        self.has_name = false;
         let mut extensions = Extensions::default();
-        while let Some((at, block)) = self.header_block(&extensions)? {
+        while let Some(at) = self.header_block(&extensions)? {
             if extensions.is_empty() {
                 self.offset = at;
             }
-            if !header::checksum_matches(&block) {
-                if self.progress == Progress::Fresh && block.starts_with(UNFINISHED) {
+            if !header::checksum_matches(&self.block) {
+                if self.progress == Progress::Fresh && self.block.starts_with(UNFINISHED) {
                     self.progress = Progress::Lost;
                     return Err(ArchiveError::Unfinished);
                 }
@@ -280,7 +298,7 @@ impl Archive {
                 extensions = Extensions::default();
                 continue;
             }
-            let fields = match header::decode(&block, &mut self.warnings) {
+            let fields = match header::decode(&self.block, mem::take(&mut self.spare), &mut self.warnings) {
                 Ok(fields) => fields,
                 Err(_) if self.progress == Progress::Lost => continue,
                 Err(reason) => return Err(self.lose(at, reason)),
@@ -307,7 +325,7 @@ impl Archive {
                     self.slack = padded(fields.size);
                     self.pass_data()?;
                 }
-                _ => return self.member(&block, fields, extensions).map(Some),
+                _ => return self.member(fields, extensions).map(Some),
             }
         }
         match visited {
@@ -333,19 +351,19 @@ impl Archive {
         }
     }
 
-    /// The next block that is not part of an end mark, and its offset; `None` at the archive's end.
-    fn header_block(&mut self, extensions: &Extensions) -> Result<Option<(u64, Block)>, ArchiveError> {
+    /// Reads the next block that is not part of an end mark; its offset, `None` at the archive's end.
+    fn header_block(&mut self, extensions: &Extensions) -> Result<Option<u64>, ArchiveError> {
         let (mut zeros, mut passed_zeros) = (0, false);
         // An extended header without a member is no part of what is there.
         self.members_end = if extensions.is_empty() { self.window.position() } else { self.offset };
         loop {
             let at = self.window.position();
-            let mut block = [0; BLOCK_BYTES];
-            let got = self.window.read_full(&mut block).map_err(|e| self.io(e))?;
-            if got == BLOCK_BYTES && block != [0; BLOCK_BYTES] && zeros == 0 {
-                return Ok(Some((at, block)));
+            let got = self.window.read_full(&mut self.block[..]).map_err(|e| self.io(e))?;
+            let is_zero = self.block.iter().all(|&byte| byte == 0);
+            if got == BLOCK_BYTES && !is_zero && zeros == 0 {
+                return Ok(Some(at));
             }
-            if got == BLOCK_BYTES && block == [0; BLOCK_BYTES] {
+            if got == BLOCK_BYTES && is_zero {
                 if self.options.ignore_zeros {
                     passed_zeros = true;
                     self.progress = if self.progress == Progress::Fresh { Progress::Sound } else { self.progress };
@@ -421,9 +439,9 @@ impl Archive {
     }
 
     /// Makes the member of its header and what came before it.
-    fn member(&mut self, block: &Block, fields: Fields, extensions: Extensions) -> Result<Member, ArchiveError> {
+    fn member(&mut self, fields: Fields, extensions: Extensions) -> Result<Member, ArchiveError> {
         let mut bad = extensions.bad;
-        let mut over = self.globals.clone();
+        let mut over = if self.has_globals { self.globals.clone() } else { Overrides::default() };
         if let Some(records) = extensions.pax
             && let Err(reason) = over.apply(&records, &mut self.warnings)
         {
@@ -431,7 +449,9 @@ impl Archive {
         }
         let sparse_name = over.sparse.size.and(over.sparse.name.take());
         let name = sparse_name.or(over.path.take()).or(extensions.name).unwrap_or(fields.name);
-        self.name = Some(name.clone());
+        self.name.clear();
+        self.name.extend_from_slice(&name);
+        self.has_name = true;
         let kind = self.kind(fields.typeflag, &name);
         let data = over.size.unwrap_or(fields.size);
         let has_data = kind == MemberKind::File;
@@ -445,11 +465,8 @@ impl Archive {
         if fields.typeflag == b'M' {
             bad.get_or_insert_with(|| continued(&name));
         }
-        let (size, segments) = if has_data && bad.is_none() {
-            self.shape(block, fields.typeflag, &mut over, &mut bad)?
-        } else {
-            (0, None)
-        };
+        let (size, segments) =
+            if has_data && bad.is_none() { self.shape(fields.typeflag, &mut over, &mut bad)? } else { (0, None) };
         if let Some(reason) = bad {
             self.slack += mem::take(&mut self.left);
             return Err(ArchiveError::BadMember { offset: self.offset, member: name, reason });
@@ -505,13 +522,12 @@ impl Archive {
     /// A file's size and, if it is sparse, where its data belongs; reads the map. What is wrong with it goes to `bad`.
     fn shape(
         &mut self,
-        block: &Block,
         typeflag: u8,
         over: &mut Overrides,
         bad: &mut Option<String>,
     ) -> Result<(u64, Option<Vec<Segment>>), ArchiveError> {
         let (size, segments) = if typeflag == b'S' {
-            let Some(mut map) = OldMap::new(block) else {
+            let Some(mut map) = OldMap::new(&self.block) else {
                 *bad = Some("sparse file of a format that is not GNU's".into());
                 return Ok((0, None));
             };

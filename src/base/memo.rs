@@ -1,6 +1,7 @@
 //! A memory of bounded size that keeps the latest, for what a tree of any size brings.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::BuildHasherDefault;
 
 use super::hash::Mix;
@@ -38,6 +39,27 @@ impl<V> Memo<V> {
     pub fn insert(&mut self, key: u64, value: V) {
         self.make_room();
         self.young.insert(key, value);
+    }
+
+    /// Remembers `value`, unless something is remembered of `key` that is not `free`; true if it does.
+    pub fn claim(&mut self, key: u64, value: V, free: impl Fn(&V) -> bool) -> bool {
+        self.make_room();
+        match self.young.entry(key) {
+            Entry::Occupied(mut there) => {
+                let is_free = free(there.get());
+                if is_free {
+                    there.insert(value);
+                }
+                is_free
+            }
+            Entry::Vacant(place) => {
+                let is_free = self.old.get(&key).is_none_or(free);
+                if is_free {
+                    place.insert(value);
+                }
+                is_free
+            }
+        }
     }
 
     /// What is remembered of `key`, or what `new` makes, remembered anew and to be changed.
@@ -79,6 +101,13 @@ mod tests {
             assert!(memo.len() <= 200);
             assert!((i.saturating_sub(99)..=i).all(|j| memo.get(j) == Some(&j)));
             assert_eq!(memo.forgot, i >= 200);
+        }
+        // What is claimed is remembered, and only where nothing stands in the way, be it young or old.
+        for i in 30_000..30_150 {
+            assert!(
+                memo.claim(i, i, |_| false) && !memo.claim(i, 0, |_| false) && memo.claim(i, i, |there| *there == i)
+            );
+            assert!(!memo.claim(i.max(30_090) - 90, 0, |there| *there == 0));
         }
         // What is renewed is changed in place, and is among the latest.
         for i in 10_000..20_000 {

@@ -295,7 +295,7 @@ impl Opener {
                 let shadow = if rehearsal == Rehearsal::Reading { shadow.reading() } else { shadow };
                 // Of what is not on NFS nothing is forecast.
                 Arc::new(match (self.planned.is_some(), meter.is_nfs, rehearsal) {
-                    (true, true, _) if self.batched && !shadow.limits().dirs_locked => shadow,
+                    (true, true, _) if self.batched && !shadow.limits().dirs_locked => shadow.at_once(),
                     (true, true, _) => shadow.pausing(PAUSE),
                     (true, false, Rehearsal::Unread) => shadow.unopened(),
                     _ => shadow,

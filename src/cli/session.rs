@@ -154,9 +154,8 @@ impl<'a> Session<'a> {
     pub fn crew(&mut self, suggested: Shape) -> Result<(Crew, Caught), String> {
         self.ready()?;
         huge::leave_away();
-        let waits = self.manner.planned.is_none() || self.meters.list().iter().any(|meter| meter.is_nfs);
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let lanes = if waits { suggested.lanes } else { suggested.lanes.min(processors) };
+        let lanes = if self.waits() { suggested.lanes } else { suggested.lanes.min(processors) };
         let suggested = Shape { lanes, ..suggested };
         let crew = Crew::new(self.manner.shape(suggested), BUDGET_BYTES).map_err(|error| error.to_string())?;
         self.report.shape = Some(crew.shape().into());
@@ -165,6 +164,12 @@ impl<'a> Session<'a> {
             crew.report().tell(move |failure| log.add("failure", &FailureReport::from(failure)));
         }
         Ok((crew, caught))
+    }
+
+    /// False in a forecast of which nothing that was opened so far is on NFS: no call waits for a server, and how full windows are is not
+    /// forecast.
+    pub fn waits(&self) -> bool {
+        self.manner.planned.is_none() || self.meters.list().iter().any(|meter| meter.is_nfs)
     }
 
     fn watch_signals(&self, stop: &Stop) -> Result<Caught, String> {

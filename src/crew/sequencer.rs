@@ -45,7 +45,6 @@ impl<T> Sequencer<T> {
             early.pop_front();
             while let Some(what) = next {
                 low += 1;
-                self.low.store(low, Ordering::Release);
                 tell(what);
                 next = early.front_mut().and_then(Option::take);
                 if next.is_some() {
@@ -53,6 +52,8 @@ impl<T> Sequencer<T> {
                 }
             }
         }
+        // Once for all: others read it.
+        self.low.store(low, Ordering::Release);
     }
 
     /// The first number that is not complete: everything before it is.

@@ -56,6 +56,11 @@ pub(super) fn inside(name: &[u8]) -> &[u8] {
     }
 }
 
+/// Would something be taken off the name?
+pub(super) fn leads_out(name: &[u8]) -> bool {
+    prefix_len(name) > 0
+}
+
 /// Is one of the name's components `..`? GNU tar extracts no such member, whatever the rest of its name is.
 pub(super) fn has_dot_dot(name: &[u8]) -> bool {
     name.split(|&b| b == b'/').any(|part| part == b"..")

@@ -278,11 +278,16 @@ impl<'c> Window<'_, 'c> {
         self.seen.has_holes |= attr.is_some_and(has_holes);
     }
 
-    fn found(&mut self, dir: &Node, name: &crate::base::Name, out: &Out<Found>, end: u64) {
+    /// `is_new`: it was made by this call, so that nothing is remembered of it, and nothing has to be looked for.
+    fn found(&mut self, dir: &Node, name: &crate::base::Name, out: &Out<Found>, end: u64, is_new: bool) {
         if let Ok(found) = out {
             self.look(found.attr.as_ref());
             let node = found.node.key();
-            self.raise(node, end);
+            if is_new {
+                self.state.known.insert(node, end);
+            } else {
+                self.raise(node, end);
+            }
             if found.attr.is_none_or(|attr| attr.kind == Kind::Dir) {
                 self.state.named.insert(dir.key_of(name), node);
             }
@@ -331,12 +336,16 @@ impl<'c> Window<'_, 'c> {
         let begins = self.begins(&call.op);
         let end = self.enters(&call.op, begins) + trips;
         match &call.op {
-            Op::Lookup { dir, name, out } => self.found(dir, name, out, end),
+            Op::Lookup { dir, name, out } => self.found(dir, name, out, end, false),
+            Op::Create { dir, name, how: How::Unchecked, out, .. } => {
+                self.found(dir, name, out, end, false);
+                self.changes(dir, end, out.is_ok(), 1);
+            }
             Op::Create { dir, name, out, .. }
             | Op::MkDir { dir, name, out, .. }
             | Op::Symlink { dir, name, out, .. }
             | Op::MkNod { dir, name, out, .. } => {
-                self.found(dir, name, out, end);
+                self.found(dir, name, out, end, true);
                 self.changes(dir, end, out.is_ok(), 1);
             }
             Op::Link { dir, out, .. } => self.changes(dir, end, out.is_ok(), 1),

@@ -520,6 +520,18 @@ impl Call<'_> {
         self.finding().unwrap_or_else(|| panic!("{} finds no object", self.proc())).clone()
     }
 
+    /// Takes the object found or made by LOOKUP, CREATE, MKDIR, SYMLINK or MKNOD; panics for other procedures.
+    pub(crate) fn take_found(&mut self) -> Out<Found> {
+        match &mut self.op {
+            Op::Lookup { out, .. }
+            | Op::Create { out, .. }
+            | Op::MkDir { out, .. }
+            | Op::Symlink { out, .. }
+            | Op::MkNod { out, .. } => std::mem::replace(out, Err(PENDING)),
+            _ => panic!("{} finds no object", self.proc()),
+        }
+    }
+
     /// The attributes that GETATTR read; panics for other procedures.
     pub fn attr(&self) -> Out<Attr> {
         match &self.op {

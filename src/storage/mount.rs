@@ -66,6 +66,11 @@ pub trait Mount: Send + Sync {
         None
     }
 
+    /// False where calls are answered without waiting for anything: what is handed over to lanes had best be much at a time.
+    fn waits(&self) -> bool {
+        true
+    }
+
     /// Asks the server anew about a directory, so that what was changed in it through other mounts is seen through this one;
     /// nothing to do for a mount that keeps nothing.
     fn refresh(&self, _dir: &Node) {}

@@ -184,7 +184,12 @@ impl Node {
 
     /// Stands for the object `name` in this directory: a chain's key, and what of handles is known before they are.
     pub fn key_of(&self, name: &Name) -> u64 {
-        hash((self.key(), name))
+        Node::key_below(self.key(), name)
+    }
+
+    /// The same, of a directory whose key is known.
+    pub(crate) fn key_below(dir: u64, name: &Name) -> u64 {
+        hash((dir, name))
     }
 
     /// The mount, by its place in the volume, that made or found the object last and so surely sees it.

@@ -230,6 +230,10 @@ impl Mount for Volume {
         self.perform_on(self.route(), calls);
     }
 
+    fn waits(&self) -> bool {
+        self.mounts().any(|mount| mount.waits())
+    }
+
     fn refresh(&self, dir: &Node) {
         self.mounts().for_each(|mount| mount.refresh(dir));
     }

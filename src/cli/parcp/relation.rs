@@ -91,9 +91,9 @@ fn canonical(path: &Path) -> io::Result<PathBuf> {
     })
 }
 
-/// Of two URLs: of one server when they share a host.
+/// Of two URLs: of one server when they share a host, by whatever name.
 pub fn nfs(source: &Url, destination: &Url) -> Relation {
-    if !source.hosts.iter().any(|host| destination.hosts.contains(host)) {
+    if !source.shares_host(destination) {
         return Relation::Apart;
     }
     let parts = |url: &Url| -> Vec<Vec<u8>> {
@@ -203,7 +203,9 @@ mod tests {
     #[test]
     fn urls_are_compared_by_host_and_path() {
         let of = |from: &str, to: &str| nfs(&Url::parse(from).unwrap(), &Url::parse(to).unwrap());
-        assert_eq!(of("nfs://h/a", "nfs://i/a"), Relation::Apart);
+        assert_eq!(of("nfs://10.0.0.1/a", "nfs://10.0.0.2/a"), Relation::Apart);
+        assert_eq!(of("nfs://10.0.0.1:2049/a", "nfs://10.0.0.1:2050/a"), Relation::Apart);
+        assert_eq!(of("nfs://10.0.0.1:2049/a", "nfs://10.0.0.1/a"), Relation::Same);
         assert_eq!(of("nfs://h/a//b", "nfs://i,h/a/./b/"), Relation::Same);
         assert_eq!(of("nfs://h/a", "nfs://h/a/b/c"), Relation::Inside(b"b/c".into()));
         assert_eq!(of("nfs://h/a/.snapshot/x", "nfs://h/a"), Relation::Around(b".snapshot/x".into()));

@@ -82,7 +82,11 @@ fn extract_all(
     opener.spread(destination.dir().map(|path| (path, None)))?;
     let volume = opener.volume(destination, None)?;
     session.tell_mounts(opener.spreader());
-    let (crew, caught) = session.crew(volume.limits().shape)?;
+    let mut shape = volume.limits().shape;
+    if !session.waits() {
+        shape.window = IDLE_WINDOW;
+    }
+    let (crew, caught) = session.crew(shape)?;
     let opened = reading::open(high, session, &mut opener, &crew, &mut job.codec)?;
     let mut archive = Archive::new(opened.input, high.reading());
     let keeper = index::prepare(high, &mut archive, &options.select, &console)?;
@@ -124,6 +128,9 @@ fn extract_all(
     }
     Ok(reading::exit(&console, &caught, clean, false))
 }
+
+/// Calls in a window where nothing is forecast: of what is done at once each costs less.
+const IDLE_WINDOW: usize = 64;
 
 /// What to do about files that are there and not whole.
 const UNWRITTEN: &str =

@@ -8,7 +8,7 @@ use crate::crew::{Permit, Places, Ticket};
 use crate::storage::{Call, Node, Route, Stable};
 
 use super::super::write::{self, Put};
-use super::ctx::{Ctx, Outcome};
+use super::ctx::{Ctx, Head, Outcome};
 use super::dirs::{self, Why};
 use super::finish;
 use super::leaf::{self, Leaf, Made, MakeKind, Making, What};
@@ -52,6 +52,8 @@ pub(super) struct Batch {
     pub leaves: Vec<Leaf>,
     /// For the bytes they hold: one for all, since it is given back under a lock.
     pub permit: Option<Permit>,
+    /// Bytes of the permit that nothing needs yet.
+    pub room: u64,
 }
 
 type Apart = Mutex<Places<Batch>>;
@@ -78,26 +80,33 @@ pub(super) fn run_next(ctx: &Ctx<'_>, apart: &Apart, ticket: Ticket<'_>) {
 
 /// Makes every leaf of the batch and says what became of it.
 pub(super) fn run(ctx: &Ctx<'_>, route: Route, batch: Batch) {
-    let Batch { leaves, permit } = batch;
+    let Batch { leaves, permit, .. } = batch;
     let mut works: Vec<Work<'_>> =
         leaves.iter().map(|leaf| Work { leaf, parent: None, made: None, outcome: None }).collect();
+    // The windows are those of batches that have one each.
+    for (i, works) in works.chunks_mut(ctx.port.window).enumerate() {
+        run_window(ctx, if i == 0 { route } else { ctx.volume.route() }, works);
+    }
+    let outcomes: Vec<Option<Outcome>> = works.into_iter().map(|work| work.outcome).collect();
+    // The data goes before the permit for it.
+    let heads: Vec<Head> = leaves.into_iter().map(|leaf| leaf.head).collect();
+    drop(permit);
+    ctx.complete_all(heads.into_iter().zip(outcomes.into_iter().map(|outcome| outcome.unwrap_or(Outcome::Done))));
+}
+
+fn run_window(ctx: &Ctx<'_>, route: Route, works: &mut [Work<'_>]) {
     if ctx.stop().is_set() {
         works.iter_mut().for_each(|w| w.outcome = Some(Outcome::Undone));
     } else {
-        let _promise = ctx.volume.promise(route, |list| leaves.iter().map(|leaf| price(list, leaf)).sum());
-        enter_dirs(ctx, route, &mut works);
+        let _promise = ctx.volume.promise(route, |list| works.iter().map(|work| price(list, work.leaf)).sum());
+        enter_dirs(ctx, route, works);
         if ctx.options.resume {
-            skip_complete(ctx, route, &mut works);
+            skip_complete(ctx, route, works);
         }
-        make(ctx, route, &mut works);
-        write(ctx, route, &mut works);
-        finish(ctx, route, &mut works);
+        make(ctx, route, works);
+        write(ctx, route, works);
+        finish(ctx, route, works);
     }
-    let outcomes: Vec<Option<Outcome>> = works.into_iter().map(|work| work.outcome).collect();
-    let ended = leaves.into_iter().zip(outcomes);
-    let ended = ended.map(|(leaf, outcome)| (leaf.head, outcome.unwrap_or(Outcome::Done))).collect();
-    drop(permit);
-    ctx.complete_all(ended);
 }
 
 /// What making a member takes, about.
@@ -171,7 +180,7 @@ fn make(ctx: &Ctx<'_>, route: Route, works: &mut [Work<'_>]) {
             works.iter().enumerate().filter_map(|(i, w)| Some((i, w.making()?))).collect();
         let mut calls: Vec<Call<'_>> = makings.iter().map(|(_, m)| m.call()).collect();
         ctx.perform(route, &mut calls);
-        makings.iter().zip(&calls).map(|((i, m), call)| (*i, m.settle(ctx, route, call))).collect()
+        makings.iter().zip(&mut calls).map(|((i, m), call)| (*i, m.settle(ctx, route, call))).collect()
     };
     for (i, result) in results {
         match result {

@@ -144,8 +144,8 @@ impl Big {
             }
         }
         let making = self.making(&parent);
-        let call = ctx.one(route, making.call());
-        making.settle(ctx, route, &call)
+        let mut call = ctx.one(route, making.call());
+        making.settle(ctx, route, &mut call)
     }
 
     /// The file, if one of its ranges could not be written, or not be read from the archive: ranges are written in any order, and there may

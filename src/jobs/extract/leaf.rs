@@ -94,8 +94,8 @@ impl<'a> Making<'a> {
     }
 
     /// What the first call's answer means; goes on where the name exists.
-    pub fn settle(&self, ctx: &Ctx<'_>, route: Route, call: &Call<'_>) -> Result<Made, Outcome> {
-        let (mut result, mut repeated) = (call.found(), call.repeated);
+    pub fn settle(&self, ctx: &Ctx<'_>, route: Route, call: &mut Call<'_>) -> Result<Made, Outcome> {
+        let (mut result, mut repeated) = (call.take_found(), call.repeated);
         let has_owner = self.meta.uid.is_some() || self.meta.gid.is_some();
         let mut owner = true;
         for _ in 0..TRIES_MAX {

@@ -39,7 +39,7 @@ struct Target {
 /// Makes a batch of links.
 pub(super) fn run(ctx: &Ctx<'_>, links: Vec<Ready>, ticket: Ticket<'_>) {
     if ctx.stop().is_set() {
-        ctx.complete_all(links.into_iter().map(|ready| (ready.link.head, Outcome::Undone)).collect());
+        ctx.complete_all(links.into_iter().map(|ready| (ready.link.head, Outcome::Undone)));
         return drop(ticket);
     }
     let route = ctx.volume.route();
@@ -65,7 +65,7 @@ pub(super) fn run(ctx: &Ctx<'_>, links: Vec<Ready>, ticket: Ticket<'_>) {
         outcomes[*i] = Some(settle(ctx, route, &links[*i].link, parent, target, call));
     }
     let ended = links.into_iter().zip(outcomes);
-    ctx.complete_all(ended.map(|(ready, outcome)| (ready.link.head, outcome.unwrap_or(Outcome::Done))).collect());
+    ctx.complete_all(ended.map(|(ready, outcome)| (ready.link.head, outcome.unwrap_or(Outcome::Done))));
     drop(ticket);
 }
 

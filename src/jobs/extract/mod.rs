@@ -24,6 +24,7 @@ pub(super) mod path;
 mod producer;
 mod seen;
 mod table;
+mod taken;
 mod wanted;
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -6,6 +6,7 @@
 mod under_way;
 
 use std::collections::HashSet;
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -28,6 +29,7 @@ use super::owners::Ids;
 use super::path::{Beside, Place};
 use super::seen::Seen;
 use super::table::Table;
+use super::taken::Taken;
 use super::{Existing, Owners};
 
 /// Files up to this size are read by the producer and gathered into batches; larger ones are tasks of their own.
@@ -42,6 +44,9 @@ const LINK_TEXT_BYTES_MAX: usize = 4095;
 pub(super) const WARNINGS_MAX: usize = 1000;
 /// The largest range, whatever is asked for: COMMIT's count has 32 bits.
 const RANGE_BYTES_MAX: u64 = 1 << 30;
+
+/// Bytes of the archive after which a display is told how far it was read.
+const SHOWN_BYTES: u64 = 64 << 10;
 
 /// How reading ended.
 #[derive(Debug, Default)]
@@ -64,6 +69,14 @@ pub(super) struct Producer<'p, 'scope, 'env> {
     batch: Batch,
     /// A batch has left since it was last asked what is under way.
     has_left: bool,
+    /// Places of members in flight that are no directories.
+    taken: Taken,
+    /// Path bytes of members that have their numbers.
+    path_bytes: u64,
+    /// What was last seen of the completions: the first number that was not told, and path bytes that were.
+    told: (u64, u64),
+    /// Where in the archive it was last told to be.
+    shown: u64,
     links: Vec<Link>,
     link_bytes: usize,
     /// Of the maps of files in ranges since the last drain.
@@ -102,6 +115,10 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             matched: ctx.options.select.matched(),
             batch: Batch::default(),
             has_left: false,
+            taken: Taken::default(),
+            path_bytes: 0,
+            told: (0, 0),
+            shown: 0,
             links: Vec::new(),
             link_bytes: 0,
             map_bytes: 0,
@@ -138,7 +155,11 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         while !self.broken && !self.ctx.stop().is_set() {
             let next = self.archive.next();
             self.take_warnings();
-            self.ctx.live.archive_bytes.store(self.archive.position(), Ordering::Relaxed);
+            // Lanes write beside it.
+            if next.as_ref().is_ok_and(Option::is_none) || self.archive.position() >= self.shown + SHOWN_BYTES {
+                self.shown = self.archive.position();
+                self.ctx.live.archive_bytes.store(self.shown, Ordering::Relaxed);
+            }
             match next {
                 Ok(Some(member)) => self.member(member),
                 Ok(None) => return,
@@ -148,8 +169,11 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
     }
 
     fn take_warnings(&mut self) {
-        let room = WARNINGS_MAX.saturating_sub(self.read.warnings.len());
-        self.read.warnings.extend(self.archive.take_warnings().into_iter().take(room));
+        let warnings = self.archive.take_warnings();
+        if !warnings.is_empty() {
+            let room = WARNINGS_MAX.saturating_sub(self.read.warnings.len());
+            self.read.warnings.extend(warnings.into_iter().take(room));
+        }
     }
 
     /// An error of the archive; `next` goes on behind it or says that nothing follows.
@@ -166,51 +190,63 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
 
     fn member(&mut self, mut member: Member) {
         let options = self.ctx.options;
-        if !options.select.selects(&member.path, &mut self.matched)
-            || options.newer.is_some_and(|newer| member.mtime < newer)
+        if options.select.selects(&member.path, &mut self.matched)
+            && options.newer.is_none_or(|newer| member.mtime >= newer)
         {
-            return;
+            self.make_room();
+            let is_renamed = options.transform.is_some() || inside::leads_out(&member.path);
+            let head = Head {
+                number: self.next,
+                path: if is_renamed { member.path.clone() } else { mem::take(&mut member.path) },
+                kind: member.kind,
+                again: false,
+                bytes: if member.kind == MemberKind::File { member.stored } else { 0 },
+            };
+            self.next += 1;
+            self.path_bytes += head.path.len() as u64;
+            let extra = self.extra(&mut member);
+            self.rename(&mut member);
+            self.put(head, &mut member, extra);
         }
-        self.make_room();
-        let head = Head {
-            number: self.next,
-            path: member.path.clone(),
-            kind: member.kind,
-            hash: None,
-            again: false,
-            bytes: if member.kind == MemberKind::File { member.stored } else { 0 },
-        };
-        self.next += 1;
-        self.ctx.begin(&head);
-        let extra = self.extra(&mut member);
-        self.rename(&mut member);
+        self.archive.reuse(member);
+    }
+
+    /// Puts a member at its place.
+    fn put(&mut self, head: Head, member: &mut Member, extra: Option<Arc<Extra>>) {
         // Whatever became of it: that is what GNU tar goes by.
-        if inside::has_dot_dot(&head.path) {
+        if inside::leads_out(&head.path) && inside::has_dot_dot(&head.path) {
             let outcome = refused(&head.path, inside::HAS_DOT_DOT);
             return self.settle(Err((head, outcome)));
         }
-        if let Some((above, name)) = self.beside.find(&member.path) {
-            let result = self.below(head, &mut member, extra, (&above, &name));
+        let path = path_of(&head, member);
+        if let Some((above, name)) = self.beside.find(path) {
+            let result = self.below(head, member, extra, (&above, &name));
             return self.settle(result);
         }
-        let result = match self.placed(&member.path) {
+        let result = match self.placed(path) {
             Ok(Place::Below(names)) => match names.split_last() {
                 Some((name, above)) => {
                     if self.ctx.options.top.is_empty() {
-                        self.beside.note(&member.path, above);
+                        self.beside.note(path, above);
                     }
-                    self.below(head, &mut member, extra, (above, name))
+                    self.below(head, member, extra, (above, name))
                 }
                 None => Err((head, Outcome::Skipped)),
             },
             Ok(Place::Root) if member.kind == MemberKind::Dir => {
-                let last = (self.meta(&member), extra);
+                let last = (self.meta(member), extra);
                 self.table.root().ask(last);
                 Err((head, Outcome::Done))
             }
-            Ok(Place::Root) => Err((head, refused(&member.path, "the destination itself is a directory"))),
+            Ok(Place::Root) => {
+                let outcome = refused(path, "the destination itself is a directory");
+                Err((head, outcome))
+            }
             Ok(Place::Stripped) => Err((head, Outcome::Skipped)),
-            Err(reason) => Err((head, refused(&member.path, &reason))),
+            Err(reason) => {
+                let outcome = refused(path, &reason);
+                Err((head, outcome))
+            }
         };
         self.settle(result);
     }
@@ -242,15 +278,15 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             MemberKind::HardLink => return self.link(head, member, above, name),
             MemberKind::File => None,
             MemberKind::Symlink if member.link.len() > LINK_TEXT_BYTES_MAX || member.link.contains(&0) => {
-                return Err((head, refused(&member.path, "the link's text is too long or contains a NUL byte")));
+                let outcome = refused(path_of(&head, member), "the link's text is too long or contains a NUL byte");
+                return Err((head, outcome));
             }
             MemberKind::Symlink => Some(What::Symlink(member.link.clone())),
             MemberKind::Fifo => Some(What::Special(Special::Fifo)),
             MemberKind::Char => Some(What::Special(Special::Char(member.dev.0, member.dev.1))),
             MemberKind::Block => Some(What::Special(Special::Block(member.dev.0, member.dev.1))),
         };
-        let (dir, hash) = self.place(above, name);
-        head.hash = Some(hash);
+        let (dir, hash) = self.place(above, name, head.number);
         head.again = self.ctx.options.resume && self.seen.note(hash);
         match what {
             Some(what) => {
@@ -264,7 +300,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
     }
 
     /// The directory of `above`, and the hash of `name` in it, which is registered, and at which nothing else is in flight.
-    fn place(&mut self, above: &[Name], name: &Name) -> (Arc<Dir>, u64) {
+    fn place(&mut self, above: &[Name], name: &Name, number: u64) -> (Arc<Dir>, u64) {
         let dir = self.dir(above);
         let hash = self.table.hash_in(dir.hash, name);
         if self.is_linked(hash) {
@@ -276,14 +312,14 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             let tree = self.table.take_tree(&known);
             self.finish(tree);
         }
-        if !self.ctx.occupy(hash) {
+        if !self.taken.take(hash, number, || self.ctx.low()) {
             self.drain();
         }
         (dir, hash)
     }
 
     fn is_busy(&self, hash: u64) -> bool {
-        self.is_linked(hash) || self.ctx.is_occupied(hash)
+        self.is_linked(hash) || self.taken.is_taken(hash, || self.ctx.low())
     }
 
     /// A link waits that has this place or leads there.
@@ -325,19 +361,24 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         self.table.add(&parent, name, Some(last))
     }
 
-    fn link(&mut self, mut head: Head, member: &Member, above: &[Name], name: &Name) -> Result<(), (Head, Outcome)> {
+    fn link(&mut self, head: Head, member: &Member, above: &[Name], name: &Name) -> Result<(), (Head, Outcome)> {
         let target = match self.placed(&member.link) {
             Ok(Place::Below(target)) => target,
-            Ok(_) => return Err((head, refused(&member.path, "its target is the destination itself"))),
-            Err(reason) => return Err((head, refused(&member.path, &format!("its target: {reason}")))),
+            Ok(_) => {
+                let outcome = refused(path_of(&head, member), "its target is the destination itself");
+                return Err((head, outcome));
+            }
+            Err(reason) => {
+                let outcome = refused(path_of(&head, member), &format!("its target: {reason}"));
+                return Err((head, outcome));
+            }
         };
-        let (dir, hash) = self.place(above, name);
+        let (dir, hash) = self.place(above, name, head.number);
         let target_hash = self.table.hash_of(&target);
         // A link to a link that waits.
         if self.link_places.contains(&target_hash) {
             self.drain();
         }
-        head.hash = Some(hash);
         self.link_places.insert(hash);
         self.target_places.insert(target_hash);
         self.link_bytes += head.path.len() + member.link.len();
@@ -450,6 +491,11 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         }
         Ok(data)
     }
+}
+
+/// The path that a member is to have: it is no longer in `member` where that is the one it has in the archive.
+fn path_of<'m>(head: &'m Head, member: &'m Member) -> &'m [u8] {
+    if member.path.is_empty() { &head.path } else { &member.path }
 }
 
 fn refused(path: &[u8], reason: &str) -> Outcome {

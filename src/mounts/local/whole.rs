@@ -105,7 +105,7 @@ impl LocalMount {
             }
             match self.copy_named(from, name, rule, to.fd()) {
                 Ok(bytes) => copied.bytes += bytes,
-                Err(left) => copied.left.push(Left { at, ..left }),
+                Err(left) => copied.left.push(Left { at, ..*left }),
             }
             copied.seen = at + 1;
         }
@@ -113,13 +113,13 @@ impl LocalMount {
     }
 
     /// Copies one of a directory's files; returns its bytes.
-    fn copy_named(&self, from: &LentDir, name: &Name, rule: &Rule, to: BorrowedFd<'_>) -> Result<u64, Left> {
-        let unknown = Left { at: 0, attr: None, tried: false };
+    fn copy_named(&self, from: &LentDir, name: &Name, rule: &Rule, to: BorrowedFd<'_>) -> Result<u64, Box<Left>> {
+        let unknown = || Box::new(Left { at: 0, attr: None, tried: false });
         let open = self.open_at(from.held.fd(), name.as_bytes(), OFlags::RDONLY | QUIET, Mode::empty());
-        let source = open.map_err(|_| unknown)?;
-        let mut attr = attr(&fstat(&source).map_err(|_| unknown)?);
+        let source = open.map_err(|_| unknown())?;
+        let mut attr = attr(&fstat(&source).map_err(|_| unknown())?);
         from.alias.rename(&mut attr);
-        let left = |tried| Left { attr: Some(attr), tried, ..unknown };
+        let left = |tried| Box::new(Left { at: 0, attr: Some(attr), tried });
         let change = rule.change(&attr).ok_or_else(|| left(false))?;
         if attr.size > self.limits.size_max || (rule.bare && has_xattrs(source.as_fd()) != Ok(false)) {
             return Err(left(true));

@@ -170,6 +170,21 @@ impl Url {
         let first: SocketAddr = found.next().ok_or_else(|| failed("none found".into()))?;
         Ok((first.ip(), host.port.or(self.nfsport)))
     }
+
+    /// Do both name one host, by its name or an address? What does not resolve is only itself.
+    pub fn shares_host(&self, other: &Url) -> bool {
+        let addresses = |url: &Url| {
+            url.hosts.iter().filter_map(|host| url.address(host).ok()).collect::<Vec<(IpAddr, Option<u16>)>>()
+        };
+        let are_one = |(ours, port): &(IpAddr, Option<u16>), (theirs, other): &(IpAddr, Option<u16>)| {
+            ours == theirs && (port == other || port.is_none() || other.is_none())
+        };
+        // No name is looked up where that is not needed.
+        self.hosts.iter().any(|host| other.hosts.contains(host)) || {
+            let theirs = addresses(other);
+            addresses(self).iter().any(|ours| theirs.iter().any(|theirs| are_one(ours, theirs)))
+        }
+    }
 }
 
 fn io_size(value: &str) -> Option<u32> {

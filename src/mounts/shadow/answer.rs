@@ -3,8 +3,8 @@
 use crate::base::{Name, Status};
 use crate::storage::call::Space;
 use crate::storage::{
-    Attr, AttrChange, Beyond, Call, Cookie, Found, How, Kind, Lent, Mount, Node, Op, Out, Page, Sought, Special,
-    Stable, Was, Written,
+    Attr, AttrChange, Beyond, Call, Cookie, Found, How, Kind, Lent, Limits, Mount, Node, Op, Out, Page, Sought,
+    Special, Stable, Was, Written,
 };
 
 use super::world::{Known, Made, Memory, Seen, World, apply, extend};
@@ -23,6 +23,13 @@ fn only_files(kind: Kind) -> Result<(), Status> {
         Kind::Dir => Err(Status::IsDir),
         _ => Err(Status::Inval),
     }
+}
+
+/// How much of `data` a WRITE takes, and where that ends.
+pub(super) fn written_up_to(limits: Limits, offset: u64, data: &[u8]) -> Result<(u32, u64), Status> {
+    let count = data.len().min(limits.write_max as usize) as u32;
+    let end = offset.checked_add(data.len() as u64).filter(|&end| end <= limits.size_max).ok_or(Status::FBig)?;
+    Ok((count, end - (data.len() as u64 - u64::from(count))))
 }
 
 /// The question's outcome when it was a LOOKUP.
@@ -200,9 +207,7 @@ impl ShadowMount {
     }
 
     fn write(&self, node: &Node, offset: u64, data: &[u8], stable: Stable) -> Out<Written> {
-        let count = data.len().min(self.limits().write_max as usize) as u32;
-        let end = offset.checked_add(data.len() as u64).filter(|&end| end <= self.limits().size_max);
-        let end = end.ok_or(Status::FBig)? - (data.len() as u64 - u64::from(count));
+        let (count, end) = written_up_to(self.limits(), offset, data)?;
         match self.world.made(node) {
             Some(made) => {
                 only_files(made.kind)?;

@@ -14,6 +14,7 @@
 //! empty one of its kind. Memory is bounded (`world`): of a run that made more
 //! than that, a forgotten name in an invented directory is taken for a file that is there.
 
+mod alike;
 mod answer;
 mod world;
 
@@ -41,6 +42,8 @@ pub struct ShadowMount {
     /// Others remove names as well.
     shared: bool,
     pause: Option<Duration>,
+    /// It stands for a mount that waits.
+    waits: bool,
     issued: Option<Mutex<Tally>>,
 }
 
@@ -131,16 +134,8 @@ impl ShadowMount {
 
     fn with(real: Arc<dyn Mount>, world: Arc<World>, shared: bool) -> ShadowMount {
         let lowers = real.limits().dirs_locked;
-        ShadowMount {
-            real,
-            world,
-            reads: false,
-            idle: false,
-            lowers,
-            shared,
-            pause: None,
-            issued: Some(Mutex::default()),
-        }
+        let issued = Some(Mutex::default());
+        ShadowMount { real, world, reads: false, idle: false, lowers, shared, pause: None, waits: true, issued }
     }
 
     /// READ of a real file reads it: for a dry run that compares contents.
@@ -152,7 +147,12 @@ impl ShadowMount {
     /// now and that has no extended attributes. Calls are not counted, and less is remembered.
     pub fn unopened(self) -> ShadowMount {
         self.world.memory().limit(IDLE_REMEMBERED_MAX);
-        ShadowMount { idle: true, issued: None, ..self }
+        ShadowMount { idle: true, issued: None, ..self }.at_once()
+    }
+
+    /// For a rehearsal whose calls do not depend on how long they take: that is not measured, and lanes are given much at a time.
+    pub fn at_once(self) -> ShadowMount {
+        ShadowMount { waits: false, ..self }
     }
 
     /// A window of calls that are all answered here takes this long, on the average of some.
@@ -396,7 +396,7 @@ impl Mount for ShadowMount {
         let needs: Vec<Need> = calls.iter().map(|call| self.need(call)).collect();
         if needs.iter().all(|need| matches!(need, Need::Answer)) {
             self.pause.into_iter().for_each(owe);
-            calls.iter_mut().for_each(|call| self.answer(call, None));
+            self.answer_all(calls);
             return self.count(calls);
         }
         let mut window = Vec::new();
@@ -441,6 +441,10 @@ impl Mount for ShadowMount {
             }
         }
         self.count(calls);
+    }
+
+    fn waits(&self) -> bool {
+        self.waits
     }
 
     fn refresh(&self, dir: &Node) {

@@ -100,10 +100,15 @@ impl Objects {
     pub fn insert(&mut self, id: u64, attr: Attr) {
         let Some(at) = self.at(id) else { return self.others.insert(id, attr) };
         let over = (at + 1).saturating_sub(2 * self.others.max);
-        self.row.drain(..over.min(self.row.len()));
+        for _ in 0..over.min(self.row.len()) {
+            self.row.pop_front();
+        }
         self.first += over as u64;
         let at = at - over;
-        self.row.resize(self.row.len().max(at + 1), None);
+        // Most often it is the next one.
+        while self.row.len() <= at {
+            self.row.push_back(None);
+        }
         self.row[at] = Some(attr);
     }
 }
@@ -226,7 +231,11 @@ impl World {
 
     /// Attributes of a new object: as `change` says, else as servers do: the owner of the `root` for lack of a caller.
     pub fn new_attr(root: Option<Attr>, made: Made, parent: Option<&Attr>, change: &AttrChange) -> Attr {
-        let now = recently();
+        World::new_attr_at(root, made, parent, change, recently())
+    }
+
+    /// The same, of one made at `now`.
+    pub fn new_attr_at(root: Option<Attr>, made: Made, parent: Option<&Attr>, change: &AttrChange, now: Time) -> Attr {
         let (mode, nlink) = match made.kind {
             Kind::Dir => (0o755, 2),
             Kind::Symlink => (0o777, 1),
@@ -262,7 +271,7 @@ impl World {
 }
 
 /// The time, up to a tick of the kernel ago, at a fifth of the price: changes that nobody makes need no better.
-fn recently() -> Time {
+pub(super) fn recently() -> Time {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
     Time { secs: now.tv_sec, nanos: u32::try_from(now.tv_nsec).unwrap_or(0) }
 }
@@ -272,7 +281,7 @@ pub(super) fn apply(attr: &mut Attr, change: &AttrChange) {
     apply_at(attr, change, recently());
 }
 
-fn apply_at(attr: &mut Attr, change: &AttrChange, now: Time) {
+pub(super) fn apply_at(attr: &mut Attr, change: &AttrChange, now: Time) {
     if let Some(size) = change.size.filter(|_| attr.kind == Kind::File) {
         (attr.size, attr.used, attr.mtime) = (size, attr.used.min(size), now);
     }
@@ -291,10 +300,13 @@ fn apply_at(attr: &mut Attr, change: &AttrChange, now: Time) {
 
 /// Does to `attr` what a WRITE up to `end` does.
 pub(super) fn extend(attr: &mut Attr, end: u64, bytes: u64) {
+    extend_at(attr, end, bytes, recently());
+}
+
+pub(super) fn extend_at(attr: &mut Attr, end: u64, bytes: u64, now: Time) {
     attr.size = attr.size.max(end);
     attr.used = attr.used.saturating_add(bytes).min(attr.size);
-    attr.mtime = recently();
-    attr.ctime = attr.mtime;
+    (attr.mtime, attr.ctime) = (now, now);
 }
 
 #[cfg(test)]

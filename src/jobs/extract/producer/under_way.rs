@@ -16,6 +16,8 @@ const MEMBERS_IN_FLIGHT_APART_MAX: usize = 16 << 10;
 /// is in flight: where many directories are filled side by side, the oldest is not complete before most of the others.
 const AHEAD_MAX: u64 = 64 << 10;
 const AHEAD_BYTES_MAX: u64 = 64 << 20;
+/// Bytes that a batch gets a permit for beyond those that it needs now: the budget is under a lock, and most members have less.
+const ROOM_BYTES: u64 = 4096;
 /// Hard links that wait for what is before them, and bytes of their paths.
 const LINKS_MAX: usize = 4096;
 const LINK_BYTES_MAX: usize = 16 << 20;
@@ -31,17 +33,19 @@ impl Producer<'_, '_, '_> {
             self.flush();
             self.broken |= !self.ctx.flight.below(most);
         }
-        let (ctx, next) = (self.ctx, self.next);
-        let is_ahead = || {
-            let (ahead, ahead_bytes) = ctx.ahead(next);
-            ahead >= AHEAD_MAX || ahead_bytes >= AHEAD_BYTES_MAX
-        };
+        let (ctx, begun) = (self.ctx, (self.next, self.path_bytes));
+        let is_far = |told: (u64, u64)| begun.0 - told.0 >= AHEAD_MAX || begun.1 - told.1 >= AHEAD_BYTES_MAX;
+        // What lanes write is looked at only when what was seen of it last does not do.
+        if is_far(self.told) {
+            self.told = ctx.told();
+        }
+        let is_ahead = is_far(self.told);
         let links_full = self.links.len() >= LINKS_MAX || self.link_bytes >= LINK_BYTES_MAX;
-        if is_ahead() && self.links.is_empty() {
+        if is_ahead && self.links.is_empty() {
             // Until the oldest is complete, not until all are: lanes would stand still.
             self.flush();
-            self.broken |= !ctx.flight.until(|| !is_ahead());
-        } else if is_ahead() || links_full {
+            self.broken |= !ctx.flight.until(|| !is_far(ctx.told()));
+        } else if is_ahead || links_full {
             self.drain();
         }
         if self.table.len() >= self.ctx.options.dirs_max.max(1) {
@@ -61,15 +65,23 @@ impl Producer<'_, '_, '_> {
     /// begun any more.
     pub(super) fn hold(&mut self, dir: &Dir, bytes: u64) {
         self.keep_apart(dir);
+        if let Some(left) = self.batch.room.checked_sub(bytes) {
+            self.batch.room = left;
+            return;
+        }
         let budget = self.ctx.crew.budget();
-        let is_free = match &mut self.batch.permit {
+        let mut is_free = |bytes| match &mut self.batch.permit {
             Some(permit) => budget.try_extend(permit, bytes),
             none => {
                 *none = budget.try_acquire(bytes);
                 none.is_some()
             }
         };
-        if !is_free {
+        // Asked for once for some, where there is enough.
+        let with_room = bytes + ROOM_BYTES;
+        if bytes < ROOM_BYTES && with_room <= budget.total() && is_free(with_room) {
+            self.batch.room += ROOM_BYTES;
+        } else if !is_free(bytes) {
             // What waits in the batch holds a permit itself.
             self.flush();
             self.batch.permit = budget.acquire(bytes);
@@ -85,8 +97,11 @@ impl Producer<'_, '_, '_> {
 
     pub(super) fn push(&mut self, leaf: Leaf) {
         self.keep_apart(&leaf.dir);
+        if self.batch.leaves.is_empty() {
+            self.batch.leaves.reserve(self.ctx.batch);
+        }
         self.batch.leaves.push(leaf);
-        if self.batch.leaves.len() >= self.ctx.port.window {
+        if self.batch.leaves.len() >= self.ctx.batch {
             self.flush();
         }
     }
