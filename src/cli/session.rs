@@ -152,12 +152,25 @@ impl<'a> Session<'a> {
     /// Threads in the shape asked for, or as suggested; the first signal stops them. A forecast in which nothing waits for a server has
     /// no use for more lanes than processors: of 100,000 files a copy took 0.70 s of two of them with four lanes, 0.52 s with two.
     pub fn crew(&mut self, suggested: Shape) -> Result<(Crew, Caught), String> {
+        self.crew_for(suggested, true)
+    }
+
+    /// The same; where no task of the job `waits` for a server, lanes are not a thread each. Of a million files the forecast of an
+    /// extraction with 256 lanes took 4.4 s of two processors in as many threads, 1.8 s in two. Where nothing is counted the producer
+    /// has as much to do as the lanes.
+    pub fn crew_for(&mut self, suggested: Shape, waits: bool) -> Result<(Crew, Caught), String> {
         self.ready()?;
         huge::leave_away();
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let lanes = if self.waits() { suggested.lanes } else { suggested.lanes.min(processors) };
         let suggested = Shape { lanes, ..suggested };
-        let crew = Crew::new(self.manner.shape(suggested), BUDGET_BYTES).map_err(|error| error.to_string())?;
+        let threads = match (waits, self.waits()) {
+            (true, _) => usize::MAX,
+            (false, true) => processors,
+            (false, false) => processors - 1,
+        };
+        let crew = Crew::of_threads(self.manner.shape(suggested), threads, BUDGET_BYTES);
+        let crew = crew.map_err(|error| error.to_string())?;
         self.report.shape = Some(crew.shape().into());
         let caught = self.watch_signals(crew.stop())?;
         if let Some(log) = self.console.log().cloned() {

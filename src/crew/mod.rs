@@ -50,12 +50,18 @@ pub struct Crew {
 impl Crew {
     /// `shape.lanes` named threads (at least one) that together hold at most `budget_bytes` of data.
     pub fn new(shape: Shape, budget_bytes: u64) -> Result<Crew, CrewError> {
+        Crew::of_threads(shape, usize::MAX, budget_bytes)
+    }
+
+    /// The same with `threads` of them, where that is less: for tasks that wait neither for a server nor for each other, and of which
+    /// it makes no difference how many run at once.
+    pub fn of_threads(shape: Shape, threads: usize, budget_bytes: u64) -> Result<Crew, CrewError> {
         let shape = Shape { lanes: shape.lanes.max(1), window: shape.window.max(1) };
         if shape.lanes > LANES_MAX {
             return Err(CrewError::TooMany(shape.lanes));
         }
-        let pool =
-            rayon::ThreadPoolBuilder::new().num_threads(shape.lanes).thread_name(|i| format!("lane {i}")).build()?;
+        let threads = threads.clamp(1, shape.lanes);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("lane {i}")).build()?;
         let stop = Stop::default();
         Ok(Crew { pool, shape, budget: Budget::new(budget_bytes, stop.clone()), stop, report: Report::default() })
     }
@@ -113,6 +119,18 @@ mod tests {
             assert_eq!(crew.shape(), Shape { lanes: lanes.max(1), window: 1 });
         }
         assert!(matches!(Crew::new(Shape { lanes: 5000, window: 1 }, 1), Err(CrewError::TooMany(5000))));
+    }
+
+    #[test]
+    fn there_are_no_more_threads_than_are_wanted_whatever_the_shape() {
+        for (threads, most) in [(0, 1), (1, 1), (2, 2), (9, 3)] {
+            let crew = Crew::of_threads(Shape { lanes: 3, window: 4 }, threads, 1).unwrap();
+            let names = std::sync::Mutex::new(std::collections::HashSet::new());
+            let note = || names.lock().unwrap().insert(std::thread::current().name().map(str::to_owned));
+            crew.run(|scope| (0..100).for_each(|_| scope.spawn(|_| drop(note()))));
+            assert!((1..=most).contains(&names.into_inner().unwrap().len()));
+            assert_eq!(crew.shape(), Shape { lanes: 3, window: 4 });
+        }
     }
 
     #[test]

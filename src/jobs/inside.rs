@@ -68,6 +68,10 @@ pub(super) fn has_dot_dot(name: &[u8]) -> bool {
 
 /// How many bytes of a name lead out of where it is put: up to behind its last `..`, and slashes.
 fn prefix_len(name: &[u8]) -> usize {
+    // Nearly all names: no two dots, no slash before them.
+    if name.first() != Some(&b'/') && !name.windows(2).any(|two| two == b"..") {
+        return 0;
+    }
     let mut end = 0;
     let mut at = 0;
     for part in name.split(|&b| b == b'/') {

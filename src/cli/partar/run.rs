@@ -12,7 +12,7 @@ use crate::cli::Exit;
 use crate::cli::bound::Flow;
 use crate::cli::console::{Console, Quoted};
 use crate::cli::location::Location;
-use crate::cli::open::Opener;
+use crate::cli::open::{ArchiveName, Opener};
 use crate::cli::owners::HostOwners;
 use crate::cli::session::{Ended, Session};
 use crate::jobs::Live;
@@ -86,7 +86,9 @@ fn extract_all(
     if !session.waits() {
         shape.window = IDLE_WINDOW;
     }
-    let (crew, caught) = session.crew(shape)?;
+    // Lanes read large members from the archive themselves.
+    let waits = volume.waits() || matches!(high.archive, ArchiveName::Nfs(..));
+    let (crew, caught) = session.crew_for(shape, waits)?;
     let opened = reading::open(high, session, &mut opener, &crew, &mut job.codec)?;
     let mut archive = Archive::new(opened.input, high.reading());
     let keeper = index::prepare(high, &mut archive, &options.select, &console)?;
