@@ -10,7 +10,7 @@ use parfs::base::Status;
 use parfs::jobs::copy::{Options, Verify};
 use parfs::mounts::MemoryMount;
 use parfs::storage::faults::Which;
-use parfs::storage::{AttrChange, Call, Faults, Kind, Mount, Op, Special, Tap, Tapped};
+use parfs::storage::{AttrChange, Call, Faults, Kind, Limits, Mount, Node, Op, Special, Tally, Tap, Tapped};
 
 use crate::ask::Ask;
 use crate::copies::{Ran, crew, run, sync, volume};
@@ -195,4 +195,66 @@ fn any_object_may_be_gone_or_refused() {
     for status in [Status::Access, Status::Stale, Status::NoSpc] {
         sweep(&sync(), (2, 2), status);
     }
+}
+
+/// Says no attributes of what it makes, and answers no RENAME: of each it carries out some and leaves others.
+struct Mute {
+    mount: Arc<dyn Mount>,
+    carried_out: fn(&str) -> bool,
+}
+
+impl Mount for Mute {
+    fn root(&self) -> Node {
+        self.mount.root()
+    }
+
+    fn limits(&self) -> Limits {
+        self.mount.limits()
+    }
+
+    fn perform(&self, calls: &mut [Call<'_>]) {
+        for call in calls {
+            match &call.op {
+                Op::Rename { to, .. } => {
+                    if (self.carried_out)(&to.to_string()) {
+                        self.mount.perform(std::slice::from_mut(call));
+                        assert_eq!(call.status(), Ok(()));
+                    }
+                    call.fail(Status::NoReply);
+                }
+                _ => self.mount.perform(std::slice::from_mut(call)),
+            }
+            if let Op::Create { out: Ok(found), .. } | Op::Symlink { out: Ok(found), .. } = &mut call.op {
+                found.attr = None;
+            }
+        }
+    }
+
+    fn issued(&self) -> Option<Tally> {
+        self.mount.issued()
+    }
+
+    fn label(&self) -> String {
+        self.mount.label()
+    }
+}
+
+#[test]
+fn a_rename_that_was_carried_out_is_no_failure_where_nobody_says_so() {
+    let source = Arc::new(MemoryMount::new());
+    for name in ["done", "undone"] {
+        let file = source.file(&source.root(), name, b"new");
+        set_time(&*source, &file, past(3));
+    }
+    let target: Arc<dyn Mount> = Arc::new(MemoryMount::new());
+    for name in ["done", "undone"] {
+        target.file(&target.root(), name, b"old and longer");
+    }
+    let mute = Mute { mount: target.clone(), carried_out: |name| name == "done" };
+    let options = Options { atomic: true, ..Options::default() };
+    let ran = run(&volume(vec![source]), &volume(vec![Arc::new(mute)]), &options, &crew(1, 4));
+    assert_eq!(ran.failures.len(), 1, "{:?}", ran.failures);
+    assert!(ran.failures[0].starts_with("to/undone: RENAME: "), "{:?}", ran.failures);
+    let is = dump(&*target);
+    assert_eq!((is["done"].size, is["undone"].size), (3, 14));
 }

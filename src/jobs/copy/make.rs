@@ -448,8 +448,20 @@ fn rename(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
     };
     for (item, answer) in moving.iter_mut().zip(answers) {
         item.known.object.dir.touch();
-        if let Err(status) = answer {
+        if let Err(status) = answer
+            && !(status == Status::NoReply && has_moved(ctx, routes, item))
+        {
             item.trouble = Some(Trouble::Call(On::Target, Proc::Rename, status));
         }
     }
+}
+
+/// Does the object have its name, of which a RENAME never told? Where the server has said no file id of what it made, mounts cannot
+/// tell it from what had the name before.
+fn has_moved(ctx: &Ctx<'_>, routes: Routes, item: &Item) -> bool {
+    let ask = |call| ctx.target.one(routes.target, call);
+    let Some(made) = &item.made else { return false };
+    let found = ctx.target.found(routes.target, &ask(Call::lookup(item.parent(), &item.known.object.name)));
+    let (Ok((_, is)), Ok(was)) = (found, ask(Call::get_attr(&made.node)).attr()) else { return false };
+    (is.fsid, is.fileid) == (was.fsid, was.fileid)
 }

@@ -65,7 +65,7 @@ fn own_work(
         Ok((found, attr))
     });
     match looked {
-        Ok((found, attr)) if fits(&attr) => Ok(found),
+        Ok((found, attr)) if fits(&attr) => Ok(Found { attr: Some(attr), ..found }),
         Err(status) if status.is_uncertain() => Err(asked_for_another(status)),
         _ => otherwise,
     }
