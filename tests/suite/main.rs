@@ -55,6 +55,7 @@ mod load_report;
 mod load_scale;
 mod load_told;
 mod load_verify;
+mod made_up;
 mod memory;
 mod model;
 mod nasty;

@@ -100,6 +100,9 @@ fn laws_2_and_3_what_is_forecast_is_what_runs_ask_and_issue() {
         holds("copy", "parcp", &format!("-a tree {url}/copy/")); // nothing to do, or one level deeper
         holds("copy", "parcp", &format!("-a {url}/in/tree {url}/twice"));
         holds("copy", "parcp", &format!("-a {url}/in/tree local"));
+        // How much these hold is known by reading them alone.
+        holds("copy", "parcp", &format!("-a /proc/sys/fs/inotify {url}/made-up"));
+        holds("create", "partar", &format!("-cf {url}/in/made-up.tar -C /proc/sys/fs inotify"));
         holds("copy", "parcp", &format!("--verify-only -a {url}/in/tree {url}/twice"));
         holds("copy", "parcp", &format!("--verify-only -c -a {url}/in/tree local"));
         holds("remove", "parrm", &format!("-rf {url}/copy {url}/twice"));

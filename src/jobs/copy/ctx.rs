@@ -228,6 +228,11 @@ impl<'a> Ctx<'a> {
         attr.fsid != self.source_fsid
     }
 
+    /// True for a file of the source that has to be read to know how much it holds.
+    pub fn is_made_up(&self, node: &Node, attr: &Attr) -> bool {
+        self.source.volume.is_made_up(node, attr)
+    }
+
     /// The path of an object below the roots; empty for the roots.
     fn below(&self, dir: &Dir, name: Option<&Name>) -> Vec<u8> {
         if self.single { Vec::new() } else { dir.path_of(name) }

@@ -115,7 +115,7 @@ pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mut Vec
     clear(ctx, routes, &mut items);
     make(ctx, routes, &mut items, due);
     for item in &mut items {
-        if item.is_open() && item.attr().kind == Kind::File && !item.is_small(ctx) {
+        if item.is_open() && item.attr().kind == Kind::File && !item.is_small(ctx) && item.data.is_empty() {
             big::begin(ctx, item, due);
         }
     }

@@ -68,7 +68,8 @@ fn rule(ctx: &Ctx<'_>, known: bool) -> Rule {
 /// What a listing of the source's directory is to bring.
 pub(super) fn want(ctx: &Ctx<'_>, dir: &Dir, is_new: bool) -> Want {
     let inherits = ctx.xattrs && dir.made().inherits;
-    let by_name = is_new && !inherits && !ctx.later && is_possible(ctx);
+    let made_up = || ctx.is_made_up(&dir.source, &dir.attr);
+    let by_name = is_new && !inherits && !ctx.later && is_possible(ctx) && !made_up();
     // Without handles alone: there a listing's attributes are a call for each name.
     if by_name && matches!(dir.source, Node::Chain(_)) { Want::Types } else { Want::Attributes }
 }
@@ -190,6 +191,9 @@ pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
             continue;
         }
         let Some(change) = rule.change(item.attr()) else { continue };
+        if ctx.is_made_up(&item.known.node, item.attr()) {
+            continue;
+        }
         if ctx.is_stopped() {
             return;
         }
