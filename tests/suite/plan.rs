@@ -110,6 +110,25 @@ fn laws_2_and_3_what_is_forecast_is_what_runs_ask_and_issue() {
     }
 }
 
+/// `-h` is tar's --dereference where tar's options are; elsewhere it is plan's.
+#[test]
+fn a_jobs_own_h_is_the_jobs() {
+    let bench = Bench::new();
+    fs::write(bench.path("file"), "text").unwrap();
+    std::os::unix::fs::symlink("file", bench.path("link")).unwrap();
+    for line in [
+        "--json create -h -cf o.tar link",
+        "create --json --targets 1 -hcf o.tar link",
+        "create --json -chf o.tar link",
+    ] {
+        let planned: Value = serde_json::from_str(&plan(&bench, line).ok().stdout).unwrap();
+        assert!(text(&planned["summary"]).contains("1 files"), "{line}: {planned}");
+    }
+    for line in ["create --help", "copy -h", "remove -h"] {
+        assert!(plan(&bench, line).ok().stdout.contains("Usage: parfs plan"), "{line}");
+    }
+}
+
 /// Targets named alone at first and then together are one side: what one target was asked is not counted for two.
 #[test]
 fn operands_on_targets_apart_and_then_together_are_counted_once() {
