@@ -453,6 +453,32 @@ fn exports_are_cleared_and_never_removed() {
     bench.run_as("parrm nfs://127.0.0.1:1/e/x").ended(1, "nfs://127.0.0.1:1/e/x: Cannot mount: ");
 }
 
+/// As rm: the second time it is not there any more, whatever lanes are faster.
+#[test]
+fn what_is_named_twice_or_is_in_another_operand_ends_as_with_rm() {
+    let bench = Bench::new();
+    let served = tempfile::tempdir().unwrap();
+    let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--unlimited"]);
+    let url = sim.url.trim_end_matches('/').to_string();
+    let plant = |top: &std::path::Path| {
+        fs::create_dir_all(top.join("t/b/c")).unwrap();
+        (0..40).for_each(|i| fs::write(top.join(format!("t/b/{i}")), "").unwrap());
+    };
+    for (top, at) in [(bench.path(""), String::new()), (served.path().to_path_buf(), url + "/")] {
+        for _ in 0..10 {
+            for operands in ["t t", "t t/b", "t/b t t/b/c", "t t/b/c/d"] {
+                let line = operands.split(' ').map(|name| format!("{at}{name}")).collect::<Vec<_>>().join(" ");
+                plant(&top);
+                let ran = bench.run_as(&format!("parrm -rf {line}")).ok();
+                assert_eq!((ran.stderr.as_str(), top.join("t").exists()), ("", false), "{line}");
+                plant(&top);
+                let ran = bench.run_as(&format!("parrm -r {line}")).ended(1, "No such file or directory");
+                assert_eq!((ran.stderr.lines().count(), top.join("t").exists()), (1, false), "{line}: {ran:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_signal_ends_the_run_in_order() {
     let bench = Bench::new();
