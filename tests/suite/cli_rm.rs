@@ -372,6 +372,9 @@ fn lists_of_paths_are_relative_to_the_directory() {
     let ran = list(b"../a.tar\n/etc\n.\nsub\n", &["--files-from", "-", "t"]).ended(1, "../a.tar: '..' is not followed");
     assert!(ran.stderr.contains("/etc: an absolute path") && bench.path("a.tar").exists(), "{ran:?}");
     assert_eq!(left(&bench, "t"), ["b.log"]);
+    fs::write(bench.path("t/last"), "").unwrap();
+    let ran = list(b"b.log\0last", &["--null", "--files-from", "-", "t"]).ended(1, "'last', has no NUL behind it");
+    assert_eq!((ran.stderr.lines().count(), left(&bench, "t")), (1, vec!["last".to_string()]), "{ran:?}");
     bench.run_as("parrm --files-from none t").ended(1, "parrm: none: Cannot open: No such file or directory");
     bench.run_as("parrm --files-from - t u").ended(2, "one directory");
 }
