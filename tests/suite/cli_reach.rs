@@ -58,6 +58,28 @@ fn what_the_source_is_in_is_not_deleted_by_another_name_of_its_server() {
 }
 
 #[test]
+fn archives_are_made_and_added_to_where_no_path_leads() {
+    let bench = Bench::new();
+    let ran = far_down(
+        &bench,
+        "mkdir t; echo 1 >t/f; echo 2 >g; $b/partar -cf a.tar t; $b/partar -rf a.tar g; $b/partar -tf a.tar",
+    );
+    assert_eq!((ran.status, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "t/\nt/f\ng\n", ""));
+    let ran = far_down(&bench, "ln -s t l; $b/partar -cf a.tar l/f; $b/partar -chf b.tar t; $b/partar -tf b.tar");
+    assert_eq!(ran.status, Some(2), "what a link leads to is not gone after there: {ran:?}");
+    // A directory that was removed: what is named by its whole path is elsewhere.
+    let mut shell = Command::new("sh");
+    let gone = "set -e; mkdir w; cd w; rmdir ../w; mkdir ../w; ../partar -cf - -C \"$b\" a.tar | ../partar -tf -";
+    shell
+        .arg("-c")
+        .arg(gone.replace("../partar", "\"$b\"/partar"))
+        .env("b", bench.path(""))
+        .current_dir(bench.path(""));
+    let ran = Ran::of(shell.stdin(Stdio::null()).output().unwrap());
+    assert_eq!((ran.status, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "a.tar\n", ""));
+}
+
+#[test]
 fn lists_with_nuls_are_no_lists_of_patterns() {
     let bench = Bench::new();
     for dir in ["s", "d"] {
