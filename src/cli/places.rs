@@ -118,8 +118,7 @@ impl Places {
     /// An object of this host.
     fn local(&self, base: &Path, name: &[u8], follow: bool) -> Result<(Arc<Volume>, Vec<Name>), String> {
         let failed = |error: io::Error| format!("Cannot stat: {}", reason(&error));
-        let resolved = resolve(&base.join(OsStr::from_bytes(name)), follow).map_err(failed)?;
-        let (top, way) = top(base, &resolved).map_err(failed)?;
+        let (top, way) = find(base, name, follow).map_err(failed)?;
         let volume = self.volume(Place::Dir(top.clone()), |opener| opener.local(&top, Some(Role::Source), &[]))?;
         Ok((volume, way))
     }
@@ -189,6 +188,33 @@ impl Follow for Links {
     }
 }
 
+/// The directory to open for an operand, and the way below it.
+fn find(base: &Path, name: &[u8], follow: bool) -> io::Result<Way> {
+    let resolved = resolve(&base.join(OsStr::from_bytes(name)), follow).and_then(|resolved| top(base, &resolved));
+    resolved.or_else(|error| beneath(base, name, follow).ok_or(error))
+}
+
+/// The way below the directory itself. The path of a working directory may lead elsewhere, or not be searched from the root, and what
+/// is in it is there all the same: for names without links in them, on its own file system.
+fn beneath(base: &Path, name: &[u8], follow: bool) -> Option<Way> {
+    if base.is_absolute() || name.starts_with(b"/") {
+        return None;
+    }
+    let device = fs::metadata(base).ok()?.dev();
+    let parts = name.split(|&b| b == b'/').filter(|part| !matches!(*part, b"" | b"."));
+    let way: Vec<Name> = parts.map(|part| Name::new(part).ok()).collect::<Option<_>>()?;
+    let mut path = base.to_path_buf();
+    for (i, name) in way.iter().enumerate() {
+        path.push(OsStr::from_bytes(name.as_bytes()));
+        let there = fs::symlink_metadata(&path).ok()?;
+        let is_last = i + 1 == way.len();
+        if there.dev() != device || !(there.is_dir() || is_last && !(follow && there.is_symlink())) {
+            return None;
+        }
+    }
+    Some((base.to_path_buf(), way))
+}
+
 /// The path without symbolic links in it, but for a last name that is not to be followed.
 fn resolve(path: &Path, follow: bool) -> io::Result<PathBuf> {
     let bytes = path.as_os_str().as_bytes();
@@ -206,8 +232,7 @@ fn resolve(path: &Path, follow: bool) -> io::Result<PathBuf> {
 
 /// The directory that is opened for an operand, if it is there.
 pub fn top_of(base: &Path, name: &[u8], follow: bool) -> Option<PathBuf> {
-    let resolved = resolve(&base.join(OsStr::from_bytes(name)), follow).ok()?;
-    Some(top(base, &resolved).ok()?.0)
+    Some(find(base, name, follow).ok()?.0)
 }
 
 /// The directory to open for a resolved path, and the way below it: `base` where the path is below it on one file system, else the

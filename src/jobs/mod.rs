@@ -7,6 +7,7 @@ pub mod create;
 pub mod extract;
 mod inside;
 pub(crate) mod live;
+mod made_up;
 pub(crate) mod members;
 pub(crate) mod mode;
 mod port;

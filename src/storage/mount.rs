@@ -1,6 +1,6 @@
 //! What carries out calls.
 
-use super::{Call, Extras, Lent, Node, Tally};
+use super::{Attr, Call, Extras, Lent, Node, Tally};
 
 /// What a mount takes and how it likes to be driven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +64,12 @@ pub trait Mount: Send + Sync {
     /// The directory, for another mount of this kind to COPY files of; none where that is not possible.
     fn lend_dir(&self, _dir: &Node) -> Option<Lent> {
         None
+    }
+
+    /// True for a file whose size says nothing of how much it holds, for it is made up while it is read; of a directory: files in it
+    /// may be such. Asks nothing that is counted.
+    fn is_made_up(&self, _node: &Node, _attr: &Attr) -> bool {
+        false
     }
 
     /// False where calls are answered without waiting for anything: what is handed over to lanes had best be much at a time.

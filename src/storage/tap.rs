@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::base::Status;
 
-use super::{Call, Lent, Limits, Mount, Node, Tally};
+use super::{Attr, Call, Lent, Limits, Mount, Node, Tally};
 
 /// A wrapper's part in each window of calls.
 pub trait Tap: Send + Sync {
@@ -100,6 +100,10 @@ impl Mount for Tapped {
 
     fn lend_dir(&self, dir: &Node) -> Option<Lent> {
         self.mount.lend_dir(dir)
+    }
+
+    fn is_made_up(&self, node: &Node, attr: &Attr) -> bool {
+        self.mount.is_made_up(node, attr)
     }
 
     fn waits(&self) -> bool {

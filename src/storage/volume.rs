@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::base::{PriceList, Status};
 
 use super::tap::perform_some;
-use super::{Call, Lent, Limits, Mount, Node, Shape, Tally};
+use super::{Attr, Call, Lent, Limits, Mount, Node, Shape, Tally};
 
 /// How windows of calls are spread over the mounts of a volume.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -244,6 +244,10 @@ impl Mount for Volume {
 
     fn lend_dir(&self, dir: &Node) -> Option<Lent> {
         self.seats[self.route().0].mount.lend_dir(dir)
+    }
+
+    fn is_made_up(&self, node: &Node, attr: &Attr) -> bool {
+        self.seats[0].mount.is_made_up(node, attr)
     }
 
     fn lower(&self, call: &Call<'_>) -> Tally {

@@ -293,6 +293,9 @@ fn deletions_are_limited_and_told() {
         .run_as("parcp --delete --max-delete 4 s d --report run.json")
         .ended(1, "were not deleted from the destination: --max-delete allows no more");
     assert_eq!(json(&bench)["copied"]["deleted"], Value::from(4), "{ran:?}");
+    assert_eq!(json(&bench)["copied"]["delete_held_back"], Value::from(5), "{ran:?}");
+    let told = "5 objects were not deleted from the destination: --max-delete allows no more";
+    assert_eq!(json(&bench)["warnings"], Value::from(vec![told]), "a script sees why it ended with 1");
     let ran = bench.run_as("parcp -v --delete s d").ok();
     assert_eq!(ran.stdout.lines().filter(|line| line.starts_with("removed 'd/extra")).count(), 5, "{ran:?}");
     same(&bench, "s", "d");

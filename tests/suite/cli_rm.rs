@@ -372,6 +372,9 @@ fn lists_of_paths_are_relative_to_the_directory() {
     let ran = list(b"../a.tar\n/etc\n.\nsub\n", &["--files-from", "-", "t"]).ended(1, "../a.tar: '..' is not followed");
     assert!(ran.stderr.contains("/etc: an absolute path") && bench.path("a.tar").exists(), "{ran:?}");
     assert_eq!(left(&bench, "t"), ["b.log"]);
+    fs::write(bench.path("t/last"), "").unwrap();
+    let ran = list(b"b.log\0last", &["--null", "--files-from", "-", "t"]).ended(1, "'last', has no NUL behind it");
+    assert_eq!((ran.stderr.lines().count(), left(&bench, "t")), (1, vec!["last".to_string()]), "{ran:?}");
     bench.run_as("parrm --files-from none t").ended(1, "parrm: none: Cannot open: No such file or directory");
     bench.run_as("parrm --files-from - t u").ended(2, "one directory");
 }
@@ -451,6 +454,32 @@ fn exports_are_cleared_and_never_removed() {
     assert_eq!(names, [".snapshot"]);
     assert!(served.path().join(".snapshot/daily/f").exists());
     bench.run_as("parrm nfs://127.0.0.1:1/e/x").ended(1, "nfs://127.0.0.1:1/e/x: Cannot mount: ");
+}
+
+/// As rm: the second time it is not there any more, whatever lanes are faster.
+#[test]
+fn what_is_named_twice_or_is_in_another_operand_ends_as_with_rm() {
+    let bench = Bench::new();
+    let served = tempfile::tempdir().unwrap();
+    let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--unlimited"]);
+    let url = sim.url.trim_end_matches('/').to_string();
+    let plant = |top: &std::path::Path| {
+        fs::create_dir_all(top.join("t/b/c")).unwrap();
+        (0..40).for_each(|i| fs::write(top.join(format!("t/b/{i}")), "").unwrap());
+    };
+    for (top, at) in [(bench.path(""), String::new()), (served.path().to_path_buf(), url + "/")] {
+        for _ in 0..10 {
+            for operands in ["t t", "t t/b", "t/b t t/b/c", "t t/b/c/d"] {
+                let line = operands.split(' ').map(|name| format!("{at}{name}")).collect::<Vec<_>>().join(" ");
+                plant(&top);
+                let ran = bench.run_as(&format!("parrm -rf {line}")).ok();
+                assert_eq!((ran.stderr.as_str(), top.join("t").exists()), ("", false), "{line}");
+                plant(&top);
+                let ran = bench.run_as(&format!("parrm -r {line}")).ended(1, "No such file or directory");
+                assert_eq!((ran.stderr.lines().count(), top.join("t").exists()), (1, false), "{line}: {ran:?}");
+            }
+        }
+    }
 }
 
 #[test]

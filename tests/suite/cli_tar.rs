@@ -256,6 +256,14 @@ fn what_differs_is_told_in_gnu_tars_words() {
     assert_eq!((clean.stdout.as_str(), clean.stderr.as_str()), ("", ""));
     assert!(bench.run("-dvf o.tar -C out").ok().stdout.contains("d/large\n"));
 
+    fs::rename(bench.path("out/d"), bench.path("out/e")).unwrap();
+    bench.run("-df o.tar -C out").ended(1, "d/cont: Warning: Cannot stat");
+    let ran = bench.run("-df o.tar -C out --transform s/^d/e/").ok();
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
+    let ran = bench.run("-df o.tar -C out --transform s/^d/e/ --transform s/^equal/none/s").ended(1, "");
+    assert_eq!(ran.stdout, "e/sym: Symlink differs\n");
+    fs::rename(bench.path("out/e"), bench.path("out/d")).unwrap();
+
     let dated = |name: &str, text: &[u8]| {
         let time = fs::metadata(at(name)).unwrap().modified().unwrap();
         fs::write(at(name), text).unwrap();

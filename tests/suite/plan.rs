@@ -100,10 +100,32 @@ fn laws_2_and_3_what_is_forecast_is_what_runs_ask_and_issue() {
         holds("copy", "parcp", &format!("-a tree {url}/copy/")); // nothing to do, or one level deeper
         holds("copy", "parcp", &format!("-a {url}/in/tree {url}/twice"));
         holds("copy", "parcp", &format!("-a {url}/in/tree local"));
+        // How much these hold is known by reading them alone.
+        holds("copy", "parcp", &format!("-a /proc/sys/fs/inotify {url}/made-up"));
+        holds("create", "partar", &format!("-cf {url}/in/made-up.tar -C /proc/sys/fs inotify"));
         holds("copy", "parcp", &format!("--verify-only -a {url}/in/tree {url}/twice"));
         holds("copy", "parcp", &format!("--verify-only -c -a {url}/in/tree local"));
         holds("remove", "parrm", &format!("-rf {url}/copy {url}/twice"));
         assert!(!served.path().join("twice").exists() && bench.path("local/large").exists());
+    }
+}
+
+/// `-h` is tar's --dereference where tar's options are; elsewhere it is plan's.
+#[test]
+fn a_jobs_own_h_is_the_jobs() {
+    let bench = Bench::new();
+    fs::write(bench.path("file"), "text").unwrap();
+    std::os::unix::fs::symlink("file", bench.path("link")).unwrap();
+    for line in [
+        "--json create -h -cf o.tar link",
+        "create --json --targets 1 -hcf o.tar link",
+        "create --json -chf o.tar link",
+    ] {
+        let planned: Value = serde_json::from_str(&plan(&bench, line).ok().stdout).unwrap();
+        assert!(text(&planned["summary"]).contains("1 files"), "{line}: {planned}");
+    }
+    for line in ["create --help", "copy -h", "remove -h"] {
+        assert!(plan(&bench, line).ok().stdout.contains("Usage: parfs plan"), "{line}");
     }
 }
 

@@ -400,7 +400,7 @@ fn a_list_of_operands_that_breaks_off_is_told() {
     let list = [Ok(operand(&volume, "a")), Err("disk on fire".into()), Ok(operand(&volume, "c"))];
     let ran = remove_all(&volume, list.into_iter(), &Options::default(), &crew(2, 2));
     assert_eq!(ran.failures, ["the list of operands: disk on fire"]);
-    assert_eq!(ran.summary.warnings, ["the list of operands breaks off: disk on fire"]);
+    assert!(ran.summary.warnings.is_empty(), "it is told once");
     assert_eq!(paths(&dump(&*memory)), ["b", "c"].into());
 }
 

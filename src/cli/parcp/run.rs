@@ -240,7 +240,9 @@ fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exi
             "because not all of the source could be read; --ignore-errors deletes all the same"
         };
         let n = total.delete_held_back;
-        console.message(format_args!("{n} objects were not deleted from the destination: {why}"));
+        let told = format!("{n} objects were not deleted from the destination: {why}");
+        console.message(&told);
+        session.report.warnings.push(told);
         clean = false;
     }
     let planned = high.manner.planned.as_ref();

@@ -1,10 +1,11 @@
 //! Which operands are removed through which volume: those that follow each other in one directory share one. What is
 //! refused goes to the report, and the rest goes on.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
-use crate::base::{Failure, Name, Status};
+use crate::base::{Failure, Name, Proc, Status};
 use crate::cli::exports::{Exports, Mounts};
 use crate::cli::location::{Location, is_fs_root};
 use crate::jobs::remove::Operand;
@@ -24,6 +25,8 @@ pub struct Group {
     pub parent: Parent,
     /// Attached already, where it is an export.
     pub mounts: Option<Mounts>,
+    /// An operand before is the directory of these, or above it, by their URLs.
+    pub nested: bool,
     /// The operands.
     pub operands: Vec<Wanted>,
 }
@@ -68,10 +71,40 @@ fn in_fs_root(parent: &Parent) -> bool {
     is_fs_root(parent)
 }
 
-/// The groups, and the operands that are refused.
+/// Objects of exports by their URLs: the hosts and the path.
+#[derive(Default)]
+struct Taken(HashSet<(String, Vec<u8>)>);
+
+impl Taken {
+    fn hosts(url: &Url) -> String {
+        url.hosts.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+    }
+
+    fn take(&mut self, parent: &Parent, name: Option<&Name>) {
+        if let (Parent::Nfs(url), Some(name)) = (parent, name) {
+            let slash: &[u8] = if url.path.ends_with(b"/") { b"" } else { b"/" };
+            self.0.insert((Taken::hosts(url), [&url.path, slash, name.as_bytes()].concat()));
+        }
+    }
+
+    /// Is it one of them, or below one?
+    fn has(&self, parent: &Parent) -> bool {
+        let Parent::Nfs(url) = parent else { return false };
+        if self.0.is_empty() {
+            return false;
+        }
+        let hosts = Taken::hosts(url);
+        let ends = (1..=url.path.len()).filter(|&end| url.path.get(end).is_none_or(|byte| *byte == b'/'));
+        ends.into_iter().any(|end| self.0.contains(&(hosts.clone(), url.path[..end].to_vec())))
+    }
+}
+
+/// The groups, and the operands that are refused. A name that comes twice in a directory is in a later group the second time: it is told
+/// as what is not there any more, whatever lanes are faster.
 pub fn plan(typed: &[OsString], rule: Rule) -> (Vec<Group>, Vec<Failure>) {
     let mut exports = Exports::default();
     let (mut groups, mut refused): (Vec<Group>, Vec<Failure>) = Default::default();
+    let (mut taken, mut names) = (Taken::default(), HashSet::new());
     for operand in typed {
         let placed = match Location::parse(operand) {
             Err(error) => Err(error.to_string()),
@@ -86,11 +119,17 @@ pub fn plan(typed: &[OsString], rule: Rule) -> (Vec<Group>, Vec<Failure>) {
         match placed {
             Err(why) => refused.push(Failure::refused(&shown, why)),
             Ok((Placed { parent, name, fs_root, slash }, mounts)) => {
-                let wanted = Wanted { name, shown, fs_root, slash, dir_fsid: None };
-                match groups.last_mut().filter(|group| group.parent == parent) {
+                taken.take(&parent, name.as_ref());
+                let wanted = Wanted { name: name.clone(), shown, fs_root, slash, dir_fsid: None };
+                match groups.last_mut().filter(|group| group.parent == parent && !names.contains(&name)) {
                     Some(group) => group.operands.push(wanted),
-                    None => groups.push(Group { parent, mounts, operands: vec![wanted] }),
+                    None => {
+                        names.clear();
+                        let nested = taken.has(&parent);
+                        groups.push(Group { parent, mounts, nested, operands: vec![wanted] });
+                    }
                 }
+                names.insert(name);
             }
         }
     }
@@ -105,7 +144,7 @@ fn attr(volume: &Volume, call: Call<'_>) -> Result<Attr, Status> {
 
 /// The operands of a group of an export, less what only the server could say is to be refused: the root of a file system
 /// exported within, and what was written with a slash and is no directory.
-pub fn checked(volume: &Volume, group: Group, rule: Rule) -> (Vec<Wanted>, Vec<Failure>) {
+pub fn checked(volume: &Volume, group: Group, rule: Rule, force: bool) -> (Vec<Wanted>, Vec<Failure>) {
     if group.mounts.is_none() {
         return (group.operands, Vec::new());
     }
@@ -113,6 +152,11 @@ pub fn checked(volume: &Volume, group: Group, rule: Rule) -> (Vec<Wanted>, Vec<F
     let mut wanted = Vec::with_capacity(group.operands.len());
     let mut refused = Vec::new();
     let above = attr(volume, Call::get_attr(&root));
+    if group.nested && matches!(above, Err(Status::Stale | Status::NoEnt)) {
+        // It went with an operand before.
+        let gone = |w: Wanted| Failure::call(&w.shown, Proc::Lookup, Status::NoEnt);
+        return (Vec::new(), if force { Vec::new() } else { group.operands.into_iter().map(gone).collect() });
+    }
     let mut rest = group.operands.into_iter().peekable();
     while rest.peek().is_some() {
         let mut some: Vec<Wanted> = rest.by_ref().take(LOOKUPS).collect();

@@ -330,7 +330,7 @@ fn remove_group(remover: &mut Remover<'_>, opener: &mut Opener, rule: Rule, grou
         return;
     }
     let is_local = group.parent.dir().is_some();
-    let (wanted, refused) = plan::checked(&volume, group, rule);
+    let (wanted, refused) = plan::checked(&volume, group, rule, remover.high.options.force);
     refused.into_iter().for_each(|failure| report.add(failure));
     let mut operands = wanted.into_iter().map(|wanted| Ok(wanted.operand(&volume, rule.contents)));
     remover.remove(&volume, is_local, &mut operands);

@@ -90,7 +90,7 @@ const ABOUT: [(&str, &str); 37] = [
     ("one_top_level", "x"),
     ("to_stdout", "x"),
     ("strip_components", "xd"),
-    ("transform", "xcru"),
+    ("transform", "xdcru"),
     ("xattrs_include", "x"),
     ("xattrs_exclude", "x"),
     ("ignore_zeros", "xtdru"),
@@ -146,6 +146,7 @@ impl High {
                 options: compare::Options {
                     select: selection(&low, &archive)?,
                     newer: newer(&low)?,
+                    transform: transform(&low)?,
                     strip_components: low.choice.strip_components.unwrap_or(0),
                     numeric: low.attributes.numeric_owner,
                 },

@@ -80,7 +80,8 @@ impl Sink {
         let led = fs::read_link(path).map(|to| path.parent().unwrap_or(Path::new("")).join(to));
         let path = led.as_deref().unwrap_or(path);
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let resolved = fs::canonicalize(parent).map_err(failed)?;
+        let typed = |error| if parent.is_dir() { Ok(parent.to_path_buf()) } else { Err(error) };
+        let resolved = fs::canonicalize(parent).or_else(typed).map_err(failed)?;
         let last = path.file_name().ok_or_else(|| failed(io::ErrorKind::IsADirectory.into()))?;
         let last = Name::new(last.as_bytes()).map_err(|error| failed(io::Error::other(error)))?;
         let volume = opener.local(&resolved, Some(Role::Destination), &[])?;
@@ -120,7 +121,10 @@ impl Sink {
     /// Opens a file of this host that is there, through all its mounts.
     pub fn there(path: &Path, opener: &mut Opener, id: Option<(u64, u64)>) -> Result<Sink, String> {
         let failed = |error: io::Error| format!("{}: Cannot open: {}", path.display(), reason(&error));
-        let resolved = fs::canonicalize(path).map_err(failed)?;
+        // In a working directory that its path does not lead to, the name as it was typed, if it is no link.
+        let is_file = || fs::symlink_metadata(path).is_ok_and(|there| there.is_file());
+        let typed = |error| if is_file() { Ok(Path::new(".").join(path)) } else { Err(error) };
+        let resolved = fs::canonicalize(path).or_else(typed).map_err(failed)?;
         let (Some(parent), Some(last)) = (resolved.parent(), resolved.file_name()) else {
             return Err(failed(io::ErrorKind::IsADirectory.into()));
         };

@@ -151,10 +151,41 @@ pub fn command() -> Command {
     Low::command()
 }
 
+/// The arguments with `--` before a job's own command line that begins with `-h`, where that is an option of the job: the parser
+/// would take it for its own.
+fn apart(mut args: Vec<OsString>) -> Vec<OsString> {
+    // An option of plan's, and its value if that is an argument of its own.
+    let option = |at: usize| {
+        let text = args.get(at)?.to_str().filter(|text| text.starts_with("--"))?;
+        let command = Low::command();
+        let takes = command.get_arguments().find(|arg| arg.get_long() == Some(&text[2..]))?.get_action().takes_values();
+        Some(at + 1 + usize::from(takes))
+    };
+    let behind = |mut at: usize| {
+        while let Some(next) = option(at).or_else(|| is_joined(args.get(at)?).then_some(at + 1)) {
+            at = next;
+        }
+        at
+    };
+    let job = behind(0);
+    let is_tar = args.get(job).is_some_and(|word| word == "create" || word == "extract");
+    let own = behind(job + 1);
+    let is_h = |word: &OsString| word.as_encoded_bytes().starts_with(b"-h");
+    if is_tar && args.get(own).is_some_and(is_h) {
+        args.insert(own, "--".into());
+    }
+    args
+}
+
+/// `--option=value`.
+fn is_joined(word: &OsString) -> bool {
+    word.as_encoded_bytes().starts_with(b"--") && word.as_encoded_bytes().contains(&b'=')
+}
+
 /// Runs a forecast with what follows `parfs plan`.
 pub fn run(args: Vec<OsString>) -> Exit {
     let console = Arc::new(Console::new("parfs plan"));
-    let low = match Low::try_parse_from(std::iter::once("parfs plan".into()).chain(args)) {
+    let low = match Low::try_parse_from(std::iter::once("parfs plan".into()).chain(apart(args))) {
         Ok(mut low) => {
             // A line is drawn from each to the next, and advice compares the first with the best.
             low.targets.sort_unstable();

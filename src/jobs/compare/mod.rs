@@ -27,6 +27,7 @@ use super::inside::inside;
 use super::members::{Members, Names, Read};
 use super::port::Port;
 use super::select::Selection;
+use super::transform::{Part, Transform};
 
 use dirs::Dirs;
 
@@ -44,6 +45,8 @@ pub struct Options {
     pub select: Selection,
     /// Only members that are not older.
     pub newer: Option<Time>,
+    /// Changes of names, before anything is taken off them.
+    pub transform: Option<Transform>,
     /// Leading components taken off the names.
     pub strip_components: usize,
     /// Owners by number only.
@@ -209,7 +212,7 @@ impl Producer<'_, '_, '_> {
         self.ctx.flight.drained();
     }
 
-    fn member(&mut self, member: Member) {
+    fn member(&mut self, mut member: Member) {
         if self.next - self.ctx.sequencer.low() >= AHEAD_MAX {
             self.flush();
             self.broken |= !self.ctx.flight.drained();
@@ -217,7 +220,8 @@ impl Producer<'_, '_, '_> {
         let number = self.next;
         self.next += 1;
         let strip = self.options.strip_components;
-        let path = inside(&member.path);
+        let changed = self.transform(&mut member);
+        let path = inside(changed.as_ref().unwrap_or(&member.path));
         let names = match place(path, strip) {
             Ok(Place::Below(names)) => names,
             Ok(Place::Root) => Vec::new(),
@@ -249,6 +253,17 @@ impl Producer<'_, '_, '_> {
             verdict: Mutex::new(Verdict { shown, findings, failure: None }),
         });
         self.ranges(&item, size, ranges);
+    }
+
+    /// The member's name as it is to be, and its link's text likewise; none where nothing changes names.
+    fn transform(&self, member: &mut Member) -> Option<Vec<u8>> {
+        let transform = self.options.transform.as_ref()?;
+        match member.kind {
+            MemberKind::HardLink => member.link = transform.apply(&member.link, Part::HardLink),
+            MemberKind::Symlink => member.link = transform.apply(&member.link, Part::Symlink),
+            _ => {}
+        }
+        Some(transform.apply(&member.path, Part::Member))
     }
 
     fn refuse(&mut self, number: u64, path: &[u8], reason: &str) {

@@ -4,6 +4,7 @@ use crate::base::{Proc, Status};
 use crate::crew::Due;
 use crate::storage::{Attr, Call, Kind, Mount, Node, Op, Route, Stable};
 
+use super::super::made_up;
 use super::super::port::Port;
 use super::super::write::{self, Chunk, Put};
 use super::batch::Routes;
@@ -90,10 +91,15 @@ pub(super) fn has_changed(was: &Attr, is: &Attr) -> bool {
 
 /// Reads the small files. One that changed since it was listed is begun anew, the second time copied and told.
 pub(super) fn read_small(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Task>>) {
-    let is_small = |item: &Item| {
-        item.is_open() && item.attr().kind == Kind::File && (1..=ctx.small_max).contains(&item.attr().size)
-    };
-    let mut small: Vec<&mut Item> = items.iter_mut().filter(|item| is_small(item)).collect();
+    let is_small = |item: &Item| (1..=ctx.small_max).contains(&item.attr().size);
+    let mut small: Vec<&mut Item> = Vec::new();
+    for item in items.iter_mut().filter(|item| item.is_open() && item.attr().kind == Kind::File) {
+        if ctx.is_made_up(&item.known.node, item.attr()) {
+            read_made_up(ctx, routes, item);
+        } else if is_small(item) {
+            small.push(item);
+        }
+    }
     let ranges: Vec<_> = small.iter().map(|item| (item.known.node.clone(), 0, item.attr().size)).collect();
     let reads = read_ranges(ctx.source, routes.source, &ranges, ctx.read_max);
     for (item, read) in small.iter_mut().zip(reads) {
@@ -116,6 +122,18 @@ pub(super) fn read_small(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due:
                 }
             }
         }
+    }
+}
+
+/// What a file holds that is made up while it is read, which is its size from now on.
+fn read_made_up(ctx: &Ctx<'_>, routes: Routes, item: &mut Item) {
+    match made_up::read(ctx.source, routes.source, &item.known.node) {
+        Ok(Some(data)) => {
+            item.known.attr.size = data.len() as u64;
+            item.data = data;
+        }
+        Ok(None) => item.trouble = Some(Trouble::Refused(On::Source, made_up::TOO_LARGE.into())),
+        Err(status) => item.trouble = Some(Trouble::Call(On::Source, Proc::Read, status)),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::base::{Failure, Name, Proc, Status};
 use crate::storage::{Beyond, Call, Kind, Mount, NO_XATTR, Node, Op, Route, Sought};
 
 use super::super::acl;
+use super::super::made_up;
 use super::super::port::Port;
 use super::ctx::Ctx;
 use super::entry::{Entry, More};
@@ -21,6 +22,7 @@ const ACL_PREFIX: &[u8] = b"system.posix_acl_";
 /// Completes the entries; those that cannot be are left out and told.
 pub(super) fn run(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entries: &mut Vec<(Option<Name>, Entry)>) {
     read_links(ctx, (port, route), entries);
+    entries.retain_mut(|(_, entry)| read_made_up(ctx, entry));
     let extras = port.volume.limits().extras;
     // What a followed link leads to may be on another volume.
     if ctx.options.xattrs || ctx.options.acls || ctx.options.selinux {
@@ -70,6 +72,27 @@ fn read_links(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entries: &mut Vec
         i += 1;
         gone.binary_search(&(i - 1)).is_err()
     });
+}
+
+/// The header needs the size, and reading alone tells it. False when that failed, which is told.
+fn read_made_up(ctx: &Ctx<'_>, entry: &mut Entry) -> bool {
+    let volume = &entry.tree.volume;
+    if entry.attr.kind != Kind::File || !volume.is_made_up(&entry.node, &entry.attr) {
+        return true;
+    }
+    let port = ctx.port(volume);
+    match made_up::read(port, port.route(), &entry.node) {
+        Ok(Some(held)) => {
+            entry.attr.size = held.len() as u64;
+            entry.attr.used = entry.attr.size;
+            entry.held = Some(held.into());
+            return true;
+        }
+        Ok(None) => ctx.failed(Failure::refused(&entry.path, made_up::TOO_LARGE)),
+        Err(Status::NoEnt | Status::Stale) => ctx.missed(entry.home(), &entry.path),
+        Err(status) => ctx.failed(Failure::call(&entry.path, Proc::Read, status)),
+    }
+    false
 }
 
 /// False when the object is gone.

@@ -109,6 +109,8 @@ pub(super) struct Entry {
     pub link: Vec<u8>,
     /// What few objects have.
     pub more: Option<Box<More>>,
+    /// What a file holds that is made up while it is read.
+    pub held: Option<Arc<[u8]>>,
 }
 
 impl Entry {

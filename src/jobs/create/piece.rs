@@ -26,6 +26,8 @@ pub(super) struct Data {
     pub ctime: Time,
     /// File system and file id.
     pub id: (u64, u64),
+    /// What it holds, where it was read before its header was made.
+    pub held: Option<Arc<[u8]>>,
     /// Offsets in the file and lengths.
     pub spans: Vec<(u64, u64)>,
     /// The file's first and last bytes are among them.
@@ -190,6 +192,7 @@ pub(super) fn fill(ctx: &Ctx<'_>, piece: Piece) -> Filled {
     let is_heads = heads.len() == bytes;
     let mut buffer = if is_heads { std::mem::take(&mut heads) } else { ctx.spare.take(bytes) };
     let mut wanted = Vec::new();
+    let mut got = vec![Got::default(); parts.len()];
     let (mut at, mut from) = (0, 0);
     for (i, part) in parts.iter().enumerate() {
         if !is_heads {
@@ -200,6 +203,13 @@ pub(super) fn fill(ctx: &Ctx<'_>, piece: Piece) -> Filled {
         if let Some(data) = &part.data {
             let read_max = u64::from(data.tree.volume.limits().read_max.max(1));
             for &(offset, len) in &data.spans {
+                if let Some(held) = &data.held {
+                    let (from, bytes) = (offset as usize, len as usize);
+                    buffer[at..at + bytes].copy_from_slice(&held[from..from + bytes]);
+                    at += bytes;
+                    got[i].bytes += bytes;
+                    continue;
+                }
                 for from in (0..len).step_by(read_max as usize) {
                     let len = read_max.min(len - from) as usize;
                     wanted.push(Wanted { part: i, offset: offset + from, len, to: at });
@@ -209,7 +219,6 @@ pub(super) fn fill(ctx: &Ctx<'_>, piece: Piece) -> Filled {
         }
         at += part.pad;
     }
-    let mut got = vec![Got::default(); parts.len()];
     read_all(ctx, &parts, wanted, &mut buffer, &mut got);
     let cancelled = got.iter().any(|got| got.error == Some(Status::Cancelled));
     let ends = parts.last().and_then(|part| part.data.as_ref()).is_none_or(|data| data.last);
@@ -326,7 +335,7 @@ fn settle(ctx: &Ctx<'_>, parts: &mut [Part], got: &[Got], buffer: &mut Vec<u8>) 
 
 /// With what is known only by asking once more.
 fn settled(ctx: &Ctx<'_>, data: &Data, mut got: Got) -> Got {
-    got.changed |= got.error.is_none() && data.last && has_changed(ctx, data, got.attr);
+    got.changed |= data.held.is_none() && got.error.is_none() && data.last && has_changed(ctx, data, got.attr);
     got
 }
 
@@ -366,7 +375,7 @@ fn is_lost(ctx: &Ctx<'_>, data: &Data, got: &Got) -> bool {
             fail(ctx, data, status);
             true
         }
-        None if !is_replaced(ctx, data, got.attr) => false,
+        None if data.held.is_some() || !is_replaced(ctx, data, got.attr) => false,
         None if ctx.notes(home(), &data.path) => true,
         // It was looked up often enough.
         None => {

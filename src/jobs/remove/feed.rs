@@ -61,7 +61,6 @@ impl<'a> Feed<'a> {
                 Some(Ok(operand)) => batch.push(operand),
                 Some(Err(why)) => {
                     engine.crew.report().add(Failure::refused(b"the list of operands", why.as_str()));
-                    engine.counts.warn(format!("the list of operands breaks off: {why}"));
                     more = false;
                 }
                 None => more = false,

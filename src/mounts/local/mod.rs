@@ -22,6 +22,7 @@ mod descriptors;
 mod fresh;
 mod list;
 mod lower;
+mod made_up;
 mod make;
 mod modify;
 pub(crate) mod peers;
@@ -86,6 +87,8 @@ pub struct LocalMount {
     superuser: bool,
     /// The file system that was last found not to share blocks, by its device number: not asked again for each file.
     clones_not: AtomicU64,
+    /// The file system that was last found to say what its files hold, by its device number: likewise.
+    sized: AtomicU64,
     /// A kernel's NFS mount.
     nfs: bool,
     /// Its kernel's part, where that speaks NFSv3.
@@ -203,7 +206,7 @@ impl LocalMount {
                 dirs_locked: nfs,
             },
             clones_not: AtomicU64::new(u64::MAX),
-
+            sized: AtomicU64::new(u64::MAX),
             verifier: RandomState::new().hash_one(Time::now()),
             umask: umask(),
             superuser: rustix::process::geteuid().is_root(),
@@ -451,6 +454,10 @@ impl Mount for LocalMount {
 
     fn lend_dir(&self, dir: &Node) -> Option<Lent> {
         self.lend_open_dir(dir)
+    }
+
+    fn is_made_up(&self, node: &Node, attr: &Attr) -> bool {
+        self.makes_up(node, attr)
     }
 
     fn refresh(&self, dir: &Node) {

@@ -281,6 +281,9 @@ impl ShadowMount {
         if self.reads && seen.is_none_or(|seen| !seen.resized) {
             return Need::Real;
         }
+        if seen.is_some_and(|seen| !seen.resized && self.real.is_made_up(node, &seen.attr)) {
+            return Need::Real; // how much it holds is known by reading it alone
+        }
         // Whether this mount's READ brings attributes is found out with the first one.
         if self.world.tells.get().is_none() {
             let beyond = self.limits().size_max.saturating_sub(1);
@@ -390,6 +393,15 @@ impl Mount for ShadowMount {
         // What is read as it is differs from what stands for what was written.
         limits.extras.forgets = self.reads;
         limits
+    }
+
+    fn is_made_up(&self, node: &Node, attr: &Attr) -> bool {
+        let is = !self.is_made(node) && self.real.is_made_up(node, attr);
+        if is && self.seen(node).is_none() {
+            // For the READ that follows.
+            self.world.memory().real.insert(node.key(), Seen { attr: *attr, resized: false });
+        }
+        is
     }
 
     fn perform(&self, calls: &mut [Call<'_>]) {
