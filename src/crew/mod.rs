@@ -126,8 +126,8 @@ mod tests {
         for (threads, most) in [(0, 1), (1, 1), (2, 2), (9, 3)] {
             let crew = Crew::of_threads(Shape { lanes: 3, window: 4 }, threads, 1).unwrap();
             let names = std::sync::Mutex::new(std::collections::HashSet::new());
-            let note = || names.lock().unwrap().insert(std::thread::current().name().map(str::to_owned));
-            crew.run(|scope| (0..100).for_each(|_| scope.spawn(|_| drop(note()))));
+            let note = || _ = names.lock().unwrap().insert(std::thread::current().name().map(str::to_owned));
+            crew.run(|scope| (0..100).for_each(|_| scope.spawn(|_| note())));
             assert!((1..=most).contains(&names.into_inner().unwrap().len()));
             assert_eq!(crew.shape(), Shape { lanes: 3, window: 4 });
         }
