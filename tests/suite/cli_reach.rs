@@ -50,19 +50,6 @@ fn what_the_source_is_in_is_not_deleted_by_another_name_of_its_server() {
         bench.run_as(&line).ended(1, "--delete would remove the source 'nfs://127.0.0.1");
         bench.run_as(&format!("parcp --verify-only e {url}/e")).ok();
     }
-    // A rehearsal, where nothing is made that would show in both, refuses as much.
-    let (sim, two) = (Sim::start(&["--unlimited", "--targets", "2"]), "nfs://");
-    let hosts = sim.url.trim_start_matches(two).trim_end_matches('/').split_once(',').unwrap();
-    let (first, second) = (format!("{two}{}", hosts.0), format!("{two}{}", hosts.1));
-    bench.run_as(&format!("parcp e {first}/e")).ok();
-    for to in ["e/s", "e"] {
-        for (flags, told) in [("--dry-run", "rehearsal"), ("", "run")] {
-            let ran = bench.run_as(&format!("parcp --delete {flags} {first}/e/s/sub {second}/{to}"));
-            assert_eq!(ran.status, Some(1), "{to}: the {told} was not refused: {ran:?}");
-            assert!(!ran.stdout.contains("/e/s/sub'\n"), "{to}: the {told} removes the source: {ran:?}");
-            assert!(ran.stderr.contains("/e/s/sub: it is the source, or cannot be told from it"), "{to}: {ran:?}");
-        }
-    }
     // What is left out is not deleted, nor is anything around a part of the source.
     bench.run_as(&format!("parcp --delete {url}/e/s {other}/e/s/new")).ended(1, "into itself");
     bench.run_as(&format!("parcp --delete --exclude sub {url}/e/s/sub {other}/e/s")).ok();

@@ -85,7 +85,6 @@ impl High {
             sparse: low.data.sparse.unwrap_or(sparse),
             // What the storage copies by itself cannot be held under a rate.
             reflink: low.data.reflink.unwrap_or(true) && bwlimit.is_none(),
-            rehearses: low.check.dry_run,
             umask: host.umask,
             ..Options::default()
         };

@@ -228,12 +228,7 @@ impl<'a> Ctx<'a> {
         }
         self.probed.store(true, Ordering::Relaxed);
         // Roots of file systems have one file id often.
-        is_one(self.source, node, self.target, root).unwrap_or(false) || self.looks_one(attr, is)
-    }
-
-    /// In a rehearsal: objects of one file id that changed at one time, on servers that may be one.
-    pub fn looks_one(&self, ours: &Attr, theirs: &Attr) -> bool {
-        self.options.rehearses && are_alike(ours, theirs)
+        is_one(self.source, node, self.target, root).unwrap_or(false)
     }
 
     /// True in another file system than the source's root.
@@ -414,17 +409,4 @@ pub(super) fn is_one(source: Port<'_>, ours: &Node, target: Port<'_>, theirs: &N
     let seen = source.one(source.route(), Call::lookup(ours, &name)).status();
     target.one(route, Call::remove(theirs, &name));
     Some(seen != Err(Status::NoEnt))
-}
-
-/// Objects that may be one and changed at one time: they are taken for one where nothing may be made.
-fn are_alike(ours: &Attr, theirs: &Attr) -> bool {
-    let times = |attr: &Attr| (attr.size, attr.nlink, attr.mtime, attr.ctime);
-    times(ours) == times(theirs)
-}
-
-/// The same of directories that are asked for. What cannot be told apart is taken for one.
-pub(super) fn look_one(source: Port<'_>, ours: &Node, target: Port<'_>, theirs: &Node) -> bool {
-    let attr = |port: Port<'_>, node| port.one(port.route(), Call::get_attr(node)).attr();
-    let both = (attr(source, ours), attr(target, theirs));
-    !matches!(both, (Ok(ours), Ok(theirs)) if !are_alike(&ours, &theirs))
 }

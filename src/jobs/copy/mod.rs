@@ -73,8 +73,6 @@ pub struct Options {
     pub reflink: bool,
     /// A file larger than this is copied in ranges of this size, by several lanes.
     pub range_bytes: u64,
-    /// Nothing is made: that two directories are one cannot be seen by a name in both.
-    pub rehearses: bool,
     /// Mode bits taken off new objects where modes are not preserved.
     pub umask: u32,
     /// Multiply linked files remembered at most at once; beyond, the source is listed once more for the rest.
@@ -100,7 +98,6 @@ impl Default for Options {
             sparse: Sparse::default(),
             reflink: true,
             range_bytes: 4 << 20,
-            rehearses: false,
             umask: 0o022,
             links_max: 500_000,
             join_max: 200_000,

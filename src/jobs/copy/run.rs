@@ -11,7 +11,7 @@ use super::super::Live;
 use super::super::port::Port;
 use super::super::remove::{Counts as RemoveCounts, Engine, How, Tell as Told};
 use super::big::{self, Big};
-use super::ctx::{self, Ctx, On, SNAPSHOT, Trouble, is_one, look_one, may_be_one};
+use super::ctx::{self, Ctx, On, SNAPSHOT, Trouble, is_one, may_be_one};
 use super::delete::{self, Removal, Tag};
 use super::dir::{Dir, Made};
 use super::feed::Feed;
@@ -53,9 +53,7 @@ impl Run<'_> {
         let spare = |node: &Node, fsid: u64, fileid: u64| {
             source_root.get().is_some_and(|(root, ids)| {
                 // What cannot be told from the source is not removed.
-                let looks_one = || self.options.rehearses && look_one(source, root, port, node);
-                may_be_one(source, *ids, port, (fsid, fileid))
-                    && (is_one(source, root, port, node).unwrap_or(true) || looks_one())
+                may_be_one(source, *ids, port, (fsid, fileid)) && is_one(source, root, port, node).unwrap_or(true)
             })
         };
         let limit = AtomicI64::new(
@@ -177,7 +175,7 @@ impl Run<'_> {
         let dirs = above(ctx.source, source).zip(above(ctx.target, target));
         let alike = times(attr) == times(is);
         let in_one = |(ours, theirs): (Node, Node)| is_one(ctx.source, &ours, ctx.target, &theirs);
-        ctx.looks_one(attr, is) || (alike && attr.nlink > 1) || dirs.and_then(in_one).unwrap_or(alike)
+        (alike && attr.nlink > 1) || dirs.and_then(in_one).unwrap_or(alike)
     }
 
     /// Copies from the roots on; returns how many tasks were left undone.
