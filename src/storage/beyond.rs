@@ -82,7 +82,7 @@ impl From<&Attr> for Was {
 }
 
 /// Which of a directory's files COPY_FILES copies, and with what attributes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// Larger files are left.
     pub size_max: u64,
@@ -98,8 +98,6 @@ pub struct Rule {
     pub uid: bool,
     /// And its group.
     pub gid: bool,
-    /// But one of these alone, if that is said.
-    pub groups: Option<Arc<[u32]>>,
     /// And its times.
     pub times: bool,
 }
@@ -116,7 +114,7 @@ impl Rule {
         Some(AttrChange {
             mode: Some(attr.mode & self.mode_mask),
             uid: self.uid.then_some(attr.uid),
-            gid: (self.gid && self.groups.as_ref().is_none_or(|own| own.contains(&attr.gid))).then_some(attr.gid),
+            gid: self.gid.then_some(attr.gid),
             size: None,
             atime: time(attr.atime),
             mtime: time(attr.mtime),

@@ -43,7 +43,6 @@ mod extract_attributes;
 mod extract_trials;
 mod faults;
 mod golden;
-mod groups;
 mod hostile;
 mod imagined;
 mod load;

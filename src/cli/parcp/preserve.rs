@@ -65,10 +65,10 @@ pub fn in_order(matches: &ArgMatches) -> Vec<Keep> {
     all.into_iter().map(|(_, keep)| keep).collect()
 }
 
-/// What is carried: everything, owners only for root, less what was told to be left. The second value: owners, extended attributes
+/// What is carried: everything, owners only for root, less what was told to be left. The second value: extended attributes
 /// or ACLs were asked for by name.
 pub fn preserve(keeps: &[Keep], is_root: bool) -> (Preserve, Asked) {
-    let mut preserve = Preserve { uid: is_root, ..Preserve::ALL };
+    let mut preserve = Preserve { uid: is_root, gid: is_root, ..Preserve::ALL };
     let mut asked = Asked::default();
     for &(word, keep) in keeps {
         let all = word == Word::All;
@@ -78,8 +78,7 @@ pub fn preserve(keeps: &[Keep], is_root: bool) -> (Preserve, Asked) {
             preserve.acls = keep;
         }
         if all || word == Word::Ownership {
-            (preserve.uid, preserve.gid) = (keep && is_root, keep);
-            asked.ownership = keep && !all;
+            (preserve.uid, preserve.gid) = (keep && is_root, keep && is_root);
         }
         if all || word == Word::Timestamps {
             preserve.times = keep;
@@ -103,7 +102,6 @@ pub fn preserve(keeps: &[Keep], is_root: bool) -> (Preserve, Asked) {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Asked {
-    pub ownership: bool,
     pub xattrs: bool,
     pub acls: bool,
 }
@@ -124,7 +122,7 @@ mod tests {
         assert_eq!(kept("", true), (Preserve::ALL, Asked::default()));
         assert_eq!(kept("-a --restore", true).0, Preserve::ALL);
         let user = kept("-a", false).0;
-        assert!(!user.uid && user.gid && user.mode && user.times && user.hard_links && user.specials);
+        assert!(!user.uid && !user.gid && user.mode && user.times && user.hard_links && user.specials);
     }
 
     #[test]
@@ -142,7 +140,6 @@ mod tests {
     #[test]
     fn what_is_asked_by_name_is_remembered() {
         assert!(kept("-X", false).1.xattrs && kept("-A", false).1.acls && kept("--preserve=xattr", false).1.xattrs);
-        assert!(kept("--preserve=ownership", false).1.ownership && !kept("--no-preserve=ownership", false).1.ownership);
         assert_eq!(kept("-a", false).1, Asked::default());
     }
 }

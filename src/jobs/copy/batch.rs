@@ -9,7 +9,7 @@ use super::compare::{self, content_differs};
 use super::ctx::{Ctx, On, Trouble, add};
 use super::decide::{self, Verdict};
 use super::delete;
-use super::enter::owner_aside;
+use super::enter::{owner_aside, owner_refused};
 use super::link;
 use super::links::Role;
 use super::make::{self, Item};
@@ -354,7 +354,9 @@ pub(super) fn set_attributes(
             }
             Err(status) => give_up(ctx, object, Trouble::Call(On::Target, Proc::SetAttr, status), due),
             Ok(refused) => {
-                ctx.tell_owner(&object.dir, Some(&object.name), &attr, refused);
+                if refused {
+                    ctx.fail(&object.dir, Some(&object.name), owner_refused());
+                }
                 add(&ctx.counts.attributes, 1);
                 ctx.tell(Deed::Attributes, &object.dir, Some(&object.name));
                 end(ctx, object, Some((node, fileid)), due);

@@ -13,10 +13,8 @@ use crate::storage::{Attr, AttrChange, Call, How, Kind, Limits, Mount, Node};
 use super::super::Live;
 use super::super::port::Port;
 use super::super::remove::Engine;
-use super::decide;
 use super::delete::Tag;
 use super::dir::Dir;
-use super::enter::owner_refused;
 use super::links::Links;
 use super::run::Run;
 use super::task::Task;
@@ -112,10 +110,6 @@ pub(super) struct Ctx<'a> {
     pub read_max: u32,
     pub write_max: usize,
     pub small_max: u64,
-    /// Groups that the target has refused to give a file of this user to.
-    refused_groups: Mutex<HashSet<u32>>,
-    /// That owners or groups are not carried was told, of a user to whom it is told once.
-    owner_told: AtomicBool,
     /// Something of the source could not be read.
     pub source_failed: AtomicBool,
     /// No target is left; told once.
@@ -173,8 +167,6 @@ impl<'a> Ctx<'a> {
             read_max: from.read_max.min(to.read_max).max(1),
             write_max: usize::try_from(to.write_max).unwrap_or(usize::MAX).max(1),
             small_max: SMALL_BYTES_MAX.min(most),
-            refused_groups: Mutex::default(),
-            owner_told: AtomicBool::new(false),
             source_failed: AtomicBool::new(false),
             lost: AtomicBool::new(false),
             copies_refused: AtomicBool::new(!(extras.copies && options.reflink)),
@@ -234,39 +226,6 @@ impl<'a> Ctx<'a> {
     /// True in another file system than the source's root.
     pub fn is_other_fs(&self, attr: &Attr) -> bool {
         attr.fsid != self.source_fsid
-    }
-
-    /// What an object is made with, less a group that the target has refused to this user before: with it each would be made twice.
-    pub fn making(&self, attr: &Attr) -> AttrChange {
-        let all = decide::make(self.options, attr);
-        let is_refused = |gid| self.refused_groups.lock().expect("nothing panics while it looks").contains(&gid);
-        AttrChange { gid: all.gid.filter(|gid| self.options.user.is_none() || !is_refused(*gid)), ..all }
-    }
-
-    /// The target did not let this object have its owner or group.
-    pub fn owner_is_refused(&self, attr: &Attr) {
-        if self.options.user.is_some() {
-            self.refused_groups.lock().expect("nothing panics while it adds").insert(attr.gid);
-        }
-    }
-
-    /// Tells that an object is whole but for its owner, or its group: `refused`, or beyond what this user may set. Users expect that,
-    /// and are told once, and only if they asked for owners by name.
-    pub fn tell_owner(&self, dir: &Dir, name: Option<&Name>, attr: &Attr, refused: bool) {
-        let Some(user) = &self.options.user else {
-            if refused {
-                self.fail(dir, name, owner_refused());
-            }
-            return;
-        };
-        let is_set = attr.uid == user.uid && user.groups.contains(&attr.gid) && !refused;
-        if user.asked && self.options.preserve.gid && !is_set && !self.owner_told.swap(true, Ordering::Relaxed) {
-            let reason = format!(
-                "copied, but its owner or group ({}:{}) cannot be set by this user; others like it are not told",
-                attr.uid, attr.gid
-            );
-            self.fail(dir, name, Trouble::Refused(On::Target, reason));
-        }
     }
 
     /// True for a file of the source that has to be read to know how much it holds.

@@ -103,7 +103,7 @@ pub(super) fn has_more_names(options: &Options, source: &Attr, target: &Attr) ->
 pub(super) fn change(options: &Options, source: &Attr, target: &Attr) -> AttrChange {
     let keep = &options.preserve;
     let uid = (keep.uid && source.uid != target.uid).then_some(source.uid);
-    let gid = options.gid(source.gid).filter(|gid| *gid != target.gid);
+    let gid = (keep.gid && source.gid != target.gid).then_some(source.gid);
     let wanted = owned(source, source.mode, (uid.unwrap_or(target.uid), gid.unwrap_or(target.gid)));
     // Giving a file away clears its set-id bits.
     let cleared = (uid.is_some() || gid.is_some()) && wanted & SET_ID != 0;
@@ -135,7 +135,7 @@ pub(super) fn make(options: &Options, source: &Attr) -> AttrChange {
         mode: (source.kind != Kind::Symlink)
             .then(|| mode(options, source) & !(if source.kind == Kind::Dir { 0 } else { SET_ID })),
         uid: options.preserve.uid.then_some(source.uid),
-        gid: options.gid(source.gid),
+        gid: options.preserve.gid.then_some(source.gid),
         ..AttrChange::default()
     }
 }
@@ -174,7 +174,6 @@ pub(super) fn difference(options: &Options, source: &Attr, target: &Attr) -> Opt
 
 #[cfg(test)]
 mod tests {
-    use super::super::User;
     use super::*;
 
     /// Each is a file of its own.
@@ -224,25 +223,6 @@ mod tests {
         assert!(matches!(
             verdict(&options, &source, &target),
             Verdict::Attributes(AttrChange { uid: Some(1), gid: None, mode: Some(0o4755), .. })
-        ));
-    }
-
-    #[test]
-    fn a_user_gives_files_to_its_own_groups_alone() {
-        let user = User { uid: 1, groups: [7, 50].into(), asked: false };
-        let preserve = crate::jobs::copy::Preserve { uid: false, ..crate::jobs::copy::Preserve::ALL };
-        let options = Options { preserve, user: Some(user), ..Options::default() };
-        let (own, other) = (Attr { gid: 50, mode: 0o2755, ..file(1, 1) }, Attr { gid: 9, mode: 0o2755, ..file(1, 1) });
-        assert_eq!((make(&options, &own).gid, make(&options, &other).gid), (Some(50), None));
-        let there = |of: &Attr| Attr { gid: 7, fileid: 0, ..*of };
-        // A chown takes the set-gid bit, which is set again after it.
-        assert!(matches!(
-            verdict(&options, &own, &there(&own)),
-            Verdict::Attributes(AttrChange { uid: None, gid: Some(50), mode: Some(0o2755), .. })
-        ));
-        assert!(matches!(
-            verdict(&options, &other, &there(&other)),
-            Verdict::Attributes(AttrChange { gid: None, mode: Some(0o755), .. })
         ));
     }
 

@@ -172,7 +172,7 @@ fn make(
         return;
     }
     let change = |entering: &Entering| {
-        let all = ctx.making(&entering.dir.attr);
+        let all = decide::make(ctx.options, &entering.dir.attr);
         // While it is filled, its owner must be able to.
         let mode = all.mode.map(|mode| mode | 0o700);
         if entering.owner { AttrChange { mode, ..all } } else { AttrChange { mode, ..AttrChange::default() } }
@@ -199,7 +199,6 @@ fn make(
             // Not root, or root that the server squashes.
             Err(Status::Perm) if owner && (ctx.options.preserve.uid || ctx.options.preserve.gid) => {
                 // A server may make a directory before it refuses its owner.
-                ctx.owner_is_refused(&dir.attr);
                 again.push(Entering { dir, at: At::Ask, owner: false });
             }
             Err(status) => give_up(ctx, &dir, Trouble::Call(On::Target, Proc::MkDir, status), due),
@@ -246,12 +245,9 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
     for (dir, call) in setting.into_iter().zip(calls) {
         let status = owner_aside(ctx, route, &call, true);
         match status {
-            Ok(refused) => {
-                let refused = refused || dir.made().owner_refused;
-                if !dir.is_frame() {
-                    ctx.tell_owner(dir, None, &dir.attr, refused);
-                }
-                if !refused && !dir.is_fresh() && !dir.is_touched() && !is_as_it_was(ctx, dir) {
+            Ok(refused) if refused || dir.made().owner_refused => ctx.fail(dir, None, owner_refused()),
+            Ok(_) => {
+                if !dir.is_fresh() && !dir.is_touched() && !is_as_it_was(ctx, dir) {
                     add(&ctx.counts.attributes, 1);
                     ctx.tell(Deed::Attributes, dir, None);
                 }
@@ -313,9 +309,6 @@ fn last_change(ctx: &Ctx<'_>, dir: &Dir) -> Option<AttrChange> {
             // Its mode comes with the time: making it may have left bits out, and its owner was let in.
             let all = decide::make(ctx.options, &dir.attr);
             let (uid, gid) = if dir.is_root() { (all.uid, all.gid) } else { (None, None) };
-            // Linux's server takes it of a user with SETATTR alone.
-            let is_asked = ctx.options.user.is_some() && !made.owner_refused && matches!(made.node, Node::Handle(_));
-            let gid = gid.or(if is_asked { ctx.making(&dir.attr).gid } else { None });
             AttrChange { mode: Some(wanted), uid, gid, ..decide::times(ctx.options, &dir.attr) }
         }
         Some(was) if dir.is_frame() => AttrChange { mode: made.opened.then_some(was.mode), ..AttrChange::default() },

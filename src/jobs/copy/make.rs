@@ -9,7 +9,7 @@ use super::batch::{self, Known, Routes, end, give_up, text};
 use super::big;
 use super::ctx::{Ctx, On, Trouble, add};
 use super::decide;
-use super::enter::owner_aside;
+use super::enter::{owner_aside, owner_refused};
 use super::fill;
 use super::task::{At, Object, Task};
 use super::{Deed, Existing, whole, xattrs};
@@ -19,8 +19,6 @@ use super::{Deed, Existing, whole, xattrs};
 pub(super) struct Made {
     pub node: Node,
     pub fileid: Option<u64>,
-    /// The group that it was made with, where that was told.
-    pub gid: Option<u32>,
     pub existed: bool,
     pub owner_refused: bool,
     /// The name it has until it is complete.
@@ -190,7 +188,7 @@ fn making<'c>(ctx: &Ctx<'_>, item: &'c Item, name: &Name, owner: bool) -> Option
         };
         return (!change.is_empty()).then(|| Call::set_attr(node, change));
     }
-    let all = ctx.making(item.attr());
+    let all = decide::make(ctx.options, item.attr());
     let change = if owner { all } else { AttrChange { uid: None, gid: None, ..all } };
     let parent = item.parent();
     let rdev = item.attr().rdev;
@@ -225,11 +223,10 @@ fn make(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Tas
     for (item, aside) in items.iter_mut().zip(names).filter(|(item, _)| item.is_open()) {
         if let Some((node, is)) = item.reused(ctx) {
             let (node, fileid) = (node.clone(), Some(is.fileid));
-            item.made = Some(Made { node, fileid, gid: None, existed: true, owner_refused: false, aside });
+            item.made = Some(Made { node, fileid, existed: true, owner_refused: false, aside });
         } else {
             let nowhere = item.known.node.clone();
-            item.made =
-                Some(Made { node: nowhere, fileid: None, gid: None, existed: false, owner_refused: false, aside });
+            item.made = Some(Made { node: nowhere, fileid: None, existed: false, owner_refused: false, aside });
         }
     }
     for (i, out) in asked.into_iter().zip(outs) {
@@ -237,8 +234,8 @@ fn make(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Tas
     }
 }
 
-/// What a call that makes or empties came to: the new object with its file id and group, if it is one, and whether its owner was refused.
-type Outcome = Result<(Option<(Node, Option<(u64, u32)>)>, bool), (Proc, Status)>;
+/// What a call that makes or empties came to: the new object, if it is one, and whether its owner was refused.
+type Outcome = Result<(Option<(Node, Option<u64>)>, bool), (Proc, Status)>;
 
 fn outcome(ctx: &Ctx<'_>, routes: Routes, call: &Call<'_>) -> Outcome {
     let failed = |status| (call.proc(), status);
@@ -246,7 +243,7 @@ fn outcome(ctx: &Ctx<'_>, routes: Routes, call: &Call<'_>) -> Outcome {
         return owner_aside(ctx, routes.target, call, false).map(|refused| (None, refused)).map_err(failed);
     }
     let found = call.found().map_err(failed)?;
-    Ok((Some((found.node, found.attr.map(|attr| (attr.fileid, attr.gid)))), false))
+    Ok((Some((found.node, found.attr.map(|attr| attr.fileid))), false))
 }
 
 fn settle(ctx: &Ctx<'_>, routes: Routes, item: &mut Item, out: Outcome, due: &mut Vec<Due<Task>>) {
@@ -257,19 +254,15 @@ fn settle(ctx: &Ctx<'_>, routes: Routes, item: &mut Item, out: Outcome, due: &mu
             Ok((made, refused)) => {
                 if let Some(is) = &mut item.made {
                     is.owner_refused = refused || !owner;
-                    if let Some((node, ids)) = made {
-                        is.node = node;
-                        (is.fileid, is.gid) = (ids.map(|ids| ids.0), ids.map(|ids| ids.1));
+                    if let Some((node, fileid)) = made {
+                        (is.node, is.fileid) = (node, fileid);
                         item.known.object.dir.touch();
                     }
                 }
                 return;
             }
             // Not root, or root that the server squashes. A server may make an object before it refuses its owner.
-            Err((proc, Status::Perm)) if owner && gives_away && proc != Proc::SetAttr => {
-                ctx.owner_is_refused(item.attr());
-                owner = false;
-            }
+            Err((proc, Status::Perm)) if owner && gives_away && proc != Proc::SetAttr => owner = false,
             // What a killed run left under this name.
             Err((_, Status::Exist)) if ctx.options.atomic && !cleared => cleared = true,
             Err(error) => return fail(ctx, item, error, due),
@@ -347,7 +340,9 @@ pub(super) fn complete(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mu
         }
         let was_there = !matches!(object.at, At::Absent);
         ctx.tell(if was_there { Deed::Updated } else { Deed::Made }, place.0, place.1);
-        ctx.tell_owner(place.0, place.1, &attr, made.owner_refused);
+        if made.owner_refused {
+            ctx.fail(place.0, place.1, owner_refused());
+        }
         if unsteady {
             let reason = "changed while it was read, also the second time; the copy is not of one moment";
             ctx.fail(place.0, place.1, Trouble::Refused(On::Source, reason.into()));
@@ -389,22 +384,8 @@ fn last_change(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> AttrC
     // Writing to a file clears these bits.
     let mode = decide::mode(ctx.options, attr);
     let due = attr.kind != Kind::Symlink && mode & 0o7000 != 0 && (!made.existed || ctx.options.preserve.mode);
-    let gid = group_due(ctx, item, made);
-    if let Some(gid) = gid.filter(|_| due && mode & decide::SET_ID != 0) {
-        // It takes these bits, also from a mode that comes with it (Linux's nfsd_sanitize_attrs).
-        ctx.target
-            .one(routes.target, Call::set_attr(&made.node, AttrChange { gid: Some(gid), ..AttrChange::default() }));
-    }
-    let gid = gid.filter(|_| !due || mode & decide::SET_ID == 0);
     let mode = due.then(|| decide::owned(attr, mode, owner(ctx, routes, item, made)));
-    AttrChange { mode, gid, size: item.size_due, ..times }
-}
-
-/// The group that a user's new object was not made with, although that was asked for: Linux's server takes it of root alone when it makes
-/// something, and of a user afterwards (nfsd_create_setattr).
-fn group_due(ctx: &Ctx<'_>, item: &Item, made: &Made) -> Option<u32> {
-    let is = made.gid.filter(|_| ctx.options.user.is_some() && !made.owner_refused)?;
-    ctx.making(item.attr()).gid.filter(|gid| *gid != is)
+    AttrChange { mode, size: item.size_due, ..times }
 }
 
 /// Whose the object is now, where its set-id bits depend on that.
@@ -439,15 +420,11 @@ fn set_last(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
             }
         }
         ctx.target.perform(routes.target, &mut calls);
-        calls.iter().map(|call| owner_aside(ctx, routes.target, call, false)).collect()
+        calls.iter().map(Call::status).collect()
     };
     for (i, answer) in setting.into_iter().zip(answers) {
         match answer {
-            Ok(true) => {
-                ctx.owner_is_refused(items[i].attr());
-                items[i].made.iter_mut().for_each(|made| made.owner_refused = true);
-            }
-            Ok(false) => {}
+            Ok(()) => {}
             Err(Status::NotSupp) if items[i].attr().kind == Kind::Symlink => {}
             Err(status) => items[i].trouble = Some(Trouble::Call(On::Target, Proc::SetAttr, status)),
         }

@@ -31,7 +31,6 @@ mod visit;
 mod whole;
 mod xattrs;
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::base::Name;
@@ -57,8 +56,6 @@ pub struct Options {
     pub existing: Existing,
     /// Which attributes are carried.
     pub preserve: Preserve,
-    /// Who copies, where that is not root: of groups only its own are carried.
-    pub user: Option<User>,
     /// Directories of other file systems than the source's root are made and not entered.
     pub one_file_system: bool,
     /// Remove from the target what the source lacks.
@@ -90,7 +87,6 @@ impl Default for Options {
             compare: Compare::default(),
             existing: Existing::default(),
             preserve: Preserve::ALL,
-            user: None,
             one_file_system: false,
             delete: None,
             atomic: false,
@@ -103,25 +99,6 @@ impl Default for Options {
             join_max: 200_000,
         }
     }
-}
-
-impl Options {
-    /// The group that a copy of what belongs to `gid` is given, if any.
-    pub(crate) fn gid(&self, gid: u32) -> Option<u32> {
-        let is_own = || self.user.as_ref().is_none_or(|user| user.groups.contains(&gid));
-        (self.preserve.gid && is_own()).then_some(gid)
-    }
-}
-
-/// A user that cannot give files away: but to the groups that it is a member of (POSIX's chown).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct User {
-    /// It itself.
-    pub uid: u32,
-    /// The groups that it is a member of.
-    pub groups: Arc<[u32]>,
-    /// Owners and groups were asked for by name: those that cannot be carried are told.
-    pub asked: bool,
 }
 
 /// When a regular file counts as equal to the source's.

@@ -46,14 +46,7 @@ fn is_possible(ctx: &Ctx<'_>) -> bool {
     let refused = ctx.copies_refused.load(Ordering::Relaxed) || ctx.xattrs_watched.load(Ordering::Relaxed);
     let in_vain = ctx.whole_refused.load(Ordering::Relaxed) >= REFUSALS_MAX;
     let options = ctx.options;
-    // Of each file it is to be told whether its owner can be carried.
-    let asked = options.user.as_ref().is_some_and(|user| user.asked);
-    !refused
-        && !asked
-        && !in_vain
-        && options.verify == Verify::Off
-        && !options.atomic
-        && options.sparse != Sparse::Always
+    !refused && !in_vain && options.verify == Verify::Off && !options.atomic && options.sparse != Sparse::Always
 }
 
 /// Which files are copied whole: small ones that need nothing but bytes, owner, mode and times. Of those with several names only
@@ -68,7 +61,6 @@ fn rule(ctx: &Ctx<'_>, known: bool) -> Rule {
         mode_mask: if keep.mode { 0o7777 } else { 0o777 & !ctx.options.umask },
         uid: keep.uid,
         gid: keep.gid,
-        groups: ctx.options.user.as_ref().map(|user| user.groups.clone()),
         times: keep.times,
     }
 }
@@ -210,8 +202,7 @@ pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
         if let Ok((node, fileid)) = copy(ctx, routes.target, (item.attr(), &lent), to, change) {
             to.0.touch();
             add(&ctx.live.bytes, item.attr().size);
-            item.made =
-                Some(Made { node, fileid: Some(fileid), gid: None, existed: false, owner_refused: false, aside: None });
+            item.made = Some(Made { node, fileid: Some(fileid), existed: false, owner_refused: false, aside: None });
             item.is_complete = true;
         }
     }

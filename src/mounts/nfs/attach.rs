@@ -92,16 +92,6 @@ impl Handles {
     }
 }
 
-impl Url {
-    /// The groups of its identity.
-    pub fn groups(&self) -> Vec<u32> {
-        let Credential { gid, mut gids, .. } = credential(self);
-        gids.truncate(16);
-        gids.push(gid);
-        gids
-    }
-}
-
 /// The URL's identity, or the process's.
 fn credential(url: &Url) -> Credential {
     let gids = || -> Vec<u32> {
