@@ -180,6 +180,15 @@ pub fn run(args: Vec<OsString>) -> Exit {
 }
 
 fn serve(low: &Low, console: &Arc<Console>) -> Result<Exit, String> {
+    // It would never come, and a test would pass for want of it.
+    if let Some(target) = low.fault.iter().filter_map(|fault| fault.target).find(|target| *target > low.targets) {
+        return Err(format!("--fault: target={target}, and there are {} targets", low.targets));
+    }
+    if let Some(path) = &low.report {
+        // What was measured would be lost in the end.
+        let open = std::fs::OpenOptions::new().append(true).create(true).open(path);
+        open.map_err(|error| format!("{}: Cannot write: {}", path.display(), reason(&error)))?;
+    }
     let stop = Stop::default();
     signals::watch(stop.clone(), |_| {}).map_err(|error| reason(&error))?;
     let shown = low.dir.as_deref().unwrap_or(Path::new("memory")).display();
@@ -200,6 +209,11 @@ fn serve(low: &Low, console: &Arc<Console>) -> Result<Exit, String> {
     let server = Server::start(mount, config).map_err(|error| format!("Cannot listen: {}", reason(&error)))?;
     console.print(server.url());
     console.flush();
+    if console.has_failed() {
+        // Nobody learned where it is.
+        server.stop();
+        return Ok(Exit::Failure);
+    }
     wait(low, console, &server, ceiling, &stop);
     let written = match &low.report {
         Some(path) => report::write_json(path, 0o666, &server.report())

@@ -112,7 +112,7 @@ impl Beyond {
                 let twice =
                     |(at, axis): (usize, &Axis)| self.sweep[..at].iter().any(|other| other.option == axis.option);
                 if self.sweep.iter().enumerate().any(twice) {
-                    return Err(bad("an option is there twice".into()));
+                    return Err(bad("each option once, with all its values".into()));
                 }
             }
             "report-html" => self.html = Some(value.to_owned()),

@@ -7,24 +7,43 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::base::Proc;
+
 use super::{Load, ServerProfile};
 
+/// How large the I/Os of a direction are: bytes, and the part of them that has so many.
+pub type Sizes = Vec<(u64, f64)>;
+
 /// What one mount target is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Asked {
     /// The part of the I/Os that are reads, 0 to 1.
     pub read_share: f64,
-    /// Bytes of one read, and of one write.
+    /// Bytes of one read, and of one write, on average.
     #[allow(missing_docs)] // as above
     pub read_bytes: u64,
     #[allow(missing_docs)] // as above
     pub write_bytes: u64,
+    /// What these are the averages of: a price goes up by steps, and that of the average size is not the average price.
+    #[serde(skip)]
+    pub sizes: [Sizes; 2],
+    /// What makes data safe.
+    pub commits: Commits,
     /// I/Os in flight at once.
     pub in_flight: f64,
     /// I/Os a second that the load does not pass.
     pub ios_per_s_max: Option<f64>,
     /// Pauses of its own.
     pub pauses: Pauses,
+}
+
+/// COMMITs among the I/Os.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Commits {
+    /// For one I/O, on average.
+    pub per_io: f64,
+    /// What an I/O in flight waits for them, and for those that have to end before, on average: of the time that one answer takes.
+    pub share: f64,
 }
 
 /// What each I/O in flight waits besides for its answer, on average.
@@ -75,8 +94,13 @@ pub struct Given {
 impl Asked {
     /// What one I/O costs on average, in IOPS of the price list.
     pub fn price(&self, profile: &ServerProfile) -> f64 {
-        let of = |io_bytes, read_share| Load { io_bytes, read_share }.price(profile);
-        self.read_share * of(self.read_bytes, 1.0) + (1.0 - self.read_share) * of(self.write_bytes, 0.0)
+        let of = |sizes: &Sizes, read_share| -> f64 {
+            sizes.iter().map(|&(io_bytes, part)| part * Load { io_bytes, read_share }.price(profile)).sum()
+        };
+        let [reads, writes] = &self.sizes;
+        self.read_share * of(reads, 1.0)
+            + (1.0 - self.read_share) * of(writes, 0.0)
+            + self.commits.per_io * profile.prices.price(Proc::Commit, 0) as f64
     }
 
     /// Bytes of one I/O on average.
@@ -87,7 +111,7 @@ impl Asked {
     /// What a target of `profile` gives that answers in `latency`.
     pub fn given(&self, profile: &ServerProfile, latency: Duration) -> Given {
         let (price, io_bytes) = (self.price(profile), self.io_bytes());
-        let latency = latency.as_secs_f64();
+        let latency = latency.as_secs_f64() * (1.0 + self.commits.share);
         let pause = self.pauses.seconds + latency * self.pauses.share;
         let one_by_one = if pause > latency { Bound::Pauses } else { Bound::Latency };
         let limits = [
@@ -106,23 +130,29 @@ impl Asked {
 mod tests {
     use super::*;
 
-    const READS: Asked = Asked {
-        read_share: 1.0,
-        read_bytes: 32 << 10,
-        write_bytes: 32 << 10,
-        in_flight: 256.0,
-        ios_per_s_max: None,
-        pauses: Pauses { seconds: 0.0, share: 0.0 },
-    };
+    fn of_sizes(read_share: f64, read_bytes: u64, write_bytes: u64) -> Asked {
+        Asked {
+            read_share,
+            read_bytes,
+            write_bytes,
+            sizes: [read_bytes, write_bytes].map(|bytes| vec![(bytes, 1.0)]),
+            commits: Commits::default(),
+            in_flight: 256.0,
+            ios_per_s_max: None,
+            pauses: Pauses::default(),
+        }
+    }
+
+    fn reads() -> Asked {
+        of_sizes(1.0, 32 << 10, 32 << 10)
+    }
+
     const LATENCY: Duration = Duration::from_millis(1);
 
     /// The paper measured 25,018, 12,580, 937 and 761.
     #[test]
     fn the_published_tests() {
-        let given = |read_share, bytes| {
-            let asked = Asked { read_share, read_bytes: bytes, write_bytes: bytes, ..READS };
-            asked.given(&ServerProfile::oci(), LATENCY)
-        };
+        let given = |read_share, bytes| of_sizes(read_share, bytes, bytes).given(&ServerProfile::oci(), LATENCY);
         let close =
             |given: Given, fact: f64, bound| (given.ios_per_s / fact - 1.0).abs() < 0.03 && given.bound == bound;
         assert!(close(given(1.0, 32 << 10), 25_018.0, Bound::Iops));
@@ -134,20 +164,28 @@ mod tests {
     #[test]
     fn what_else_binds() {
         let of = |asked: Asked, latency| asked.given(&ServerProfile::oci(), latency);
-        let alone = of(Asked { in_flight: 1.0, ..READS }, LATENCY);
+        let alone = of(Asked { in_flight: 1.0, ..reads() }, LATENCY);
         assert_eq!((alone.ios_per_s, alone.bound), (1000.0, Bound::Latency));
-        assert_eq!(of(Asked { in_flight: 1.0, ..READS }, Duration::ZERO).bound, Bound::Iops);
-        let rated = of(Asked { ios_per_s_max: Some(10.0), ..READS }, LATENCY);
+        assert_eq!(of(Asked { in_flight: 1.0, ..reads() }, Duration::ZERO).bound, Bound::Iops);
+        let rated = of(Asked { ios_per_s_max: Some(10.0), ..reads() }, LATENCY);
         assert_eq!((rated.ios_per_s, rated.bound, rated.priced_iops), (10.0, Bound::Rate, 20.0));
         let pauses = Pauses { seconds: 0.004, share: 0.0 };
-        let thinks = of(Asked { in_flight: 1.0, pauses, ..READS }, LATENCY);
+        let thinks = of(Asked { in_flight: 1.0, pauses, ..reads() }, LATENCY);
         assert_eq!((thinks.ios_per_s, thinks.bound), (200.0, Bound::Pauses));
-        assert_eq!(of(Asked { in_flight: 1.0, pauses, ..READS }, Duration::ZERO).ios_per_s, 250.0);
+        assert_eq!(of(Asked { in_flight: 1.0, pauses, ..reads() }, Duration::ZERO).ios_per_s, 250.0);
         let pauses = Pauses { seconds: 0.0, share: 0.25 };
-        let halts = of(Asked { in_flight: 1.0, pauses, ..READS }, LATENCY);
+        let halts = of(Asked { in_flight: 1.0, pauses, ..reads() }, LATENCY);
         assert_eq!((halts.ios_per_s, halts.bound), (800.0, Bound::Latency));
-        let mixed = Asked { read_share: 0.5, write_bytes: 64 << 10, ..READS };
+        let mixed = of_sizes(0.5, 32 << 10, 64 << 10);
         assert_eq!(mixed.price(&ServerProfile::oci()), 0.5 * 2.0 + 0.5 * 6.0);
         assert_eq!(of(mixed, LATENCY).bytes_per_s, 50_000.0 / 4.0 * f64::from(48 << 10));
+        // Half of them 4 KiB (2 IOPS), half 40 KiB (3): the average size, 22 KiB, would have 2.
+        let split = Asked { sizes: [vec![(4 << 10, 0.5), (40 << 10, 0.5)], Vec::new()], ..of_sizes(1.0, 22 << 10, 1) };
+        assert_eq!(split.price(&ServerProfile::oci()), 2.5);
+        // A COMMIT costs 1, and is waited for.
+        let commits = Commits { per_io: 0.25, share: 0.25 };
+        let safe = Asked { commits, in_flight: 1.0, ..of_sizes(0.0, 1, 4 << 10) };
+        assert_eq!(safe.price(&ServerProfile::oci()), 4.0 + 0.25);
+        assert_eq!(of(safe, LATENCY).ios_per_s, 800.0);
     }
 }

@@ -63,6 +63,15 @@ fn wrong_options_of_the_simulator_and_the_demo_are_named() {
     let run = |line: &str| Ran::of(Command::new(PARFS).args(line.split_whitespace()).output().unwrap());
     run("sim --targets 0").failed("--targets");
     run("sim --dir /does-not-exist").failed("parfs sim: /does-not-exist: Cannot open: No such file or directory");
+    // At once, not when what was measured is to be written, or never.
+    run("sim --seconds 1 --report /does-not-exist/r")
+        .failed("parfs sim: /does-not-exist/r: Cannot write: No such file or directory");
+    run("sim --seconds 1 --targets 2 --fault gone:target=3,nth=1")
+        .failed("parfs sim: --fault: target=3, and there are 2 targets");
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let untold =
+        Command::new(PARFS).args(["sim", "--seconds", "1"]).stdin(Stdio::null()).stdout(full).output().unwrap();
+    assert_eq!(untold.status.code(), Some(2), "{untold:?}");
     run("sim --fault nonsense").failed("--fault");
     run("demo --scale 0").failed("--scale");
     run("demo --files 0").failed("--files");

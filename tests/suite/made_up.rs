@@ -33,6 +33,20 @@ fn what_the_kernel_makes_up_is_copied_as_it_reads() {
         let copy = bench.path("copy").join(path.file_name().unwrap());
         assert_eq!(fs::read(&copy).unwrap(), fs::read(&path).unwrap(), "{}", path.display());
     }
+    // Nothing tells that what it holds is what it held.
+    let mtime = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
+    let one = bench.path("copy/max_user_watches");
+    bench.run_as("parcp -r --verify-only /proc/sys/fs/inotify copy --no-preserve=timestamps").ok();
+    fs::write(&one, "").unwrap();
+    bench.run_as("parcp -r --verify-only /proc/sys/fs/inotify copy --no-preserve=timestamps").ended(1, "");
+    fs::File::options()
+        .write(true)
+        .open(&one)
+        .unwrap()
+        .set_modified(mtime(Path::new("/proc/sys/fs/inotify/max_user_watches")))
+        .unwrap();
+    bench.run_as("parcp -r --checksum /proc/sys/fs/inotify copy").ok();
+    assert_eq!(fs::read(&one).unwrap(), fs::read("/proc/sys/fs/inotify/max_user_watches").unwrap());
     bench.run_as("parcp empty copy/empty").ok();
     assert_eq!(fs::read(bench.path("copy/empty")).unwrap(), b"");
     bench.run_as("parcp /proc/self/mem out/none").ended(1, "/proc/self/mem: READ: ");

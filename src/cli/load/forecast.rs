@@ -2,9 +2,10 @@
 
 use crate::load::Direction;
 use crate::load::engine::metadata::Operation;
+use crate::load::offsets;
 use crate::load::pace::Rate;
 use crate::load::settings::Settings;
-use crate::plan::load::{Asked, Pauses};
+use crate::plan::load::{Asked, Commits, Pauses, Sizes};
 
 /// True of jobs that read and write data.
 pub fn moves_data(job: &Settings) -> bool {
@@ -24,38 +25,74 @@ pub fn targets(job: &Settings) -> usize {
     }
 }
 
-/// What `clones` of the job ask together. Of sizes that differ it is the middle.
+/// What `clones` of the job ask together.
 pub fn asked(job: &Settings, clones: f64) -> Asked {
-    let (reads, writes) = (job.load.reads(), job.load.writes());
-    let read_share = match (reads, writes) {
-        (true, true) => job.load.read_percent as f64 / 100.0,
-        (true, false) => 1.0,
-        (false, _) => 0.0,
+    let each = [Direction::Read, Direction::Write].map(|direction| sizes(&job.load.plans[direction].sizes));
+    let bytes = each.each_ref().map(|sizes| sizes.iter().map(|(bytes, part)| *bytes as f64 * part).sum::<f64>());
+    let rates = [Direction::Read, Direction::Write].map(|direction| {
+        job.pacing.rate[direction].map(|rate| match rate {
+            Rate::Bytes(rate) => rate as f64 / bytes[direction as usize],
+            Rate::Ios(rate) => rate as f64,
+        })
+    });
+    let read_share = match (job.load.reads(), job.load.writes(), rates) {
+        // Rates of both say how many there are of each, whatever rwmixread= says.
+        (true, true, [Some(reads), Some(writes)]) => reads / (reads + writes),
+        (true, true, _) => job.load.read_percent as f64 / 100.0,
+        (true, false, _) => 1.0,
+        (false, ..) => 0.0,
     };
-    let bytes = |direction: Direction| {
-        let (low, high) = job.load.blocks[direction];
-        (low / 2 + high / 2 + (low % 2 + high % 2) / 2).max(1)
-    };
-    let of = [(Direction::Read, read_share), (Direction::Write, 1.0 - read_share)];
     let pauses = pauses(job);
     // What a clone waits for one of its I/Os; a rate goes on behind it instead of catching up.
     let waits = if job.pacing.ignore_thinktime { pauses.seconds / f64::from(job.engine.in_flight.max(1)) } else { 0.0 };
-    let limits = of.into_iter().filter(|(_, share)| *share > 0.0).filter_map(|(direction, share)| {
-        let ios = match job.pacing.rate[direction]? {
-            Rate::Bytes(rate) => rate as f64 / bytes(direction) as f64,
-            Rate::Ios(rate) => rate as f64,
-        };
-        let ios = ios / share;
+    let limits = rates.into_iter().zip([read_share, 1.0 - read_share]).filter_map(|(rate, share)| {
+        let ios = rate.filter(|_| share > 0.0)? / share;
         Some(clones * ios / (1.0 + waits * ios))
     });
+    let [read_bytes, write_bytes] = bytes.map(|bytes| (bytes.round() as u64).max(1));
     Asked {
         read_share,
-        read_bytes: bytes(Direction::Read),
-        write_bytes: bytes(Direction::Write),
-        in_flight: clones * f64::from(job.engine.in_flight),
+        read_bytes,
+        write_bytes,
         ios_per_s_max: limits.reduce(f64::min),
+        sizes: each,
+        commits: commits(job, 1.0 - read_share),
+        in_flight: clones * f64::from(job.engine.in_flight),
         pauses,
     }
+}
+
+/// Sizes of a bsrange= that are looked at.
+const RANGE_SIZES_MAX: u64 = 1024;
+
+fn sizes(of: &offsets::Sizes) -> Sizes {
+    match of {
+        offsets::Sizes::Fixed(size) => vec![(*size, 1.0)],
+        offsets::Sizes::Range(low, high) => {
+            // Multiples of the smallest; of many, some at even distances.
+            let count = (high / (*low).max(1)).max(1);
+            let looked_at = count.min(RANGE_SIZES_MAX);
+            let at = |i: u64| low * (1 + (u128::from(i) * u128::from(count) / u128::from(looked_at)) as u64);
+            (0..looked_at).map(|i| (at(i), 1.0 / looked_at as f64)).collect()
+        }
+        offsets::Sizes::Split(split) => {
+            let whole: f64 = split.iter().map(|one| f64::from(one.percent)).sum();
+            split.iter().map(|one| (one.size, f64::from(one.percent) / whole)).collect()
+        }
+    }
+}
+
+/// fsync= and fdatasync=, of the NFS client: a COMMIT after so many writes, for which those in flight are waited for first.
+fn commits(job: &Settings, write_share: f64) -> Commits {
+    let often = |writes: u64| if writes > 0 { write_share / writes as f64 } else { 0.0 };
+    let per_io = often(job.syncs.fsync) + often(job.syncs.fdatasync);
+    if per_io <= 0.0 || job.engine.nfs_urls.is_empty() {
+        return Commits::default();
+    }
+    let (between, depth) = (1.0 / per_io, f64::from(job.engine.in_flight.max(1)));
+    // Reads among them make it more or less than that many: half a round too many on average, where rounds have several.
+    let rounds = if write_share < 1.0 { between / depth + 0.5 * (1.0 - 1.0 / depth) } else { (between / depth).ceil() };
+    Commits { per_io, share: depth * (rounds + 1.0) / between - 1.0 }
 }
 
 /// thinktime=, in which a clone starts nothing: after so many I/Os, or so much time.
@@ -81,6 +118,45 @@ mod tests {
     use crate::load::settings::settle;
     use crate::plan::ServerProfile;
 
+    fn given(line: &str, latency: Duration) -> f64 {
+        let words: Vec<String> = format!("--name=j --size=1m {line}").split(' ').map(str::to_owned).collect();
+        let Ok(Line::Run(run)) = parse(&words) else { panic!("{line}") };
+        let job = settle(&run.jobs[0], &General::default()).unwrap().settings;
+        asked(&job, f64::from(job.clones)).given(&ServerProfile::oci(), latency).ios_per_s
+    }
+
+    /// As `parfs load` on `parfs sim --latency 20ms`, which gave 24.7, 39.2, 24.4, 190.6, 300.3, 32.5 and 156.0.
+    #[test]
+    fn commits_are_waited_for() {
+        for (line, wanted) in [
+            ("--rw=randwrite --fsync=1", 25.0),
+            ("--rw=randwrite --fsync=4", 40.0),
+            ("--rw=randwrite --fsync=1 --iodepth=8", 25.0),
+            ("--rw=randwrite --fsync=8 --iodepth=8", 200.0),
+            ("--rw=randwrite --fsync=32 --iodepth=8", 320.0),
+            ("--rw=randrw --fdatasync=1", 100.0 / 3.0),
+            ("--rw=randrw --fsync=4 --iodepth=8", 164.1),
+            ("--rw=randread --fsync=4 --iodepth=8", 400.0),
+        ] {
+            let is = given(&format!("--ioengine=nfs --nfs_url=nfs://a/b {line}"), Duration::from_millis(20));
+            assert!((is / wanted - 1.0).abs() < 1e-3, "{line}: {is}");
+        }
+    }
+
+    /// Of two rates the mix is theirs; sizes that differ have prices that differ.
+    #[test]
+    fn rates_and_sizes_of_several_kinds_are_counted() {
+        for (line, wanted) in [
+            ("--rw=randrw --rate_iops=100,50", 150.0),
+            ("--rw=randrw --rate_iops=100", 200.0),
+            ("--rw=randread --bssplit=4k/50:40k/50", 50_000.0 / 2.5),
+            ("--rw=randread --bsrange=4k-64k", 50_000.0 / 2.5),
+        ] {
+            let is = given(&format!("--ioengine=libaio --iodepth=256 --direct=1 {line}"), Duration::ZERO);
+            assert!((is / wanted - 1.0).abs() < 1e-9, "{line}: {is}");
+        }
+    }
+
     /// As a run on an engine without latency: fio 3.33 gave 3960 I/Os a second for the first, and 320 for the third.
     #[test]
     fn thinktime_is_counted() {
@@ -91,12 +167,8 @@ mod tests {
             ("--thinktime=100ms --thinktime_blocks=10 --rate_iops=100", 100.0),
             ("--thinktime=100ms --thinktime_blocks=10 --rate_iops=100 --rate_ignore_thinktime=1", 50.0),
         ] {
-            let words: Vec<String> =
-                format!("--name=j --size=1m --rw=read --direct=1 {line}").split(' ').map(str::to_owned).collect();
-            let Ok(Line::Run(run)) = parse(&words) else { panic!("{line}") };
-            let job = settle(&run.jobs[0], &General::default()).unwrap().settings;
-            let given = asked(&job, f64::from(job.clones)).given(&ServerProfile::oci(), Duration::ZERO);
-            assert!((given.ios_per_s / wanted - 1.0).abs() < 1e-9, "{line}: {}", given.ios_per_s);
+            let is = given(&format!("--rw=read --direct=1 {line}"), Duration::ZERO);
+            assert!((is / wanted - 1.0).abs() < 1e-9, "{line}: {is}");
         }
     }
 }

@@ -10,6 +10,7 @@ use super::ctx::{Ctx, On, Trouble, add};
 use super::decide::{self, Verdict};
 use super::delete;
 use super::enter::{owner_aside, owner_refused};
+use super::fill;
 use super::link;
 use super::links::Role;
 use super::make::{self, Item};
@@ -229,7 +230,7 @@ fn compare_role(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) -> Option
 
 /// Finds out what is to be done.
 fn sort(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mut Vec<Due<Task>>) {
-    let Known { object, attr, .. } = &known;
+    let Known { object, node, attr } = &known;
     let special = matches!(attr.kind, Kind::Char | Kind::Block | Kind::Fifo | Kind::Socket);
     if special && !ctx.options.preserve.specials {
         add(&ctx.counts.left_out, 1);
@@ -251,7 +252,10 @@ fn sort(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mu
         0 => decide::verdict(ctx.options, attr, is),
         _ => decide::verdict_again(ctx.options, attr, is),
     };
-    match verdict {
+    // Its size and times say nothing of what it holds.
+    let may_be_equal = matches!(verdict, Verdict::Equal | Verdict::Attributes(_) | Verdict::CompareBytes);
+    let is_unknown = may_be_equal && attr.kind == Kind::File && ctx.is_made_up(node, attr);
+    match if is_unknown { Verdict::Content } else { verdict } {
         Verdict::Equal if ctx.xattrs => lists.attributes.push((known, AttrChange::default())),
         Verdict::Equal => {
             add(&ctx.counts.unchanged, 1);
@@ -275,6 +279,7 @@ fn sort(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mu
 
 /// For a comparison: tells what differs in attributes, and leaves what has content.
 fn sort_comparison(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mut Vec<Due<Task>>) {
+    let Some(known) = fill::sized(ctx, routes, known, due) else { return };
     let Known { object, node, attr } = &known;
     let At::Present(_, is) = &object.at else { return };
     let differs = |what| ctx.differs(what, &object.dir, Some(&object.name));

@@ -7,7 +7,7 @@ use crate::storage::{Attr, Call, Kind, Mount, Node, Op, Route, Stable};
 use super::super::made_up;
 use super::super::port::Port;
 use super::super::write::{self, Chunk, Put};
-use super::batch::Routes;
+use super::batch::{Known, Routes, give_up};
 use super::ctx::{Ctx, On, Trouble, add};
 use super::make::{self, Item};
 use super::task::Task;
@@ -125,15 +125,36 @@ pub(super) fn read_small(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due:
     }
 }
 
+/// For a comparison: an object whose size is what it holds, also where that is made up while it is read; none if that could not be
+/// read, which is told.
+pub(super) fn sized(ctx: &Ctx<'_>, routes: Routes, mut known: Known, due: &mut Vec<Due<Task>>) -> Option<Known> {
+    if known.attr.kind == Kind::File && ctx.is_made_up(&known.node, &known.attr) {
+        match held(ctx, routes, &known.node) {
+            Ok(data) => known.attr.size = data.len() as u64,
+            Err(trouble) => {
+                give_up(ctx, known.object, trouble, due);
+                return None;
+            }
+        }
+    }
+    Some(known)
+}
+
+/// What a file holds that is made up while it is read.
+fn held(ctx: &Ctx<'_>, routes: Routes, node: &Node) -> Result<Vec<u8>, Trouble> {
+    let data = made_up::read(ctx.source, routes.source, node);
+    let data = data.map_err(|status| Trouble::Call(On::Source, Proc::Read, status))?;
+    data.ok_or_else(|| Trouble::Refused(On::Source, made_up::TOO_LARGE.into()))
+}
+
 /// What a file holds that is made up while it is read, which is its size from now on.
 fn read_made_up(ctx: &Ctx<'_>, routes: Routes, item: &mut Item) {
-    match made_up::read(ctx.source, routes.source, &item.known.node) {
-        Ok(Some(data)) => {
+    match held(ctx, routes, &item.known.node) {
+        Ok(data) => {
             item.known.attr.size = data.len() as u64;
             item.data = data;
         }
-        Ok(None) => item.trouble = Some(Trouble::Refused(On::Source, made_up::TOO_LARGE.into())),
-        Err(status) => item.trouble = Some(Trouble::Call(On::Source, Proc::Read, status)),
+        Err(trouble) => item.trouble = Some(trouble),
     }
 }
 

@@ -380,6 +380,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         while self.work.clock.now() < start + ns(spin) {
             std::hint::spin_loop();
         }
+        self.now = self.work.clock.now();
         let until = start + ns(spin + sleep);
         while self.now < until && !self.is_over() {
             self.idle(Duration::from_nanos(until - self.now));

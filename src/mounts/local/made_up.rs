@@ -3,7 +3,8 @@
 //!
 //! It promises: no system call for what is on a disk, one statfs for the first file of each other file system, and one for each file
 //! that may be such. Left out: files within a directory of another file system that are mounted one by one, where that is asked of the
-//! directory; and what an NFS server exports of these, of which the client learns nothing.
+//! directory; what an NFS server exports of these, of which the client learns nothing; and FUSE, where few file systems make files up and
+//! what these hold may be of any size.
 
 use std::sync::atomic::Ordering;
 
@@ -35,9 +36,6 @@ const KERNEL_MAGICS: [u64; 17] = [
     0xabba_1974,
 ];
 
-/// FUSE_SUPER_MAGIC: some of these make files up, with the size 0; most do not.
-const FUSE_MAGIC: u64 = 0x6573_5546;
-
 /// The largest page (arm64): sysfs says one. What says more has it.
 const PAGE_BYTES_MAX: u64 = 64 << 10;
 
@@ -54,7 +52,6 @@ impl LocalMount {
         }
         match self.magic(node) {
             Some(magic) if KERNEL_MAGICS.contains(&magic) => true,
-            Some(FUSE_MAGIC) => attr.size == 0 || attr.kind == Kind::Dir,
             Some(_) => {
                 self.sized.store(attr.fsid, Ordering::Relaxed);
                 false
