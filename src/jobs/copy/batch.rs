@@ -210,7 +210,8 @@ fn take_role(ctx: &Ctx<'_>, routes: Routes, known: Known, due: &mut Vec<Due<Task
 fn compare_role(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) -> Option<Known> {
     let At::Present(Some(there), is) = &known.object.at else { return Some(known) };
     let (there, fileid) = (there.clone(), Some(is.fileid));
-    let Known { object, node, attr } = known;
+    let Known { mut object, node, attr } = known;
+    object.source = Some((node.clone(), attr)); // or it would be looked up again, which depends on lanes
     let mut object = Some(object);
     let role = ctx.links.meet(&attr, &mut object);
     let object = object?; // else it waits, for no longer than it takes to say where the first one is
