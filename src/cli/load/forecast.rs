@@ -29,9 +29,9 @@ pub fn targets(job: &Settings) -> usize {
 pub fn asked(job: &Settings, clones: f64) -> Asked {
     let each = [Direction::Read, Direction::Write].map(|direction| sizes(&job.load.plans[direction].sizes));
     let bytes = each.each_ref().map(|sizes| sizes.iter().map(|(bytes, part)| *bytes as f64 * part).sum::<f64>());
-    let rates = [Direction::Read, Direction::Write].map(|direction| {
+    let rates = [(Direction::Read, bytes[0]), (Direction::Write, bytes[1])].map(|(direction, bytes)| {
         job.pacing.rate[direction].map(|rate| match rate {
-            Rate::Bytes(rate) => rate as f64 / bytes[direction as usize],
+            Rate::Bytes(rate) => rate as f64 / bytes,
             Rate::Ios(rate) => rate as f64,
         })
     });

@@ -94,8 +94,8 @@ impl Taken {
             return false;
         }
         let hosts = Taken::hosts(url);
-        let ends = (1..=url.path.len()).filter(|&end| url.path.get(end).is_none_or(|byte| *byte == b'/'));
-        ends.into_iter().any(|end| self.0.contains(&(hosts.clone(), url.path[..end].to_vec())))
+        let mut ends = (1..=url.path.len()).filter(|&end| url.path.get(end).is_none_or(|byte| *byte == b'/'));
+        ends.any(|end| self.0.contains(&(hosts.clone(), url.path[..end].to_vec())))
     }
 }
 

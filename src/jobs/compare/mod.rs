@@ -258,11 +258,7 @@ impl Producer<'_, '_, '_> {
     /// The member's name as it is to be, and its link's text likewise; none where nothing changes names.
     fn transform(&self, member: &mut Member) -> Option<Vec<u8>> {
         let transform = self.options.transform.as_ref()?;
-        match member.kind {
-            MemberKind::HardLink => member.link = transform.apply(&member.link, Part::HardLink),
-            MemberKind::Symlink => member.link = transform.apply(&member.link, Part::Symlink),
-            _ => {}
-        }
+        transform.apply_to_link(member);
         Some(transform.apply(&member.path, Part::Member))
     }
 

@@ -59,11 +59,7 @@ impl Producer<'_, '_, '_> {
             member.path.push(b'.');
             self.warn("Substituting '.' for empty member name".into());
         }
-        match member.kind {
-            MemberKind::HardLink => member.link = transform.apply(&member.link, Part::HardLink),
-            MemberKind::Symlink => member.link = transform.apply(&member.link, Part::Symlink),
-            _ => {}
-        }
+        transform.apply_to_link(member);
     }
 
     /// Where a path of the archive goes.

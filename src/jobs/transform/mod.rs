@@ -9,6 +9,8 @@ mod pattern;
 
 use thiserror::Error;
 
+use crate::archive::{Member, MemberKind};
+
 use pattern::{Groups, Pattern};
 
 /// What a name is.
@@ -94,6 +96,15 @@ impl Transform {
     /// True when it changes no name.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
+    }
+
+    /// Changes where a member that is a link leads.
+    pub(super) fn apply_to_link(&self, member: &mut Member) {
+        match member.kind {
+            MemberKind::HardLink => member.link = self.apply(&member.link, Part::HardLink),
+            MemberKind::Symlink => member.link = self.apply(&member.link, Part::Symlink),
+            _ => {}
+        }
     }
 
     /// What `name` becomes.
