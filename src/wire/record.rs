@@ -27,6 +27,30 @@ fn parse_mark(bytes: [u8; 4]) -> (usize, bool) {
     ((mark & !LAST) as usize, mark & LAST != 0)
 }
 
+/// A record as it was received: what is wanted at its end, a READ's payload, may lie apart in the buffer that is to have it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Received {
+    /// The record's first bytes, or all of them.
+    pub head: Vec<u8>,
+    /// The bytes that follow, with their padding; none where they are not apart.
+    pub tail: Vec<u8>,
+}
+
+impl Received {
+    /// The whole record in one piece.
+    pub fn joined(self) -> Vec<u8> {
+        let Received { mut head, tail } = self;
+        head.extend_from_slice(&tail);
+        head
+    }
+}
+
+impl From<Vec<u8>> for Received {
+    fn from(head: Vec<u8>) -> Received {
+        Received { head, tail: Vec::new() }
+    }
+}
+
 /// Splits a byte stream that arrives in pieces into records; a record that lies whole in one piece is not copied.
 #[derive(Debug)]
 pub struct Records {

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::base::hash::mix;
+use crate::wire::record::Received;
 
 use super::reader;
 
@@ -28,7 +29,7 @@ pub(super) enum Reply {
     /// Nothing yet.
     Awaited,
     /// The reply's record, and when it had arrived.
-    Record(Vec<u8>, Instant),
+    Record(Received, Instant),
     /// The connection broke first; the buffer that was lent for the reply.
     Lost(Vec<u8>),
 }
@@ -82,13 +83,15 @@ impl Window {
 pub(super) struct Waiting {
     pub(super) window: Arc<Window>,
     pub(super) slot: usize,
-    /// Receives the record; a READ lends the caller's buffer.
+    /// Receives the record, or only a READ's payload: a READ lends the caller's buffer.
     pub(super) buf: Vec<u8>,
-    generation: u64,
+    /// How many bytes a READ asked for; 0 for other calls.
+    pub(super) asked: u32,
+    pub(super) generation: u64,
 }
 
 impl Waiting {
-    pub(super) fn answer(self, record: Vec<u8>) {
+    pub(super) fn answer(self, record: Received) {
         self.window.put(self.slot, Reply::Record(record, Instant::now()));
     }
 
@@ -109,6 +112,15 @@ impl Shared {
     /// How many calls wait for their replies.
     pub(super) fn in_flight(&self) -> usize {
         lock(&self.waiting).len()
+    }
+
+    /// Has the replies to these xids go to their windows.
+    pub(super) fn wait(&self, calls: impl Iterator<Item = (u32, Waiting)>) {
+        let mut waiting = lock(&self.waiting);
+        for (xid, call) in calls {
+            let earlier = waiting.insert(xid, call);
+            debug_assert!(earlier.is_none(), "xids are unique while in flight");
+        }
     }
 
     /// Takes the call that `xid` answers; none for one that nobody waits for on this connection: a duplicate, or a call
@@ -163,7 +175,9 @@ pub(super) struct Outgoing<'a> {
     pub(super) xid: u32,
     pub(super) head: std::ops::Range<usize>,
     pub(super) payload: Option<&'a [u8]>,
+    /// The buffer that a READ lends, and how many bytes it asks for.
     pub(super) buf: Vec<u8>,
+    pub(super) asked: u32,
 }
 
 impl Connection {
@@ -214,14 +228,10 @@ impl Connection {
             result?;
         }
         let generation = writer.generation;
-        {
-            let mut waiting = lock(&self.shared.waiting);
-            for (slot, call) in calls.iter_mut().enumerate() {
-                let buf = std::mem::take(&mut call.buf);
-                let earlier = waiting.insert(call.xid, Waiting { window: window.clone(), slot, buf, generation });
-                debug_assert!(earlier.is_none(), "xids are unique while in flight");
-            }
-        }
+        self.shared.wait(calls.iter_mut().enumerate().map(|(slot, call)| {
+            let (buf, asked) = (std::mem::take(&mut call.buf), call.asked);
+            (call.xid, Waiting { window: window.clone(), slot, buf, asked, generation })
+        }));
         let stream = writer.stream.as_ref().expect("connected above");
         let written = write_window(stream, heads, calls, SEND_MAX.max(self.write_timeout));
         // The reader may have given up between the check above and the insertion; then nobody else would return these calls.
@@ -360,13 +370,13 @@ mod tests {
     #[test]
     fn a_call_sent_again_is_not_lost_with_its_former_connection() {
         let (shared, window) = (Shared::default(), Window::new(1));
-        let waiting = Waiting { window: window.clone(), slot: 0, buf: Vec::new(), generation: 2 };
+        let waiting = Waiting { window: window.clone(), slot: 0, buf: Vec::new(), asked: 0, generation: 2 };
         lock(&shared.waiting).insert(7, waiting);
         assert!(shared.claim(7, 1).is_none());
         shared.break_off(1);
         assert!(!window.wait(Duration::ZERO));
-        shared.claim(7, 2).expect("it waits on the second connection").answer(vec![1]);
-        assert!(matches!(&window.take()[..], [Reply::Record(record, _)] if *record == [1]));
+        shared.claim(7, 2).expect("it waits on the second connection").answer(vec![1].into());
+        assert!(matches!(&window.take()[..], [Reply::Record(record, _)] if record.head == [1]));
     }
 
     /// A lane that waited while another one tried to connect does not try on its own.

@@ -11,6 +11,7 @@ use crate::base::hash::mix;
 use crate::base::{Proc, Status};
 use crate::storage::{Call, How, Node, Op};
 use crate::wire::nfs3::{self, Decoded};
+use crate::wire::record::Received;
 use crate::wire::rpc::{self, RpcError};
 
 use super::connection::{Connection, Outgoing, Reply, Window};
@@ -169,7 +170,8 @@ impl NfsMount {
                     let padded = payload.map_or(0, |p| p.len().next_multiple_of(4));
                     rpc::end_record(&mut heads, start, padded);
                     let buf = std::mem::take(&mut bufs[position]);
-                    outgoing.push(Outgoing { xid: try_.xid, head: start..heads.len(), payload, buf });
+                    let asked = if let Op::Read { count, .. } = call.op { count } else { 0 };
+                    outgoing.push(Outgoing { xid: try_.xid, head: start..heads.len(), payload, buf, asked });
                 }
                 Err(status) => {
                     heads.truncate(start);
@@ -288,8 +290,14 @@ impl NfsMount {
         }
     }
 
-    fn decode(&self, call: &mut Call<'_>, record: Vec<u8>) {
-        match rpc::parse_reply(&record) {
+    fn decode(&self, call: &mut Call<'_>, mut record: Received) {
+        let mut parsed = rpc::parse_reply(&record.head);
+        if !matches!(parsed, Ok((_, Ok(_)))) && !record.tail.is_empty() {
+            // Cut for a payload that it does not have.
+            record = record.joined().into();
+            parsed = rpc::parse_reply(&record.head);
+        }
+        match parsed {
             Ok((_, Ok(at))) => {
                 if nfs3::decode_results(call, record, at, &|place, handle| self.node(place, handle))
                     == Decoded::NeedsLookup

@@ -8,7 +8,8 @@ use crate::storage::{
     Attr, Call, Cookie, Entry, Extras, Found, Handle, Limits, Node, Op, Out, Page, Shape, Stable, Want, Written,
 };
 
-use super::super::xdr::{Malformed, Reader};
+use super::super::record::Received;
+use super::super::xdr::{Malformed, Reader, padding};
 use super::attr::{read_attr, read_handle, read_post_op, read_post_op_handle, read_wcc};
 
 /// What is left to do after the results were read.
@@ -27,9 +28,19 @@ pub type MakeNode<'n> = dyn Fn(Option<(&Node, &Name)>, Handle) -> Node + 'n;
 
 /// Reads the results at offset `at` of `record` into the call's outcome; what is malformed is `Status::Protocol`.
 ///
-/// For READ the record's buffer becomes the call's `buf`, cut to what was asked for. FSINFO's `name_max` is the
-/// usual 255 (PATHCONF tells it) and its shape is serial: both are the caller's to fill in.
-pub fn decode_results(call: &mut Call<'_>, record: Vec<u8>, at: usize, node: &MakeNode<'_>) -> Decoded {
+/// For READ the record's buffer becomes the call's `buf`, cut to what was asked for; a payload that lies apart does so as it is.
+/// FSINFO's `name_max` is the usual 255 (PATHCONF tells it) and its shape is serial: both are the caller's to fill in.
+pub fn decode_results(call: &mut Call<'_>, record: impl Into<Received>, at: usize, node: &MakeNode<'_>) -> Decoded {
+    let received = record.into();
+    if let Op::Read { count, buf, attr, out, .. } = &mut call.op
+        && let Ok((now, len, eof)) = payload_apart(&received, at, *count)
+    {
+        *buf = received.tail;
+        buf.truncate(len);
+        (*attr, *out) = (now, Ok(eof));
+        return Decoded::Done;
+    }
+    let record = received.joined();
     let mut reader = Reader::new(&record, at);
     let status = if matches!(call.op, Op::Null { .. }) { Ok(0) } else { reader.u32() };
     match status {
@@ -60,20 +71,41 @@ pub fn decode_results(call: &mut Call<'_>, record: Vec<u8>, at: usize, node: &Ma
     })
 }
 
-/// READ3resok: the attributes, where the payload begins, how many of its bytes count, and whether the file ends there. Never more than
-/// was asked for: some servers return more at the end of a file.
+/// READ3resok: the attributes, where the payload begins, how many of its bytes count, and whether the file ends there.
 fn read_payload(reader: &mut Reader<'_>, asked: u32) -> Result<(Option<Attr>, usize, usize, bool), Malformed> {
     let attr = read_post_op(reader)?;
     let (count, eof) = (reader.u32()?, reader.bool()?);
     let start = reader.at() + 4;
     let data = reader.opaque()?;
-    let len = data.len().min(count as usize);
+    let (len, eof) = within(asked, data.len(), count, eof)?;
+    Ok((attr, start, len, eof))
+}
+
+/// The same of a record whose tail is that payload and nothing else; any other is malformed.
+fn payload_apart(received: &Received, at: usize, asked: u32) -> Result<(Option<Attr>, usize, bool), Malformed> {
+    let mut reader = Reader::new(&received.head, at);
+    if reader.u32()? != 0 {
+        return Err(Malformed);
+    }
+    let attr = read_post_op(&mut reader)?;
+    let (count, eof, len) = (reader.u32()?, reader.bool()?, reader.u32()? as usize);
+    if received.tail.is_empty() || reader.at() != received.head.len() || len + padding(len) != received.tail.len() {
+        return Err(Malformed);
+    }
+    let (len, eof) = within(asked, len, count, eof)?;
+    Ok((attr, len, eof))
+}
+
+/// How many of the `given` bytes count, and whether the file ends there. Never more than was asked for: some servers return more at the
+/// end of a file.
+fn within(asked: u32, given: usize, count: u32, eof: bool) -> Result<(usize, bool), Malformed> {
+    let len = given.min(count as usize);
     // A server that gives nothing and does not say that the file ends would be asked for the same bytes for ever.
     if len == 0 && asked > 0 && !eof {
         return Err(Malformed);
     }
     // What was cut off is to be asked for again, so the end is not reached by this call.
-    Ok((attr, start, len.min(asked as usize), eof && len <= asked as usize))
+    Ok((len.min(asked as usize), eof && len <= asked as usize))
 }
 
 fn fill(op: &mut Op<'_>, reader: &mut Reader<'_>, node: &MakeNode<'_>) -> Result<Decoded, Malformed> {

@@ -10,6 +10,7 @@ use super::*;
 use crate::base::{Name, Proc, Status, Time};
 use crate::storage::call::Space;
 use crate::storage::*;
+use crate::wire::record::Received;
 use crate::wire::xdr::padding;
 
 fn bytes(max: usize) -> impl Strategy<Value = Vec<u8>> {
@@ -328,14 +329,18 @@ proptest! {
     }
 
     #[test]
-    fn results_round_trip(mut call in call(), with in outcome()) {
+    fn results_round_trip(mut call in call(), with in outcome(), apart in any::<prop::sample::Index>()) {
         perform(&mut call, &with);
         let args = args_of(&call);
         let results = results_of(&call);
         prop_assert!(crate_reads_results(call.proc(), &results), "{:?}", call);
-        let mut back = afresh(&args, call.proc());
-        prop_assert_eq!(decode_results(&mut back, results, 0, &by_handle), Decoded::Done);
-        prop_assert_eq!(format!("{back:?}"), format!("{call:?}"));
+        let (head, tail) = results.split_at(apart.index(results.len() + 1));
+        let received = Received { head: head.to_vec(), tail: tail.to_vec() };
+        for results in [Received::from(results), received] {
+            let mut back = afresh(&args, call.proc());
+            prop_assert_eq!(decode_results(&mut back, results, 0, &by_handle), Decoded::Done);
+            prop_assert_eq!(format!("{back:?}"), format!("{call:?}"));
+        }
     }
 
     #[test]
