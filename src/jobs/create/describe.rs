@@ -85,7 +85,7 @@ fn read_made_up(ctx: &Ctx<'_>, entry: &mut Entry) -> bool {
         Ok(Some(held)) => {
             entry.attr.size = held.len() as u64;
             entry.attr.used = entry.attr.size;
-            entry.held = Some(held.into());
+            entry.more.get_or_insert_default().held = Some(held.into());
             return true;
         }
         Ok(None) => ctx.failed(Failure::refused(&entry.path, made_up::TOO_LARGE)),

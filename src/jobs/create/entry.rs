@@ -109,9 +109,11 @@ pub(super) struct Entry {
     pub link: Vec<u8>,
     /// What few objects have.
     pub more: Option<Box<More>>,
-    /// What a file holds that is made up while it is read.
-    pub held: Option<Arc<[u8]>>,
 }
+
+/// A page's entries lie in one piece, of which several wait: with 16 bytes more for each, a million files listed over NFS took 270 MB at
+/// the peak instead of 160, for a page of 1,000 then needs the allocator's next larger size.
+const _: () = assert!(size_of::<Entry>() <= 256);
 
 impl Entry {
     pub fn home(&self) -> Home {
@@ -123,9 +125,10 @@ impl Entry {
     }
 }
 
-/// Extended attributes, ACLs as texts, and where a sparse file's data is.
+/// Extended attributes, ACLs as texts, where a sparse file's data is, and what a file holds that is made up while it is read.
 #[derive(Default)]
 pub(super) struct More {
+    pub held: Option<Arc<[u8]>>,
     pub xattrs: Vec<(Vec<u8>, Vec<u8>)>,
     pub acl_access: Option<Vec<u8>>,
     pub acl_default: Option<Vec<u8>>,

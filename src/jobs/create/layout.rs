@@ -172,7 +172,7 @@ fn data(entry: &Entry, spans: Vec<(u64, u64)>, (first, last): (bool, bool), fate
         mtime: entry.attr.mtime,
         ctime: entry.attr.ctime,
         id: (entry.attr.fsid, entry.attr.fileid),
-        held: entry.held.clone(),
+        held: entry.more.as_ref().and_then(|more| more.held.clone()),
         spans,
         first,
         last,

@@ -10,7 +10,7 @@ use crate::storage::{Attr, Kind};
 use super::super::inside::{Of, TakenOff};
 use super::super::transform::Part;
 use super::ctx::Ctx;
-use super::entry::{Entry, FileKey};
+use super::entry::{Entry, FileKey, More};
 use super::piece::Fate;
 
 /// Makes members, in the archive's order.
@@ -116,7 +116,11 @@ impl Maker {
             self.named = Some((uid, gid));
         }
         let is_file = kind == MemberKind::File;
-        let more = entry.more.as_deref_mut().map(std::mem::take).unwrap_or_default();
+        let more = entry.more.as_deref_mut().map(|more| {
+            let held = more.held.take();
+            std::mem::replace(more, More { held, ..More::default() })
+        });
+        let more = more.unwrap_or_default();
         let size = if is_file { size } else { 0 };
         let segments = more.segments.filter(|_| is_file);
         let mode = match &said.mode {

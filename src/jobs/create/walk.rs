@@ -105,14 +105,14 @@ fn find(ctx: &Ctx<'_>, operand: Operand) -> Vec<Walked> {
         follow,
         way,
     });
-    let entry = Entry { tree, dir: None, path, node, attr, link: Vec::new(), more: None, held: None };
+    let entry = Entry { tree, dir: None, path, node, attr, link: Vec::new(), more: None };
     let mut entries = vec![(None, entry)];
     describe::run(ctx, (port, route), &mut entries);
     with_listings(ctx, entries.into_iter().map(|(_, entry)| entry), None)
 }
 
 fn found_in(dir: &Arc<Dir>, path: Vec<u8>, node: Node, attr: Attr) -> Entry {
-    Entry { tree: dir.tree.clone(), dir: Some(dir.clone()), path, node, attr, link: Vec::new(), more: None, held: None }
+    Entry { tree: dir.tree.clone(), dir: Some(dir.clone()), path, node, attr, link: Vec::new(), more: None }
 }
 
 /// What a directory has at a path by now, if it has something.
