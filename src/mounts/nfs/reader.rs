@@ -1,7 +1,8 @@
 //! The receiving half of a connection: records off the socket, each into the buffer of the call that waits for it.
 //!
 //! Small replies are cut out of a read buffer, many to a system call; the rest of a large one goes from the socket straight
-//! into its buffer, a READ's payload to the place where the caller wants it. Fragmented records are joined. Whatever is malformed ends the connection.
+//! into its buffer, a READ's payload to the place where the caller wants it. Fragmented records are joined. Whatever is
+//! malformed ends the connection.
 
 use std::io::{self, Read};
 use std::net::TcpStream;
@@ -26,11 +27,11 @@ const LAST_FRAGMENT: u32 = 1 << 31;
 const WAKE_BYTES_PER_CALL: usize = 8;
 /// The most that it sleeps for, in bytes: 512 calls in flight, far above what the lanes send.
 const WAKE_BYTES_MAX: usize = 4096;
-/// What the reader sleeps for within a large record, at most: a quarter of what is missing. Without it each 64 KiB that the network
-/// layer hands over wake it, some 20 times for a READ of 1 MiB.
+/// Within a large record the reader sleeps for a quarter of what is missing, and at most for this: else each 64 KiB that the network layer
+/// hands over wake it.
 const WAKE_BYTES_LARGE_MAX: usize = 256 << 10;
-/// What a reply to READ has in front of its payload, at most: the mark's record begins with 24 bytes, a verifier of up to 400, a status,
-/// attributes of 88, a count, the end and a length.
+/// What a reply to READ has in front of its payload, at most, and some: 24 bytes of RPC, a verifier of up to 400 (RFC 5531), then a
+/// status, attributes, a count, the end and a length, 104 together.
 const READ_HEAD_BYTES_MAX: usize = 1024;
 /// The longest that a reply lies in the socket for the sake of fewer wake-ups: a server that answers one call and holds
 /// the others back for seconds must not have that one wait for them. The kernel rounds it up to its tick.
@@ -69,7 +70,7 @@ impl Input<'_> {
         }
         while missing > 0 {
             // Never more than is still to come, or it would sleep for ever: three quarters are received with the last one behind them.
-            let last = (missing / 4).min(WAKE_BYTES_LARGE_MAX);
+            let last = if missing < READ_BYTES { 0 } else { (missing / 4).min(WAKE_BYTES_LARGE_MAX) };
             self.wake_at(last.max(1), self.timed)?;
             self.receive(missing - last, out)?;
             missing = last;
