@@ -73,6 +73,9 @@ pub fn look_up(settings: &mut Settings, general: &General, sys: &Path) -> Result
             .map_err(|error| format!("fio: {error}\nfio: failed parsing opendir={dir}"))?;
         settings.take_files(found);
     }
+    if let Some((cpus, _)) = &settings.host.cpus {
+        check_processors(cpus, sys)?;
+    }
     let nodes = std::mem::take(&mut settings.host.nodes);
     if !nodes.is_empty() {
         let of_nodes = processors(&nodes, sys)?;
@@ -122,6 +125,17 @@ fn search(top: &Path, found: &mut Vec<String>) -> Result<(), String> {
     if found.is_empty() { Err(format!("{}: there is no file in it", top.display())) } else { Ok(()) }
 }
 
+/// One that this host does not have is told before files are laid out, as fio does. Where the host does not say which it has, the
+/// kernel judges.
+fn check_processors(cpus: &[usize], sys: &Path) -> Result<(), String> {
+    let text = std::fs::read_to_string(sys.join("devices/system/cpu/online")).unwrap_or_default();
+    let Ok(online) = value::cpus(text.trim()) else { return Ok(()) };
+    let Some(absent) = cpus.iter().find(|cpu| !online.contains(cpu)) else { return Ok(()) };
+    let max = online.iter().max().copied().unwrap_or_default();
+    let why = if *absent > max { format!("too large (max={max})") } else { "not online".into() };
+    Err(format!("fio: cpus_allowed: CPU {absent} is {why}"))
+}
+
 /// The processors of these nodes, ascending.
 fn processors(nodes: &[usize], sys: &Path) -> Result<Vec<usize>, String> {
     let mut all = Vec::new();
@@ -168,6 +182,18 @@ mod tests {
         assert_eq!(cpus(&[]), Ok((vec![2, 3], false)));
         assert_eq!(cpus(&["--cpus_allowed=0-2", "--cpus_allowed_policy=split"]), Ok((vec![2], true)));
         assert!(cpus(&["--cpus_allowed=0"]).unwrap_err().contains("none of cpus_allowed"));
+    }
+
+    #[test]
+    fn processors_that_the_host_does_not_have_are_told() {
+        let sys = tempfile::tempdir().unwrap();
+        assert_eq!(check_processors(&[99], sys.path()), Ok(())); // it does not say
+        let dir = sys.path().join("devices/system/cpu");
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::write(dir.join("online"), "0-1,4\n").unwrap();
+        assert_eq!(check_processors(&[0, 1, 4], sys.path()), Ok(()));
+        assert_eq!(check_processors(&[0, 5], sys.path()).unwrap_err(), "fio: cpus_allowed: CPU 5 is too large (max=4)");
+        assert_eq!(check_processors(&[0, 3], sys.path()).unwrap_err(), "fio: cpus_allowed: CPU 3 is not online");
     }
 
     #[test]
