@@ -318,7 +318,8 @@ impl<'a> Call<'a> {
     pub fn read_link(node: &Node) -> Self {
         Op::ReadLink { node: node.clone(), out: Err(PENDING) }.into()
     }
-    pub fn read(node: &Node, offset: u64, count: u32, buf: Vec<u8>) -> Self {
+    pub fn read(node: &Node, offset: u64, count: u32, mut buf: Vec<u8>) -> Self {
+        buf.clear(); // here, for a call that fails on its way to the mount holds nothing either
         Op::Read { node: node.clone(), offset, count, buf, attr: None, out: Err(PENDING) }.into()
     }
     pub fn write(node: &Node, offset: u64, data: &'a [u8], stable: Stable) -> Self {

@@ -226,6 +226,28 @@ fn whatever_call_fails_the_archive_is_sound_and_the_failure_told() {
     }
 }
 
+/// Buffers of earlier READs are used again: a file that cannot be read is never stored with what was read of another.
+#[test]
+fn a_file_that_cannot_be_read_has_no_other_s_bytes() {
+    let mount = MemoryMount::new();
+    let dir = mount.dir(&mount.root(), "d");
+    for i in 0..9_u8 {
+        put(&mount, &mount.file(&dir, format!("f{i}"), b""), 0, &[i + 1; 3000]);
+    }
+    let mount: Arc<dyn Mount> = Arc::new(mount);
+    let whole_one = members(&stream(whole(&shared(vec![mount.clone()])), &Options::default(), &crew(1, 1)).archive);
+    for window in [1, 2, 4] {
+        for k in 0..9 {
+            let tap: Arc<dyn Tap> = Arc::new(Faults::new(Which::Nth(k, Some(Proc::Read)), Status::Unanswered));
+            let volume = shared(vec![Arc::new(Tapped::new(mount.clone(), vec![tap])) as Arc<dyn Mount>]);
+            let made = stream(whole(&volume), &Options::default(), &crew(1, window));
+            let is = members(&made.archive);
+            assert!(is.iter().all(|member| whole_one.contains(member)), "READ {k}, windows of {window}");
+            assert_eq!((is.len() + 1, made.failures.len()), (whole_one.len(), 1), "READ {k}, windows of {window}");
+        }
+    }
+}
+
 /// Changes a file's size when it is first read.
 struct Resize {
     mount: Arc<dyn Mount>,

@@ -71,7 +71,8 @@ impl Input<'_> {
         while missing > 0 {
             // Never more than is still to come, or it would sleep for ever: three quarters are received with the last one behind them.
             let last = if missing < READ_BYTES { 0 } else { (missing / 4).min(WAKE_BYTES_LARGE_MAX) };
-            self.wake_at(last.max(1), self.timed)?;
+            // In time all the same: kernels before 5.10 may not wake it where the socket is full of less (small segments).
+            self.wake_at(last.max(1), self.timed || last > 0)?;
             self.receive(missing - last, out)?;
             missing = last;
         }
