@@ -189,6 +189,7 @@ fn serve(low: &Low, console: &Arc<Console>) -> Result<Exit, String> {
         let open = std::fs::OpenOptions::new().append(true).create(true).open(path);
         open.map_err(|error| format!("{}: Cannot write: {}", path.display(), reason(&error)))?;
     }
+    super::host::allow_open_files();
     let stop = Stop::default();
     signals::watch(stop.clone(), |_| {}).map_err(|error| reason(&error))?;
     let shown = low.dir.as_deref().unwrap_or(Path::new("memory")).display();

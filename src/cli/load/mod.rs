@@ -75,7 +75,10 @@ pub fn run(args: Vec<OsString>) -> Exit {
         },
         Ok(Asked::Run(line)) => match inputs::gather(*line) {
             Err(text) => refused(&console, &text),
-            Ok(gathered) => run::run(&console, gathered),
+            Ok(gathered) => {
+                super::host::allow_open_files();
+                run::run(&console, gathered)
+            }
         },
     }
 }
