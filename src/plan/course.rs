@@ -119,6 +119,10 @@ fn has_holes(attr: &Attr) -> bool {
 struct Looker(Arc<Course>);
 
 impl Tap for Looker {
+    fn sees_each(&self) -> bool {
+        false
+    }
+
     fn after(&self, calls: &[Call<'_>], _took: Duration) {
         let met = |call: &Call<'_>| match &call.op {
             Op::ReadDir { out: Ok(page), .. } => page.entries.iter().filter_map(|e| e.attr.as_ref()).any(has_holes),

@@ -24,8 +24,10 @@ pub struct Extras {
     pub xattrs: bool,
     /// What is read back may come from this host's memory until IO_ADVISE has it dropped.
     pub caches: bool,
-    /// CLEAR and COPY_FILES: many files of a directory by one call.
+    /// COPY_FILES: many files of a directory by one call.
     pub bulk: bool,
+    /// CLEAR, the same of removals.
+    pub clears: bool,
     /// What is written cannot be read back: nothing is.
     pub forgets: bool,
 }
@@ -39,6 +41,7 @@ impl Extras {
             xattrs: self.xattrs && other.xattrs,
             caches: self.caches || other.caches,
             bulk: self.bulk && other.bulk,
+            clears: self.clears && other.clears,
             forgets: self.forgets || other.forgets,
         }
     }

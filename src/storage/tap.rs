@@ -73,7 +73,9 @@ impl Mount for Tapped {
 
     fn limits(&self) -> Limits {
         let mut limits = self.mount.limits();
-        limits.extras.bulk &= !self.taps.iter().any(|tap| tap.sees_each());
+        let one_by_one = self.taps.iter().any(|tap| tap.sees_each());
+        limits.extras.bulk &= !one_by_one;
+        limits.extras.clears &= !one_by_one;
         limits
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use parfs::base::{Proc, Time};
 use parfs::jobs::copy::{Options, Preserve};
 use parfs::jobs::select::Rules;
-use parfs::mounts::LocalMount;
+use parfs::mounts::{LocalMount, ShadowMount};
 use parfs::storage::{Beyond, Call, Mount, Op, Tap, Tapped, Trace};
 
 use crate::copies::{asked, crew, local, run, volume};
@@ -132,6 +132,41 @@ fn many_files_by_one_call_are_copied_and_counted_as_each_by_its_own() {
             assert_same(&tree, &by_each, "one by one");
         }
     }
+}
+
+#[test]
+fn a_rehearsal_of_which_nothing_is_forecast_goes_through_many_files_by_one_call() {
+    let ((from, source), (to, target)) = (local(), local());
+    let at = |name: &str| from.path().join("d").join(name);
+    std::fs::create_dir(from.path().join("d")).unwrap();
+    (0..200).for_each(|i| std::fs::write(at(&format!("f{i:03}")), noise(i * 97)).unwrap());
+    (0..9).for_each(|i| std::fs::write(from.path().join(format!("top{i}")), noise(i)).unwrap());
+    std::fs::write(to.path().join("top3"), "older").unwrap();
+    std::fs::set_permissions(at("f003"), std::fs::Permissions::from_mode(0o4711)).unwrap();
+    std::fs::hard_link(at("f005"), at("another name")).unwrap();
+    std::os::unix::fs::symlink("f005", at("link")).unwrap();
+    std::fs::write(at("large"), noise(3 << 20)).unwrap();
+    let before = dump_dir(to.path());
+    let rehearsed = |unopened: bool| {
+        let shadows = ShadowMount::all([source.clone()]).into_iter().chain(ShadowMount::all([target.clone()]));
+        let mut shadows = shadows.map(|shadow| if unopened { shadow.unopened() } else { shadow });
+        let source: Arc<dyn Mount> = Arc::new(shadows.next().unwrap());
+        let bulk = Arc::new(InBulk::default());
+        let target: Arc<dyn Mount> = Arc::new(Tapped::new(Arc::new(shadows.next().unwrap()), vec![bulk.clone()]));
+        let (_, _, ran) = asked(&source, &target, &Options::default(), (2, 2));
+        let summary = ran.clean().summary;
+        let of = (summary.files, summary.dirs, summary.symlinks, summary.hard_links, summary.bytes, summary.objects);
+        (bulk.0.load(Ordering::Relaxed), of)
+    };
+    let ((in_bulk, counted), (each, by_each)) = (rehearsed(true), rehearsed(false));
+    assert_eq!((each, counted), (0, by_each), "what is forecast is met file by file");
+    // Left are those with a set-id bit, too many bytes, and two names, and what is in a directory that was there.
+    assert_eq!(in_bulk, 198);
+    assert_same(&before, &dump_dir(to.path()), "nothing is made");
+    let (_, _, ran) = asked(&source, &target, &Options::default(), (2, 2));
+    let summary = ran.clean().summary;
+    let of = (summary.files, summary.dirs, summary.symlinks, summary.hard_links, summary.bytes, summary.objects);
+    assert_eq!(of, counted, "as the copy itself");
 }
 
 #[test]

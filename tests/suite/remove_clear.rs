@@ -131,7 +131,7 @@ fn who_leaves_something_or_hears_of_each_clears_nothing() {
     // --max-iops holds each REMOVE back.
     let ceiling = Ceiling { iops: 1e6, bytes_per_s: f64::INFINITY, latency: Duration::ZERO };
     let held: Arc<dyn Tap> = Arc::new(Throttle::new(ceiling, PriceList::oci()));
-    assert!(!Tapped::new(local(Path::new("/")), vec![held]).limits().extras.bulk);
+    assert!(!Tapped::new(local(Path::new("/")), vec![held]).limits().extras.clears);
     let excluded = Excluded::anywhere(&["f1"]).unwrap();
     assert_eq!(run(Options { excluded, ..Options::default() }, false), (0, 0));
     assert_eq!(run(Options { older_than: Some(at(2_000_000_000)), ..Options::default() }, false), (0, 0));
@@ -161,7 +161,7 @@ fn a_rehearsal_clears_nothing() {
     let mount = local(dir.path());
     plant_tree(&*local(dir.path()), "top", 2, 3);
     let (all, shadow) = (dump(&*mount), Arc::new(ShadowMount::new(mount.clone())));
-    assert!(mount.limits().extras.bulk && !shadow.limits().extras.bulk);
+    assert!(mount.limits().extras.clears && !shadow.limits().extras.clears);
     let (summary, failures) = silently(&shadow, &Options::default(), &crew(2, 2));
     assert_eq!((summary.files, summary.dirs, failures), (8, 5, vec![]));
     // Nor when it is asked for all the same.

@@ -214,7 +214,7 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
             spare: None,
             serial,
             shared: serial && !limits.dirs_locked,
-            clears: serial && limits.extras.bulk,
+            clears: serial && limits.extras.clears,
             page_bytes: PAGE_BYTES_MAX.min(limits.list_max),
             names_only: AtomicBool::new(false),
             cursors: Mutex::default(),

@@ -55,7 +55,7 @@ impl LocalMount {
             }
             Beyond::IoAdvise { node, out } => *out = if_so(extras.caches).and_then(|()| self.io_advise(node)),
             Beyond::Clear { dir, bytes_max, gone, out } => {
-                *out = if_so(extras.bulk).and_then(|()| self.clear(dir, *bytes_max, gone));
+                *out = if_so(extras.clears).and_then(|()| self.clear(dir, *bytes_max, gone));
             }
             Beyond::ListXattrs { node, out } => *out = if_so(extras.xattrs).and_then(|()| self.list_xattrs(node)),
             Beyond::GetXattr { node, name, out } => {

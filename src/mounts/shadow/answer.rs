@@ -3,12 +3,12 @@
 use crate::base::{Name, Status};
 use crate::storage::call::Space;
 use crate::storage::{
-    Attr, AttrChange, Beyond, Call, Cookie, Found, How, Kind, Lent, Limits, Mount, Node, Op, Out, Page, Sought,
-    Special, Stable, Was, Written,
+    Attr, AttrChange, Beyond, Call, Cookie, Copied, Found, How, Kind, Left, Lent, Limits, Mount, Node, Op, Out, Page,
+    Rule, Sought, Special, Stable, Was, Written,
 };
 
 use super::world::{Known, Made, Memory, Seen, World, apply, extend};
-use super::{LentFile, ShadowMount};
+use super::{LentDir, LentFile, ShadowMount};
 
 /// What every byte reads as: not zero, so that no block is taken for a hole.
 pub(super) const FILL: u8 = 0xdb;
@@ -245,17 +245,29 @@ impl ShadowMount {
         more: impl FnOnce(&mut Attr),
     ) -> Out<Found> {
         self.dir(dir)?;
-        let (root, parent, key) = (self.world.root(&*self.real), self.world.made(dir), dir.key_of(name));
-        let mut memory = self.world.memory();
-        ShadowMount::free(&mut memory, key, real)?;
+        let root = self.world.root(&*self.real);
+        let (made, attr) = self.make_in(&mut self.world.memory(), root, (dir, name), (kind, change), real, more)?;
+        Ok(Found { node: self.world.node(made), attr: Some(attr) })
+    }
+
+    fn make_in(
+        &self,
+        memory: &mut Memory,
+        root: Option<Attr>,
+        (dir, name): (&Node, &Name),
+        (kind, change): (Kind, &AttrChange),
+        real: Option<Out<Found>>,
+        more: impl FnOnce(&mut Attr),
+    ) -> Out<(Made, Attr)> {
+        let (parent, key) = (self.world.made(dir), dir.key_of(name));
+        ShadowMount::free(memory, key, real)?;
         let made = self.world.new_made(kind);
         let parent = parent.and_then(|parent| memory.objects.get(parent.id));
         let mut attr = World::new_attr(root, made, parent, change);
         more(&mut attr);
         memory.objects.insert(made.id, attr);
         memory.set_name(dir.key(), key, Known::Made(made));
-        drop(memory);
-        Ok(Found { node: self.world.node(made), attr: Some(attr) })
+        Ok((made, attr))
     }
 
     fn create(&self, dir: &Node, name: &Name, how: How, change: &AttrChange, real: Option<Out<Found>>) -> Out<Found> {
@@ -418,7 +430,9 @@ impl ShadowMount {
             }
             Beyond::IoAdvise { out, .. } => *out = if extras.caches { Ok(()) } else { Err(Status::NotSupp) },
             Beyond::Clear { out, .. } => *out = Err(Status::NotSupp),
-            Beyond::CopyFiles { out, .. } => *out = Err(Status::NotSupp),
+            Beyond::CopyFiles { from, names, rule, dir, out } => {
+                *out = if extras.bulk { self.copy_files(from, names, rule, dir) } else { Err(Status::NotSupp) };
+            }
             Beyond::ListXattrs { out, .. } => *out = if extras.xattrs { Ok(Vec::new()) } else { Err(Status::NotSupp) },
             Beyond::GetXattr { out, .. } => *out = Err(if extras.xattrs { NO_DATA } else { Status::NotSupp }),
             Beyond::SetXattr { out, .. } => *out = if extras.xattrs { Ok(()) } else { Err(Status::NotSupp) },
@@ -441,6 +455,38 @@ impl ShadowMount {
             Sought::Data => Ok(offset),
             Sought::Hole => Ok(attr.size),
         }
+    }
+
+    /// Of files whose attributes are asked for together. In a real directory each name has to be looked up: nothing is copied there.
+    fn copy_files(&self, from: &Lent, names: &[Name], rule: &Rule, dir: &Node) -> Out<Copied> {
+        let from: &LentDir = from.file.downcast_ref().ok_or(Status::NotSupp)?;
+        let Node::Chain(above) = &from.dir else { return Err(Status::NotSupp) };
+        self.dir(dir)?;
+        let mut calls: Vec<Call<'_>> = Vec::new();
+        if self.is_made(dir) {
+            calls.extend(names.iter().map(|name| Call::get_attr(&Node::child(above, name.clone()))));
+            from.mount.perform(&mut calls);
+        }
+        let root = self.world.root(&*self.real);
+        let mut copied = Copied { seen: names.len(), ..Copied::default() };
+        let mut memory = self.world.memory();
+        for (at, name) in names.iter().enumerate() {
+            let attr = calls.get(at).and_then(|call| call.attr().ok());
+            let made =
+                attr.and_then(|attr| rule.change(&attr).map(|change| (attr.size, change))).map(|(size, change)| {
+                    let more = |made: &mut Attr| {
+                        extend(made, size, size);
+                        apply(made, &change); // times after the data
+                    };
+                    let made = self.make_in(&mut memory, root, (dir, name), (Kind::File, &change), None, more);
+                    made.map(|_| size)
+                });
+            match made {
+                Some(Ok(bytes)) => copied.bytes += bytes,
+                tried => copied.left.push(Left { at, attr, tried: tried.is_some() }),
+            }
+        }
+        Ok(copied)
     }
 
     fn copy_file(

@@ -115,6 +115,12 @@ struct LentFile {
     bare: bool,
 }
 
+/// A real directory whose files are copied by one call.
+struct LentDir {
+    mount: Arc<dyn Mount>,
+    dir: Node,
+}
+
 impl ShadowMount {
     /// The shadow of one mount.
     pub fn new(real: Arc<dyn Mount>) -> ShadowMount {
@@ -219,9 +225,9 @@ impl ShadowMount {
                     made_or_real(node)
                 }
                 Beyond::CopyFile { dir, name, .. } => self.before_making(dir, name, Some(How::Guarded)),
-                // Never announced: nothing may go, and what is copied is met file by file.
-                Beyond::Clear { .. } | Beyond::CopyFiles { .. } => Need::Answer,
-                Beyond::Copy { .. }
+                Beyond::Clear { .. } // never announced: nothing may go
+                | Beyond::CopyFiles { .. }
+                | Beyond::Copy { .. }
                 | Beyond::IoAdvise { .. }
                 | Beyond::SetXattr { .. }
                 | Beyond::RemoveXattr { .. } => Need::Answer,
@@ -389,7 +395,9 @@ impl Mount for ShadowMount {
 
     fn limits(&self) -> Limits {
         let mut limits = self.real.limits();
-        limits.extras.bulk = false;
+        // What a forecast counts is met file by file.
+        limits.extras.bulk &= self.idle;
+        limits.extras.clears = false;
         // What is read as it is differs from what stands for what was written.
         limits.extras.forgets = self.reads;
         limits
@@ -484,6 +492,11 @@ impl Mount for ShadowMount {
             }
         };
         Some(Lent { file: Arc::new(LentFile { was: Some(Was::from(&attr?)), bare: bare() }), attr })
+    }
+
+    fn lend_dir(&self, dir: &Node) -> Option<Lent> {
+        let lends = self.limits().extras.bulk && !self.is_made(dir);
+        lends.then(|| Lent { file: Arc::new(LentDir { mount: self.real.clone(), dir: dir.clone() }), attr: None })
     }
 
     fn lower(&self, call: &Call<'_>) -> Tally {
