@@ -101,10 +101,11 @@ through_nfs() {
     row plan "nfs://: plan copy" "$PARFS" plan copy -a "$url/tree" "$url/out/tree"
     row plan "nfs://: plan create" "$PARFS" plan create -cf "$work/new.tar" -C "$url/" tree
 }
-if [[ $(nproc) -gt 1 ]] && command -v taskset >/dev/null; then
-    read -r first others <<<"$(taskset -cp $$ | sed 's/.*: //' | python3 -c '
-one = [at for part in input().split(",") for low, _, high in [part.partition("-")] for at in range(int(low), int(high or low) + 1)]
-print(one[0], ",".join(map(str, one[1:])))')"
+read -r first others <<<"$(python3 -c '
+import os
+first, *others = sorted(os.sched_getaffinity(0))
+print(first, ",".join(map(str, others)))')"
+if [[ -n $others ]] && command -v taskset >/dev/null; then
     printf 'The target on processor %s, the others on %s:\n' "$first" "$others"
     taskset -acp "$first" "$sim_pid" >/dev/null
     through_nfs

@@ -531,6 +531,18 @@ mod tests {
     }
 
     #[test]
+    fn a_forecast_goes_through_local_files_many_at_once_unless_it_reads_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let bulk = |rehearsal: Option<Rehearsal>, planned: Option<&Planned>| {
+            let mut opener = Opener::new(None, Meters::default()).rehearse(rehearsal).planned(planned);
+            opener.local(dir.path(), None, &[]).unwrap().limits().extras.bulk
+        };
+        let planned = Some(&Planned::default());
+        assert!(bulk(None, None) && bulk(None, planned));
+        assert!(!bulk(Some(Rehearsal::Reading), planned) && !bulk(Some(Rehearsal::Unread), None));
+    }
+
+    #[test]
     fn archives_are_unpacked_by_their_content_or_by_a_program() {
         let dir = tempfile::tempdir().unwrap();
         let (file, stop) = (dir.path().join("a"), Stop::default());

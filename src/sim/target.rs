@@ -25,12 +25,14 @@ use super::outbox::Outbox;
 use super::replay::Replay;
 use super::report::{self, TargetReport};
 use super::service::Service;
-use super::window::{End, carry_out};
+use super::window::{Batch, End, carry_out};
 
 /// Bytes read from a socket at a time, large records apart.
 const READ_BYTES: usize = 256 << 10;
 /// Payload carried out at a time, so that the replies of one window stay in bounds.
 const WINDOW_BYTES_MAX: u64 = 8 << 20;
+/// What a page is expected to have before there was one: as much as parfs asks for.
+const PAGE_BYTES: u64 = 64 << 10;
 /// Requests carried out at a time.
 const WINDOW_MAX: usize = 256;
 /// A write that does not get on looks this often whether it still should.
@@ -320,6 +322,7 @@ impl Target {
         let record_bytes_max = self.service.limits.write_max as usize + OVERHEAD_BYTES_MAX;
         let mut inbox = Inbox::new(record_bytes_max, READ_BYTES);
         let mut ranges = Vec::new();
+        let mut batch = Batch { peer: link.peer, arrived: Instant::now(), page: PAGE_BYTES };
         loop {
             match (&link.stream).read(inbox.space()) {
                 Ok(0) => return Ok(None),
@@ -343,6 +346,7 @@ impl Target {
                 if ranges.is_empty() && end.is_none() {
                     break;
                 }
+                batch.arrived = Instant::now();
                 let mut records = ranges.iter().map(|range| inbox.bytes(range.clone())).peekable();
                 while records.peek().is_some() {
                     self.counts.window();
@@ -351,7 +355,7 @@ impl Target {
                         if link.outbox.is_aborted() {
                             return Ok(None);
                         }
-                        carry_out(self, &link.outbox, link.peer, &mut records, WINDOW_BYTES_MAX)
+                        carry_out(self, &link.outbox, &mut batch, &mut records, WINDOW_BYTES_MAX)
                     };
                     if ended.is_some() {
                         // Whatever ends a connection takes along the replies that are not sent yet.

@@ -48,6 +48,14 @@ struct Pending {
     owner: Option<(u32, u32)>,
 }
 
+/// Requests that were read from a connection at once.
+pub(super) struct Batch {
+    pub peer: SocketAddr,
+    pub arrived: Instant,
+    /// Bytes that a page is expected to have; the connection's.
+    pub page: u64,
+}
+
 /// A window being carried out for one connection of a target.
 struct Window<'r, 't> {
     target: &'t Target,
@@ -59,13 +67,16 @@ struct Window<'r, 't> {
     pending: Vec<Pending>,
     /// READ and WRITE bytes of the calls taken, and those of pages by [`PAGE_WEIGHT`].
     payload: u64,
+    /// Bytes of a page, by the largest of the windows before: a directory of few entries has a small one, whatever is asked for.
+    page: &'t mut u64,
     replies: Vec<Reply>,
 }
 
 impl<'r, 't> Window<'r, 't> {
-    fn new(target: &'t Target, outbox: &'t Outbox, peer: SocketAddr) -> Window<'r, 't> {
+    fn new(target: &'t Target, outbox: &'t Outbox, batch: &'t mut Batch) -> Window<'r, 't> {
         let (calls, pending, replies) = (Vec::new(), Vec::new(), Vec::new());
-        Window { target, outbox, peer, now: Instant::now(), calls, pending, payload: 0, replies }
+        let Batch { peer, arrived, page } = batch;
+        Window { target, outbox, peer: *peer, now: *arrived, calls, pending, payload: 0, page, replies }
     }
 
     /// Takes the next request; one that ends the connection is the last.
@@ -183,7 +194,7 @@ impl<'r, 't> Window<'r, 't> {
                 Ok(Prepared::Call(call, owner)) => {
                     let due = self.book(procedure, call.payload());
                     self.payload += match &call.op {
-                        Op::ReadDir { bytes_max, .. } => PAGE_WEIGHT * u64::from(*bytes_max),
+                        Op::ReadDir { bytes_max, .. } => PAGE_WEIGHT * u64::from(*bytes_max).min(*self.page),
                         _ => call.payload(),
                     };
                     self.calls.push(self.with_buffer(call));
@@ -239,6 +250,7 @@ impl<'r, 't> Window<'r, 't> {
         service.mount.perform(&mut self.calls);
         let calls = std::mem::take(&mut self.calls);
         let pending = std::mem::take(&mut self.pending);
+        let mut page = None;
         for (mut call, pending) in calls.into_iter().zip(pending) {
             if let Some((uid, gid)) = pending.owner {
                 service.give_owner(&mut call, uid, gid);
@@ -251,6 +263,9 @@ impl<'r, 't> Window<'r, 't> {
             let payload = encode_results(&call, &|node| service.handles.handle(node), &mut out);
             let payload = payload.map_or(0, |payload| payload.len() + padding(payload.len()));
             rpc::end_record(&mut out, start, payload);
+            if let Op::ReadDir { .. } = call.op {
+                page = page.max(Some(out.len() as u64));
+            }
             if let Some(key) = pending.key {
                 self.target.replay.finish(key, &out);
             }
@@ -260,6 +275,7 @@ impl<'r, 't> Window<'r, 't> {
             };
             self.reply(out, payload, pending.due, pending.fate);
         }
+        *self.page = page.map_or(*self.page, |page: u64| page.max(*self.page / 2));
     }
 }
 
@@ -349,11 +365,11 @@ impl super::service::Service {
 pub(super) fn carry_out(
     target: &Arc<Target>,
     outbox: &Outbox,
-    peer: SocketAddr,
+    batch: &mut Batch,
     records: &mut dyn Iterator<Item = &[u8]>,
     payload_max: u64,
 ) -> (Vec<Reply>, Option<End>) {
-    let mut window = Window::new(target, outbox, peer);
+    let mut window = Window::new(target, outbox, batch);
     let mut end = None;
     while end.is_none() && window.payload < payload_max {
         let Some(record) = records.next() else { break };

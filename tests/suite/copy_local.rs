@@ -146,6 +146,7 @@ fn a_rehearsal_of_which_nothing_is_forecast_goes_through_many_files_by_one_call(
     std::fs::hard_link(at("f005"), at("another name")).unwrap();
     std::os::unix::fs::symlink("f005", at("link")).unwrap();
     std::fs::write(at("large"), noise(3 << 20)).unwrap();
+    std::fs::File::create(at("sparse")).unwrap().set_len(300_000).unwrap();
     let before = dump_dir(to.path());
     let rehearsed = |unopened: bool| {
         let shadows = ShadowMount::all([source.clone()]).into_iter().chain(ShadowMount::all([target.clone()]));
@@ -160,7 +161,7 @@ fn a_rehearsal_of_which_nothing_is_forecast_goes_through_many_files_by_one_call(
     };
     let ((in_bulk, counted), (each, by_each)) = (rehearsed(true), rehearsed(false));
     assert_eq!((each, counted), (0, by_each), "what is forecast is met file by file");
-    // Left are those with a set-id bit, too many bytes, and two names, and what is in a directory that was there.
+    // Left are those with a set-id bit, too many bytes, a hole, and two names, and what is in a directory that was there.
     assert_eq!(in_bulk, 198);
     assert_same(&before, &dump_dir(to.path()), "nothing is made");
     let (_, _, ran) = asked(&source, &target, &Options::default(), (2, 2));
