@@ -106,6 +106,13 @@ fn laws_2_and_3_what_is_forecast_is_what_runs_ask_and_issue() {
         holds("copy", "parcp", &format!("--verify-only -a {url}/in/tree {url}/twice"));
         holds("copy", "parcp", &format!("--verify-only -c -a {url}/in/tree local"));
         holds("remove", "parrm", &format!("-rf {url}/copy {url}/twice"));
+        // What is in another operand is gone when its turn comes.
+        for operands in ["t t", "t t/b", "t/b t t/b/c", "t t/b/c/d", "t/b t/b/1", "t/b/c t/b/c t/b"] {
+            fs::create_dir_all(served.path().join("t/b/c")).unwrap();
+            (0..9).for_each(|i| fs::write(served.path().join(format!("t/b/{i}")), "").unwrap());
+            let line: Vec<String> = operands.split(' ').map(|name| format!("{url}/{name}")).collect();
+            holds("remove", "parrm", &format!("-rf {}", line.join(" ")));
+        }
         assert!(!served.path().join("twice").exists() && bench.path("local/large").exists());
     }
 }

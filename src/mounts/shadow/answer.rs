@@ -355,7 +355,14 @@ impl ShadowMount {
         {
             return Err(Status::NotEmpty);
         }
-        self.give_up(dir, name)
+        self.give_up(dir, name)?;
+        if self.shared && matches!(dir, Node::Handle(_)) {
+            let mut memory = self.world.memory();
+            if let Some(&key) = memory.dirs.get(dir.key_of(name)) {
+                memory.gone.insert(key, ());
+            }
+        }
+        Ok(())
     }
 
     /// The kind of the object whose name is to go; of an unknown one it is what the job believes.

@@ -189,7 +189,11 @@ impl ShadowMount {
     }
 
     fn need(&self, call: &Call<'_>) -> Need {
-        let made_or_real = |node: &Node| if self.is_made(node) { Need::Answer } else { Need::Real };
+        let made_or_real = |node: &Node| match self.is_made(node) {
+            true => Need::Answer,
+            false if self.is_gone(node) => Need::Fail(Status::Stale),
+            false => Need::Real,
+        };
         match &call.op {
             Op::Null { .. } => Need::Real,
             Op::GetAttr { node, .. }
@@ -253,13 +257,21 @@ impl ShadowMount {
         };
         let key = node.key();
         let is_emptied = {
-            let memory = self.world.memory();
+            let mut memory = self.world.memory();
+            if self.shared && matches!(node, Node::Handle(_)) {
+                memory.dirs.insert(dir.key_of(name), key);
+            }
             memory.emptied.get(key).is_some() || memory.emptied.forgot
         };
         match self.unless_filled(key) {
             Need::Answer if !is_emptied => ask(Call::read_dir(&node, Cookie::default(), Want::Names, PEEK_BYTES)),
             need => need,
         }
+    }
+
+    /// Was this directory removed through another shadow? By its handle: of names `Shadows::is_gone` knows.
+    fn is_gone(&self, node: &Node) -> bool {
+        self.shared && matches!(node, Node::Handle(_)) && self.world.memory().gone.get(node.key()).is_some()
     }
 
     /// A directory of this key is not empty while something invented is in it.

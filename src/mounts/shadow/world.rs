@@ -58,8 +58,10 @@ pub(super) struct Memory {
     pub emptied: Memo<()>,
     /// How many invented objects directories have in them.
     pub filled: Memo<u64>,
-    /// The keys of directories that were listed, by those of their names, where nodes are handles.
+    /// The keys of directories that were listed, or are to be removed, by those of their names, where nodes are handles.
     pub dirs: Memo<u64>,
+    /// The keys of such directories that were removed, where others may begin in them.
+    pub gone: Memo<()>,
 }
 
 /// The attributes of invented objects. Their ids are counted, so the latest are a row: to find one costs no hash, and what was
@@ -132,8 +134,8 @@ impl Memory {
 
     /// Remembers at least `max` of each from now on.
     pub fn limit(&mut self, max: usize) {
-        let Memory { names, objects, real, emptied, filled, dirs } = self;
-        (names.max, objects.others.max, real.max) = (max, max, max);
+        let Memory { names, objects, real, emptied, filled, dirs, gone } = self;
+        (names.max, objects.others.max, real.max, gone.max) = (max, max, max, max);
         (emptied.max, filled.max, dirs.max) = (max, max, max);
     }
 }
@@ -181,6 +183,7 @@ impl World {
                 emptied: Memo::new(remembered_max),
                 filled: Memo::new(remembered_max),
                 dirs: Memo::new(remembered_max),
+                gone: Memo::new(remembered_max),
             }),
             root: OnceLock::new(),
             tells: OnceLock::new(),
