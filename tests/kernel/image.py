@@ -24,12 +24,23 @@ CONFIG = """64BIT MULTIUSER SYSVIPC POSIX_MQUEUE POSIX_TIMERS FUTEX EPOLL SIGNAL
     PROC_SYSCTL SYSFS SHMEM TMPFS TMPFS_POSIX_ACL TMPFS_XATTR DEVTMPFS FILE_LOCKING FHANDLE INOTIFY_USER NET UNIX
     PACKET INET NETDEVICES NET_CORE VETH NET_SCHED NET_SCH_NETEM NETWORK_FILESYSTEMS NFS_FS NFS_V3 NFS_V3_ACL NFSD
     NFSD_V3_ACL SECCOMP""".split()
-# 6.12's time travel panics ("time goes backwards") when an alarm is delivered after the clock was read past it; the alarm
-# must not set the clock back.
-PATCH = (
-    "arch/um/kernel/time.c",
-    "\ttime_travel_set_time(time_travel_next_event);\n",
-    "\tif (time_travel_next_event > time_travel_time)\n\t\ttime_travel_set_time(time_travel_next_event);\n",
+# Stacks hold a process's floating-point state (below), twice in an interrupt.
+NUMBERS = {"KERNEL_STACK_ORDER": 4}
+PATCHES = (
+    # 6.12's time travel panics ("time goes backwards") when an alarm is delivered after the clock was read past it; the alarm
+    # must not set the clock back.
+    (
+        "arch/um/kernel/time.c",
+        "\ttime_travel_set_time(time_travel_next_event);\n",
+        "\tif (time_travel_next_event > time_travel_time)\n\t\ttime_travel_set_time(time_travel_next_event);\n",
+    ),
+    # The state that ptrace(2) sets has to be the processor's whole one, which has 11,008 bytes where there is AMX: the first process
+    # was killed ("ptrace set fp regs failed"). More than there is is cut off by the host.
+    (
+        "arch/x86/um/user-offsets.c",
+        "DEFINE_LONGS(HOST_FP_SIZE, 2696);",
+        "DEFINE_LONGS(HOST_FP_SIZE, 12288);",
+    ),
 )
 # Sources of no use here; their Kconfig files are needed.
 PRUNED = ["drivers/gpu", "drivers/net/ethernet", "drivers/net/wireless", "drivers/media", "sound", "tools/testing", "Documentation"]
@@ -100,7 +111,7 @@ class Image:
 
     def kernel(self):
         """Path of the kernel, an ordinary program."""
-        path = f"{self.cache}/linux-{digest(SOURCE, CONFIG, PATCH)}"
+        path = f"{self.cache}/linux-{digest(SOURCE, CONFIG, NUMBERS, PATCHES)}"
         if not os.path.exists(path):
             self._build_kernel(path)
         return path
@@ -137,9 +148,11 @@ class Image:
             run(["tar", "-xJf", f"{work}/usr/src/{SOURCE}.tar.xz", "-C", work, "--exclude=*.dts*",
                  "--exclude=*/arch/[a-tv-wyz]*/*.[chS]", *(f"--exclude=*/{d}/*.[ch]" for d in PRUNED)])  # fmt: skip
             source = f"{work}/{SOURCE}"
-            patch(f"{source}/{PATCH[0]}", *PATCH[1:])
+            for file, old, new in PATCHES:
+                patch(f"{source}/{file}", old, new)
+            config = [f"CONFIG_{c}=y\n" for c in CONFIG] + [f"CONFIG_{c}={n}\n" for c, n in NUMBERS.items()]
             with open(f"{work}/config", "w") as f:
-                f.writelines(f"CONFIG_{c}=y\n" for c in CONFIG)
+                f.writelines(config)
             make = ["make", "-s", "ARCH=um", f"-j{os.cpu_count()}"]
             log = f"{self.cache}/build.log"
             with open(log, "w") as out:
@@ -148,7 +161,7 @@ class Image:
                     run([*make, "allnoconfig"], env=dict(os.environ, KCONFIG_ALLCONFIG=f"{work}/config"), **kw)
                     with open(f"{source}/.config") as f:
                         have = f.read()
-                    absent = [c for c in CONFIG if f"CONFIG_{c}=y\n" not in have]
+                    absent = [line.strip() for line in config if line not in have]
                     if absent:
                         raise Cannot("the kernel has no option " + " ".join(absent))
                     run([*make, "linux"], **kw)
