@@ -43,6 +43,7 @@ pub struct Opener {
     changes: bool,
     /// Windows are full before a lane has them, whatever lanes do.
     batched: bool,
+    removes: bool,
     spreader: Spreader,
     /// Volumes that are opened one after the other in a rehearsal may hold each other: what their shadows share, by server.
     nested: Option<HashMap<String, Shadows>>,
@@ -71,6 +72,7 @@ impl Opener {
             planned: None,
             changes: true,
             batched: false,
+            removes: false,
             spreader,
             nested: None,
             found: Vec::new(),
@@ -81,6 +83,7 @@ impl Opener {
     /// of the others.
     pub fn nesting(mut self) -> Opener {
         self.nested = self.rehearsal.is_some().then(HashMap::new);
+        self.removes = true;
         self
     }
 
@@ -207,6 +210,7 @@ impl Opener {
         if let Some(ways) = ways {
             let alias = self.spreader.alias();
             let mut first: Option<Arc<LocalMount>> = None;
+            let mut all = Vec::new();
             let mounts = ways.into_iter().map(|way| {
                 let Way { dir, mount } = way;
                 let label = mount.point.display().to_string();
@@ -218,6 +222,7 @@ impl Opener {
                 let target = mount.server.clone();
                 let opened = Arc::new(opened.map_err(failed)?);
                 first.get_or_insert_with(|| opened.clone());
+                all.push(opened.clone());
                 self.meters.kernel.count(&mount, &opened);
                 if let Some(planned) = &self.planned {
                     planned.measure(&opened, &target, Some(&mount));
@@ -226,6 +231,10 @@ impl Opener {
                 Ok((opened as Arc<dyn Mount>, meter))
             });
             let mounts = mounts.collect::<Result<Vec<_>, String>>()?;
+            // What is removed has no data that matters.
+            if all.len() > 1 && self.rehearsal.is_none() && !self.removes {
+                LocalMount::sync_all(&all);
+            }
             return Ok(self.tapped(mounts, more));
         }
         let mount = LocalMount::open(path).map_err(failed)?;

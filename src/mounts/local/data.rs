@@ -4,7 +4,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustix::buffer::spare_capacity;
-use rustix::fs::{Mode, OFlags, Stat, fstat, fsync};
+use rustix::fs::{Mode, OFlags, Stat, fstat, fsync, syncfs};
 use rustix::io::{Errno, fcntl_dupfd_cloexec, pread, pwrite, retry_on_intr};
 
 use crate::base::Status;
@@ -20,6 +20,12 @@ pub(super) const QUIET: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
 /// What is asked for beyond the size that a file had when it was opened.
 const PROBE_BYTES: u64 = 64 << 10;
+
+/// How often the rest of a file's data is flushed after there was no room for some of it.
+const FLUSHES_MAX: usize = 4;
+
+/// How often a mount is asked to store all it has: what a server has lost meanwhile it writes the second time.
+const SYNCS: usize = 2;
 
 /// Held while a file has another mode than its own.
 pub(super) static OPENING: Mutex<()> = Mutex::new(());
@@ -38,6 +44,17 @@ fn write_all(fd: BorrowedFd<'_>, data: &[u8], offset: u64, mut again: bool) -> R
         }
     }
     Ok(count)
+}
+
+/// Sends what was written to a file on a kernel's NFS mount, and waits until the server has stored it. After an error the client
+/// keeps what it had sent but not committed, and would write it again once the server says that it lost it, as Linux's server says of
+/// all that is not committed when it finds no room: so it is committed, or found to have no room either, before anything else is done.
+fn flush(fd: BorrowedFd<'_>) -> Result<(), Status> {
+    let sent = fsync(fd).map_err(status);
+    if matches!(sent, Err(Status::NoSpc | Status::DQuot | Status::FBig)) {
+        let _is_clean = (0..FLUSHES_MAX).any(|_| fsync(fd).is_ok());
+    }
+    sent
 }
 
 /// What RFC 1813 says of READ and WRITE on something that is not a regular file.
@@ -213,14 +230,18 @@ impl LocalMount {
     }
 
     /// Closes a file that was written, or, when it is in use elsewhere or must stay open, a duplicate: the kernel's
-    /// part of closing (on NFS: sending the data, waiting, telling the error) is the same. `for_good`: no more is to be written.
+    /// part of closing is the same. On NFS it is fsync before that which sends the data, waits and tells the error: the requests are
+    /// those of closing, but closing leaves data in the client that the server lost meanwhile (a COMMIT with another verifier), to be
+    /// written again at some later time, behind what another mount then wrote or set. `for_good`: no more is to be written.
     pub(super) fn send(&self, chain: &Arc<Chain>, held: Arc<Held>, for_good: bool) -> Result<(), Status> {
         let is_unwritten = matches!(&*held, Held::Write(_, _, written) if written.get().is_none());
         let stays = matches!(&*held, Held::Write(_, true, _)) && !for_good;
+        let sent = if self.nfs { flush(held.fd()) } else { Ok(()) };
         let shared = if stays { Err(held) } else { self.descriptors.take_alone(chain, Use::Write, held) };
         let closed = match shared {
             Ok(Held::Write(fd, ..)) => close(fd),
             Ok(_) => Ok(()),
+            Err(_) if self.nfs => Ok(()),
             Err(held) => match self.twin(&held) {
                 Ok(twin) => close(twin),
                 // None is to be had: this says as much, and takes longer where there is a disk.
@@ -228,11 +249,35 @@ impl LocalMount {
                 Err(errno) => Err(status(errno)),
             },
         };
-        match closed {
-            // What `write` tries again for: closing tells as well what became of another process's data, and nothing was written
+        match sent.and(closed) {
+            // What `write` tries again for: this tells as well what became of another process's data, and nothing was written
             // through this descriptor. Those that were written through tell of themselves.
             Err(Status::NoSpc | Status::DQuot) if self.nfs && is_unwritten => Ok(()),
-            closed => closed,
+            sent => sent,
+        }
+    }
+
+    /// Has the kernel store what was written through these mounts before, by whomever: data of a program that has the file open still,
+    /// or of a run that failed, would else come to the server behind what this process writes through another mount of the
+    /// export, or not be there to be read through one. It asks nothing of a server that has everything.
+    pub fn sync_all(mounts: &[Arc<LocalMount>]) {
+        std::thread::scope(|scope| {
+            for mount in mounts {
+                let started = std::thread::Builder::new().name("mounts".into()).spawn_scoped(scope, || mount.sync());
+                if started.is_err() {
+                    mount.sync();
+                }
+            }
+        });
+    }
+
+    fn sync(&self) {
+        // One open for its path is not taken. Where the directory cannot be opened, the kernel sends the data in its own time.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let Ok(dir) = self.open_at(self.root.fd(), b".", flags, Mode::empty()) else { return };
+        for _ in 0..SYNCS {
+            // The error would be of others' data, whom it is told as well.
+            let _others = syncfs(&dir);
         }
     }
 
@@ -251,11 +296,8 @@ impl LocalMount {
         self.descriptors.take_error(chain.id)?;
         match self.descriptors.get(chain, Use::Write) {
             Some(held) => self.send(chain, held, true)?,
-            // Its descriptor may be closing in another lane, for room: closing one more waits for the data and tells.
-            None if self.nfs => match self.open_file(chain, Use::Write)? {
-                Held::Write(fd, ..) => close(fd)?,
-                _ => return Err(Status::ServerFault),
-            },
+            // Its descriptor may be closing in another lane, for room: one more waits for the data and tells.
+            None if self.nfs => flush(self.open_file(chain, Use::Write)?.fd())?,
             None => only_files(&self.place(chain)?.stat()?)?,
         }
         Ok(self.verifier)

@@ -115,6 +115,30 @@ full() {
     done
 }
 
+# Files of several ranges each, which go through all mounts. A server that finds no room says that it has lost all it had not committed:
+# nothing of what failed may be in a client still, to be written again behind the times that the next run sets.
+full_large() {
+    local i
+    rtt off
+    fresh
+    mkdir "$served/want" "$served/got"
+    for i in $(seq 16); do
+        head -c 6291456 /dev/urandom >"$served/want/f$i"
+        touch -d "2020-01-02 03:04:$i" "$served/want/f$i"
+    done
+    touch -d '2020-01-02 03:04' "$served/want"
+    manifest "$served/want" >"$work/want"
+    cold
+    rtt start
+    mount -o "remount,size=$(($(kib /mnt/export) + 65536))k" /mnt/export
+    again parcp "$a/want" "$a/got"
+    refused "full file system, large files: copy fails and says so" 'No space left on device'
+    mount -o remount,size=3G /mnt/export
+    again parcp "$a/want" "$a/got"
+    succeeded "full file system, then room: copy of large files"
+    undelayed same_everywhere "full file system, then room: copy of large files" "$work/want" got
+}
+
 # A killed program's data that found no room: Linux tells it to the next who closes the file, whatever that one did.
 told_late() {
     local late=$a/got/late writer
@@ -161,5 +185,6 @@ fi
 killed
 restarted
 full
+full_large
 told_late
 read_only

@@ -135,6 +135,36 @@ swapped_midway() {
     untouched "swapped in a copy: the new directory's files stay as they are (status $status)" "got/$d" "$work/sums.new"
 }
 
+# Data that a program wrote through another mount before the run, and that its client has not sent yet, is older than what the run writes.
+data_before() {
+    local writer size=3145728
+    rtt off
+    fresh
+    mkdir "$served/want" "$served/got"
+    head -c "$size" /dev/urandom >"$served/want/f"
+    echo old >"$served/got/f"
+    cold
+    rtt start
+    rm -f "$work/pipe" && mkfifo "$work/pipe"
+    dd of="${dirs[k - 1]}/got/f" bs=64k iflag=fullblock conv=notrunc <"$work/pipe" 2>/dev/null &
+    writer=$!
+    exec 7>"$work/pipe"
+    head -c "$size" /dev/zero >&7
+    until grep -q "pos:[[:space:]]*$size" "/proc/$writer/fdinfo/1"; do sleep 0.01; done
+    again parcp "$a/want" "$a/got"
+    succeeded "copy over a file with data on its way"
+    # Closing sends what is left.
+    kill -9 "$writer"
+    wait "$writer" 2>/dev/null || true
+    exec 7>&-
+    undelayed cold
+    if cmp -s "$served/want/f" "$served/got/f"; then
+        ok "what was written through another mount before a copy does not come after it"
+    else
+        bad "data before a copy" "it was written over the copy"
+    fi
+}
+
 # Files of 5 and 40 MiB with holes and hard links, written again in their places, over what each mount has read of them.
 large() {
     local dir name
@@ -223,5 +253,6 @@ if [[ -z ${BED-} ]]; then
 fi
 swapped_before
 swapped_midway
+data_before
 large
 killed_again
