@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use crate::archive::Segment;
 use crate::base::name::Shown;
-use crate::base::{Failure, Name, Proc, Status};
+use crate::base::{Failure, Proc, Status};
 use crate::storage::{Beyond, Call, Kind, Mount, NO_XATTR, Node, Op, Route, Sought};
 
 use super::super::acl;
@@ -20,14 +20,14 @@ const SEGMENTS_MAX: usize = 100_000;
 const ACL_PREFIX: &[u8] = b"system.posix_acl_";
 
 /// Completes the entries; those that cannot be are left out and told.
-pub(super) fn run(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entries: &mut Vec<(Option<Name>, Entry)>) {
+pub(super) fn run(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entries: &mut Vec<Entry>) {
     read_links(ctx, (port, route), entries);
-    entries.retain_mut(|(_, entry)| read_made_up(ctx, entry));
+    entries.retain_mut(|entry| read_made_up(ctx, entry));
     let extras = port.volume.limits().extras;
     // What a followed link leads to may be on another volume.
     if ctx.options.xattrs || ctx.options.acls || ctx.options.selinux {
         if extras.xattrs {
-            entries.retain_mut(|(_, entry)| {
+            entries.retain_mut(|entry| {
                 let volume = entry.tree.volume.clone();
                 let port = ctx.port(&volume);
                 read_xattrs(ctx, (port, port.route()), entry)
@@ -38,7 +38,7 @@ pub(super) fn run(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entries: &mut
     }
     if ctx.options.sparse {
         if extras.holes {
-            entries.iter_mut().for_each(|(_, entry)| {
+            entries.iter_mut().for_each(|entry| {
                 let volume = entry.tree.volume.clone();
                 let port = ctx.port(&volume);
                 find_holes((port, port.route()), entry);
@@ -49,13 +49,13 @@ pub(super) fn run(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entries: &mut
     }
 }
 
-fn read_links(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entries: &mut Vec<(Option<Name>, Entry)>) {
-    let links: Vec<usize> = (0..entries.len()).filter(|&i| entries[i].1.attr.kind == Kind::Symlink).collect();
-    let mut calls: Vec<Call<'_>> = links.iter().map(|&i| Call::read_link(&entries[i].1.node)).collect();
+fn read_links(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entries: &mut Vec<Entry>) {
+    let links: Vec<usize> = (0..entries.len()).filter(|&i| entries[i].attr.kind == Kind::Symlink).collect();
+    let mut calls: Vec<Call<'_>> = links.iter().map(|&i| Call::read_link(&entries[i].node)).collect();
     port.perform(route, &mut calls);
     let mut gone = Vec::new();
     for (i, call) in links.into_iter().zip(calls) {
-        let entry = &mut entries[i].1;
+        let entry = &mut entries[i];
         match text(call) {
             Ok(text) => entry.link = text,
             Err(status) => {

@@ -142,7 +142,7 @@ pub(super) enum Listing {
     /// What there is at this path by now: what there was went before it was read.
     Again { home: Home, path: Vec<u8> },
     /// A directory from a cookie on. `gathered` are the entries before it that wait to be sorted.
-    Page { dir: Arc<Dir>, from: Cookie, gathered: Vec<(Name, Entry)> },
+    Page { dir: Arc<Dir>, from: Cookie, gathered: Vec<Entry> },
 }
 
 /// A deep way is taken apart link by link: the compiler's way would need stack for each directory of it.

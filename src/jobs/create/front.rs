@@ -27,7 +27,7 @@ enum Slot<L, E> {
 
 /// What a listing led to, in order.
 pub(super) enum Grown<L, E> {
-    Entry(E),
+    Entries(Vec<E>),
     /// A directory's.
     Listing(L),
     /// Of the same directory's next page; nothing follows it.
@@ -130,8 +130,13 @@ impl<L, E> Front<L, E> {
         };
         for one in grown {
             let (listing, rest) = match one {
-                Grown::Entry(entry) => {
-                    run.push(entry);
+                // A page of files alone stays where it was made.
+                Grown::Entries(entries) if run.is_empty() => {
+                    run = entries;
+                    continue;
+                }
+                Grown::Entries(entries) => {
+                    run.extend(entries);
                     continue;
                 }
                 Grown::Listing(listing) => (listing, false),
@@ -204,7 +209,7 @@ mod tests {
         let mut grown = Vec::new();
         for i in *from..(from + 3).min(7) {
             let child = [&path[..], &[i]].concat();
-            grown.push(Grown::Entry(child.clone()));
+            grown.push(Grown::Entries(vec![child.clone()]));
             if i % 2 == 0 && path.len() < depth {
                 grown.push(Grown::Listing((child, 0)));
             }

@@ -106,9 +106,9 @@ fn find(ctx: &Ctx<'_>, operand: Operand) -> Vec<Walked> {
         way,
     });
     let entry = Entry { tree, dir: None, path, node, attr, link: Vec::new(), more: None };
-    let mut entries = vec![(None, entry)];
+    let mut entries = vec![entry];
     describe::run(ctx, (port, route), &mut entries);
-    with_listings(ctx, entries.into_iter().map(|(_, entry)| entry), None)
+    with_listings(ctx, entries, None)
 }
 
 fn found_in(dir: &Arc<Dir>, path: Vec<u8>, node: Node, attr: Attr) -> Entry {
@@ -121,7 +121,7 @@ fn find_again(ctx: &Ctx<'_>, dir: &Arc<Dir>, path: Vec<u8>) -> Vec<Walked> {
     let via = (port, port.route());
     let Ok(name) = Name::new(dir.name(&path)) else { return Vec::new() };
     let mut found = match port.found(via.1, &port.one(via.1, Call::lookup(&dir.node, &name))) {
-        Ok((node, attr)) => vec![(Some(name), found_in(dir, path, node, attr))],
+        Ok((node, attr)) => vec![found_in(dir, path, node, attr)],
         Err((proc, status)) => {
             match status {
                 Status::NoEnt => ctx.vanished(&path),
@@ -132,7 +132,7 @@ fn find_again(ctx: &Ctx<'_>, dir: &Arc<Dir>, path: Vec<u8>) -> Vec<Walked> {
         }
     };
     describe(ctx, via, dir, &mut found);
-    with_listings(ctx, found.into_iter().map(|(_, entry)| entry), Some(dir))
+    with_listings(ctx, found, Some(dir))
 }
 
 /// Is a directory not there by now whose handle is stale? A server that knows no handle any more, the root's neither, has removed nothing.
@@ -152,9 +152,9 @@ fn is_gone((port, route): (Port<'_>, Route), dir: &Dir) -> bool {
 }
 
 /// Completes what was found in a directory, without what is not wanted.
-fn describe(ctx: &Ctx<'_>, via: (Port<'_>, Route), dir: &Dir, found: &mut Vec<(Option<Name>, Entry)>) {
+fn describe(ctx: &Ctx<'_>, via: (Port<'_>, Route), dir: &Dir, found: &mut Vec<Entry>) {
     follow(ctx, dir, found);
-    found.retain(|(_, entry)| ctx.is_wanted(&entry.path, &entry.attr));
+    found.retain(|entry| ctx.is_wanted(&entry.path, &entry.attr));
     describe::run(ctx, via, found);
 }
 
@@ -174,9 +174,9 @@ fn go(port: Port<'_>, route: Route, way: &[Name]) -> Result<(Node, Attr), (Proc,
 }
 
 /// What the symbolic links among the entries lead to, where links are followed.
-fn follow(ctx: &Ctx<'_>, dir: &Dir, entries: &mut Vec<(Option<Name>, Entry)>) {
+fn follow(ctx: &Ctx<'_>, dir: &Dir, entries: &mut Vec<Entry>) {
     let Some(follow) = dir.tree.follow.clone() else { return };
-    entries.retain_mut(|(_, entry)| {
+    entries.retain_mut(|entry| {
         if entry.attr.kind != Kind::Symlink {
             return true;
         }
@@ -217,26 +217,32 @@ fn trimmed(mut name: Vec<u8>) -> Vec<u8> {
 }
 
 /// Entries, each with its listing if it is to be entered; with room for one more.
-fn with_listings(
-    ctx: &Ctx<'_>,
-    entries: impl ExactSizeIterator<Item = Entry>,
-    parent: Option<&Arc<Dir>>,
-) -> Vec<Walked> {
-    let mut grown = Vec::with_capacity(entries.len() + 1);
+fn with_listings(ctx: &Ctx<'_>, entries: Vec<Entry>, parent: Option<&Arc<Dir>>) -> Vec<Walked> {
+    let mut grown = Vec::with_capacity(2);
+    if entries.iter().all(|entry| entry.attr.kind != Kind::Dir) {
+        grown.push(Grown::Entries(entries));
+        return grown;
+    }
+    let mut run = Vec::new();
     for entry in entries {
+        let is_dir = entry.attr.kind == Kind::Dir;
         let other_fs = ctx.options.one_file_system && entry.attr.fsid != entry.tree.fsid;
-        let listing = (entry.attr.kind == Kind::Dir && entry.tree.recursive && !other_fs).then(|| {
+        let listing = (is_dir && entry.tree.recursive && !other_fs).then(|| {
             let (tree, path, node) = (entry.tree.clone(), entry.path.clone(), entry.node.clone());
             let id = (entry.attr.fsid, entry.attr.fileid);
             let dir = Arc::new(Dir { tree, path, node, id, parent: parent.cloned() });
             Grown::Listing(Listing::Page { dir, from: Cookie::default(), gathered: Vec::new() })
         });
         // A directory that the archive has is entered all the same.
-        if entry.attr.kind != Kind::Dir || !ctx.is_archived(&entry.path, &entry.attr) {
-            grown.push(Grown::Entry(entry));
+        if !is_dir || !ctx.is_archived(&entry.path, &entry.attr) {
+            run.push(entry);
         }
-        grown.extend(listing);
+        if listing.is_some() {
+            grown.push(Grown::Entries(std::mem::take(&mut run)));
+            grown.extend(listing);
+        }
     }
+    grown.push(Grown::Entries(run));
     grown
 }
 
@@ -246,11 +252,11 @@ fn take_page(
     via: (Port<'_>, Route),
     dir: &Arc<Dir>,
     (from, page): (Cookie, Page),
-    mut gathered: Vec<(Name, Entry)>,
+    mut gathered: Vec<Entry>,
 ) -> Vec<Walked> {
     let stuck = page.is_stuck(from);
     let Page { entries, next, end } = page;
-    let mut found: Vec<(Option<Name>, Entry)> = Vec::with_capacity(entries.len());
+    let mut found: Vec<Entry> = Vec::with_capacity(entries.len());
     let (mut places, mut unknown) = (Vec::with_capacity(entries.len()), Vec::new());
     for (i, entry) in entries.into_iter().enumerate() {
         let path = dir.join(&entry.name);
@@ -265,15 +271,15 @@ fn take_page(
         match (entry.node, entry.attr) {
             (Some(node), Some(attr)) => {
                 places.push(i);
-                found.push((Some(entry.name), found_in(dir, path, node, attr)));
+                found.push(found_in(dir, path, node, attr));
             }
             _ => unknown.push((i, entry.name, path)),
         }
     }
     if !unknown.is_empty() {
-        for (i, name, path, node, attr) in look_up(ctx, via, dir, unknown) {
+        for (i, path, node, attr) in look_up(ctx, via, dir, unknown) {
             places.push(i);
-            found.push((Some(name), found_in(dir, path, node, attr)));
+            found.push(found_in(dir, path, node, attr));
         }
         let mut placed: Vec<_> = places.into_iter().zip(found).collect();
         placed.sort_by_key(|(i, _)| *i);
@@ -285,26 +291,30 @@ fn take_page(
     }
     let rest = |gathered| Grown::Rest(Listing::Page { dir: dir.clone(), from: next, gathered });
     if ctx.options.sort_by_name {
-        gathered.extend(found.into_iter().filter_map(|(name, entry)| Some((name?, entry))));
+        gathered.extend(found);
         if !end && !stuck {
             return vec![rest(gathered)];
         }
         return sorted(ctx, dir, gathered);
     }
-    let mut grown = with_listings(ctx, found.into_iter().map(|(_, entry)| entry), Some(dir));
+    // It waits as it is.
+    if found.capacity() > 2 * found.len() {
+        found.shrink_to_fit();
+    }
+    let mut grown = with_listings(ctx, found, Some(dir));
     if !end && !stuck {
         grown.push(rest(Vec::new()));
     }
     grown
 }
 
-/// What was gathered of a directory whose listing failed.
-fn sorted(ctx: &Ctx<'_>, dir: &Arc<Dir>, mut gathered: Vec<(Name, Entry)>) -> Vec<Walked> {
-    gathered.sort_by(|(a, _), (b, _)| a.cmp(b));
-    with_listings(ctx, gathered.into_iter().map(|(_, entry)| entry), Some(dir))
+/// What was gathered of a directory, by its names' bytes.
+fn sorted(ctx: &Ctx<'_>, dir: &Arc<Dir>, mut gathered: Vec<Entry>) -> Vec<Walked> {
+    gathered.sort_by(|a, b| dir.name(&a.path).cmp(dir.name(&b.path)));
+    with_listings(ctx, gathered, Some(dir))
 }
 
-type Described = (usize, Name, Vec<u8>, Node, Attr);
+type Described = (usize, Vec<u8>, Node, Attr);
 
 /// Looks up what the listing did not describe.
 fn look_up(
@@ -318,9 +328,9 @@ fn look_up(
     let answers: Vec<_> = calls.iter().map(|call| port.found(route, call)).collect();
     drop(calls);
     let mut described = Vec::with_capacity(unknown.len());
-    for ((i, name, path), answer) in unknown.into_iter().zip(answers) {
+    for ((i, _, path), answer) in unknown.into_iter().zip(answers) {
         match answer {
-            Ok((node, attr)) => described.push((i, name, path, node, attr)),
+            Ok((node, attr)) => described.push((i, path, node, attr)),
             Err((_, Status::NoEnt)) => ctx.vanished(&path),
             Err((proc, status)) => ctx.failed(Failure::call(&path, proc, status)),
         }
