@@ -40,9 +40,22 @@ pub(super) struct Fields<'a> {
     pub dev: Option<(u32, u32)>,
 }
 
+/// Appends the block of `fields`, sealed. After an error what is appended is of no use.
+pub(super) fn append(fields: &Fields<'_>, format: Format, out: &mut Vec<u8>) -> Result<(), Unfit> {
+    let start = out.len();
+    out.resize(start + BLOCK_BYTES, 0);
+    let (_, blocks) = out.as_mut_slice().split_at_mut(start);
+    blocks.first_chunk_mut().map_or(Ok(()), |block| fill(block, fields, format))
+}
+
 /// The block of `fields`, sealed.
 pub(super) fn block(fields: &Fields<'_>, format: Format) -> Result<Block, Unfit> {
     let mut block = [0; BLOCK_BYTES];
+    fill(&mut block, fields, format)?;
+    Ok(block)
+}
+
+fn fill(block: &mut Block, fields: &Fields<'_>, format: Format) -> Result<(), Unfit> {
     text(&mut block[NAME], fields.name);
     text(&mut block[LINK], fields.link);
     text(&mut block[PREFIX], fields.prefix);
@@ -63,8 +76,8 @@ pub(super) fn block(fields: &Fields<'_>, format: Format) -> Result<Block, Unfit>
         number(&mut block[DEVMAJOR], major.into(), "major_t", format)?;
         number(&mut block[DEVMINOR], minor.into(), "minor_t", format)?;
     }
-    seal(&mut block);
-    Ok(block)
+    seal(block);
+    Ok(())
 }
 
 /// True for an owner's name that the header has room for, with the NUL that ends it.
@@ -109,12 +122,21 @@ fn text(field: &mut [u8], text: &[u8]) {
     field[..len].copy_from_slice(&text[..len]);
 }
 
+/// Each second byte of a word.
+const LOW_BYTES: u64 = 0x00ff_00ff_00ff_00ff;
+
 /// Sets the checksum: the sum of the block's bytes, its own field taken as blanks.
 pub(super) fn seal(block: &mut Block) {
     block[CHECKSUM].fill(b' ');
-    let sum: u32 = block.iter().copied().map(u32::from).sum();
+    // Eight bytes at a time, in four lanes of 16 bits: 64 times two bytes have room there. One by one they take half of a header's time.
+    let (words, _) = block.as_chunks::<8>();
+    let lanes = words
+        .iter()
+        .map(|word| u64::from_ne_bytes(*word))
+        .fold(0, |lanes, word| lanes + (word & LOW_BYTES) + ((word >> 8) & LOW_BYTES));
+    let sum: u64 = (0..4).map(|lane| (lanes >> (16 * lane)) & 0xffff).sum();
     // At most 512 * 255, which is six digits; a blank follows their NUL.
-    octal(&mut block[CHECKSUM.start..CHECKSUM.end - 1], sum.into());
+    octal(&mut block[CHECKSUM.start..CHECKSUM.end - 1], sum);
 }
 
 /// Writes a number that fits in octal with leading zeros, and a NUL.
@@ -142,5 +164,23 @@ pub(super) fn split(name: &[u8]) -> Result<(&[u8], &[u8]), Unfit> {
     match within.iter().rposition(|&b| b == b'/') {
         Some(at) if at > 0 && name.len() - at - 1 <= NAME.len() => Ok((&name[..at], &name[at + 1..])),
         _ => Err(Unfit::NameUnsplit),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_is_the_sum_of_the_bytes() {
+        let patterns: [fn(usize) -> u8; 4] =
+            [|_| 0, |_| 0xff, |i| (i % 256) as u8, |i| if i % 2 == 0 { 0xff } else { 1 }];
+        for pattern in patterns {
+            let mut block: Block = std::array::from_fn(pattern);
+            seal(&mut block);
+            let sum: u32 =
+                block.iter().enumerate().map(|(i, &b)| if CHECKSUM.contains(&i) { 32 } else { b.into() }).sum();
+            assert_eq!(block[CHECKSUM], *format!("{sum:06o}\0 ").as_bytes());
+        }
     }
 }

@@ -231,9 +231,7 @@ fn ustar(member: &Member, out: &mut Vec<u8>) -> Result<(), Unfit> {
     if link(member).len() > block::LINK.len() {
         return Err(Unfit::LinkTooLong);
     }
-    let header = block::block(&Fields { prefix, ..fields(member, last) }, Format::Ustar)?;
-    out.extend_from_slice(&header);
-    Ok(())
+    block::append(&Fields { prefix, ..fields(member, last) }, Format::Ustar, out)
 }
 
 fn gnu(member: &Member, out: &mut Vec<u8>) -> Result<(), Unfit> {
@@ -246,13 +244,10 @@ fn gnu(member: &Member, out: &mut Vec<u8>) -> Result<(), Unfit> {
     if name.len() > block::NAME.len() {
         long(&name, b'L', owner, out)?;
     }
-    let mut header = block::block(&fields(member, &name), Format::Gnu)?;
+    let fields = fields(member, &name);
     match segments(member) {
-        Some(segments) => sparse::old(&mut header, segments, member.size, out),
-        None => {
-            out.extend_from_slice(&header);
-            Ok(())
-        }
+        Some(segments) => sparse::old(&mut block::block(&fields, Format::Gnu)?, segments, member.size, out),
+        None => block::append(&fields, Format::Gnu, out),
     }
 }
 
@@ -264,7 +259,7 @@ fn long(name: &[u8], typeflag: u8, owner: &[u8], out: &mut Vec<u8>) -> Result<()
     }
     let fields =
         Fields { name: b"././@LongLink", typeflag, mode: 0o644, size, uname: owner, gname: owner, ..Fields::default() };
-    out.extend_from_slice(&block::block(&fields, Format::Gnu)?);
+    block::append(&fields, Format::Gnu, out)?;
     data(&[name, b"\0"].concat(), out);
     Ok(())
 }

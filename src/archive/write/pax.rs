@@ -30,6 +30,7 @@ impl Records {
         while len != rest + digits(len) {
             len = rest + digits(len);
         }
+        self.bytes.reserve(len);
         let mut number = [0; 20];
         for part in [decimal(len as u64, &mut number), b" ", key, b"=", value, b"\n"] {
             self.bytes.extend_from_slice(part);
@@ -96,7 +97,7 @@ pub(super) fn member(member: &Member, out: &mut Vec<u8>) -> Result<(), Unfit> {
     overrides(member, &mut header, &mut records)?;
     attributes(member, &mut records)?;
     extended(name, member.mtime.secs, records, out)?;
-    out.extend_from_slice(&block::block(&header, Format::Pax)?);
+    block::append(&header, Format::Pax, out)?;
     out.append(&mut map);
     Ok(())
 }
@@ -161,7 +162,7 @@ fn extended(name: &[u8], secs: i64, mut records: Records, out: &mut Vec<u8>) -> 
     let name = beside(name, b"PaxHeaders");
     let mtime = secs.clamp(0, LARGE_MAX);
     let fields = Fields { name: &name, typeflag: b'x', mode: 0o644, size, mtime, ..Fields::default() };
-    out.extend_from_slice(&block::block(&fields, Format::Pax)?);
+    block::append(&fields, Format::Pax, out)?;
     data(&records.bytes, out);
     Ok(())
 }

@@ -137,8 +137,10 @@ impl<G: FnMut(Piece) -> bool> Layout<G> {
         if self.piece.parts.is_empty() {
             return true;
         }
+        // The next one is mostly alike.
         let heads = Vec::with_capacity(self.piece.heads.len());
-        let mut piece = std::mem::replace(&mut self.piece, Piece { heads, ..Piece::default() });
+        let parts = Vec::with_capacity(self.piece.parts.len());
+        let mut piece = std::mem::replace(&mut self.piece, Piece { heads, parts, ..Piece::default() });
         piece.number = self.next;
         (self.next, self.with_data) = (self.next + 1, 0);
         (self.give)(piece)
@@ -162,8 +164,8 @@ fn spans(member: &Member) -> Vec<(u64, u64)> {
     }
 }
 
-fn data(entry: &Entry, spans: Vec<(u64, u64)>, (first, last): (bool, bool), fate: &Arc<Fate>) -> Data {
-    Data {
+fn data(entry: &Entry, spans: Vec<(u64, u64)>, (first, last): (bool, bool), fate: &Arc<Fate>) -> Box<Data> {
+    Box::new(Data {
         tree: entry.tree.clone(),
         dir: entry.dir.clone(),
         node: entry.node.clone(),
@@ -177,7 +179,7 @@ fn data(entry: &Entry, spans: Vec<(u64, u64)>, (first, last): (bool, bool), fate
         first,
         last,
         fate: fate.clone(),
-    }
+    })
 }
 
 fn count(ctx: &Ctx<'_>, kind: MemberKind) {

@@ -104,47 +104,42 @@ impl Maker {
     fn describe(&mut self, ctx: &Ctx<'_>, entry: &mut Entry, kind: MemberKind, path: Vec<u8>) {
         let Attr { mode, uid, gid, size, mtime, rdev, .. } = entry.attr;
         let said = &ctx.options.attributes;
-        let Member { mut uname, mut gname, .. } = std::mem::take(&mut self.member);
+        let member = &mut self.member;
         if self.named != Some((uid, gid)) {
             let of = |said: &Option<(Vec<u8>, u32)>, name: &dyn Fn() -> Vec<u8>| match said {
                 _ if ctx.options.attributes.numeric => Vec::new(),
                 Some((name, _)) => name.clone(),
                 None => name(),
             };
-            uname = of(&said.owner, &|| ctx.names.user(uid));
-            gname = of(&said.group, &|| ctx.names.group(gid));
+            member.uname = of(&said.owner, &|| ctx.names.user(uid));
+            member.gname = of(&said.group, &|| ctx.names.group(gid));
             self.named = Some((uid, gid));
         }
         let is_file = kind == MemberKind::File;
-        let more = entry.more.as_deref_mut().map(|more| {
-            let held = more.held.take();
-            std::mem::replace(more, More { held, ..More::default() })
-        });
-        let more = more.unwrap_or_default();
         let size = if is_file { size } else { 0 };
-        let segments = more.segments.filter(|_| is_file);
         let mode = match &said.mode {
             Some(change) => change.apply(mode, kind == MemberKind::Dir),
             None => mode,
         };
-        self.member = Member {
-            path,
-            kind,
-            stored: segments.as_ref().map_or(size, |segments| segments.iter().map(|s| s.len).sum()),
-            size,
-            mode: mode & 0o7777,
-            uid: said.owner.as_ref().map_or(uid, |(_, uid)| *uid),
-            gid: said.group.as_ref().map_or(gid, |(_, gid)| *gid),
-            uname,
-            gname,
-            mtime: said.mtime.filter(|&given| !said.clamp_mtime || mtime > given).unwrap_or(mtime),
-            dev: if matches!(kind, MemberKind::Char | MemberKind::Block) { rdev } else { (0, 0) },
-            segments,
-            xattrs: more.xattrs,
-            acl_access: more.acl_access,
-            acl_default: more.acl_default,
-            link: Vec::new(),
-        };
+        // Field by field: a member made anew for each would be moved twice, and takes as much time as its header.
+        member.path = path;
+        member.kind = kind;
+        member.link.clear();
+        (member.size, member.stored) = (size, size);
+        member.mode = mode & 0o7777;
+        member.uid = said.owner.as_ref().map_or(uid, |(_, uid)| *uid);
+        member.gid = said.group.as_ref().map_or(gid, |(_, gid)| *gid);
+        member.mtime = said.mtime.filter(|&given| !said.clamp_mtime || mtime > given).unwrap_or(mtime);
+        member.dev = if matches!(kind, MemberKind::Char | MemberKind::Block) { rdev } else { (0, 0) };
+        (member.segments, member.acl_access, member.acl_default) = (None, None, None);
+        member.xattrs.clear();
+        if let Some(more) = entry.more.as_deref_mut() {
+            let More { xattrs, acl_access, acl_default, segments, held } = std::mem::take(more);
+            more.held = held;
+            (member.xattrs, member.acl_access, member.acl_default) = (xattrs, acl_access, acl_default);
+            member.segments = segments.filter(|_| is_file);
+            member.stored = member.segments.as_ref().map_or(size, |segments| segments.iter().map(|s| s.len).sum());
+        }
     }
 
     /// Makes a further name of a multiply linked file a hard link to the first.

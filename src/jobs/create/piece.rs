@@ -62,7 +62,7 @@ impl Fate {
 
 /// What came of a piece that goes on with a large file, to be told when it is known that the file is stored.
 pub(super) struct Later {
-    data: Data,
+    data: Box<Data>,
     got: Got,
 }
 
@@ -81,7 +81,8 @@ impl Later {
 pub(super) struct Part {
     /// Bytes of its header blocks, in `Piece::heads`.
     pub head: usize,
-    pub data: Option<Data>,
+    /// In a place of its own: parts are moved, and most of a tree's may have none.
+    pub data: Option<Box<Data>>,
     /// Zeros behind the data.
     pub pad: usize,
     /// For `-v`, where the member begins in this piece.
@@ -92,7 +93,7 @@ pub(super) struct Part {
 
 impl Part {
     fn data_bytes(&self) -> usize {
-        self.data.as_ref().map_or(0, Data::bytes)
+        self.data.as_ref().map_or(0, |data| data.bytes())
     }
 
     pub fn bytes(&self) -> usize {
