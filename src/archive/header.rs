@@ -35,12 +35,26 @@ pub(super) struct Fields {
 /// ustar Interchange Format), or the sum of them as signed characters, which some old tars wrote.
 pub(super) fn checksum_matches(block: &Block) -> bool {
     let Ok(Some(stored)) = number(&block[148..156]) else { return false };
-    // Small numbers in straight loops, which the compiler makes one of many bytes at a time.
-    let unsigned = |bytes: &[u8]| -> i32 { bytes.iter().map(|&byte| i32::from(byte)).sum() };
+    let field = &block[148..156];
+    let blanks = 8 * i128::from(b' ');
+    let unsigned = i128::from(byte_sum(block)) - field.iter().copied().map(i128::from).sum::<i128>();
     let signed = |bytes: &[u8]| -> i32 { bytes.iter().map(|&byte| i32::from(byte as i8)).sum() };
-    let blanks = 8 * i32::from(b' ');
-    let is = |sum: &dyn Fn(&[u8]) -> i32| stored == i128::from(sum(&block[..148]) + blanks + sum(&block[156..]));
-    is(&unsigned) || is(&signed)
+    stored == unsigned + blanks || stored == i128::from(signed(&block[..148]) + signed(&block[156..])) + blanks
+}
+
+/// Each second byte of a word.
+const LOW_BYTES: u64 = 0x00ff_00ff_00ff_00ff;
+
+/// The sum of a block's bytes, eight at a time in four lanes of 16 bits: 64 times two bytes have room there. One by one they are half
+/// of the time that a header takes.
+pub(super) fn byte_sum(block: &Block) -> u64 {
+    let (words, _) = block.as_chunks::<8>();
+    let add = |lanes, word: &[u8; 8]| {
+        let word = u64::from_ne_bytes(*word);
+        lanes + (word & LOW_BYTES) + ((word >> 8) & LOW_BYTES)
+    };
+    let lanes = words.iter().fold(0, add);
+    (0..4).map(|lane| (lanes >> (16 * lane)) & 0xffff).sum()
 }
 
 /// Memory of a member's texts that nobody needs any more.
