@@ -1,6 +1,6 @@
 //! Opening what a command line names: the volume with its counters and ceilings, and the archive.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
@@ -14,7 +14,7 @@ use crate::archive::{Codec, Input, ReadAt};
 use crate::base::price::Ceiling;
 use crate::base::{Name, PriceList};
 use crate::crew::Stop;
-use crate::mounts::local::peers::{Purpose, Way};
+use crate::mounts::local::peers::{Mounted, Purpose, Way};
 use crate::mounts::nfs::{self, NfsMount, Url, UrlError};
 use crate::mounts::{LocalMount, ShadowMount, Shadows};
 use crate::storage::{self, Call, Kind, Lowered, Mount, Node, Op, Tap, Tapped, Throttle, Volume};
@@ -44,6 +44,8 @@ pub struct Opener {
     /// Windows are full before a lane has them, whatever lanes do.
     batched: bool,
     removes: bool,
+    /// Devices of mounts that have stored what was written before.
+    synced: HashSet<u64>,
     spreader: Spreader,
     /// Volumes that are opened one after the other in a rehearsal may hold each other: what their shadows share, by server.
     nested: Option<HashMap<String, Shadows>>,
@@ -73,6 +75,7 @@ impl Opener {
             changes: true,
             batched: false,
             removes: false,
+            synced: HashSet::new(),
             spreader,
             nested: None,
             found: Vec::new(),
@@ -209,32 +212,27 @@ impl Opener {
         };
         if let Some(ways) = ways {
             let alias = self.spreader.alias();
-            let mut first: Option<Arc<LocalMount>> = None;
-            let mut all = Vec::new();
-            let mounts = ways.into_iter().map(|way| {
-                let Way { dir, mount } = way;
-                let label = mount.point.display().to_string();
-                let key = format!("device {}", mount.device);
-                let opened = match &first {
+            let mut opened: Vec<(Arc<LocalMount>, Mounted)> = Vec::new();
+            for Way { dir, mount } in ways {
+                let local = match opened.first() {
                     None => LocalMount::of_dir(dir, &mount.point, alias.clone()),
-                    Some(first) => first.beside(dir, &mount.point),
+                    Some((first, _)) => first.beside(dir, &mount.point),
                 };
-                let target = mount.server.clone();
-                let opened = Arc::new(opened.map_err(failed)?);
-                first.get_or_insert_with(|| opened.clone());
-                all.push(opened.clone());
+                opened.push((Arc::new(local.map_err(failed)?), mount));
+            }
+            // Before what is sent counts as the run's.
+            self.sync(&opened);
+            let mounts = opened.into_iter().map(|(opened, mount)| {
+                let (label, target) = (mount.point.display().to_string(), mount.server.clone());
+                let key = format!("device {}", mount.device);
                 self.meters.kernel.count(&mount, &opened);
                 if let Some(planned) = &self.planned {
                     planned.measure(&opened, &target, Some(&mount));
                 }
                 let meter = Meter { label, ledger: Arc::default(), nfs: Vec::new(), is_nfs: true, role, key, target };
-                Ok((opened as Arc<dyn Mount>, meter))
+                (opened as Arc<dyn Mount>, meter)
             });
-            let mounts = mounts.collect::<Result<Vec<_>, String>>()?;
-            // What is removed has no data that matters.
-            if all.len() > 1 && self.rehearsal.is_none() && !self.removes {
-                LocalMount::sync_all(&all);
-            }
+            let mounts = mounts.collect();
             return Ok(self.tapped(mounts, more));
         }
         let mount = LocalMount::open(path).map_err(failed)?;
@@ -252,6 +250,15 @@ impl Opener {
             planned.measure(&mount, &meter.target, None);
         }
         Ok(self.tapped(vec![(Arc::new(mount), meter)], more))
+    }
+
+    /// Has each of several mounts store what was written through it, once in a run. What is removed has no data that matters.
+    fn sync(&mut self, opened: &[(Arc<LocalMount>, Mounted)]) {
+        if opened.len() > 1 && self.rehearsal.is_none() && !self.removes {
+            let new =
+                opened.iter().filter(|(_, mount)| self.synced.insert(mount.device)).map(|(local, _)| local.clone());
+            LocalMount::sync_all(&new.collect::<Vec<_>>());
+        }
     }
 
     /// A volume of these targets, with the taps `more` before their own.

@@ -216,8 +216,9 @@ fn trimmed(mut name: Vec<u8>) -> Vec<u8> {
     name
 }
 
-/// Entries, each with its listing if it is to be entered; with room for one more.
+/// Entries, each directory with its listing if it is to be entered.
 fn with_listings(ctx: &Ctx<'_>, entries: Vec<Entry>, parent: Option<&Arc<Dir>>) -> Vec<Walked> {
+    // With room for the listing's rest.
     let mut grown = Vec::with_capacity(2);
     if entries.iter().all(|entry| entry.attr.kind != Kind::Dir) {
         grown.push(Grown::Entries(entries));

@@ -10,6 +10,7 @@ use crate::base::Status;
 use crate::storage::{Beyond, Lent, Node, Out, Sought};
 
 use super::convert::{attr, status};
+use super::data::flush;
 use super::descriptors::{Held, Use};
 use super::{Alias, LocalMount};
 
@@ -182,7 +183,10 @@ impl LocalMount {
             Some(held) => held,
             None => self.to_read(node)?,
         };
-        retry_on_intr(|| fdatasync(held.fd())).map_err(status)?;
+        match &*held {
+            Held::Write(..) if self.nfs => flush(&held)?,
+            held => retry_on_intr(|| fdatasync(held.fd())).map_err(status)?,
+        }
         retry_on_intr(|| fadvise(held.fd(), 0, None, Advice::DontNeed)).map_err(status)
     }
 }

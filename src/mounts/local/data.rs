@@ -1,7 +1,7 @@
 //! READ, WRITE and COMMIT: cached descriptors, opened on first use, closed where their error can be reported.
 
-use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::buffer::spare_capacity;
 use rustix::fs::{Mode, OFlags, Stat, fstat, fsync, syncfs};
@@ -11,7 +11,7 @@ use crate::base::Status;
 use crate::storage::{Attr, Chain, Kind, Node, Out, Stable, Verifier, Written};
 
 use super::convert::{attr, kind, mode_bits, status};
-use super::descriptors::{Held, Use, close};
+use super::descriptors::{Held, Sent, Use, close};
 use super::modify::On;
 use super::{LocalMount, Place};
 
@@ -49,12 +49,30 @@ fn write_all(fd: BorrowedFd<'_>, data: &[u8], offset: u64, mut again: bool) -> R
 /// Sends what was written to a file on a kernel's NFS mount, and waits until the server has stored it. After an error the client
 /// keeps what it had sent but not committed, and would write it again once the server says that it lost it, as Linux's server says of
 /// all that is not committed when it finds no room: so it is committed, or found to have no room either, before anything else is done.
-fn flush(fd: BorrowedFd<'_>) -> Result<(), Status> {
-    let sent = fsync(fd).map_err(status);
-    if matches!(sent, Err(Status::NoSpc | Status::DQuot | Status::FBig)) {
+fn store(fd: BorrowedFd<'_>) -> Result<(), Status> {
+    let stored = retry_on_intr(|| fsync(fd)).map_err(status);
+    if matches!(stored, Err(Status::NoSpc | Status::DQuot | Status::FBig)) {
         let _is_clean = (0..FLUSHES_MAX).any(|_| fsync(fd).is_ok());
     }
-    sent
+    stored
+}
+
+/// The same of a descriptor that lanes share: fsync tells an error to one of them, which may be about another's data.
+pub(super) fn flush(held: &Held) -> Result<(), Status> {
+    let Held::Write(fd, _, sent) = held else { return Ok(()) };
+    let mut before = None;
+    sent.first.get_or_init(|| before = Some(store(fd.as_fd())));
+    // What `write` tries again for: this tells as well what became of another process's data, and nothing was written through
+    // this descriptor.
+    if matches!(before, Some(Ok(()) | Err(Status::NoSpc | Status::DQuot))) {
+        return Ok(());
+    }
+    // Held while it waits: who comes next is told what this one was.
+    let mut failed = sent.failed.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Err(status) = before.unwrap_or_else(|| store(fd.as_fd())) {
+        failed.get_or_insert(status);
+    }
+    failed.map_or(Ok(()), Err)
 }
 
 /// What RFC 1813 says of READ and WRITE on something that is not a regular file.
@@ -142,7 +160,7 @@ impl LocalMount {
     /// stays for the SETATTR that mostly follows: by its name the file would be looked up again once another mount has changed
     /// the directory.
     pub(super) fn for_writing(&self, fd: OwnedFd, bits: u32) -> Held {
-        Held::Write(fd, self.nfs || !self.superuser && bits & 0o200 == 0, OnceLock::new())
+        Held::Write(fd, self.nfs || !self.superuser && bits & 0o200 == 0, Sent::default())
     }
 
     /// Reads; at the file's end also what the file was right after. Most files are read once and whole: only one that is
@@ -215,10 +233,15 @@ impl LocalMount {
         // was full when the last run ended. Only a descriptor's first write is tried again, and others wait for it, or one of
         // them would be told: what is told later is about data that was written through it.
         let mut first = None;
-        if let Held::Write(_, _, written) = &*held {
-            written.get_or_init(|| first = Some(write_all(held.fd(), data, offset, true)));
+        if let Held::Write(_, _, sent) = &*held {
+            sent.first.get_or_init(|| first = Some(write_all(held.fd(), data, offset, true)));
         }
-        let count = first.unwrap_or_else(|| write_all(held.fd(), data, offset, false))?;
+        let written = first.unwrap_or_else(|| write_all(held.fd(), data, offset, false));
+        if let (Err(status), true, Held::Write(_, _, sent)) = (written, self.nfs, &*held) {
+            // It may be about what another lane wrote.
+            sent.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(status);
+        }
+        let count = written?;
         let stable = match stable {
             Stable::Unstable => stable,
             Stable::DataSync | Stable::FileSync => {
@@ -229,16 +252,19 @@ impl LocalMount {
         Ok(Written { count: count as u32, stable, verifier: self.verifier })
     }
 
-    /// Closes a file that was written, or, when it is in use elsewhere or must stay open, a duplicate: the kernel's
-    /// part of closing is the same. On NFS it is fsync before that which sends the data, waits and tells the error: the requests are
-    /// those of closing, but closing leaves data in the client that the server lost meanwhile (a COMMIT with another verifier), to be
-    /// written again at some later time, behind what another mount then wrote or set. `for_good`: no more is to be written.
+    /// Sends what was written to a file, and lets go of it unless it must stay open. The kernel's part of closing does both, on the
+    /// descriptor, or, when it is in use elsewhere, on a duplicate. On a kernel's NFS mount it is fsync that sends, waits and tells
+    /// the error: in NFSv3 the requests are those of closing, but closing leaves data in the client that the server lost meanwhile (a
+    /// COMMIT with another verifier), to be written again at some later time, behind what another mount then wrote or set.
+    /// `for_good`: no more is to be written.
     pub(super) fn send(&self, chain: &Arc<Chain>, held: Arc<Held>, for_good: bool) -> Result<(), Status> {
-        let is_unwritten = matches!(&*held, Held::Write(_, _, written) if written.get().is_none());
+        if self.nfs {
+            // After an error it stays, for all who wrote through it.
+            flush(&held)?;
+        }
         let stays = matches!(&*held, Held::Write(_, true, _)) && !for_good;
-        let sent = if self.nfs { flush(held.fd()) } else { Ok(()) };
         let shared = if stays { Err(held) } else { self.descriptors.take_alone(chain, Use::Write, held) };
-        let closed = match shared {
+        match shared {
             Ok(Held::Write(fd, ..)) => close(fd),
             Ok(_) => Ok(()),
             Err(_) if self.nfs => Ok(()),
@@ -248,12 +274,6 @@ impl LocalMount {
                 Err(Errno::MFILE | Errno::NFILE) => fsync(held.fd()).map_err(status),
                 Err(errno) => Err(status(errno)),
             },
-        };
-        match sent.and(closed) {
-            // What `write` tries again for: this tells as well what became of another process's data, and nothing was written
-            // through this descriptor. Those that were written through tell of themselves.
-            Err(Status::NoSpc | Status::DQuot) if self.nfs && is_unwritten => Ok(()),
-            sent => sent,
         }
     }
 
@@ -297,7 +317,7 @@ impl LocalMount {
         match self.descriptors.get(chain, Use::Write) {
             Some(held) => self.send(chain, held, true)?,
             // Its descriptor may be closing in another lane, for room: one more waits for the data and tells.
-            None if self.nfs => flush(self.open_file(chain, Use::Write)?.fd())?,
+            None if self.nfs => flush(&self.open_file(chain, Use::Write)?)?,
             None => only_files(&self.place(chain)?.stat()?)?,
         }
         Ok(self.verifier)

@@ -45,6 +45,15 @@ impl Use {
     }
 }
 
+/// What became of what was written through a descriptor.
+#[derive(Default)]
+pub(super) struct Sent {
+    /// Set by the first write, or a flush before it, which is alone.
+    pub first: OnceLock<()>,
+    /// The first error of storing it. The kernel tells each error once; all who share the descriptor are to hear of it.
+    pub failed: Mutex<Option<Status>>,
+}
+
 /// An open descriptor.
 pub(super) enum Held {
     /// An object by `O_PATH`: mostly a directory, which names are looked up in.
@@ -52,8 +61,7 @@ pub(super) enum Held {
     /// A regular file to read, and its size when it was opened.
     Read(OwnedFd, u64),
     /// A regular file to write. The flag says that it might not open again, being write-protected by its own mode.
-    /// The other is set by the first write, which is alone.
-    Write(OwnedFd, bool, OnceLock<()>),
+    Write(OwnedFd, bool, Sent),
     /// A directory that is being listed, or was.
     List(OwnedFd, Mutex<Listing>),
 }

@@ -5,7 +5,7 @@
 //! whatever is swapped in meanwhile, and however deep. (openat2's RESOLVE_BENEATH would save system calls on long ways and
 //! promise no more; this works on every kernel and under every seccomp filter.)
 //!
-//! Stability: FILE_SYNC means on an NFS mount "sent by fsync", which costs the requests of closing (close-to-open), elsewhere
+//! Stability: FILE_SYNC means on an NFS mount "sent by fsync", which costs NFSv3's requests of closing (close-to-open), elsewhere
 //! "written, closed, and the error of closing reported", which leaves durability to the kernel. UNSTABLE leaves the file open for the next WRITE;
 //! COMMIT closes it. The verifier is that of this instance; data is committed through the mount that wrote it.
 //!

@@ -138,6 +138,10 @@ swapped_midway() {
 # Data that a program wrote through another mount before the run, and that its client has not sent yet, is older than what the run writes.
 data_before() {
     local writer size=3145728
+    if ((k == 1)); then
+        echo "left out: data on its way through another mount, of one"
+        return
+    fi
     rtt off
     fresh
     mkdir "$served/want" "$served/got"
@@ -150,7 +154,8 @@ data_before() {
     writer=$!
     exec 7>"$work/pipe"
     head -c "$size" /dev/zero >&7
-    until grep -q "pos:[[:space:]]*$size" "/proc/$writer/fdinfo/1"; do sleep 0.01; done
+    until grep -q "pos:[[:space:]]*$size" "/proc/$writer/fdinfo/1" || ! kill -0 "$writer"; do sleep 0.01; done
+    [[ $(head -c 3 "$served/got/f") == old ]] || bad "data on its way" "the server has it already, or the writer has ended"
     again parcp "$a/want" "$a/got"
     succeeded "copy over a file with data on its way"
     # Closing sends what is left.
