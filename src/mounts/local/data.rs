@@ -316,8 +316,8 @@ impl LocalMount {
         self.descriptors.take_error(chain.id)?;
         match self.descriptors.get(chain, Use::Write) {
             Some(held) => self.send(chain, held, true)?,
-            // Its descriptor may be closing in another lane, for room: one more waits for the data and tells.
-            None if self.nfs => flush(&self.open_file(chain, Use::Write)?)?,
+            // Its descriptor may be closing in another lane, for room: one more waits for the data, and is told all of it.
+            None if self.nfs => store(self.open_file(chain, Use::Write)?.fd())?,
             None => only_files(&self.place(chain)?.stat()?)?,
         }
         Ok(self.verifier)

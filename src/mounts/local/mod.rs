@@ -6,8 +6,8 @@
 //! promise no more; this works on every kernel and under every seccomp filter.)
 //!
 //! Stability: FILE_SYNC means on an NFS mount "sent by fsync", which costs NFSv3's requests of closing (close-to-open), elsewhere
-//! "written, closed, and the error of closing reported", which leaves durability to the kernel. UNSTABLE leaves the file open for the next WRITE;
-//! COMMIT closes it. The verifier is that of this instance; data is committed through the mount that wrote it.
+//! "written, closed, and the error of closing reported", which leaves durability to the kernel. UNSTABLE leaves the file open for
+//! the next WRITE; COMMIT closes it. The verifier is that of this instance; data is committed through the mount that wrote it.
 //!
 //! While its descriptor is cached a directory's node follows the object, afterwards its name.
 //! Beyond NFSv3 it does what the kernel does on a local file system. On a kernel NFS mount it announces less: NFSv3 has no holes,
