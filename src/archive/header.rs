@@ -34,8 +34,8 @@ pub(super) struct Fields {
 /// True if the stored checksum is the block's: the sum of its bytes with the checksum field as blanks (POSIX, pax,
 /// ustar Interchange Format), or the sum of them as signed characters, which some old tars wrote.
 pub(super) fn checksum_matches(block: &Block) -> bool {
-    let Ok(Some(stored)) = number(&block[148..156]) else { return false };
     let field = &block[148..156];
+    let Ok(Some(stored)) = number(field) else { return false };
     let blanks = 8 * i128::from(b' ');
     let unsigned = i128::from(byte_sum(block)) - field.iter().copied().map(i128::from).sum::<i128>();
     let signed = |bytes: &[u8]| -> i32 { bytes.iter().map(|&byte| i32::from(byte as i8)).sum() };

@@ -121,7 +121,7 @@ impl Maker {
             Some(change) => change.apply(mode, kind == MemberKind::Dir),
             None => mode,
         };
-        // Field by field: a member made anew for each would be moved twice, and takes as much time as its header.
+        // Field by field: one made anew is moved into its place, some 400 bytes for each member.
         member.path = path;
         member.kind = kind;
         member.link.clear();

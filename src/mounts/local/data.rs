@@ -323,3 +323,51 @@ impl LocalMount {
         Ok(self.verifier)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::Name;
+    use crate::storage::{AttrChange, Call, How, Mount};
+
+    /// fsync of a pipe fails each time, that of a file does not: what is told is what the descriptor keeps.
+    #[test]
+    fn all_who_share_a_descriptor_hear_of_its_first_error() {
+        let held = |fd| Held::Write(fd, true, Sent::default());
+        let (_reader, writer) = rustix::pipe::pipe().unwrap();
+        let pipe = held(writer);
+        assert_eq!([flush(&pipe), flush(&pipe)], [Err(Status::Inval); 2]);
+        let file = held(tempfile::tempfile().unwrap().into());
+        assert_eq!([flush(&file), flush(&file)], [Ok(()); 2]);
+        for (held, error) in [(&file, Status::NoSpc), (&pipe, Status::Inval)] {
+            let Held::Write(_, _, sent) = held else { unreachable!() };
+            sent.failed.lock().unwrap().get_or_insert(Status::NoSpc);
+            assert_eq!([flush(held), flush(held)], [Err(error); 2]);
+        }
+    }
+
+    #[test]
+    fn on_nfs_each_lane_that_commits_is_told_and_the_descriptor_stays_for_the_next() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut mount = LocalMount::open(dir.path()).unwrap();
+        mount.nfs = true;
+        let one = |call| {
+            let mut calls = [call];
+            mount.perform(&mut calls);
+            let [call] = calls;
+            call
+        };
+        let name = Name::new(b"f").unwrap();
+        let file = one(Call::create(&mount.root(), &name, How::Guarded, AttrChange::default())).found().unwrap().node;
+        one(Call::write(&file, 0, b"data", Stable::Unstable)).written().unwrap();
+        let held = mount.descriptors.get(mount.chain(&file).unwrap(), Use::Write).unwrap();
+        let Held::Write(_, _, sent) = &*held else { unreachable!() };
+        *sent.failed.lock().unwrap() = Some(Status::DQuot);
+        for _lane in 0..2 {
+            assert_eq!(one(Call::commit(&file, 0, 0)).verifier().err(), Some(Status::DQuot));
+        }
+        assert_eq!(one(Call::write(&file, 4, b"more", Stable::FileSync)).written().err(), Some(Status::DQuot));
+        *sent.failed.lock().unwrap() = None;
+        assert!(one(Call::commit(&file, 0, 0)).verifier().is_ok());
+    }
+}
