@@ -28,6 +28,7 @@ pub mod pages;
 mod parcp;
 mod parrm;
 mod partar;
+mod patience;
 mod places;
 mod plan;
 mod planned;

@@ -19,11 +19,12 @@ use crate::mounts::nfs::{self, NfsMount, Url, UrlError};
 use crate::mounts::{LocalMount, ShadowMount, Shadows};
 use crate::storage::{self, Call, Kind, Lowered, Mount, Node, Op, Tap, Tapped, Throttle, Volume};
 
-use super::console::reason;
+use super::console::{Console, reason};
 use super::exports::{Exports, Found};
 use super::filter::Filter;
 use super::location::Location;
 use super::meter::{Meter, Meters, Role};
+use super::patience;
 use super::planned::{PAUSE, Planned};
 use super::readahead::ReadAhead;
 use super::spread::{Spread, Spreader};
@@ -46,6 +47,8 @@ pub struct Opener {
     removes: bool,
     /// Devices of mounts that have stored what was written before.
     synced: HashSet<u64>,
+    /// Who hears of a wait.
+    console: Option<Arc<Console>>,
     spreader: Spreader,
     /// Volumes that are opened one after the other in a rehearsal may hold each other: what their shadows share, by server.
     nested: Option<HashMap<String, Shadows>>,
@@ -76,6 +79,7 @@ impl Opener {
             batched: false,
             removes: false,
             synced: HashSet::new(),
+            console: None,
             spreader,
             nested: None,
             found: Vec::new(),
@@ -98,6 +102,12 @@ impl Opener {
     /// From now on directories are opened through the mounts that `spread` says.
     pub fn over(mut self, spread: &Spread) -> Opener {
         self.spreader = Spreader::new(spread.clone());
+        self
+    }
+
+    /// A long wait is told there.
+    pub fn telling(mut self, console: &Arc<Console>) -> Opener {
+        self.console = Some(console.clone());
         self
     }
 
@@ -255,9 +265,13 @@ impl Opener {
     /// Has each of several mounts store what was written through it, once in a run. What is removed has no data that matters.
     fn sync(&mut self, opened: &[(Arc<LocalMount>, Mounted)]) {
         if opened.len() > 1 && self.rehearsal.is_none() && !self.removes {
-            let new =
-                opened.iter().filter(|(_, mount)| self.synced.insert(mount.device)).map(|(local, _)| local.clone());
-            LocalMount::sync_all(&new.collect::<Vec<_>>());
+            let new = opened.iter().filter(|(_, mount)| self.synced.insert(mount.device));
+            let new: Vec<Arc<LocalMount>> = new.map(|(local, _)| local.clone()).collect();
+            let text = || {
+                let mounts: Vec<String> = new.iter().map(|mount| mount.label()).collect();
+                format!("waiting until what was written before through {} is stored", mounts.join(", "))
+            };
+            patience::told(self.console.as_deref(), patience::USUAL, text, || LocalMount::sync_all(&new));
         }
     }
 

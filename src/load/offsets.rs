@@ -71,7 +71,8 @@ impl Sizes {
 /// What follows an I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The bytes behind it, and `skip` more (`rw=read:skip`).
+    /// The bytes behind it, and `skip` more (`rw=read:skip`); from the start again where that leads out of the region, until a pass has moved
+    /// as many bytes as the region has.
     #[allow(missing_docs)] // as above
     Sequential { skip: u64 },
     /// A new offset after `run` I/Os (`rw=randread:run`); within a run the next bytes, or the same again (`rw_sequencer=identical`).
@@ -102,7 +103,7 @@ impl Plan {
     /// True when no pass visits a byte twice.
     pub fn visits_once(&self) -> bool {
         match self.order {
-            Order::Sequential { .. } => true,
+            Order::Sequential { skip } => skip == 0,
             Order::Random { run, .. } => {
                 let once = self.map && self.distribution == Distribution::Uniform && self.percentage_random >= 100;
                 let fits = match self.sizes {
@@ -289,13 +290,16 @@ impl Offsets {
         if self.plan.unaligned { 1 } else { self.plan.sizes.min() }
     }
 
-    /// The next I/O; None at the end of a pass, and always where not even the smallest fits the region.
+    /// The next I/O; None at the end of a pass, unless the plan leaves it to its caller to count the bytes of one; and always where not even the smallest fits the region.
     #[inline]
     pub fn next_io(&mut self) -> Option<Extent> {
         let (offset, len) = match self.plan.order {
             Order::Sequential { skip } => {
                 let (offset, len) = self.onward()?;
-                self.position = offset + len + skip;
+                let end = offset + len;
+                // As fio 3.33, which ends a pass early where an I/O ends with the file, or does not fit.
+                let is_out = skip > 0 && end < self.region.len && end + skip >= self.region.len;
+                self.position = if is_out { 0 } else { end + skip };
                 (offset, len)
             }
             Order::Random { run, identical } => {

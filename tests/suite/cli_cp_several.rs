@@ -1,7 +1,7 @@
 //! parcp of several operands: what one of them must not do to another, and what they share.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use super::cli_support::{Bench, Sim};
 use super::tree::{assert_same, dump_dir};
@@ -142,4 +142,72 @@ fn a_link_that_leads_to_its_own_copy_is_copied_again() {
     // What a link leads to is not replaced by it.
     bench.run_as("parcp -t d s/file").ended(1, "are the same file");
     assert_eq!(fs::read(bench.path("d/file")).unwrap(), b"1");
+}
+
+#[test]
+fn what_one_source_has_brought_is_not_replaced_by_another() {
+    let bench = Bench::new();
+    for (file, text) in [
+        ("one/f", "first"),
+        ("one/sub/g", "first"),
+        ("one/was-dir/k", "first"),
+        ("one/was-file", "first"),
+        ("one/same", "same"),
+        ("one/mode", "same"),
+        ("two/f", "second, longer"),
+        ("two/sub/g", "second, longer"),
+        ("two/sub/new", "new"),
+        ("two/was-dir", "second"),
+        ("two/was-file/k", "second"),
+        ("two/same", "same"),
+        ("two/mode", "same"),
+        ("two/names/a", "second"),
+        ("out/f", "there before"),
+    ] {
+        fs::create_dir_all(bench.path(file).parent().unwrap()).unwrap();
+        fs::write(bench.path(file), text).unwrap();
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+        fs::File::options().write(true).open(bench.path(file)).unwrap().set_modified(time).unwrap();
+    }
+    fs::write(bench.path("one/name"), "first").unwrap();
+    fs::hard_link(bench.path("two/names/a"), bench.path("two/name")).unwrap();
+    fs::set_permissions(bench.path("two/mode"), fs::Permissions::from_mode(0o600)).unwrap();
+    for (dir, text) in [("one", "x"), ("two", "y")] {
+        symlink(text, bench.path(dir).join("link")).unwrap();
+        symlink("z", bench.path(dir).join("alike")).unwrap();
+    }
+    let local = ["one/.".to_string(), "two/.".to_string()];
+    let sims = ["one", "two"].map(|source| {
+        let sim = Sim::start(&["--unlimited"]);
+        bench.run_as(&format!("parcp {source} {}", sim.url)).ok();
+        sim
+    });
+    let remote = [sims[0].url.clone(), sims[1].url.clone()];
+    let list =
+        fs::read_dir(bench.path("one")).unwrap().map(|entry| format!("one/{}", entry.unwrap().file_name().display()));
+    let by_name = [list.collect::<Vec<_>>().join(" "), "two/.".into()];
+    for (n, [first, second]) in [local, remote, by_name].into_iter().enumerate() {
+        let out = format!("out{n}");
+        bench.run_as(&format!("parcp out/. {out}")).ok();
+        let line = format!("parcp -t {out} {first} {second}");
+        // And once more, when all that may be is there.
+        for _ in 0..2 {
+            let ran = bench.run_as(&line).ended(1, "f: would be copied over what");
+            for name in ["f", "sub/g", "was-dir", "was-file", "mode", "link", "name"] {
+                let said = format!("/{name}: would be copied over what '");
+                let theirs = format!("/{name}' is copied to");
+                let told = ran.stderr.lines().any(|line| line.contains(&said) && line.contains(&theirs));
+                assert!(told, "{name} of {line}: {}", ran.stderr);
+            }
+            assert_eq!(ran.stderr.matches("would be copied").count(), 7, "{}", ran.stderr);
+        }
+        for (file, text) in [("f", "first"), ("sub/g", "first"), ("was-dir/k", "first"), ("sub/new", "new")] {
+            assert_eq!(fs::read_to_string(bench.path(&out).join(file)).unwrap(), text, "{line}");
+        }
+        assert_eq!(fs::read_link(bench.path(&out).join("link")).unwrap().as_os_str(), "x");
+        assert_eq!(fs::read_to_string(bench.path(&out).join("names/a")).unwrap(), "second");
+    }
+    // What another run has brought is replaced, as ever.
+    bench.run_as("parcp -t out0 two/f two/mode").ok();
+    assert_eq!(fs::read_to_string(bench.path("out0/f")).unwrap(), "second, longer");
 }

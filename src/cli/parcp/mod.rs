@@ -10,6 +10,7 @@ mod refused;
 pub mod relation;
 mod run;
 mod summary;
+mod taken;
 
 use std::ffi::OsString;
 

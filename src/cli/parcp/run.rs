@@ -18,13 +18,14 @@ use crate::cli::session::{Ended, Session};
 use crate::cli::{Exit, Fatal};
 use crate::crew::Crew;
 use crate::jobs::Live;
-use crate::jobs::copy::{Compare, Deed, Options, Series, Side, Summary, Verify, What};
+use crate::jobs::copy::{Compare, Deed, Options, Series, Side, Summary, Taken, Verify, What};
 use crate::storage::throttle::Clock;
 use crate::storage::{Call, Mount, Shape, Tap, Volume};
 
 use super::high::High;
 use super::legs::{Base, Leg, Place, legs};
 use super::summary::{self, About};
+use super::taken::{self, Earlier};
 
 /// Sources named in the report at most.
 const SOURCES_MAX: usize = 1000;
@@ -126,7 +127,8 @@ impl Sides {
         let planned = high.manner.planned.as_ref();
         let rehearses = high.dry_run || planned.is_some();
         let rehearsal = if reads { Rehearsal::Reading } else { Rehearsal::Unread };
-        let opener = Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread);
+        let opener =
+            Opener::new(high.manner.held, session.meters.clone()).telling(&session.console).over(&high.manner.spread);
         if let (Some(planned), Some(rate)) = (planned, high.bwlimit) {
             planned.writes_below(rate as f64);
         }
@@ -295,6 +297,8 @@ impl Copier<'_> {
     ) {
         let Some((first, target)) = first else { return };
         let mut first = Some(first);
+        let may_meet = taken::may_meet(&legs) && self.options.verify != Verify::Only;
+        let mut earlier: Vec<Earlier> = Vec::new();
         for leg in legs {
             if self.crew.stop().is_set() {
                 let left = || "interrupted before the last sources were begun; the same command goes on".to_string();
@@ -303,7 +307,12 @@ impl Copier<'_> {
             }
             let opened = first.take().map_or_else(|| sides.open(&leg.source, Role::Source), Ok);
             match opened {
-                Ok(source) => self.copy_leg(leg, (&source, &target), paths.take()),
+                Ok(source) => {
+                    self.copy_leg(&leg, (&source, &target), paths.take(), &earlier);
+                    if may_meet {
+                        earlier.push(Earlier::new(&leg, source));
+                    }
+                }
                 Err(why) => {
                     self.crew.report().add(crate::base::Failure::refused(&leg.source.shown, why));
                 }
@@ -311,9 +320,10 @@ impl Copier<'_> {
         }
     }
 
-    fn copy_leg(&mut self, leg: Leg, (source, target): (&Volume, &Volume), paths: Option<Paths>) {
-        fn side(volume: &Volume, place: Place) -> Side<'_> {
-            Side { volume, way: place.way, fs_root: place.fs_root, shown: place.shown }
+    fn copy_leg(&mut self, leg: &Leg, (source, target): (&Volume, &Volume), paths: Option<Paths>, earlier: &[Earlier]) {
+        fn side<'v>(volume: &'v Volume, place: &Place) -> Side<'v> {
+            let Place { way, fs_root, shown, .. } = place.clone();
+            Side { volume, way, fs_root, shown }
         }
         let server = leg.source.server();
         let at = self.series.iter().position(|(of, _)| of == server).unwrap_or_else(|| {
@@ -321,16 +331,16 @@ impl Copier<'_> {
             self.series.len() - 1
         });
         let clears = self.options.delete.is_some() && leg.names.is_none() && leg.target.way.is_empty();
-        let (from, to) = (side(source, leg.source), side(target, leg.target));
+        let (from, to) = (side(source, &leg.source), side(target, &leg.target));
         let tell = |deed: Deed, path: &[u8]| self.tell(deed, path, &from, &to);
         let manner = &self.high.manner;
         let lists = manner.planned.is_none() && (manner.verbose > 0 || self.high.dry_run);
         let listens = lists || (self.options.verify == Verify::Only && manner.planned.is_none());
         let mut names;
         let mut listed;
-        let what = match (leg.names, paths) {
+        let what = match (&leg.names, paths) {
             (Some(these), _) => {
-                names = these.into_iter().map(Ok);
+                names = these.iter().cloned().map(Ok);
                 What::Names(&mut names)
             }
             (None, Some(paths)) => {
@@ -339,7 +349,9 @@ impl Copier<'_> {
             }
             (None, None) => What::Tree,
         };
-        let done = self.series[at].1.copy(&from, &to, what, listens.then_some(&tell));
+        let by = |path: &[u8]| taken::by(earlier, &leg.target.way, path);
+        let taken = (!earlier.is_empty()).then_some(&by as Taken<'_>);
+        let done = self.series[at].1.copy(&from, &to, what, (listens.then_some(&tell), taken));
         for gone in source.gone().into_iter().chain(target.gone()) {
             if !self.gone.contains(&gone) {
                 self.gone.push(gone);
@@ -372,7 +384,7 @@ impl Copier<'_> {
 }
 
 /// `path` below a root as it was typed.
-fn below(root: &[u8], path: &[u8]) -> Vec<u8> {
+pub(super) fn below(root: &[u8], path: &[u8]) -> Vec<u8> {
     let slash: &[u8] = if path.is_empty() || root.ends_with(b"/") { b"" } else { b"/" };
     [root, slash, path].concat()
 }

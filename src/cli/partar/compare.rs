@@ -54,7 +54,10 @@ fn compare_all(
     job: &mut Job,
 ) -> Result<Exit, String> {
     let console = session.console.clone();
-    let mut opener = Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread).changing(false);
+    let mut opener = Opener::new(high.manner.held, session.meters.clone())
+        .telling(&session.console)
+        .over(&high.manner.spread)
+        .changing(false);
     opener.spread(directory.dir().map(|path| (path, Some(Role::Source))))?;
     let volume = opener.volume(directory, Some(Role::Source))?;
     session.tell_mounts(opener.spreader());

@@ -105,7 +105,10 @@ fn open(high: &High, creation: &Creation, how: How, session: &Session<'_>) -> Re
     packed(creation, &high.archive, &Stop::default())?;
     index::check(high)?;
     let planned = high.manner.planned.as_ref();
-    let mut opener = Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread).planned(planned);
+    let mut opener = Opener::new(high.manner.held, session.meters.clone())
+        .telling(&session.console)
+        .over(&high.manner.spread)
+        .planned(planned);
     spread(&mut opener, high, creation)?;
     let mut options = creation.options.clone();
     let had = if how == How::Create { Had::default() } else { had(high, &mut opener, how == How::Update)? };

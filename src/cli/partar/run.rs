@@ -77,7 +77,10 @@ fn extract_all(
 ) -> Result<Exit, String> {
     let console = session.console.clone();
     let planned = high.manner.planned.as_ref();
-    let opener = Opener::new(high.manner.held, session.meters.clone()).over(&high.manner.spread).planned(planned);
+    let opener = Opener::new(high.manner.held, session.meters.clone())
+        .telling(&session.console)
+        .over(&high.manner.spread)
+        .planned(planned);
     let mut opener = opener.batched();
     opener.spread(destination.dir().map(|path| (path, None)))?;
     let volume = opener.volume(destination, None)?;

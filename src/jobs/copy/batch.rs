@@ -256,7 +256,13 @@ fn sort(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mu
     // Its size and times say nothing of what it holds.
     let may_be_equal = matches!(verdict, Verdict::Equal | Verdict::Attributes(_) | Verdict::CompareBytes);
     let is_unknown = may_be_equal && attr.kind == Kind::File && ctx.is_made_up(node, attr);
-    match if is_unknown { Verdict::Content } else { verdict } {
+    let verdict = if is_unknown { Verdict::Content } else { verdict };
+    if matches!(verdict, Verdict::Content | Verdict::Replace)
+        && let Some(taken) = ctx.taken(&object.dir, Some(&object.name))
+    {
+        return give_up(ctx, known.object, taken, due);
+    }
+    match verdict {
         Verdict::Equal if ctx.xattrs => lists.attributes.push((known, AttrChange::default())),
         Verdict::Equal => {
             add(&ctx.counts.unchanged, 1);
@@ -327,7 +333,10 @@ pub(super) fn set_attributes(
     for (known, change) in objects {
         let At::Present(Some(there), is) = &known.object.at else { continue };
         let there = there.clone();
-        if change.is_empty() {
+        let taken = || ctx.taken(&known.object.dir, Some(&known.object.name));
+        if let Some(taken) = (!change.is_empty()).then(taken).flatten() {
+            give_up(ctx, known.object, taken, due);
+        } else if change.is_empty() {
             let shared = ctx.xattrs && decide::has_more_names(ctx.options, &known.attr, is);
             if shared && xattrs::differ(ctx, routes.target, (&known.node, &there)) {
                 content_differs(ctx, known, due); // made anew, apart from its other names

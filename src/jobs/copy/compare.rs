@@ -38,7 +38,10 @@ pub(super) fn texts(ctx: &Ctx<'_>, routes: Routes, links: Vec<Known>, items: &mu
             }
             (Ok(ours), Ok(theirs)) if ours == theirs => equal.push(known),
             _ if ctx.compares() => differs(ctx, known, due),
-            _ => items.push(Item::new(known)),
+            _ => match ctx.taken(&known.object.dir, Some(&known.object.name)) {
+                Some(taken) => give_up(ctx, known.object, taken, due),
+                None => items.push(Item::new(known)),
+            },
         }
     }
     equals(ctx, routes, equal, due);

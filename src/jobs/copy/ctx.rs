@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use crate::base::name::Shown;
 use crate::base::{Failure, Name, Proc, Status, Time, hash::mix};
 use crate::crew::{Crew, Due};
 use crate::storage::{Attr, AttrChange, Call, How, Kind, Limits, Mount, Node};
@@ -18,7 +19,7 @@ use super::dir::Dir;
 use super::links::Links;
 use super::run::Run;
 use super::task::Task;
-use super::{Deed, Options, Summary, Tell, Verify};
+use super::{Deed, Options, Summary, Taken, Tell, Verify};
 
 /// Bytes of a listing's page on the wire: some 350 entries with attributes. What waits at a level of the tree is pages.
 const PAGE_BYTES: u32 = 64 << 10;
@@ -93,6 +94,7 @@ pub(super) struct Ctx<'a> {
     pub crew: &'a Crew,
     pub live: &'a Live,
     pub tell: Option<Tell<'a>>,
+    pub taken: Option<Taken<'a>>,
     pub counts: Counts,
     pub links: &'a Links,
     /// Removes what is to go from the target.
@@ -140,7 +142,7 @@ pub(super) struct Ctx<'a> {
 
 impl<'a> Ctx<'a> {
     pub fn new(run: &Run<'a>, remover: &'a Engine<'a, Tag>, later: bool) -> Ctx<'a> {
-        let Run { sides: (source, target), options, crew, live, tell, links } = *run;
+        let Run { sides: (source, target), options, crew, live, tell, taken, links } = *run;
         let window = crew.shape().window;
         let (from, to): (Limits, Limits) = (source.volume.limits(), target.volume.limits());
         let extras = from.extras.and(to.extras);
@@ -155,6 +157,7 @@ impl<'a> Ctx<'a> {
             crew,
             live,
             tell,
+            taken,
             counts: Counts::default(),
             links,
             remover,
@@ -298,6 +301,12 @@ impl<'a> Ctx<'a> {
         if let Some(tell) = self.tell {
             tell(deed, &self.below(dir, name));
         }
+    }
+
+    /// Why what is there is not replaced by this source's: another source has brought it. As cp, which is asked to copy both.
+    pub fn taken(&self, dir: &Dir, name: Option<&Name>) -> Option<Trouble> {
+        let by = self.taken?(&self.below(dir, name))?;
+        Some(Trouble::Refused(On::Source, format!("would be copied over what '{}' is copied to", Shown(&by))))
     }
 
     /// Tells a difference that a comparison found.

@@ -30,11 +30,15 @@ pub(super) fn run(
                 add(&ctx.counts.kept, 1);
                 return end(ctx, known.object, None, due);
             }
-            Ok(_) if is.kind == Kind::Dir => {
-                ctx.links.put_back(&known.attr, (there, known_id));
-                return delete::replace(ctx, known, due);
+            Ok(_) => {
+                if let Some(taken) = ctx.taken(&known.object.dir, Some(&known.object.name)) {
+                    return give_up(ctx, known.object, taken, due);
+                }
+                if is.kind == Kind::Dir {
+                    ctx.links.put_back(&known.attr, (there, known_id));
+                    return delete::replace(ctx, known, due);
+                }
             }
-            Ok(_) => {}
             Err(status) => {
                 return give_up(ctx, known.object, Trouble::Call(On::Target, Proc::GetAttr, status), due);
             }

@@ -276,6 +276,10 @@ pub struct Summary {
 /// Who hears of deeds, with their paths.
 pub type Tell<'a> = &'a (dyn Fn(Deed, &[u8]) + Sync);
 
+/// Says which other source of the same run, by its path for people, has brought something to a path below the target's root. Asked
+/// for each object that is about to be replaced, or made equal, by this source's.
+pub type Taken<'a> = &'a (dyn Fn(&[u8]) -> Option<Vec<u8>> + Sync);
+
 /// Makes the target what the source is. `tell` hears of each deed: its path below the roots, empty for the roots themselves; from any
 /// lane, in any order.
 pub fn copy(
@@ -287,7 +291,7 @@ pub fn copy(
     live: &Live,
     tell: Option<Tell<'_>>,
 ) -> Summary {
-    Series::new(options, crew, live).copy(source, target, what, tell)
+    Series::new(options, crew, live).copy(source, target, what, (tell, None))
 }
 
 /// Copies one after the other, all onto one volume and from one host or server. Names of one file that several of them meet
@@ -308,8 +312,14 @@ impl<'a> Series<'a> {
         Series { links: Links::new(options.links_max, false), options, crew, live }
     }
 
-    /// The next one; see [`copy`].
-    pub fn copy(&self, source: &Side<'_>, target: &Side<'_>, what: What<'_>, tell: Option<Tell<'_>>) -> Summary {
+    /// The next one; see [`copy`]. What `taken` says another source has brought is refused.
+    pub fn copy(
+        &self,
+        source: &Side<'_>,
+        target: &Side<'_>,
+        what: What<'_>,
+        (tell, taken): (Option<Tell<'_>>, Option<Taken<'_>>),
+    ) -> Summary {
         let start = Instant::now();
         let Series { options, crew, live, links } = self;
         // A list of names cannot be read twice; a comparison would tell all twice.
@@ -320,7 +330,7 @@ impl<'a> Series<'a> {
         };
         let mut summary: Option<Summary> = None;
         loop {
-            let run = Run { sides: (source, target), options, crew, live, tell, links };
+            let run = Run { sides: (source, target), options, crew, live, tell, taken, links };
             let passes = summary.as_ref().map_or(0, |summary| summary.passes);
             let pass = run.pass(names.take(), passes > 0);
             summary = Some(match summary {

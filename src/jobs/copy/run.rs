@@ -18,7 +18,7 @@ use super::feed::Feed;
 use super::links::Links;
 use super::task::{At, Held, Object, Task};
 use super::whole::{self, Files};
-use super::{Deed, Options, Side, Summary, Tell, batch, decide, enter, visit, xattrs};
+use super::{Deed, Options, Side, Summary, Taken, Tell, batch, decide, enter, visit, xattrs};
 
 /// Objects that wait where lanes are kept apart by directories, so that there are enough directories: those of some 40 of
 /// 100 objects. An object that waits takes some 500 bytes.
@@ -31,6 +31,7 @@ pub(super) struct Run<'a> {
     pub crew: &'a Crew,
     pub live: &'a Live,
     pub tell: Option<Tell<'a>>,
+    pub taken: Option<Taken<'a>>,
     pub links: &'a Links,
 }
 
