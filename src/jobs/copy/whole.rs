@@ -80,9 +80,16 @@ pub(super) fn gather(ctx: &Ctx<'_>, dir: &Arc<Dir>, new: Vec<Entry>, due: &mut V
     if !new.iter().any(is_file) {
         return new;
     }
-    let (files, others): (Vec<Entry>, Vec<Entry>) = new.into_iter().partition(is_file);
-    let names = files.into_iter().map(|entry| entry.name);
-    let mut files = names.filter(|name| !visit::is_left_out(ctx, dir, name, Some(Kind::File)));
+    let (mut files, mut others) = (Vec::with_capacity(new.len()), new);
+    // In their place: entries are large, and files are most of them.
+    others.retain(|entry| {
+        let is_file = is_file(entry);
+        if is_file {
+            files.push(entry.name.clone());
+        }
+        !is_file
+    });
+    let mut files = files.into_iter().filter(|name| !visit::is_left_out(ctx, dir, name, Some(Kind::File)));
     loop {
         let names: Vec<Name> = files.by_ref().take(TOGETHER).collect();
         if names.is_empty() {

@@ -14,7 +14,7 @@ use rustix::fs::{
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::base::Status;
-use crate::storage::{Kind, Node, Out};
+use crate::storage::{Chain, Kind, Node, Out};
 
 use super::convert::{kind, mode_bits, status};
 use super::data::{OPENING, QUIET};
@@ -30,17 +30,25 @@ const LARGEST_BYTES: usize = 64 << 10;
 /// An object for the extended attribute calls.
 struct Object<'a> {
     mount: &'a LocalMount,
-    place: Place,
+    chain: &'a Arc<Chain>,
     held: Arc<Held>,
 }
 
 impl Object<'_> {
-    /// Asks by the name in /proc, then, where there is no /proc, by an opened descriptor.
+    fn place(&self) -> Result<Place, Status> {
+        self.mount.place(self.chain)
+    }
+
+    /// Asks a directory that is being listed by its descriptor, others by the name in /proc, then, where there is no /proc, by an opened
+    /// descriptor.
     fn ask<T>(
         &self,
         by_name: impl Fn(&str) -> Result<T, Errno>,
         by_fd: impl Fn(&OwnedFd) -> Result<T, Errno>,
     ) -> Result<T, Errno> {
+        if let Held::List(fd, _) = &*self.held {
+            return retry_on_intr(|| by_fd(fd));
+        }
         let name = format!("/proc/self/fd/{}", self.held.fd().as_raw_fd());
         match retry_on_intr(|| by_name(&name)) {
             Err(Errno::NOENT) => {
@@ -48,7 +56,8 @@ impl Object<'_> {
                 if !matches!(kind(&fstat(self.held.fd())?), Kind::File | Kind::Dir) {
                     return Err(Errno::OPNOTSUPP);
                 }
-                let open = self.mount.open_at(self.place.fd(), self.place.name(), flags, Mode::empty())?;
+                let place = self.place().map_err(|_| Errno::NOENT)?;
+                let open = self.mount.open_at(place.fd(), place.name(), flags, Mode::empty())?;
                 retry_on_intr(|| by_fd(&open))
             }
             answered => answered,
@@ -82,13 +91,14 @@ impl Object<'_> {
         match change() {
             Err(Errno::ACCESS) => {
                 let _one_at_a_time = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
-                let stat = self.place.stat()?;
+                let place = self.place()?;
+                let stat = place.stat()?;
                 let bits = mode_bits(&stat);
                 let own = stat.st_uid == rustix::process::geteuid().as_raw();
                 if !own || bits & 0o200 != 0 || !matches!(kind(&stat), Kind::File | Kind::Dir) {
                     return Err(Status::Access);
                 }
-                let on = On::Place(self.mount, &self.place);
+                let on = On::Place(self.mount, &place);
                 on.chmod(bits | 0o200)?;
                 let changed = change().map_err(status);
                 on.chmod(bits)?;
@@ -100,15 +110,17 @@ impl Object<'_> {
 }
 
 impl LocalMount {
-    fn object(&self, node: &Node) -> Result<Object<'_>, Status> {
+    fn object<'a>(&'a self, node: &'a Node) -> Result<Object<'a>, Status> {
         let chain = self.chain(node)?;
-        let place = self.place(chain)?;
-        let open = || self.open_at(place.fd(), place.name(), OFlags::PATH, Mode::empty()).map_err(status);
         let held = match self.open_dir(chain) {
             Some(held) => held,
-            None => Arc::new(Held::Dir(open()?)),
+            None => {
+                let place = self.place(chain)?;
+                let open = self.open_at(place.fd(), place.name(), OFlags::PATH, Mode::empty());
+                Arc::new(Held::Dir(open.map_err(status)?))
+            }
         };
-        Ok(Object { mount: self, place, held })
+        Ok(Object { mount: self, chain, held })
     }
 
     pub(super) fn list_xattrs(&self, node: &Node) -> Out<Vec<Vec<u8>>> {
