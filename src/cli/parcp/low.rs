@@ -18,8 +18,8 @@ const USAGE: &str = "parcp [OPTION...] SRC DST\n       parcp [OPTION...] SRC... 
 const AFTER_HELP: &str = "\
 One SRC is mapped onto DST: what is in the directory SRC lands in DST, whether or not DST
 exists, with or without a '/' or '/.' behind SRC. Several SRC, or -t, land below DIR under
-their own names, one whose path ends in '/.' without one; of what two of them have in common
-nothing is copied over the first one's. A SRC that is one symbolic link to a directory is that directory; all other
+their own names; one that ends in '/.' has none, and nothing is copied over what another SRC
+has brought. A SRC that is one symbolic link to a directory is that directory; all other
 links are copied as links.
 
 Trees are copied whole, and everything that can be is preserved: modes, times, hard and
