@@ -162,6 +162,8 @@ fn what_one_source_has_brought_is_not_replaced_by_another() {
         ("two/same", "same"),
         ("two/mode", "same"),
         ("two/names/a", "second"),
+        ("one/marked", "same"),
+        ("two/marked", "same"),
         ("out/f", "there before"),
     ] {
         fs::create_dir_all(bench.path(file).parent().unwrap()).unwrap();
@@ -176,6 +178,9 @@ fn what_one_source_has_brought_is_not_replaced_by_another() {
         symlink(text, bench.path(dir).join("link")).unwrap();
         symlink("z", bench.path(dir).join("alike")).unwrap();
     }
+    // Where the file system has none, that is not tested.
+    let marked = fs::File::open(bench.path("two/marked")).unwrap();
+    let _none = rustix::fs::fsetxattr(&marked, "user.of", b"second", rustix::fs::XattrFlags::empty());
     let local = ["one/.".to_string(), "two/.".to_string()];
     let sims = ["one", "two"].map(|source| {
         let sim = Sim::start(&["--unlimited"]);
@@ -205,8 +210,16 @@ fn what_one_source_has_brought_is_not_replaced_by_another() {
             assert_eq!(fs::read_to_string(bench.path(&out).join(file)).unwrap(), text, "{line}");
         }
         assert_eq!(fs::read_link(bench.path(&out).join("link")).unwrap().as_os_str(), "x");
+        let marked = rustix::fs::getxattr(bench.path(&out).join("marked"), "user.of", &mut [0; 16][..]);
+        assert!(marked.is_err(), "{line}");
         assert_eq!(fs::read_to_string(bench.path(&out).join("names/a")).unwrap(), "second");
     }
+    // A directory of an export goes below under its name: it is not replaced as a whole either.
+    fs::create_dir_all(bench.path("three")).unwrap();
+    fs::write(bench.path("three/sub"), "third").unwrap();
+    let ran =
+        bench.run_as(&format!("parcp -t out {}sub three/.", sims[0].url)).ended(1, "/sub: would be copied over what");
+    assert_eq!(fs::read_to_string(bench.path("out/sub/g")).unwrap(), "first", "{}", ran.stderr);
     // What another run has brought is replaced, as ever.
     bench.run_as("parcp -t out0 two/f two/mode").ok();
     assert_eq!(fs::read_to_string(bench.path("out0/f")).unwrap(), "second, longer");

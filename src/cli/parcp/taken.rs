@@ -58,7 +58,10 @@ impl Earlier {
     /// The source's path of what it has brought to `path` below the directory, if it has.
     fn brought(&self, path: &[Name]) -> Option<Vec<u8>> {
         let rest = path.strip_prefix(&self.at[..])?;
-        let first = rest.first()?;
+        let Some(first) = rest.first() else {
+            // Its root itself, unless that went onto the directory.
+            return (!self.at.is_empty()).then(|| self.shown.clone());
+        };
         if self.names.as_ref().is_some_and(|names| !names.contains(first.as_bytes())) {
             return None;
         }

@@ -333,19 +333,20 @@ pub(super) fn set_attributes(
     for (known, change) in objects {
         let At::Present(Some(there), is) = &known.object.at else { continue };
         let there = there.clone();
-        let taken = || ctx.taken(&known.object.dir, Some(&known.object.name));
-        if let Some(taken) = (!change.is_empty()).then(taken).flatten() {
-            give_up(ctx, known.object, taken, due);
-        } else if change.is_empty() {
+        let asked = ctx.xattrs || !change.is_empty();
+        let taken = if asked { ctx.taken(&known.object.dir, Some(&known.object.name)) } else { None };
+        if change.is_empty() {
             let shared = ctx.xattrs && decide::has_more_names(ctx.options, &known.attr, is);
-            if shared && xattrs::differ(ctx, routes.target, (&known.node, &there)) {
+            if shared && taken.is_none() && xattrs::differ(ctx, routes.target, (&known.node, &there)) {
                 content_differs(ctx, known, due); // made anew, apart from its other names
                 continue;
             }
-            let carried = carry(&known, &there);
+            let carried = taken.is_none() && carry(&known, &there);
             add(if carried { &ctx.counts.attributes } else { &ctx.counts.unchanged }, 1);
             let made = Some((there, Some(is.fileid)));
             end(ctx, known.object, made, due);
+        } else if let Some(taken) = taken {
+            give_up(ctx, known.object, taken, due);
         } else {
             setting.push((known, there, change));
         }
