@@ -107,11 +107,15 @@ impl Objects {
         }
         self.first += over as u64;
         let at = at - over;
+        if at < self.row.len() {
+            self.row[at] = Some(attr);
+            return;
+        }
         // Most often it is the next one.
-        while self.row.len() <= at {
+        while self.row.len() < at {
             self.row.push_back(None);
         }
-        self.row[at] = Some(attr);
+        self.row.push_back(Some(attr));
     }
 }
 
