@@ -1,7 +1,11 @@
 //! parcp of several operands: what one of them must not do to another, and what they share.
 
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+
+use rustix::fs::OFlags;
 
 use super::cli_support::{Bench, Sim};
 use super::tree::{assert_same, dump_dir};
@@ -223,4 +227,33 @@ fn what_one_source_has_brought_is_not_replaced_by_another() {
     // What another run has brought is replaced, as ever.
     bench.run_as("parcp -t out0 two/f two/mode").ok();
     assert_eq!(fs::read_to_string(bench.path("out0/f")).unwrap(), "second, longer");
+}
+
+/// A file below directories whose path is longer than one system call takes.
+fn plant_deep(dir: &Path, text: &str) {
+    let mode = rustix::fs::Mode::from_raw_mode(0o755);
+    let mut at: OwnedFd = fs::File::open(dir).unwrap().into();
+    for level in 0..20 {
+        let name = format!("{level:0>250}");
+        let _there_before = rustix::fs::mkdirat(&at, &*name, mode);
+        at = rustix::fs::openat(&at, &*name, OFlags::RDONLY, mode).unwrap();
+    }
+    let file = rustix::fs::openat(&at, "f", OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC, mode).unwrap();
+    rustix::io::write(&file, text.as_bytes()).unwrap();
+}
+
+#[test]
+fn what_no_other_source_has_brought_is_replaced_however_deep_it_is() {
+    let bench = Bench::new();
+    for dir in ["one", "two", "three", "to"] {
+        fs::create_dir(bench.path(dir)).unwrap();
+    }
+    fs::write(bench.path("one/g"), "first").unwrap();
+    plant_deep(&bench.path("to"), "before");
+    plant_deep(&bench.path("two"), "of the second");
+    plant_deep(&bench.path("three"), "of the third source");
+    bench.run_as("parcp -t to one/. two/.").ok();
+    let ran = bench.run_as("parcp --verify-only two to").ended(1, "");
+    assert_eq!(ran.stdout, "g: only in the destination\n");
+    bench.run_as("parcp -t to two/. three/.").ended(1, "/f: would be copied over what 'two/.");
 }

@@ -11,10 +11,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use crate::base::{Name, Status};
+use crate::mounts::LocalMount;
 use crate::storage::{Call, Mount, Volume};
 
 use super::legs::{Base, Leg};
 use super::run::below;
+
+/// Open at once for the way to one object.
+const DESCRIPTORS: usize = 16;
 
 /// A source that was copied.
 pub struct Earlier {
@@ -71,28 +75,34 @@ impl Earlier {
 
     /// What cannot be told counts as there: nothing is replaced on a guess.
     fn has(&self, rest: &[Name]) -> bool {
-        let way = self.way.iter().chain(rest);
-        match &self.root {
-            Root::Dir(path) => {
-                let path = way.fold(path.clone(), |path, name| path.join(OsStr::from_bytes(name.as_bytes())));
-                let absent = |kind| matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory);
-                fs::symlink_metadata(path).map_or_else(|error| !absent(error.kind()), |_| true)
-            }
-            Root::Nfs(volume) => {
-                let mut at = volume.root();
-                for name in way {
-                    let mut call = [Call::lookup(&at, name)];
-                    volume.perform(&mut call);
-                    let next = match call[0].found() {
-                        Ok(found) => found.node,
-                        Err(status) => return !matches!(status, Status::NoEnt | Status::NotDir),
-                    };
-                    at = next;
-                }
-                true
-            }
+        let way: Vec<&Name> = self.way.iter().chain(rest).collect();
+        let path = match &self.root {
+            Root::Nfs(volume) => return leads(&**volume, &way),
+            Root::Dir(path) => path,
+        };
+        let whole = way.iter().fold(path.clone(), |path, name| path.join(OsStr::from_bytes(name.as_bytes())));
+        match fs::symlink_metadata(whole).map_err(|error| error.kind()) {
+            Ok(_) => true,
+            Err(ErrorKind::NotFound | ErrorKind::NotADirectory) => false,
+            // Longer than a path may be, say: then name by name.
+            Err(_) => LocalMount::open_with(path, DESCRIPTORS).map_or(true, |mount| leads(&mount, &way)),
         }
     }
+}
+
+/// Does the way lead to something, or cannot that be told?
+fn leads(mount: &dyn Mount, way: &[&Name]) -> bool {
+    let mut at = mount.root();
+    for name in way {
+        let mut call = [Call::lookup(&at, name)];
+        mount.perform(&mut call);
+        let next = match call[0].found() {
+            Ok(found) => found.node,
+            Err(status) => return !matches!(status, Status::NoEnt | Status::NotDir),
+        };
+        at = next;
+    }
+    true
 }
 
 /// The source that has brought something to `path` below what a leg goes to, by the path there.
