@@ -342,7 +342,11 @@ pub fn excludes(words: &[Word], stdin_taken: Taken) -> Result<Vec<Pattern>, Uncl
             Word::Exclude(text) => patterns.push(state.exclude(text.clone().into_vec())?),
             Word::ExcludeFrom(file) => {
                 for text in lists::patterns(file, false, stdin_taken)? {
-                    patterns.push(state.exclude(text)?);
+                    // As GNU tar: blanks at the end of a line, and what DOS has there, are none of the pattern.
+                    let end = text.iter().rposition(|byte| !matches!(byte, b'\t'..=b'\r' | b' '));
+                    if let Some(last) = end {
+                        patterns.push(state.exclude(text[..=last].to_vec())?);
+                    }
                 }
             }
             // As GNU tar: whatever the switches say.
@@ -426,7 +430,11 @@ pub fn list(
 }
 
 fn line(file: &OsStr, path: Vec<u8>, state: State) -> Line {
-    if state.verbatim || !path.starts_with(b"-") {
+    if state.verbatim {
+        // Nothing but a name: as of GNU tar, its escapes are its own.
+        return Line::Name(path);
+    }
+    if !path.starts_with(b"-") {
         return Line::Name(state.name(&path));
     }
     let after = |option: &[u8]| path.strip_prefix(option).map(|value| value.trim_ascii_start().to_vec());
@@ -528,6 +536,14 @@ mod tests {
         let listed = [name("", "x", true), name("", "a", true), name("d", "b\tc", true), name("d", "-e", true)];
         assert_eq!(names_of(""), [&listed[..], &[name("d", "y", true)]].concat());
         assert_eq!(names_of("--verbatim-files-from")[2], name("", "-C d", true));
+        // What tells no options tells no escapes either (GNU tar 1.34).
+        assert_eq!(names_of("--verbatim-files-from")[3], name("", r"b\tc", true));
+        let members = members(&words(&format!("-x --verbatim-files-from -T {}", file.display())), None);
+        assert_eq!(members.unwrap().unwrap()[2].text, br"b\tc");
+        write("*.key\r\n \t\ncache \t\n a\n");
+        let excluded = excludes(&words(&format!("-c -X {} x", file.display())), None).unwrap();
+        let texts: Vec<&[u8]> = excluded.iter().map(|pattern| &pattern.text[..]).collect();
+        assert_eq!(texts, [&b"*.key"[..], b"cache", b" a"], "as GNU tar reads them");
         write("a\0-C d\0");
         assert_eq!(names_of("--null")[1..3], [name("", "a", true), name("", "-C d", true)]);
         write("a\n--exclude=b\nc\n");

@@ -27,7 +27,7 @@ use super::inside::inside;
 use super::members::{Members, Names, Read};
 use super::port::Port;
 use super::select::Selection;
-use super::transform::{Part, Transform};
+use super::transform::Transform;
 
 use dirs::Dirs;
 
@@ -259,7 +259,7 @@ impl Producer<'_, '_, '_> {
     fn transform(&self, member: &mut Member) -> Option<Vec<u8>> {
         let transform = self.options.transform.as_ref()?;
         transform.apply_to_link(member);
-        Some(transform.apply(&member.path, Part::Member))
+        Some(transform.apply_to_path(&member.path))
     }
 
     fn refuse(&mut self, number: u64, path: &[u8], reason: &str) {

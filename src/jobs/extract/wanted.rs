@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 
 use crate::archive::{Member, MemberKind};
 use crate::jobs::inside::Of;
-use crate::jobs::transform::Part;
 use crate::storage::SetTime;
 
 use super::attributes::Extra;
@@ -53,7 +52,7 @@ impl Producer<'_, '_, '_> {
 
     fn transform(&mut self, member: &mut Member) {
         let Some(transform) = &self.ctx.options.transform else { return };
-        member.path = transform.apply(&member.path, Part::Member);
+        member.path = transform.apply_to_path(&member.path);
         if member.path.is_empty() {
             // As GNU tar.
             member.path.push(b'.');

@@ -107,6 +107,16 @@ impl Transform {
         }
     }
 
+    /// What a member's path in an archive becomes. As of GNU tar, the slash behind a directory's is none of its name, and stays.
+    pub fn apply_to_path(&self, path: &[u8]) -> Vec<u8> {
+        let end = path.iter().rposition(|&byte| byte != b'/').map_or(path.len().min(1), |last| last + 1);
+        let mut name = self.apply(&path[..end], Part::Member);
+        if end < path.len() && name.last().is_some_and(|last| *last != b'/') {
+            name.push(b'/');
+        }
+        name
+    }
+
     /// What `name` becomes.
     pub fn apply(&self, name: &[u8], what: Part) -> Vec<u8> {
         let mut name = name.to_vec();

@@ -141,3 +141,24 @@ fn what_cannot_be_used_is_said_in_gnu_tars_words() {
     }
     assert!(Transform::parse(&[r"s/\(a\{9999\}\)\{9999\}/z/"]).unwrap_err().to_string().ends_with("too big"));
 }
+
+/// What GNU tar 1.34 extracted these members to.
+#[test]
+fn the_slash_behind_a_directory_is_none_of_its_name() {
+    for (expression, path, expected) in [
+        ("s,.*/,,", "src/private/", "private/"),
+        ("s,.*/,,", "src/", "src/"),
+        ("s,$,.bak,", "a/b/", "a/b.bak/"),
+        ("s,/,_,g", "a/b/", "a_b/"),
+        ("s,^a$,Q,", "a/", "Q/"),
+        ("s,/$,X,", "a/", "a/"),
+        ("s,^a$,,", "a/", ""),
+        ("s,a,/,", "a/", "/"),
+        ("s,x,y,", "/", "/"),
+        ("s,.*/,,", "src/private/f", "f"),
+        ("s,a,b,", "", ""),
+    ] {
+        let transform = Transform::parse(&[expression.as_bytes()]).unwrap();
+        assert_eq!(transform.apply_to_path(path.as_bytes()), expected.as_bytes(), "{expression} {path}");
+    }
+}
