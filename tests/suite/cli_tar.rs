@@ -503,3 +503,14 @@ fn what_is_written_over_behind_an_end_is_told() {
     bench.run("-b 512 -cf wide.tar a").ok();
     assert_eq!(bench.run("-rf wide.tar c").ok().stderr, "");
 }
+
+/// GNU tar would take options from there, which may be what keeps files from being overwritten.
+#[test]
+fn options_of_the_environment_are_not_passed_over_in_silence() {
+    let bench = Bench::new();
+    let list = |options: &str| Ran::of(bench.command("tf a.tar").env("TAR_OPTIONS", options).output().unwrap()).ok();
+    assert_eq!(list("").stderr, "");
+    let ran = list("--exclude=*.log");
+    assert!(ran.stderr.starts_with("partar: TAR_OPTIONS is set, and not read"), "{ran:?}");
+    assert_eq!(lines(&ran.stdout), NAMES);
+}

@@ -20,6 +20,7 @@ pub mod words;
 use std::ffi::OsString;
 
 use super::Exit;
+use super::console::Console;
 use super::program::Program;
 
 use high::{High, Mode};
@@ -43,7 +44,14 @@ pub fn program() -> Program<low::Low, High> {
     }
 }
 
+/// Where GNU tar finds more options.
+const MORE_OPTIONS: &str = "TAR_OPTIONS";
+
 /// Runs partar with what follows its name.
 pub fn run(args: Vec<OsString>) -> Exit {
+    if std::env::var_os(MORE_OPTIONS).is_some_and(|options| !options.is_empty()) {
+        Console::new("partar")
+            .message(format_args!("{MORE_OPTIONS} is set, and not read: give these options on the command line"));
+    }
     program().run(args)
 }
