@@ -39,6 +39,17 @@ impl Location {
             Location::Nfs(url, _) => url.uid.unwrap_or(own),
         }
     }
+
+    /// The groups that it is a member of.
+    pub fn groups(&self) -> Vec<u32> {
+        match self {
+            Location::Dir(_) => {
+                let groups = rustix::process::getgroups().unwrap_or_default();
+                [rustix::process::getegid()].into_iter().chain(groups).map(rustix::process::Gid::as_raw).collect()
+            }
+            Location::Nfs(url, _) => url.groups(),
+        }
+    }
 }
 
 /// True when the local directory `path` is the root of a mounted file system: it is on another device than what is above

@@ -302,10 +302,10 @@ impl super::service::Service {
             Asked::LookupDotDot(dir) => return self.found(self.handles.parent(&dir)?).map(Prepared::Found),
         };
         let (uid, gid) = credential.map_or((NOBODY, NOBODY), |c| (c.uid, c.gid));
-        let own = |change: &mut AttrChange| {
+        let own = |dir: &Node, change: &mut AttrChange| {
             if !self.squash {
                 change.uid.get_or_insert(uid);
-                change.gid.get_or_insert(gid);
+                change.gid = change.gid.or_else(|| (!self.gives_its_group(dir)).then_some(gid));
             }
         };
         let mut owner = None;
@@ -318,10 +318,10 @@ impl super::service::Service {
                 }
             }
             Op::Create { how: How::Exclusive(_), .. } => owner = (!self.squash).then_some((uid, gid)),
-            Op::Create { change, .. }
-            | Op::MkDir { change, .. }
-            | Op::Symlink { change, .. }
-            | Op::MkNod { change, .. } => own(change),
+            Op::Create { dir, change, .. }
+            | Op::MkDir { dir, change, .. }
+            | Op::Symlink { dir, change, .. }
+            | Op::MkNod { dir, change, .. } => own(dir, change),
             Op::Read { count, .. } => *count = (*count).min(self.limits.read_max),
             Op::Write { data, .. } => *data = &data[..data.len().min(self.limits.write_max as usize)],
             Op::ReadDir { bytes_max, .. } => *bytes_max = (*bytes_max).min(self.limits.list_max),
@@ -340,6 +340,11 @@ impl super::service::Service {
         }
     }
 
+    /// New objects in the directory belong to its group rather than to their maker's: System V's way, and Linux's servers'.
+    fn gives_its_group(&self, dir: &Node) -> bool {
+        self.attr(dir).is_ok_and(|dir| dir.mode & 0o2000 != 0)
+    }
+
     fn found(&self, node: Node) -> Result<Found, Status> {
         let attr = Some(self.attr(&node)?);
         Ok(Found { node, attr })
@@ -347,7 +352,8 @@ impl super::service::Service {
 
     /// Exclusive create sets no attributes (RFC 1813 3.3.8), the owner among them: it is set afterwards.
     fn give_owner(&self, call: &mut Call<'_>, uid: u32, gid: u32) {
-        let Op::Create { out: Ok(found), .. } = &mut call.op else { return };
+        let Op::Create { dir, out: Ok(found), .. } = &mut call.op else { return };
+        let gid = found.attr.filter(|_| self.gives_its_group(dir)).map_or(gid, |is| is.gid);
         if found.attr.is_none_or(|attr| (attr.uid, attr.gid) == (uid, gid)) {
             return;
         }

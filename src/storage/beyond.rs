@@ -85,7 +85,7 @@ impl From<&Attr> for Was {
 }
 
 /// Which of a directory's files COPY_FILES copies, and with what attributes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// Larger files are left.
     pub size_max: u64,
@@ -101,6 +101,8 @@ pub struct Rule {
     pub uid: bool,
     /// And its group.
     pub gid: bool,
+    /// Or it gets one of these, if that is its source's.
+    pub groups: Arc<[u32]>,
     /// And its times.
     pub times: bool,
 }
@@ -117,7 +119,7 @@ impl Rule {
         Some(AttrChange {
             mode: Some(attr.mode & self.mode_mask),
             uid: self.uid.then_some(attr.uid),
-            gid: self.gid.then_some(attr.gid),
+            gid: (self.gid || self.groups.contains(&attr.gid)).then_some(attr.gid),
             size: None,
             atime: time(attr.atime),
             mtime: time(attr.mtime),

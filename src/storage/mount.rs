@@ -81,6 +81,11 @@ pub trait Mount: Send + Sync {
     /// nothing to do for a mount that keeps nothing.
     fn refresh(&self, _dir: &Node) {}
 
+    /// The user and group that new objects belong to, as far as the mount knows.
+    fn makes_as(&self) -> Option<(u32, u32)> {
+        None
+    }
+
     /// The procedures this mount will issue for the call.
     fn lower(&self, call: &Call<'_>) -> Tally {
         Tally::of(call)

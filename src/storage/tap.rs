@@ -120,6 +120,10 @@ impl Mount for Tapped {
         self.mount.lower(call)
     }
 
+    fn makes_as(&self) -> Option<(u32, u32)> {
+        self.mount.makes_as()
+    }
+
     fn issued(&self) -> Option<Tally> {
         self.mount.issued()
     }

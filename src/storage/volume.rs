@@ -254,6 +254,10 @@ impl Mount for Volume {
         self.seats[0].mount.lower(call)
     }
 
+    fn makes_as(&self) -> Option<(u32, u32)> {
+        self.seats[0].mount.makes_as()
+    }
+
     fn issued(&self) -> Option<Tally> {
         self.seats.iter().map(|s| s.mount.issued()).sum()
     }

@@ -43,6 +43,7 @@ mod extract_attributes;
 mod extract_trials;
 mod faults;
 mod golden;
+mod groups;
 mod hostile;
 mod imagined;
 mod load;

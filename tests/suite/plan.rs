@@ -71,7 +71,7 @@ fn dump(top: &Path) -> Vec<String> {
 
 /// Forecasts a job, runs it, and holds one against the other.
 #[track_caller]
-fn holds(bench: &Bench, served: &Path, what: &str, program: &str, line: &str) {
+pub fn holds(bench: &Bench, served: &Path, what: &str, program: &str, line: &str) {
     let before = (dump(served), dump(&bench.path("")));
     let planned = plan(bench, &format!("--json {what} {line}")).ok();
     assert_eq!((dump(served), dump(&bench.path(""))), before, "a forecast changed something: {what} {line}");

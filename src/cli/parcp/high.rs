@@ -9,7 +9,7 @@ use crate::cli::host::Unclear::{self, Usage};
 use crate::cli::host::{Host, Manner};
 use crate::cli::lists;
 use crate::cli::location::Location;
-use crate::jobs::copy::{Compare, Delete, Existing, Options, Sparse, Verify};
+use crate::jobs::copy::{Compare, Delete, Existing, Options, Sparse, User, Verify};
 use crate::jobs::select::Rules;
 
 use super::low::{Info, Low, RuleArg};
@@ -73,6 +73,8 @@ impl High {
                 _ => Existing::Replace,
             },
             preserve,
+            user: (asked.groups && !is_root)
+                .then(|| User { uid: destination.uid(host.uid), groups: destination.groups().into() }),
             one_file_system: low.attributes.one_file_system || low.attributes.restore,
             delete,
             atomic: low.data.atomic,

@@ -65,11 +65,11 @@ pub fn in_order(matches: &ArgMatches) -> Vec<Keep> {
     all.into_iter().map(|(_, keep)| keep).collect()
 }
 
-/// What is carried: everything, owners only for root, less what was told to be left. The second value: extended attributes
-/// or ACLs were asked for by name.
+/// What is carried: everything, owners only for root, less what was told to be left. The second value: whether others than root
+/// are to carry what they can of owners, and whether extended attributes or ACLs were asked for by name.
 pub fn preserve(keeps: &[Keep], is_root: bool) -> (Preserve, Asked) {
     let mut preserve = Preserve { uid: is_root, gid: is_root, ..Preserve::ALL };
-    let mut asked = Asked::default();
+    let mut asked = Asked { groups: true, ..Asked::default() };
     for &(word, keep) in keeps {
         let all = word == Word::All;
         if all || word == Word::Mode {
@@ -79,6 +79,7 @@ pub fn preserve(keeps: &[Keep], is_root: bool) -> (Preserve, Asked) {
         }
         if all || word == Word::Ownership {
             (preserve.uid, preserve.gid) = (keep && is_root, keep && is_root);
+            asked.groups = keep;
         }
         if all || word == Word::Timestamps {
             preserve.times = keep;
@@ -98,10 +99,12 @@ pub fn preserve(keeps: &[Keep], is_root: bool) -> (Preserve, Asked) {
     (preserve, asked)
 }
 
-/// What was asked for by name, so that it must be told when it cannot be.
+/// What else was asked for; what of it by name must be told when it cannot be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Asked {
+    /// Ownership, which for others than root is their own groups alone.
+    pub groups: bool,
     pub xattrs: bool,
     pub acls: bool,
 }
@@ -119,7 +122,7 @@ mod tests {
 
     #[test]
     fn everything_is_carried_unless_told_otherwise() {
-        assert_eq!(kept("", true), (Preserve::ALL, Asked::default()));
+        assert_eq!(kept("", true), (Preserve::ALL, Asked { groups: true, ..Asked::default() }));
         assert_eq!(kept("-a --restore", true).0, Preserve::ALL);
         let user = kept("-a", false).0;
         assert!(!user.uid && !user.gid && user.mode && user.times && user.hard_links && user.specials);
@@ -140,6 +143,7 @@ mod tests {
     #[test]
     fn what_is_asked_by_name_is_remembered() {
         assert!(kept("-X", false).1.xattrs && kept("-A", false).1.acls && kept("--preserve=xattr", false).1.xattrs);
-        assert_eq!(kept("-a", false).1, Asked::default());
+        assert_eq!(kept("-a", false).1, Asked { groups: true, ..Asked::default() });
+        assert!(kept("-a --preserve=ownership", false).1.groups && !kept("--no-preserve=ownership", false).1.groups);
     }
 }

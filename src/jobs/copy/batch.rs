@@ -11,6 +11,7 @@ use super::decide::{self, Verdict};
 use super::delete;
 use super::enter::{owner_aside, owner_refused};
 use super::fill;
+use super::groups::{self, Settling};
 use super::link;
 use super::links::Role;
 use super::make::{self, Item};
@@ -263,7 +264,9 @@ fn sort(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mu
         return give_up(ctx, known.object, taken, due);
     }
     match verdict {
-        Verdict::Equal if ctx.xattrs => lists.attributes.push((known, AttrChange::default())),
+        Verdict::Equal if ctx.xattrs || groups::due_of_old(ctx, attr, is).is_some() => {
+            lists.attributes.push((known, AttrChange::default()))
+        }
         Verdict::Equal => {
             add(&ctx.counts.unchanged, 1);
             end(ctx, known.object, made, due);
@@ -298,7 +301,7 @@ fn sort_comparison(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut List
         differs("size");
         return end(ctx, known.object, None, due);
     }
-    if let Some(what) = decide::difference(ctx.options, attr, is) {
+    if let Some(what) = groups::difference(ctx, attr, is) {
         differs(what);
     }
     // A source's file may have names that are not copied.
@@ -330,18 +333,18 @@ pub(super) fn set_attributes(
         ctx.xattrs && xattrs::carry(ctx, routes.target, (&known.node, there), true, place)
     };
     let mut setting = Vec::new();
-    for (known, change) in objects {
-        let At::Present(Some(there), is) = &known.object.at else { continue };
-        let there = there.clone();
-        let asked = ctx.xattrs || !change.is_empty();
-        let taken = if asked { ctx.taken(&known.object.dir, Some(&known.object.name)) } else { None };
+    for Settling { known, there, change, taken, regrouped } in groups::give_old(ctx, routes.target, objects) {
+        let At::Present(_, is) = &known.object.at else { continue };
         if change.is_empty() {
             let shared = ctx.xattrs && decide::has_more_names(ctx.options, &known.attr, is);
             if shared && taken.is_none() && xattrs::differ(ctx, routes.target, (&known.node, &there)) {
                 content_differs(ctx, known, due); // made anew, apart from its other names
                 continue;
             }
-            let carried = taken.is_none() && carry(&known, &there);
+            let carried = taken.is_none() && carry(&known, &there) || regrouped;
+            if regrouped {
+                ctx.tell(Deed::Attributes, &known.object.dir, Some(&known.object.name));
+            }
             add(if carried { &ctx.counts.attributes } else { &ctx.counts.unchanged }, 1);
             let made = Some((there, Some(is.fileid)));
             end(ctx, known.object, made, due);

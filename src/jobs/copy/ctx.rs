@@ -112,6 +112,8 @@ pub(super) struct Ctx<'a> {
     pub read_max: u32,
     pub write_max: usize,
     pub small_max: u64,
+    /// Groups that the target has refused to give a file of this user to.
+    refused_groups: Mutex<HashSet<u32>>,
     /// Something of the source could not be read.
     pub source_failed: AtomicBool,
     /// No target is left; told once.
@@ -170,6 +172,7 @@ impl<'a> Ctx<'a> {
             read_max: from.read_max.min(to.read_max).max(1),
             write_max: usize::try_from(to.write_max).unwrap_or(usize::MAX).max(1),
             small_max: SMALL_BYTES_MAX.min(most),
+            refused_groups: Mutex::default(),
             source_failed: AtomicBool::new(false),
             lost: AtomicBool::new(false),
             copies_refused: AtomicBool::new(!(extras.copies && options.reflink)),
@@ -229,6 +232,14 @@ impl<'a> Ctx<'a> {
     /// True in another file system than the source's root.
     pub fn is_other_fs(&self, attr: &Attr) -> bool {
         attr.fsid != self.source_fsid
+    }
+
+    pub fn is_refused_group(&self, gid: u32) -> bool {
+        self.refused_groups.lock().expect("nothing panics while it looks").contains(&gid)
+    }
+
+    pub fn refuse_group(&self, gid: u32) {
+        self.refused_groups.lock().expect("nothing panics while it adds").insert(gid);
     }
 
     /// True for a file of the source that has to be read to know how much it holds.

@@ -18,6 +18,8 @@ pub(super) struct Made {
     pub was: Option<Attr>,
     /// Its mode was changed to let its owner in.
     pub opened: bool,
+    /// It was given its group, which it had not.
+    pub regrouped: bool,
     /// The server does not let the caller give it away.
     pub owner_refused: bool,
     /// New objects in it may get attributes from a default ACL.

@@ -11,6 +11,7 @@ use super::ctx::{Ctx, On, Trouble, add};
 use super::decide;
 use super::delete;
 use super::dir::{Dir, Made};
+use super::groups;
 use super::task::{At, Task};
 use super::{Deed, Existing, TRIES_MAX, xattrs};
 
@@ -127,13 +128,15 @@ fn found(ctx: &Ctx<'_>, route: Route, entering: Entering, due: &mut Vec<Due<Task
 
 fn use_existing(ctx: &Ctx<'_>, route: Route, dir: &Arc<Dir>, node: Node, attr: Attr) {
     if ctx.compares() {
-        if let Some(what) = decide::difference(ctx.options, &dir.attr, &attr) {
+        if let Some(what) = groups::difference(ctx, &dir.attr, &attr) {
             ctx.differs(what, dir, None);
         }
         xattrs::compare(ctx, route, (&dir.source, &node), (dir, None));
-        dir.set_made(Made { node, was: Some(attr), opened: false, owner_refused: false, inherits: false });
+        let was = Some(attr);
+        dir.set_made(Made { node, was, opened: false, regrouped: false, owner_refused: false, inherits: false });
         return;
     }
+    let (attr, regrouped) = groups::give_dir(ctx, route, dir, (&node, attr));
     let opened = attr.mode & 0o700 != 0o700 && !may_fill(ctx, route, &node);
     if opened {
         // If this is refused, so is what follows, and that is reported.
@@ -141,7 +144,7 @@ fn use_existing(ctx: &Ctx<'_>, route: Route, dir: &Arc<Dir>, node: Node, attr: A
         ctx.target.one(route, Call::set_attr(&node, change));
     }
     let inherits = ctx.xattrs && xattrs::has_default_acl(ctx, route, &node);
-    dir.set_made(Made { node, was: Some(attr), opened, owner_refused: false, inherits });
+    dir.set_made(Made { node, was: Some(attr), opened, regrouped, owner_refused: false, inherits });
 }
 
 /// True when the caller may list and change the directory whatever its mode says, as root mostly may; only the server knows.
@@ -187,13 +190,19 @@ fn make(
     ctx.target.perform(route, &mut calls);
     let answers: Vec<_> = calls.iter().map(Call::found).collect();
     drop(calls);
+    let made = absent.iter().zip(&answers).filter_map(|(entering, answer)| {
+        let found = answer.as_ref().ok()?;
+        Some((&entering.dir.attr, &found.node, found.attr.map(|is| (is.uid, is.gid))))
+    });
+    groups::give_new(ctx, route, made);
     for (entering, answer) in absent.into_iter().zip(answers) {
         let Entering { dir, owner, .. } = entering;
         match answer {
             Ok(found) => {
                 touch_parent(&dir);
                 let inherits = dir.parent().is_some_and(|(parent, _)| parent.made().inherits);
-                dir.set_made(Made { node: found.node, was: None, opened: false, owner_refused: !owner, inherits });
+                let (node, owner_refused) = (found.node, !owner);
+                dir.set_made(Made { node, was: None, opened: false, regrouped: false, owner_refused, inherits });
                 add(&ctx.counts.dirs, 1);
                 ctx.tell(Deed::Made, &dir, None);
                 entered.push(dir);
@@ -230,7 +239,8 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
         if dir.entered().is_some() && dir.is_fresh() {
             xattrs::miss(ctx, &dir.source);
         }
-        let carried = carry_xattrs(ctx, route, dir);
+        let regrouped = dir.entered().is_some_and(|made| made.regrouped);
+        let carried = carry_xattrs(ctx, route, dir) || regrouped;
         let change = last_change(ctx, dir);
         let existed = dir.entered().is_some_and(|made| made.was.is_some());
         if change.is_none() && !carried && existed && !ctx.later && !dir.is_frame() {
@@ -283,7 +293,7 @@ fn carry_xattrs(ctx: &Ctx<'_>, route: Route, dir: &Dir) -> bool {
 /// True when all that was set on the directory is the mode that it had before it was opened.
 fn is_as_it_was(ctx: &Ctx<'_>, dir: &Dir) -> bool {
     let differs = |was: &Attr| !dir.is_frame() && !decide::change(ctx.options, &dir.attr, was).is_empty();
-    dir.entered().is_some_and(|made| made.opened && !made.was.as_ref().is_some_and(differs))
+    dir.entered().is_some_and(|made| made.opened && !made.regrouped && !made.was.as_ref().is_some_and(differs))
 }
 
 /// How a SETATTR ended; one that was refused for its owner alone is done without it, and true says so.

@@ -3,7 +3,7 @@
 
 use crate::base::{Name, Proc, Status, Time, hash::mix};
 use crate::crew::Due;
-use crate::storage::{Attr, AttrChange, Call, How, Kind, Node, SetTime, Special};
+use crate::storage::{Attr, AttrChange, Call, Found, How, Kind, Node, SetTime, Special};
 
 use super::batch::{self, Known, Routes, end, give_up, text};
 use super::big;
@@ -11,6 +11,7 @@ use super::ctx::{Ctx, On, Trouble, add};
 use super::decide;
 use super::enter::{owner_aside, owner_refused};
 use super::fill;
+use super::groups;
 use super::task::{At, Object, Task};
 use super::{Deed, Existing, whole, xattrs};
 
@@ -19,6 +20,8 @@ use super::{Deed, Existing, whole, xattrs};
 pub(super) struct Made {
     pub node: Node,
     pub fileid: Option<u64>,
+    /// Whose it is, where the reply said so.
+    pub owner: Option<(u32, u32)>,
     pub existed: bool,
     pub owner_refused: bool,
     /// The name it has until it is complete.
@@ -222,20 +225,24 @@ fn make(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Tas
     };
     for (item, aside) in items.iter_mut().zip(names).filter(|(item, _)| item.is_open()) {
         if let Some((node, is)) = item.reused(ctx) {
-            let (node, fileid) = (node.clone(), Some(is.fileid));
-            item.made = Some(Made { node, fileid, existed: true, owner_refused: false, aside });
+            let (node, fileid, owner) = (node.clone(), Some(is.fileid), Some((is.uid, is.gid)));
+            item.made = Some(Made { node, fileid, owner, existed: true, owner_refused: false, aside });
         } else {
             let nowhere = item.known.node.clone();
-            item.made = Some(Made { node: nowhere, fileid: None, existed: false, owner_refused: false, aside });
+            let (fileid, owner) = (None, None);
+            item.made = Some(Made { node: nowhere, fileid, owner, existed: false, owner_refused: false, aside });
         }
     }
     for (i, out) in asked.into_iter().zip(outs) {
         settle(ctx, routes, &mut items[i], out, due);
     }
+    let open = items.iter().filter(|item| item.is_open());
+    let made = open.filter_map(|item| item.made.as_ref().map(|made| (item.attr(), &made.node, made.owner)));
+    groups::give_new(ctx, routes.target, made);
 }
 
 /// What a call that makes or empties came to: the new object, if it is one, and whether its owner was refused.
-type Outcome = Result<(Option<(Node, Option<u64>)>, bool), (Proc, Status)>;
+type Outcome = Result<(Option<Found>, bool), (Proc, Status)>;
 
 fn outcome(ctx: &Ctx<'_>, routes: Routes, call: &Call<'_>) -> Outcome {
     let failed = |status| (call.proc(), status);
@@ -243,7 +250,7 @@ fn outcome(ctx: &Ctx<'_>, routes: Routes, call: &Call<'_>) -> Outcome {
         return owner_aside(ctx, routes.target, call, false).map(|refused| (None, refused)).map_err(failed);
     }
     let found = call.found().map_err(failed)?;
-    Ok((Some((found.node, found.attr.map(|attr| attr.fileid))), false))
+    Ok((Some(found), false))
 }
 
 fn settle(ctx: &Ctx<'_>, routes: Routes, item: &mut Item, out: Outcome, due: &mut Vec<Due<Task>>) {
@@ -254,8 +261,9 @@ fn settle(ctx: &Ctx<'_>, routes: Routes, item: &mut Item, out: Outcome, due: &mu
             Ok((made, refused)) => {
                 if let Some(is) = &mut item.made {
                     is.owner_refused = refused || !owner;
-                    if let Some((node, fileid)) = made {
-                        (is.node, is.fileid) = (node, fileid);
+                    if let Some(Found { node, attr }) = made {
+                        (is.node, is.fileid) = (node, attr.map(|attr| attr.fileid));
+                        is.owner = attr.map(|attr| (attr.uid, attr.gid));
                         item.known.object.dir.touch();
                     }
                 }

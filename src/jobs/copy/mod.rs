@@ -21,6 +21,7 @@ mod dir;
 mod enter;
 mod feed;
 mod fill;
+mod groups;
 mod join;
 mod link;
 mod links;
@@ -31,6 +32,7 @@ mod visit;
 mod whole;
 mod xattrs;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::base::Name;
@@ -56,6 +58,8 @@ pub struct Options {
     pub existing: Existing,
     /// Which attributes are carried.
     pub preserve: Preserve,
+    /// Who copies, where that is not root and ownership is to be carried: of groups only its own are.
+    pub user: Option<User>,
     /// Directories of other file systems than the source's root are made and not entered.
     pub one_file_system: bool,
     /// Remove from the target what the source lacks.
@@ -87,6 +91,7 @@ impl Default for Options {
             compare: Compare::default(),
             existing: Existing::default(),
             preserve: Preserve::ALL,
+            user: None,
             one_file_system: false,
             delete: None,
             atomic: false,
@@ -99,6 +104,15 @@ impl Default for Options {
             join_max: 200_000,
         }
     }
+}
+
+/// A user that cannot give files away, but to the groups that it is a member of (POSIX's chown).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    /// The user's id.
+    pub uid: u32,
+    /// The groups that it is a member of.
+    pub groups: Arc<[u32]>,
 }
 
 /// When a regular file counts as equal to the source's.

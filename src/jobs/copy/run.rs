@@ -15,6 +15,7 @@ use super::ctx::{self, Ctx, On, SNAPSHOT, Trouble, is_one, may_be_one};
 use super::delete::{self, Removal, Tag};
 use super::dir::{Dir, Made};
 use super::feed::Feed;
+use super::groups;
 use super::links::Links;
 use super::task::{At, Held, Object, Task};
 use super::whole::{self, Files};
@@ -221,20 +222,25 @@ impl Run<'_> {
     fn make_root(&self, ctx: &Ctx<'_>, root: &Dir, begun: &Begun) -> Option<Made> {
         let found = |node: &Node, was| {
             let inherits = ctx.xattrs && xattrs::has_default_acl(ctx, ctx.target.route(), node);
-            Some(Made { node: node.clone(), was, opened: false, owner_refused: false, inherits })
+            let node = node.clone();
+            Some(Made { node, was, opened: false, regrouped: false, owner_refused: false, inherits })
         };
         match (&begun.at, &begun.parent) {
             (At::Present(Some(node), attr), _) if attr.kind == Kind::Dir => {
                 if ctx.compares()
                     && !root.is_partial()
-                    && let Some(what) = decide::difference(ctx.options, &root.attr, attr)
+                    && let Some(what) = groups::difference(ctx, &root.attr, attr)
                 {
                     ctx.differs(what, root, None);
                 }
                 if ctx.compares() && !root.is_partial() {
                     xattrs::compare(ctx, ctx.target.route(), (&root.source, node), (root, None));
                 }
-                found(node, Some(*attr))
+                if ctx.compares() {
+                    return found(node, Some(*attr));
+                }
+                let (attr, regrouped) = groups::give_dir(ctx, ctx.target.route(), root, (node, *attr));
+                Some(Made { regrouped, ..found(node, Some(attr))? })
             }
             (At::Absent, Some(_)) if ctx.compares() => {
                 ctx.differs("only in the source", root, None);
@@ -253,9 +259,10 @@ impl Run<'_> {
                         }
                         ctx::add(&ctx.counts.dirs, 1);
                         ctx.tell(Deed::Made, root, None);
+                        let is = made.attr.map(|is| (is.uid, is.gid));
+                        groups::give_new(ctx, route, [(&root.attr, &made.node, is)]);
                         // Its owner comes with its other attributes, when all is in it.
-                        let made = found(&made.node, None)?;
-                        Some(Made { owner_refused: false, ..made })
+                        found(&made.node, None)
                     }
                     Err(status) => {
                         ctx.fail(root, None, Trouble::Call(On::Target, Proc::MkDir, status));
@@ -279,7 +286,8 @@ impl Run<'_> {
         };
         let dir = Arc::new(Dir::root(begun.node.clone(), *parent_attr, At::Absent, true));
         let (node, was) = (parent.clone(), Some(*parent_attr));
-        dir.set_made(Made { node, was, opened: false, owner_refused: false, inherits: ctx.xattrs });
+        let inherits = ctx.xattrs;
+        dir.set_made(Made { node, was, opened: false, regrouped: false, owner_refused: false, inherits });
         let source = Some((begun.node.clone(), begun.attr));
         let mut object = Object::new(&dir, name.clone(), source, begun.at.clone());
         object.single = true;

@@ -12,6 +12,7 @@ use super::ctx::{Ctx, NO_PROGRESS, On, Trouble, add};
 use super::decide::{self, Verdict};
 use super::dir::Dir;
 use super::enter;
+use super::groups;
 use super::join::{Join, Pair};
 use super::make;
 use super::task::{At, Object, Task};
@@ -255,7 +256,8 @@ fn is_plainly_equal(ctx: &Ctx<'_>, name: &Name, attr: &Attr, at: &At) -> bool {
     let linked = attr.nlink > 1 && ctx.options.preserve.hard_links;
     let aside = ctx.options.atomic && make::is_aside(name);
     let looks_in = ctx.xattrs || ctx.compares() || ctx.options.compare == Compare::Bytes;
-    !linked && !aside && !looks_in && decide::verdict(ctx.options, attr, there) == Verdict::Equal
+    let is_equal = || decide::verdict(ctx.options, attr, there) == Verdict::Equal;
+    !linked && !aside && !looks_in && is_equal() && groups::due_of_old(ctx, attr, there).is_none()
 }
 
 /// A directory of the source becomes a task.

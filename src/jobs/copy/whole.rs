@@ -19,7 +19,7 @@ use super::ctx::{Ctx, add};
 use super::dir::Dir;
 use super::make::{Item, Made};
 use super::task::{At, Object, Task};
-use super::{Deed, Sparse, Verify, fill, visit};
+use super::{Deed, Sparse, Verify, fill, groups, visit};
 
 /// Files of a directory that are one task: enough that lanes meet at the agenda seldom, few enough that each lane has some of
 /// what a page of a listing brings.
@@ -61,6 +61,7 @@ fn rule(ctx: &Ctx<'_>, known: bool) -> Rule {
         mode_mask: if keep.mode { 0o7777 } else { 0o777 & !ctx.options.umask },
         uid: keep.uid,
         gid: keep.gid,
+        groups: groups::open(ctx),
         times: keep.times,
     }
 }
@@ -209,7 +210,8 @@ pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
         if let Ok((node, fileid)) = copy(ctx, routes.target, (item.attr(), &lent), to, change) {
             to.0.touch();
             add(&ctx.live.bytes, item.attr().size);
-            item.made = Some(Made { node, fileid: Some(fileid), existed: false, owner_refused: false, aside: None });
+            let (fileid, owner) = (Some(fileid), None);
+            item.made = Some(Made { node, fileid, owner, existed: false, owner_refused: false, aside: None });
             item.is_complete = true;
         }
     }

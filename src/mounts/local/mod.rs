@@ -42,7 +42,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{Access, AtFlags, Mode, OFlags, StatxFlags, accessat, fstatvfs, openat, readlinkat, statat, statx};
 use rustix::io::{Errno, retry_on_intr};
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, getegid, geteuid, getrlimit};
 
 use crate::base::{Name, Status, Time};
 use crate::storage::call::Space;
@@ -217,7 +217,7 @@ impl LocalMount {
             sized: AtomicU64::new(u64::MAX),
             verifier: RandomState::new().hash_one(Time::now()),
             umask: umask(),
-            superuser: rustix::process::geteuid().is_root(),
+            superuser: geteuid().is_root(),
             nfs,
             learned: Learned::new(client.is_some_and(|client| client.creates_alone())),
             client,
@@ -480,6 +480,10 @@ impl Mount for LocalMount {
             _ => false,
         };
         client.lower(call, fresh)
+    }
+
+    fn makes_as(&self) -> Option<(u32, u32)> {
+        Some((geteuid().as_raw(), getegid().as_raw()))
     }
 
     /// What was asked of it; on an NFSv3 mount what its kernel sends for that, by what is known of it.

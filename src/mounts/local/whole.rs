@@ -254,6 +254,7 @@ mod tests {
             mode_mask: 0o700,
             uid: false,
             gid: false,
+            groups: [].into(),
             times: true,
         };
         let mut calls = [Call::copy_files(mount.lend_dir(&node("from")).unwrap(), names.to_vec(), rule, &node("to"))];

@@ -92,6 +92,15 @@ impl Handles {
     }
 }
 
+impl Url {
+    /// The groups of its identity.
+    pub fn groups(&self) -> Vec<u32> {
+        let Credential { gid, gids, .. } = credential(self);
+        // AUTH_SYS takes so many (RFC 5531 8.2).
+        [gid].into_iter().chain(gids.into_iter().take(16)).collect()
+    }
+}
+
 /// The URL's identity, or the process's.
 fn credential(url: &Url) -> Credential {
     let gids = || -> Vec<u32> {

@@ -237,6 +237,10 @@ impl Mount for NfsMount {
         if call.proc().is_nfs3() { Tally::of(call) } else { Tally::default() }
     }
 
+    fn makes_as(&self) -> Option<(u32, u32)> {
+        Some((self.credential.uid, self.credential.gid))
+    }
+
     fn issued(&self) -> Option<Tally> {
         Some(self.ledger.tally())
     }

@@ -515,6 +515,10 @@ impl Mount for ShadowMount {
         self.real.lower(call)
     }
 
+    fn makes_as(&self) -> Option<(u32, u32)> {
+        self.real.makes_as()
+    }
+
     /// What the real mount would have issued; what the shadow asked for its own sake is not in it.
     fn issued(&self) -> Option<Tally> {
         self.issued.as_ref().map(|issued| *issued.lock().unwrap_or_else(PoisonError::into_inner))

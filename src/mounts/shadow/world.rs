@@ -227,16 +227,18 @@ impl World {
         Made { id: FORGOTTEN_ID | key >> 2, kind: Kind::File }
     }
 
-    /// The attributes of the volume's root, which are asked for once.
+    /// The attributes of the volume's root, which are asked for once, but of whoever makes objects there.
     pub fn root(&self, mount: &dyn Mount) -> Option<Attr> {
         *self.root.get_or_init(|| {
             let mut calls = [Call::get_attr(&mount.root())];
             mount.perform(&mut calls);
-            calls[0].attr().ok()
+            let root = calls[0].attr().ok()?;
+            let (uid, gid) = mount.makes_as().unwrap_or((root.uid, root.gid));
+            Some(Attr { uid, gid, ..root })
         })
     }
 
-    /// Attributes of a new object: as `change` says, else as servers do: the owner of the `root` for lack of a caller.
+    /// Attributes of a new object: as `change` says, else as servers do, for the owner that `root` has.
     pub fn new_attr(root: Option<Attr>, made: Made, parent: Option<&Attr>, change: &AttrChange) -> Attr {
         World::new_attr_at(root, made, parent, change, recently())
     }
