@@ -504,13 +504,21 @@ fn what_is_written_over_behind_an_end_is_told() {
     assert_eq!(bench.run("-rf wide.tar c").ok().stderr, "");
 }
 
-/// GNU tar would take options from there, which may be what keeps files from being overwritten.
+/// As GNU tar does.
 #[test]
-fn options_of_the_environment_are_not_passed_over_in_silence() {
+fn options_and_the_archives_name_may_be_in_the_environment() {
     let bench = Bench::new();
-    let list = |options: &str| Ran::of(bench.command("tf a.tar").env("TAR_OPTIONS", options).output().unwrap()).ok();
-    assert_eq!(list("").stderr, "");
-    let ran = list("--exclude=*.log");
-    assert!(ran.stderr.starts_with("partar: TAR_OPTIONS is set, and not read"), "{ran:?}");
-    assert_eq!(lines(&ran.stdout), NAMES);
+    let with = |options: &str, line: &str| {
+        let mut command = bench.command(line);
+        Ran::of(command.env("TAR_OPTIONS", options).env("TAPE", "a.tar").output().unwrap())
+    };
+    for (options, line) in [("", "tf a.tar"), (" ", "t"), ("-f a.tar --", "t"), ("--exclude='no such'", "-t")] {
+        assert_eq!(lines(&with(options, line).ok().stdout), NAMES, "{options} {line}");
+    }
+    let name = NAMES.iter().find(|name| !name.ends_with('/')).unwrap();
+    let ran = with(&format!("--exclude=\"{name}\""), "tf a.tar").ok();
+    assert_eq!(lines(&ran.stdout).len(), NAMES.len() - 1, "{ran:?}");
+    with("-v a", "tf a.tar").ended(2, "non-option arguments in TAR_OPTIONS");
+    with("-v '", "tf a.tar").ended(2, "cannot split TAR_OPTIONS");
+    with("--bogus", "tf a.tar").ended(2, "in TAR_OPTIONS");
 }

@@ -106,14 +106,20 @@ pub fn help() -> String {
 }
 
 /// Parses what follows the program's name. An error is a message in tar's form, without the program's name.
+#[cfg(test)]
 pub fn parse(args: Vec<OsString>) -> Result<Low, String> {
+    parse_after(Vec::new(), args)
+}
+
+/// The same, where options come `before` it that are of the new style.
+pub fn parse_after(before: Vec<OsString>, args: Vec<OsString>) -> Result<Low, String> {
     let mut command = command();
     let takes_value = |letter: u8| {
         let known = command.get_arguments().find(|arg| arg.get_short() == Some(char::from(letter)));
         known.is_some_and(|arg| arg.get_action().takes_values())
     };
     let args = old_style::rewrite(args, takes_value)?;
-    let typed = std::iter::once(OsString::from("partar")).chain(args);
+    let typed = std::iter::once(OsString::from("partar")).chain(before).chain(args);
     let matches = command.try_get_matches_from_mut(typed).map_err(|error| complaint(&command, &error))?;
     refused::check(&matches, REFUSED)?;
     let mut low = Low::from_arg_matches(&matches).map_err(|error| complaint(&command, &error))?;

@@ -4,6 +4,7 @@ mod compare;
 pub mod create;
 mod creation;
 mod dates;
+mod environ;
 pub mod flags;
 pub mod high;
 mod index;
@@ -20,7 +21,6 @@ pub mod words;
 use std::ffi::OsString;
 
 use super::Exit;
-use super::console::Console;
 use super::program::Program;
 
 use high::{High, Mode};
@@ -29,7 +29,7 @@ use high::{High, Mode};
 pub fn program() -> Program<low::Low, High> {
     Program {
         name: "partar",
-        parse: low::parse,
+        parse: environ::parse,
         help: low::help,
         tell: |low| &low.output.tell,
         high: High::new,
@@ -44,14 +44,7 @@ pub fn program() -> Program<low::Low, High> {
     }
 }
 
-/// Where GNU tar finds more options.
-const MORE_OPTIONS: &str = "TAR_OPTIONS";
-
 /// Runs partar with what follows its name.
 pub fn run(args: Vec<OsString>) -> Exit {
-    if std::env::var_os(MORE_OPTIONS).is_some_and(|options| !options.is_empty()) {
-        Console::new("partar")
-            .message(format_args!("{MORE_OPTIONS} is set, and not read: give these options on the command line"));
-    }
     program().run(args)
 }
