@@ -125,6 +125,12 @@ fn contents_that_clear_what_other_sources_bring_are_refused() {
         bench.run_as(&format!("parcp --delete -t d {sources}")).ended(1, said);
         assert_same(&before, &dump_dir(&bench.path("d")), sources);
     }
+    // One that is away for a while has brought something all the same.
+    for sources in ["x/. gone/f", "gone/. x/."] {
+        bench.run_as(&format!("parcp --delete -t d {sources}")).ended(1, "--delete would remove what other sources");
+        assert_same(&before, &dump_dir(&bench.path("d")), sources);
+    }
+    bench.run_as("parcp --verify-only -t d x/. z/.").ended(1, "--verify-only compares the contents of one source");
     bench.run_as("parcp -t d s/a x/. z/.").ok();
     assert!(bench.path("d/a/f").exists() && bench.path("d/y").exists() && bench.path("d/w").exists());
     bench.run_as("parcp --delete --exclude a -t d x/.").ok();
@@ -256,4 +262,116 @@ fn what_no_other_source_has_brought_is_replaced_however_deep_it_is() {
     let ran = bench.run_as("parcp --verify-only two to").ended(1, "");
     assert_eq!(ran.stdout, "g: only in the destination\n");
     bench.run_as("parcp -t to two/. three/.").ended(1, "/f: would be copied over what 'two/.");
+}
+
+/// Writes files with these texts, all of one time.
+fn plant_alike(bench: &Bench, files: &[(&str, &str)]) {
+    for (file, text) in files {
+        fs::create_dir_all(bench.path(file).parent().unwrap()).unwrap();
+        fs::write(bench.path(file), text).unwrap();
+        set_time(bench, file, 1_000_000_000);
+    }
+}
+
+fn set_time(bench: &Bench, file: &str, secs: u64) {
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(secs);
+    fs::File::options().write(true).open(bench.path(file)).unwrap().set_modified(time).unwrap();
+}
+
+fn names_of_one(bench: &Bench, names: &[&str]) {
+    let inodes: Vec<u64> = names.iter().map(|name| fs::metadata(bench.path(name)).unwrap().ino()).collect();
+    assert!(inodes.iter().all(|inode| *inode == inodes[0]), "{names:?}: {inodes:?}");
+}
+
+/// What a killed run left, or what a source was not copied to, is nobody's.
+#[test]
+fn what_is_there_and_is_no_copy_of_another_source_is_replaced() {
+    let bench = Bench::new();
+    plant_alike(&bench, &[("one/f", "first"), ("two/f", "second"), ("d/f", "second, but cut")]);
+    set_time(&bench, "d/f", 1_000_000_001);
+    set_time(&bench, "two/f", 1_000_000_002);
+    bench.run_as("parcp -u -t d one/. two/.").ok();
+    assert_eq!(fs::read_to_string(bench.path("d/f")).unwrap(), "second");
+    // A link in a source leads out of it.
+    plant_alike(&bench, &[("else/g", "alike"), ("three/sub/g", "the third's"), ("e/sub/g", "alike")]);
+    symlink("../else", bench.path("one/sub")).unwrap();
+    bench.run_as("parcp --include=sub/ --exclude=sub -t e one/. three/.").ok();
+    assert_eq!(fs::read_to_string(bench.path("e/sub/g")).unwrap(), "the third's");
+}
+
+/// They may hold something else: a file's other names are not made from them, whichever of them a lane meets first.
+#[test]
+fn what_is_alike_in_two_sources_is_no_name_of_one_file() {
+    let bench = Bench::new();
+    plant_alike(&bench, &[("one/p", "AAAA"), ("two/p", "BBBB")]);
+    for place in ["two/s/t/u", "two/sub"] {
+        fs::create_dir_all(bench.path(place)).unwrap();
+        fs::hard_link(bench.path("two/p"), bench.path(place).join("q")).unwrap();
+    }
+    for (n, options) in ["", "-n", "-u", "-P 1", "--atomic"].into_iter().enumerate() {
+        for run in 0..2 {
+            let out = format!("d{n}{run}");
+            fs::create_dir(bench.path(&out)).unwrap();
+            bench.run_as(&format!("parcp {options} -t {out} one/. two/.")).ok();
+            for (name, text) in [("p", "AAAA"), ("s/t/u/q", "BBBB"), ("sub/q", "BBBB")] {
+                let path = bench.path(&out).join(name);
+                assert_eq!(fs::read_to_string(path).unwrap(), text, "{options} {name}");
+            }
+            names_of_one(&bench, &[&format!("{out}/sub/q"), &format!("{out}/s/t/u/q")]);
+        }
+    }
+}
+
+#[test]
+fn old_names_of_another_sources_file_are_left_to_it() {
+    let bench = Bench::new();
+    plant_alike(&bench, &[("one/f2", "AAAA"), ("two/h", "AAAA"), ("d/f2", "AAAA")]);
+    fs::create_dir(bench.path("two/sub")).unwrap();
+    fs::hard_link(bench.path("two/h"), bench.path("two/sub/h2")).unwrap();
+    fs::hard_link(bench.path("d/f2"), bench.path("d/h")).unwrap();
+    fs::set_permissions(bench.path("two/h"), fs::Permissions::from_mode(0o600)).unwrap();
+    bench.run_as("parcp -t d one/. two/.").ok();
+    let mode = |name: &str| fs::metadata(bench.path("d").join(name)).unwrap().mode() & 0o777;
+    assert_eq!((mode("f2"), mode("h"), mode("sub/h2")), (0o644, 0o600, 0o600));
+    names_of_one(&bench, &["d/h", "d/sub/h2"]);
+}
+
+/// A source's directory may be in another source: its names are met twice, and are names of one file all the same.
+#[test]
+fn names_that_are_met_twice_are_names_of_one_file() {
+    let bench = Bench::new();
+    for (n, (links, sources, names)) in [
+        (["a/sub/f", "a/g"], "a/sub/. a/.", vec!["f", "sub/f", "g"]),
+        (["a/x/f", "a/y/g"], "a/x a/.", vec!["x/f", "y/g"]),
+        (["a/sub/f", "a/sub/g"], "a/. a/sub/.", vec!["sub/f", "sub/g", "f", "g"]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (top, out) = (format!("s{n}"), format!("d{n}"));
+        let [first, second] = links.map(|link| format!("{top}/{link}"));
+        plant_alike(&bench, &[(&first, "one")]);
+        fs::create_dir_all(bench.path(&second).parent().unwrap()).unwrap();
+        fs::hard_link(bench.path(&first), bench.path(&second)).unwrap();
+        fs::create_dir(bench.path(&out)).unwrap();
+        let sources: Vec<String> = sources.split(' ').map(|source| format!("{top}/{source}")).collect();
+        bench.run_as(&format!("parcp -t {out} {}", sources.join(" "))).ok();
+        let names: Vec<String> = names.iter().map(|name| format!("{out}/{name}")).collect();
+        names_of_one(&bench, &names.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+}
+
+/// What is in a directory is meant by a URL as by a path.
+#[test]
+fn a_source_that_ends_in_a_dot_has_no_name() {
+    let sim = Sim::start(&["--unlimited"]);
+    let bench = Bench::new();
+    plant_alike(&bench, &[("e/one/f", "1"), ("e/two/g", "2")]);
+    let url = sim.url.trim_end_matches('/');
+    bench.run_as(&format!("parcp e {url}/e")).ok();
+    fs::create_dir(bench.path("d")).unwrap();
+    bench.run_as(&format!("parcp -t d {url}/e/one/. {url}/e/two/. {url}/e/two")).ok();
+    let there: Vec<_> = dump_dir(&bench.path("d")).into_iter().map(|(name, _)| name).collect();
+    assert!(bench.path("d/f").exists() && bench.path("d/g").exists() && bench.path("d/two/g").exists(), "{there:?}");
+    assert!(!bench.path("d/one").exists());
 }

@@ -13,11 +13,13 @@ use crate::base::{Failure, Name};
 use crate::cli::console::{Quoted, reason};
 use crate::cli::exports::{Exports, Found};
 use crate::cli::location::{Location, is_fs_root};
+use crate::jobs::copy::Verify;
 use crate::mounts::nfs::NfsMount;
 
 use super::across::Destinations;
 use super::high::High;
 use super::relation::{self, Relation};
+use super::taken;
 
 /// A directory that a side is reached from.
 #[derive(Clone)]
@@ -123,7 +125,9 @@ fn source(location: &Location, exports: &mut Exports) -> Result<Source, String> 
                 Found::Dir(mounts) => {
                     let fs_root = exports.is_fs_root(url, &mounts)?;
                     let place = Place { base: Base::Nfs(mounts), way: Vec::new(), fs_root, shown };
-                    Ok(Source { place, is_dir: true, name: exports.name(url)? })
+                    // As of a path that ends so: what is in it is meant.
+                    let name = if url.path.ends_with(b"/.") { None } else { exports.name(url)? };
+                    Ok(Source { place, is_dir: true, name })
                 }
                 Found::Other(mounts, name) => {
                     let way = vec![name.clone()];
@@ -295,7 +299,7 @@ pub fn legs(high: &High, is_one: IsOne<'_>) -> Result<(Vec<Leg>, Vec<Failure>), 
             Ok(leg) => match last_name(&leg).and_then(|name| taken.insert(name, shown(location))) {
                 None => add(&mut legs, leg),
                 Some(before) if before == shown(location) => {} // typed twice
-                // As cp: neither is copied over the other, nor twice at once.
+                // Neither is copied over the other, nor twice at once.
                 Some(before) => {
                     let why = format!("would be copied over what '{}' is copied to", Quoted(&before));
                     refused.push(Failure::refused(&shown(location), why));
@@ -306,7 +310,7 @@ pub fn legs(high: &High, is_one: IsOne<'_>) -> Result<(Vec<Leg>, Vec<Failure>), 
     let (names, itself) = taken_below(&legs);
     let destinations = Destinations { directory: &high.destination, names, itself, fs_root: directory.fs_root };
     let refusal = destinations.refusal(&high.sources, &high.options, is_one);
-    match refusal.or_else(|| clears_others(&legs, high)) {
+    match refusal.or_else(|| clears_others(&legs, high)).or_else(|| compares_others(&legs, high)) {
         Some(refusal) => Err(refusal),
         None => Ok((legs, refused)),
     }
@@ -316,13 +320,25 @@ pub fn legs(high: &High, is_one: IsOne<'_>) -> Result<(Vec<Leg>, Vec<Failure>), 
 fn clears_others(legs: &[Leg], high: &High) -> Option<String> {
     high.options.delete?;
     let is_whole = |leg: &&Leg| leg.names.is_none() && leg.target.way.is_empty();
-    let whole = legs.iter().find(is_whole).filter(|_| legs.len() > 1)?;
+    // Also of one that is not there: it may be away for a while.
+    let whole = legs.iter().find(is_whole).filter(|_| high.sources.len() > 1)?;
     Some(format!(
         "--delete would remove what other sources bring to '{}', which gets the contents of '{}'; copy that one in a run of its \
          own, and exclude there what the others bring",
         Quoted(&shown(&high.destination)),
         Quoted(&whole.source.shown)
     ))
+}
+
+/// Contents that go into the directory itself: what other sources have brought to it is no difference, and nobody knows what is.
+fn compares_others(legs: &[Leg], high: &High) -> Option<String> {
+    let several = high.options.verify == Verify::Only && taken::may_meet(legs);
+    several.then(|| {
+        format!(
+            "--verify-only compares the contents of one source with a directory, and several bring theirs to '{}'",
+            Quoted(&shown(&high.destination))
+        )
+    })
 }
 
 /// The names below the directory that are copied to, and whether something is mapped onto the directory itself.

@@ -20,7 +20,7 @@ use crate::crew::Crew;
 use crate::jobs::Live;
 use crate::jobs::copy::{Compare, Deed, Options, Series, Side, Summary, Taken, Verify, What};
 use crate::storage::throttle::Clock;
-use crate::storage::{Call, Mount, Shape, Tap, Volume};
+use crate::storage::{Attr, Call, Mount, Shape, Tap, Volume};
 
 use super::high::High;
 use super::legs::{Base, Leg, Place, legs};
@@ -184,6 +184,8 @@ struct Copier<'a> {
     gone: Vec<String>,
     /// Copies from this host, and from each server, by its text in URLs: file ids are of one of them.
     series: Vec<(Vec<u8>, Series<'a>)>,
+    /// Sources may meet one path, and what is at it.
+    several: bool,
 }
 
 /// An error ends the run before anything is copied.
@@ -216,6 +218,7 @@ fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exi
         stopped: None,
         gone: Vec::new(),
         series: Vec::new(),
+        several: taken::may_meet(&legs),
     };
     if let Some((source, target)) = &first {
         copier.note_xattrs(source, target);
@@ -297,7 +300,6 @@ impl Copier<'_> {
     ) {
         let Some((first, target)) = first else { return };
         let mut first = Some(first);
-        let may_meet = taken::may_meet(&legs) && self.options.verify != Verify::Only;
         let mut earlier: Vec<Earlier> = Vec::new();
         for leg in legs {
             if self.crew.stop().is_set() {
@@ -309,7 +311,7 @@ impl Copier<'_> {
             match opened {
                 Ok(source) => {
                     self.copy_leg(&leg, (&source, &target), paths.take(), &earlier);
-                    if may_meet {
+                    if self.several {
                         earlier.push(Earlier::new(&leg, source));
                     }
                 }
@@ -327,7 +329,7 @@ impl Copier<'_> {
         }
         let server = leg.source.server();
         let at = self.series.iter().position(|(of, _)| of == server).unwrap_or_else(|| {
-            self.series.push((server.to_vec(), Series::new(&self.options, self.crew, self.live)));
+            self.series.push((server.to_vec(), Series::new(&self.options, self.crew, self.live, self.several)));
             self.series.len() - 1
         });
         let clears = self.options.delete.is_some() && leg.names.is_none() && leg.target.way.is_empty();
@@ -349,7 +351,8 @@ impl Copier<'_> {
             }
             (None, None) => What::Tree,
         };
-        let by = |path: &[u8]| taken::by(earlier, &leg.target.way, path);
+        let timed = self.options.preserve.times;
+        let by = |path: &[u8], is: &Attr| taken::by(earlier, &leg.target.way, (path, is), timed);
         let taken = (!earlier.is_empty()).then_some(&by as Taken<'_>);
         let done = self.series[at].1.copy(&from, &to, what, (listens.then_some(&tell), taken));
         for gone in source.gone().into_iter().chain(target.gone()) {

@@ -1,18 +1,16 @@
 //! What the sources of one run have brought to their common directory, where one of them goes there without a name of its own
-//! (`parcp -t DIR a/. b/.`): what it has in common with another is copied from the first of them alone, as cp does it.
+//! (`parcp -t DIR a/. b/.`): what it has in common with another is copied from the first of them alone, and told.
 //!
-//! Sources are asked, not remembered: nothing grows with what is copied, and only what is about to be replaced is asked for.
+//! Sources are asked, not remembered: nothing grows with what is copied, and only what is about to be replaced is asked for. What is there
+//! was brought by a source that has an object like it, by the measure by which a copy is known: so what a killed run left unfinished, or a
+//! source was not copied to for any reason, is in nobody's way.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
-use std::fs;
-use std::io::ErrorKind;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use crate::base::{Name, Status};
 use crate::mounts::LocalMount;
-use crate::storage::{Call, Mount, Volume};
+use crate::storage::{Attr, Call, Kind, Mount, Volume};
 
 use super::legs::{Base, Leg};
 use super::run::below;
@@ -59,8 +57,8 @@ impl Earlier {
         }
     }
 
-    /// The source's path of what it has brought to `path` below the directory, if it has.
-    fn brought(&self, path: &[Name]) -> Option<Vec<u8>> {
+    /// The source's path of what it has brought to `path` below the directory, if it is what is there.
+    fn brought(&self, path: &[Name], is: &Attr, timed: bool) -> Option<Vec<u8>> {
         let rest = path.strip_prefix(&self.at[..])?;
         let Some(first) = rest.first() else {
             // Its root itself, unless that went onto the directory.
@@ -70,45 +68,55 @@ impl Earlier {
             return None;
         }
         let names: Vec<&[u8]> = rest.iter().map(Name::as_bytes).collect();
-        self.has(rest).then(|| below(&self.shown, &names.join(&b'/')))
+        self.has(rest, is, timed).then(|| below(&self.shown, &names.join(&b'/')))
     }
 
     /// What cannot be told counts as there: nothing is replaced on a guess.
-    fn has(&self, rest: &[Name]) -> bool {
+    fn has(&self, rest: &[Name], is: &Attr, timed: bool) -> bool {
         let way: Vec<&Name> = self.way.iter().chain(rest).collect();
-        let path = match &self.root {
-            Root::Nfs(volume) => return leads(&**volume, &way),
-            Root::Dir(path) => path,
+        let found = match &self.root {
+            Root::Nfs(volume) => look(&**volume, &way),
+            Root::Dir(path) => match LocalMount::open_with(path, DESCRIPTORS) {
+                Ok(mount) => look(&mount, &way),
+                Err(_) => return true,
+            },
         };
-        let whole = way.iter().fold(path.clone(), |path, name| path.join(OsStr::from_bytes(name.as_bytes())));
-        match fs::symlink_metadata(whole).map_err(|error| error.kind()) {
-            Ok(_) => true,
-            Err(ErrorKind::NotFound | ErrorKind::NotADirectory) => false,
-            // Longer than a path may be, say: then name by name.
-            Err(_) => LocalMount::open_with(path, DESCRIPTORS).map_or(true, |mount| leads(&mount, &way)),
+        match found {
+            Ok(has) => is_copy(&has, is, timed),
+            Err(status) => !matches!(status, Status::NoEnt | Status::NotDir),
         }
     }
 }
 
-/// Does the way lead to something, or cannot that be told?
-fn leads(mount: &dyn Mount, way: &[&Name]) -> bool {
+/// May `is` be a copy of `of`: of one kind and size, and with its time, if that is carried?
+fn is_copy(of: &Attr, is: &Attr, timed: bool) -> bool {
+    let sized = !matches!(of.kind, Kind::File | Kind::Symlink) || of.size == is.size;
+    let same_time = !timed || of.kind != Kind::File || of.mtime.may_be_kept_as(is.mtime);
+    of.kind == is.kind && sized && same_time
+}
+
+/// What the way leads to; no symbolic link is followed.
+fn look(mount: &dyn Mount, way: &[&Name]) -> Result<Attr, Status> {
     let mut at = mount.root();
+    let mut attr = None;
     for name in way {
         let mut call = [Call::lookup(&at, name)];
         mount.perform(&mut call);
-        let next = match call[0].found() {
-            Ok(found) => found.node,
-            Err(status) => return !matches!(status, Status::NoEnt | Status::NotDir),
-        };
-        at = next;
+        let found = call[0].found()?;
+        (at, attr) = (found.node, found.attr);
     }
-    true
+    if let Some(attr) = attr {
+        return Ok(attr);
+    }
+    let mut call = [Call::get_attr(&at)];
+    mount.perform(&mut call);
+    call[0].attr()
 }
 
-/// The source that has brought something to `path` below what a leg goes to, by the path there.
-pub fn by(earlier: &[Earlier], leg: &[Name], path: &[u8]) -> Option<Vec<u8>> {
+/// The source that has brought what is at `path` below what a leg goes to, and `is` this there, by the path there. `timed`: its time with it.
+pub fn by(earlier: &[Earlier], leg: &[Name], (path, is): (&[u8], &Attr), timed: bool) -> Option<Vec<u8>> {
     let names = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()).map(Name::new);
     let path: Result<Vec<Name>, _> = leg.iter().cloned().map(Ok).chain(names).collect();
     let path = path.ok()?;
-    earlier.iter().find_map(|source| source.brought(&path))
+    earlier.iter().find_map(|source| source.brought(&path, is, timed))
 }

@@ -105,6 +105,16 @@ pub(super) fn end(ctx: &Ctx<'_>, object: Box<Object>, made: Option<(Node, Option
     ctx.over(&object.dir, due);
 }
 
+/// An object is over that is there as it was, at `made`. What another source has brought is no other name of this one's file, although its
+/// size and time are the same.
+fn end_as_it_is(ctx: &Ctx<'_>, object: Box<Object>, made: Option<(Node, Option<u64>)>, due: &mut Vec<Due<Task>>) {
+    let is_taken = match &object.at {
+        At::Present(_, is) if object.first.is_some() => ctx.taken(&object.dir, Some(&object.name), is).is_some(),
+        _ => false,
+    };
+    end(ctx, object, made.filter(|_| !is_taken), due);
+}
+
 fn look_up_source(ctx: &Ctx<'_>, routes: Routes, objects: Vec<Held>, due: &mut Vec<Due<Task>>) -> Vec<Known> {
     let (unknown, known): (Vec<_>, Vec<_>) = objects.into_iter().partition(|object| object.source.is_none());
     let mut all: Vec<Known> = Vec::with_capacity(unknown.len() + known.len());
@@ -257,9 +267,13 @@ fn sort(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mu
     // Its size and times say nothing of what it holds.
     let may_be_equal = matches!(verdict, Verdict::Equal | Verdict::Attributes(_) | Verdict::CompareBytes);
     let is_unknown = may_be_equal && attr.kind == Kind::File && ctx.is_made_up(node, attr);
-    let verdict = if is_unknown { Verdict::Content } else { verdict };
+    let verdict = match verdict {
+        _ if is_unknown => Verdict::Content,
+        Verdict::Attributes(_) if ctx.has_more_names(attr, is) => Verdict::Replace,
+        verdict => verdict,
+    };
     if matches!(verdict, Verdict::Content | Verdict::Replace)
-        && let Some(taken) = ctx.taken(&object.dir, Some(&object.name))
+        && let Some(taken) = ctx.taken(&object.dir, Some(&object.name), is)
     {
         return give_up(ctx, known.object, taken, due);
     }
@@ -269,7 +283,7 @@ fn sort(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mu
         }
         Verdict::Equal => {
             add(&ctx.counts.unchanged, 1);
-            end(ctx, known.object, made, due);
+            end_as_it_is(ctx, known.object, made, due);
         }
         Verdict::Attributes(change) => lists.attributes.push((known, change)),
         Verdict::Content => lists.items.push(Item::new(known)),
@@ -282,7 +296,7 @@ fn sort(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mu
             // Other names of the source's file are no names of something else.
             let same = attr.kind == is.kind && attr.size == is.size && attr.mtime.may_be_kept_as(is.mtime);
             let made = made.filter(|_| same);
-            end(ctx, known.object, made, due);
+            end_as_it_is(ctx, known.object, made, due);
         }
     }
 }
@@ -336,18 +350,22 @@ pub(super) fn set_attributes(
     for Settling { known, there, change, taken, regrouped } in groups::give_old(ctx, routes.target, objects) {
         let At::Present(_, is) = &known.object.at else { continue };
         if change.is_empty() {
-            let shared = ctx.xattrs && decide::has_more_names(ctx.options, &known.attr, is);
-            if shared && taken.is_none() && xattrs::differ(ctx, routes.target, (&known.node, &there)) {
+            let shared = ctx.xattrs && ctx.has_more_names(&known.attr, is);
+            let looks = ctx.xattrs && (shared || ctx.taken.is_some());
+            let equal = looks.then(|| xattrs::equal(ctx, routes.target, (&known.node, &there))).flatten();
+            let taken =
+                looks && equal != Some(true) && ctx.taken(&known.object.dir, Some(&known.object.name), is).is_some();
+            if shared && equal == Some(false) && !taken {
                 content_differs(ctx, known, due); // made anew, apart from its other names
                 continue;
             }
-            let carried = taken.is_none() && carry(&known, &there) || regrouped;
+            let carried = !taken && equal != Some(true) && carry(&known, &there) || regrouped;
             if regrouped {
                 ctx.tell(Deed::Attributes, &known.object.dir, Some(&known.object.name));
             }
             add(if carried { &ctx.counts.attributes } else { &ctx.counts.unchanged }, 1);
             let made = Some((there, Some(is.fileid)));
-            end(ctx, known.object, made, due);
+            end_as_it_is(ctx, known.object, made, due);
         } else if let Some(taken) = taken {
             give_up(ctx, known.object, taken, due);
         } else {

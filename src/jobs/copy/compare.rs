@@ -38,13 +38,18 @@ pub(super) fn texts(ctx: &Ctx<'_>, routes: Routes, links: Vec<Known>, items: &mu
             }
             (Ok(ours), Ok(theirs)) if ours == theirs => equal.push(known),
             _ if ctx.compares() => differs(ctx, known, due),
-            _ => match ctx.taken(&known.object.dir, Some(&known.object.name)) {
+            _ => match taken(ctx, &known) {
                 Some(taken) => give_up(ctx, known.object, taken, due),
                 None => items.push(Item::new(known)),
             },
         }
     }
     equals(ctx, routes, equal, due);
+}
+
+fn taken(ctx: &Ctx<'_>, known: &Known) -> Option<Trouble> {
+    let At::Present(_, is) = &known.object.at else { return None };
+    ctx.taken(&known.object.dir, Some(&known.object.name), is)
 }
 
 fn there(known: &Known) -> Option<&Node> {
@@ -71,6 +76,10 @@ pub(super) fn equals(ctx: &Ctx<'_>, routes: Routes, equal: Vec<Known>, due: &mut
         }
         let At::Present(_, is) = &known.object.at else { continue };
         let change = match decide::rest(ctx.options, &known.attr, is) {
+            Verdict::Attributes(_) if ctx.has_more_names(&known.attr, is) => {
+                content_differs(ctx, known, due); // made anew, apart from its other names
+                continue;
+            }
             Verdict::Attributes(change) => change,
             Verdict::Replace => {
                 content_differs(ctx, known, due); // made anew, apart from its other names

@@ -14,6 +14,7 @@ use crate::storage::{Attr, AttrChange, Call, How, Kind, Limits, Mount, Node};
 use super::super::Live;
 use super::super::port::Port;
 use super::super::remove::Engine;
+use super::decide;
 use super::delete::Tag;
 use super::dir::Dir;
 use super::links::Links;
@@ -314,10 +315,16 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// Why what is there is not replaced by this source's: another source has brought it. As cp, which is asked to copy both.
-    pub fn taken(&self, dir: &Dir, name: Option<&Name>) -> Option<Trouble> {
-        let by = self.taken?(&self.below(dir, name))?;
+    /// Why what is there is not replaced by this source's: another source has brought it, and both are to be had.
+    pub fn taken(&self, dir: &Dir, name: Option<&Name>, is: &Attr) -> Option<Trouble> {
+        let by = self.taken?(&self.below(dir, name), is)?;
         Some(Trouble::Refused(On::Source, format!("would be copied over what '{}' is copied to", Shown(&by))))
+    }
+
+    /// The target's object has names that this source's does not have, and they would change with it; they may be another source's.
+    pub fn has_more_names(&self, source: &Attr, is: &Attr) -> bool {
+        let others = self.taken.is_some() && is.nlink > 1 && is.kind != Kind::Dir;
+        others || decide::has_more_names(self.options, source, is)
     }
 
     /// Tells a difference that a comparison found.

@@ -105,7 +105,7 @@ fn found(ctx: &Ctx<'_>, route: Route, entering: Entering, due: &mut Vec<Due<Task
         let reason =
             "is no directory at the destination and is kept, so that nothing in the source's directory is copied";
         ctx.fail(&dir, None, Trouble::Refused(On::Target, reason.into()));
-    } else if let Some(taken) = ctx.taken(&dir, None) {
+    } else if let Some(taken) = ctx.taken(&dir, None, &attr) {
         give_up(ctx, &dir, taken, due);
         return Found::Over;
     } else if let Some((parent, name)) = place(&dir) {

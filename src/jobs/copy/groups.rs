@@ -38,7 +38,7 @@ fn due(ctx: &Ctx<'_>, source: &Attr, is: (u32, u32)) -> Option<u32> {
 
 /// The same of one that was there before; what has names that the source does not have is left.
 pub(super) fn due_of_old(ctx: &Ctx<'_>, source: &Attr, is: &Attr) -> Option<u32> {
-    due(ctx, source, (is.uid, is.gid)).filter(|_| !decide::has_more_names(ctx.options, source, is))
+    due(ctx, source, (is.uid, is.gid)).filter(|_| !ctx.has_more_names(source, is))
 }
 
 /// The groups that a whole copy may be given beside its owner's: none for root, which is asked by other words.
@@ -106,8 +106,8 @@ pub(super) fn give_old(ctx: &Ctx<'_>, route: Route, objects: Vec<(Known, AttrCha
     let settling = |(known, change): (Known, AttrChange)| {
         let At::Present(Some(there), is) = &known.object.at else { return None };
         let (there, due) = (there.clone(), due_of_old(ctx, &known.attr, is));
-        let asked = ctx.xattrs || !change.is_empty() || due.is_some();
-        let taken = if asked { ctx.taken(&known.object.dir, Some(&known.object.name)) } else { None };
+        let asked = !change.is_empty() || due.is_some();
+        let taken = if asked { ctx.taken(&known.object.dir, Some(&known.object.name), is) } else { None };
         let due = due.filter(|_| taken.is_none());
         Some((Settling { known, there, change, taken, regrouped: false }, due))
     };

@@ -4,12 +4,13 @@ use crate::base::{Name, Proc, Status};
 use crate::crew::Due;
 use crate::storage::{Attr, Call, Kind, Node, Route};
 
+use super::Deed;
 use super::batch::{self, Known, end, give_up};
 use super::ctx::{Ctx, On, Trouble, add};
+use super::decide::{self, Verdict};
 use super::delete;
 use super::make;
 use super::task::{At, Task};
-use super::{Deed, decide};
 
 /// Makes the object another name of `there`, which has file id `known_id` if that is known.
 pub(super) fn run(
@@ -31,7 +32,12 @@ pub(super) fn run(
                 return end(ctx, known.object, None, due);
             }
             Ok(_) => {
-                if let Some(taken) = ctx.taken(&known.object.dir, Some(&known.object.name)) {
+                if let Some(taken) = ctx.taken(&known.object.dir, Some(&known.object.name), is) {
+                    if decide::verdict(ctx.options, &known.attr, is) == Verdict::Equal {
+                        // As where it is the first of its names that is met.
+                        add(&ctx.counts.unchanged, 1);
+                        return end(ctx, known.object, None, due);
+                    }
                     return give_up(ctx, known.object, taken, due);
                 }
                 if is.kind == Kind::Dir {

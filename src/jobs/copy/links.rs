@@ -57,6 +57,8 @@ struct Inner {
     ceiling: Option<u64>,
     /// Names are met more than once, so that how many were met does not say that there are no others.
     keeps: bool,
+    /// By several copies.
+    several: bool,
     /// Entries kept with no name left, in the order in which their last name was met.
     complete: VecDeque<Key>,
     /// The source can be gone through again.
@@ -79,15 +81,16 @@ fn hash(key: Key) -> u64 {
 }
 
 impl Links {
-    /// At most `max` entries; `passes`: the source can be gone through again for those that are postponed.
-    pub fn new(max: usize, passes: bool) -> Links {
+    /// At most `max` entries; `several`: for copies some of which meet what others have met.
+    pub fn new(max: usize, several: bool) -> Links {
         let inner = Inner {
             map: HashMap::new(),
             floor: 0,
             ceiling: None,
-            keeps: !passes,
+            keeps: true,
+            several,
             complete: VecDeque::new(),
-            passes,
+            passes: false,
             copies: 0,
             lost: false,
             told: false,
@@ -95,10 +98,11 @@ impl Links {
         Links { inner: Mutex::new(inner), max: max.max(1) }
     }
 
-    /// Another copy begins; what those before it have made stays known.
+    /// Another copy begins; what those before it have made stays known. `passes`: its source can be gone through again for those that are
+    /// postponed.
     pub fn begin(&self, passes: bool) {
         let mut inner = self.inner();
-        (inner.passes, inner.keeps) = (passes, !passes);
+        (inner.passes, inner.keeps) = (passes, !passes || inner.several);
         (inner.floor, inner.ceiling) = (0, None);
         inner.map.retain(|_, entry| matches!(entry.link, Link::Made(..)));
         inner.copies += 1;
@@ -140,7 +144,7 @@ impl Links {
                     let role = Role::Other(node.clone(), *fileid);
                     if entry.left == 0 && !inner.keeps {
                         inner.map.remove(&key);
-                    } else if was_last && !inner.passes {
+                    } else if was_last && (!inner.passes || inner.several) {
                         inner.complete.push_back(key);
                     }
                     return role;
@@ -155,10 +159,12 @@ impl Links {
             return Role::Postponed;
         }
         if inner.map.len() >= self.max {
-            if inner.passes {
-                inner.postpone_upper_half();
-            } else if !inner.forget_complete() {
+            let has_room = (!inner.passes || inner.several) && inner.forget_complete();
+            if !has_room && !inner.passes {
                 return Role::Alone;
+            }
+            if !has_room {
+                inner.postpone_upper_half();
             }
             if inner.ceiling.is_some_and(|ceiling| hash_here >= ceiling) {
                 return Role::Postponed;
@@ -278,7 +284,8 @@ mod tests {
     #[test]
     fn every_name_of_every_file_gets_a_role_in_some_pass() {
         let (files, names) = (1000_u64, 3_u32);
-        let links = Links::new(64, true);
+        let links = Links::new(64, false);
+        links.begin(true);
         let mut done = vec![0; files as usize];
         let mut passes = 0;
         loop {
@@ -310,7 +317,8 @@ mod tests {
 
     #[test]
     fn a_file_id_that_has_become_another_files_makes_no_link() {
-        let links = Links::new(10, true);
+        let links = Links::new(10, false);
+        links.begin(true);
         let Role::First(key) = links.meet(&attr(1, 2), &mut None) else { panic!() };
         links.made(key, Some((node(1), None)));
         let other = Attr { size: 9, ..attr(1, 2) };
@@ -320,7 +328,8 @@ mod tests {
 
     #[test]
     fn what_is_being_made_raises_no_ceiling() {
-        let links = Links::new(2, true);
+        let links = Links::new(2, false);
+        links.begin(true);
         let mut ids: Vec<u64> = (0..40).collect();
         ids.sort_unstable_by_key(|id| hash((1, *id)));
         // The two highest are long in the making; lower ones come and go.
@@ -344,6 +353,7 @@ mod tests {
     #[test]
     fn of_a_list_a_file_is_forgotten_when_the_room_is_needed() {
         let links = Links::new(2, false);
+        links.begin(false);
         let meet = |fileid| links.meet(&attr(fileid, 2), &mut None);
         for fileid in [1, 2] {
             let Role::First(key) = meet(fileid) else { panic!() };
@@ -360,7 +370,8 @@ mod tests {
 
     #[test]
     fn a_file_is_forgotten_when_all_its_names_were_met() {
-        let links = Links::new(10, true);
+        let links = Links::new(10, false);
+        links.begin(true);
         let Role::First(key) = links.meet(&attr(1, 2), &mut None) else { panic!() };
         links.made(key, Some((node(1), Some(9))));
         // One that has to come again is still another name of that file.

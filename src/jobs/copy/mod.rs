@@ -37,7 +37,7 @@ use std::time::{Duration, Instant};
 
 use crate::base::Name;
 use crate::crew::Crew;
-use crate::storage::Volume;
+use crate::storage::{Attr, Volume};
 
 use super::Live;
 use super::select::Rules;
@@ -290,9 +290,9 @@ pub struct Summary {
 /// Who hears of deeds, with their paths.
 pub type Tell<'a> = &'a (dyn Fn(Deed, &[u8]) + Sync);
 
-/// Says which other source of the same run, by its path for people, has brought something to a path below the target's root. Asked
-/// for each object that is about to be replaced, or made equal, by this source's.
-pub type Taken<'a> = &'a (dyn Fn(&[u8]) -> Option<Vec<u8>> + Sync);
+/// Says which other source of the same run, by its path for people, has brought what is at a path below the target's root, by what it is
+/// there. Asked for each object that is about to be replaced, or made equal, by this source's.
+pub type Taken<'a> = &'a (dyn Fn(&[u8], &Attr) -> Option<Vec<u8>> + Sync);
 
 /// Makes the target what the source is. `tell` hears of each deed: its path below the roots, empty for the roots themselves; from any
 /// lane, in any order.
@@ -305,7 +305,7 @@ pub fn copy(
     live: &Live,
     tell: Option<Tell<'_>>,
 ) -> Summary {
-    Series::new(options, crew, live).copy(source, target, what, (tell, None))
+    Series::new(options, crew, live, false).copy(source, target, what, (tell, None))
 }
 
 /// Copies one after the other, all onto one volume and from one host or server. Names of one file that several of them meet
@@ -318,12 +318,12 @@ pub struct Series<'a> {
 }
 
 impl<'a> Series<'a> {
-    /// Copies that are done with these options.
-    pub fn new(options: &Options, crew: &'a Crew, live: &'a Live) -> Series<'a> {
+    /// Copies that are done with these options; `several`, if a later one may meet what an earlier one has met.
+    pub fn new(options: &Options, crew: &'a Crew, live: &'a Live, several: bool) -> Series<'a> {
         // What a killed run left unfinished must not pass for what is to be kept, or for complete by its size alone.
         let by_name = options.existing != Existing::Replace || options.compare == Compare::Size;
         let options = Options { atomic: options.atomic || by_name, ..options.clone() };
-        Series { links: Links::new(options.links_max, false), options, crew, live }
+        Series { links: Links::new(options.links_max, several), options, crew, live }
     }
 
     /// The next one; see [`copy`]. What `taken` says another source has brought is refused.

@@ -114,11 +114,11 @@ pub(super) fn compare(
     }
 }
 
-/// True when the target's are known to be others than the source's. What cannot be read is told by who carries them.
-pub(super) fn differ(ctx: &Ctx<'_>, route: Route, (source, target): (&Node, &Node)) -> bool {
+/// Are the target's the source's? What cannot be read is told by who carries them.
+pub(super) fn equal(ctx: &Ctx<'_>, route: Route, (source, target): (&Node, &Node)) -> Option<bool> {
     let ours = all(ctx, ctx.source, ctx.source.route(), source);
     let theirs = all(ctx, ctx.target, route, target);
-    ours.ok().zip(theirs.ok()).is_some_and(|(ours, theirs)| ours != theirs)
+    Some(ours.ok()? == theirs.ok()?)
 }
 
 /// Makes the target's attributes the source's; true when something was changed. `unclean`: the target may have some already.
