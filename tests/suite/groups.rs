@@ -69,6 +69,34 @@ fn a_user_carries_the_groups_that_it_is_a_member_of() {
     assert_eq!(is(&bench.path("out/e"), "own").0, 1000);
 }
 
+/// As in directories below it, and in rsync; cp fails.
+#[test]
+fn a_user_fills_a_destination_that_is_to_be_read_only() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let bench = Bench::new();
+    for dir in ["one", "two"] {
+        fs::create_dir(bench.path(dir)).unwrap();
+        fs::write(bench.path(dir).join(dir), "text").unwrap();
+    }
+    fs::set_permissions(bench.path("one"), fs::Permissions::from_mode(0o555)).unwrap();
+    fs::copy(PARFS, bench.path("parfs")).unwrap();
+    fs::set_permissions(bench.path(""), fs::Permissions::from_mode(0o755)).unwrap();
+    for name in ["", "d"] {
+        fs::create_dir_all(bench.out().join(name)).unwrap();
+        chown(bench.out().join(name), Some(1000), Some(1000)).unwrap();
+    }
+    as_user(&bench, "cp -t out/d one/. two/.").ok();
+    fs::remove_file(bench.path("out/d/one")).unwrap();
+    fs::set_permissions(bench.path("out/d"), fs::Permissions::from_mode(0o555)).unwrap();
+    as_user(&bench, "cp one out/d").ok();
+    assert_eq!(is(&bench.path("out"), "d").1, 0o555);
+    assert!(bench.path("out/d/one").exists() && bench.path("out/d/two").exists());
+    // A directory that names are copied below is nothing of the source's.
+    as_user(&bench, "cp -t out/d two/two one/one ./parfs").ended(1, "Permission denied");
+}
+
 /// The groups that are sent (AUTH_SYS) are those of the URL.
 #[test]
 fn a_user_of_a_url_carries_the_groups_of_the_url() {

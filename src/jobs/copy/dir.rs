@@ -26,6 +26,13 @@ pub(super) struct Made {
     pub inherits: bool,
 }
 
+impl Made {
+    /// A directory that was `was` before, or was made.
+    pub fn new(node: Node, was: Option<Attr>) -> Made {
+        Made { node, was, opened: false, regrouped: false, owner_refused: false, inherits: false }
+    }
+}
+
 /// A pair of directories.
 #[derive(Debug)]
 pub(super) struct Dir {

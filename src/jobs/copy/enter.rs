@@ -126,25 +126,27 @@ fn found(ctx: &Ctx<'_>, route: Route, entering: Entering, due: &mut Vec<Due<Task
     Found::Over
 }
 
-fn use_existing(ctx: &Ctx<'_>, route: Route, dir: &Arc<Dir>, node: Node, attr: Attr) {
+/// The target's directory is there. One that others' names are copied below is used as it is.
+pub(super) fn use_existing(ctx: &Ctx<'_>, route: Route, dir: &Arc<Dir>, node: Node, attr: Attr) {
     if ctx.compares() {
-        if let Some(what) = groups::difference(ctx, &dir.attr, &attr) {
-            ctx.differs(what, dir, None);
+        if !dir.is_frame() {
+            if let Some(what) = groups::difference(ctx, &dir.attr, &attr) {
+                ctx.differs(what, dir, None);
+            }
+            xattrs::compare(ctx, route, (&dir.source, &node), (dir, None));
         }
-        xattrs::compare(ctx, route, (&dir.source, &node), (dir, None));
-        let was = Some(attr);
-        dir.set_made(Made { node, was, opened: false, regrouped: false, owner_refused: false, inherits: false });
+        dir.set_made(Made::new(node, Some(attr)));
         return;
     }
     let (attr, regrouped) = groups::give_dir(ctx, route, dir, (&node, attr));
-    let opened = attr.mode & 0o700 != 0o700 && !may_fill(ctx, route, &node);
+    let opened = !dir.is_frame() && attr.mode & 0o700 != 0o700 && !may_fill(ctx, route, &node);
     if opened {
         // If this is refused, so is what follows, and that is reported.
         let change = AttrChange { mode: Some(attr.mode | 0o700), ..AttrChange::default() };
         ctx.target.one(route, Call::set_attr(&node, change));
     }
     let inherits = ctx.xattrs && xattrs::has_default_acl(ctx, route, &node);
-    dir.set_made(Made { node, was: Some(attr), opened, regrouped, owner_refused: false, inherits });
+    dir.set_made(Made { opened, regrouped, inherits, ..Made::new(node, Some(attr)) });
 }
 
 /// True when the caller may list and change the directory whatever its mode says, as root mostly may; only the server knows.
@@ -201,8 +203,7 @@ fn make(
             Ok(found) => {
                 touch_parent(&dir);
                 let inherits = dir.parent().is_some_and(|(parent, _)| parent.made().inherits);
-                let (node, owner_refused) = (found.node, !owner);
-                dir.set_made(Made { node, was: None, opened: false, regrouped: false, owner_refused, inherits });
+                dir.set_made(Made { owner_refused: !owner, inherits, ..Made::new(found.node, None) });
                 add(&ctx.counts.dirs, 1);
                 ctx.tell(Deed::Made, &dir, None);
                 entered.push(dir);
@@ -324,7 +325,7 @@ fn last_change(ctx: &Ctx<'_>, dir: &Dir) -> Option<AttrChange> {
             let (uid, gid) = if dir.is_root() { (all.uid, all.gid) } else { (None, None) };
             AttrChange { mode: Some(wanted), uid, gid, ..decide::times(ctx.options, &dir.attr) }
         }
-        Some(was) if dir.is_frame() => AttrChange { mode: made.opened.then_some(was.mode), ..AttrChange::default() },
+        Some(_) if dir.is_frame() => AttrChange::default(),
         Some(was) => {
             let differs = decide::change(ctx.options, &dir.attr, was);
             let touched = dir.is_touched() || dir.is_root() && ctx.probed.load(Ordering::Relaxed);

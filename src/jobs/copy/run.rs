@@ -186,8 +186,9 @@ impl Run<'_> {
         let mut feed = None;
         if begun.attr.kind == Kind::Dir {
             let root = Arc::new(Dir::root(begun.node.clone(), begun.attr, begun.at.clone(), names.is_some()));
-            let Some(made) = self.make_root(ctx, &root, &begun) else { return 0 };
-            root.set_made(made);
+            if !self.make_root(ctx, &root, &begun) {
+                return 0;
+            }
             match names {
                 Some(names) => {
                     feed = Some(Feed::new(names, root));
@@ -218,33 +219,16 @@ impl Run<'_> {
         left
     }
 
-    /// The target's root directory: found, or made.
-    fn make_root(&self, ctx: &Ctx<'_>, root: &Dir, begun: &Begun) -> Option<Made> {
-        let found = |node: &Node, was| {
-            let inherits = ctx.xattrs && xattrs::has_default_acl(ctx, ctx.target.route(), node);
-            let node = node.clone();
-            Some(Made { node, was, opened: false, regrouped: false, owner_refused: false, inherits })
-        };
+    /// The target's root directory: found, or made. False if it is neither.
+    fn make_root(&self, ctx: &Ctx<'_>, root: &Arc<Dir>, begun: &Begun) -> bool {
         match (&begun.at, &begun.parent) {
             (At::Present(Some(node), attr), _) if attr.kind == Kind::Dir => {
-                if ctx.compares()
-                    && !root.is_partial()
-                    && let Some(what) = groups::difference(ctx, &root.attr, attr)
-                {
-                    ctx.differs(what, root, None);
-                }
-                if ctx.compares() && !root.is_partial() {
-                    xattrs::compare(ctx, ctx.target.route(), (&root.source, node), (root, None));
-                }
-                if ctx.compares() {
-                    return found(node, Some(*attr));
-                }
-                let (attr, regrouped) = groups::give_dir(ctx, ctx.target.route(), root, (node, *attr));
-                Some(Made { regrouped, ..found(node, Some(attr))? })
+                enter::use_existing(ctx, ctx.target.route(), root, node.clone(), *attr);
+                true
             }
             (At::Absent, Some(_)) if ctx.compares() => {
                 ctx.differs("only in the source", root, None);
-                None
+                false
             }
             (At::Absent, Some((parent, _, name))) => {
                 let all = decide::make(ctx.options, &root.attr);
@@ -262,17 +246,19 @@ impl Run<'_> {
                         let is = made.attr.map(|is| (is.uid, is.gid));
                         groups::give_new(ctx, route, [(&root.attr, &made.node, is)]);
                         // Its owner comes with its other attributes, when all is in it.
-                        found(&made.node, None)
+                        let inherits = ctx.xattrs && xattrs::has_default_acl(ctx, route, &made.node);
+                        root.set_made(Made { inherits, ..Made::new(made.node, None) });
+                        true
                     }
                     Err(status) => {
                         ctx.fail(root, None, Trouble::Call(On::Target, Proc::MkDir, status));
-                        None
+                        false
                     }
                 }
             }
             _ => {
                 ctx.fail(root, None, Trouble::Call(On::Target, Proc::MkDir, Status::NotDir));
-                None
+                false
             }
         }
     }
@@ -286,8 +272,7 @@ impl Run<'_> {
         };
         let dir = Arc::new(Dir::root(begun.node.clone(), *parent_attr, At::Absent, true));
         let (node, was) = (parent.clone(), Some(*parent_attr));
-        let inherits = ctx.xattrs;
-        dir.set_made(Made { node, was, opened: false, regrouped: false, owner_refused: false, inherits });
+        dir.set_made(Made { inherits: ctx.xattrs, ..Made::new(node, was) });
         let source = Some((begun.node.clone(), begun.attr));
         let mut object = Object::new(&dir, name.clone(), source, begun.at.clone());
         object.single = true;
