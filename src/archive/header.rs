@@ -15,6 +15,22 @@ pub(super) type Block = [u8; BLOCK_BYTES];
 /// The owner number of one that does not fit in 32 bits, as GNU tar uses "nobody".
 pub(super) const NOBODY: u32 = 65534;
 
+/// What is told of headers.
+#[derive(Default)]
+pub(super) struct Notes {
+    pub warnings: Vec<String>,
+    /// A member has something else than its header says.
+    pub flawed: bool,
+}
+
+impl Notes {
+    /// Tells of a value that could not be taken.
+    pub fn flaw(&mut self, text: String) {
+        self.warnings.push(text);
+        self.flawed = true;
+    }
+}
+
 /// The fields of a header as it stands, before any extension overrides them.
 #[derive(Debug, Default)]
 pub(super) struct Fields {
@@ -66,7 +82,7 @@ pub(super) struct Spare {
 
 /// Decodes a block whose checksum matches; texts are put into `spare`. The error says why the size is none: what follows is then unknown.
 /// Other bad fields become 0 with a warning.
-pub(super) fn decode(block: &Block, spare: Spare, warnings: &mut Vec<String>) -> Result<Fields, String> {
+pub(super) fn decode(block: &Block, spare: Spare, notes: &mut Notes) -> Result<Fields, String> {
     let mut standard;
     let header = if block[257..263] == *b"ustar\0" && block[263..265] != *b"00" {
         // GNU tar looks at the magic only; the crate wants version "00" as well, which some writers leave out.
@@ -95,7 +111,7 @@ pub(super) fn decode(block: &Block, spare: Spare, warnings: &mut Vec<String>) ->
     fields.size = if typeflag == b'1' { 0 } else { size(&old.size)? };
     let mut field = |what: &str, bytes: &[u8]| {
         number(bytes).ok().flatten().unwrap_or_else(|| {
-            warnings.push(format!("{}: no number in the {what} field", crate::base::name::Shown(&fields.name)));
+            notes.flaw(format!("{}: no number in the {what} field", crate::base::name::Shown(&fields.name)));
             0
         })
     };
@@ -111,7 +127,7 @@ pub(super) fn decode(block: &Block, spare: Spare, warnings: &mut Vec<String>) ->
     for (what, number, id) in [("uid", uid, &mut fields.uid), ("gid", gid, &mut fields.gid)] {
         *id = u32::try_from(number).unwrap_or_else(|_| {
             let name = crate::base::name::Shown(&fields.name);
-            warnings.push(format!("{name}: {what} {number} is outside 32 bits; {NOBODY} (nobody) is taken"));
+            notes.flaw(format!("{name}: {what} {number} is outside 32 bits; {NOBODY} (nobody) is taken"));
             NOBODY
         });
     }

@@ -5,7 +5,7 @@
 //! skipped.
 
 use super::attributes::Attributes;
-use super::header::{NOBODY, text};
+use super::header::{NOBODY, Notes, text};
 use super::member::Segment;
 use super::sparse;
 use crate::base::Time;
@@ -47,21 +47,21 @@ pub(super) struct SparseRecords {
 impl Overrides {
     /// Applies the records of one extended header, over what was there. The error is one that leaves the next
     /// member's place or name unknown; lesser ones become warnings and are passed over.
-    pub(super) fn apply(&mut self, mut records: &[u8], warnings: &mut Vec<String>) -> Result<(), String> {
+    pub(super) fn apply(&mut self, mut records: &[u8], notes: &mut Notes) -> Result<(), String> {
         // Some writers pad the records with NULs; GNU tar ends there as well.
         while !records.is_empty() && records[0] != 0 {
             let (key, value, rest) = record(records)?;
-            self.set(key, value, warnings)?;
+            self.set(key, value, notes)?;
             records = rest;
         }
         Ok(())
     }
 
-    fn set(&mut self, key: &[u8], value: &[u8], warnings: &mut Vec<String>) -> Result<(), String> {
+    fn set(&mut self, key: &[u8], value: &[u8], notes: &mut Notes) -> Result<(), String> {
         let malformed = || format!("malformed extended header: invalid {}={}", Shown(key), Shown(value));
         // POSIX: an empty value deletes the override.
         let bytes = || Some(text(value)).filter(|v| !v.is_empty());
-        let mut bad = false;
+        let (mut bad, mut odd) = (false, false);
         match key {
             b"path" => self.path = bytes(),
             b"linkpath" => self.link = bytes(),
@@ -78,18 +78,20 @@ impl Overrides {
             b"SCHILY.devmajor" => (self.dev.0, bad) = owner(value),
             b"SCHILY.devminor" => (self.dev.1, bad) = owner(value),
             b"GNU.volume.filename" => self.continued = bytes(),
-            b"hdrcharset" => bad = !matches!(value, b"" | b"BINARY" | b"ISO-IR 10646 2000 UTF-8"),
+            b"hdrcharset" => odd = !matches!(value, b"" | b"BINARY" | b"ISO-IR 10646 2000 UTF-8"),
             _ => {
                 if let Some(key) = key.strip_prefix(b"GNU.sparse.")
                     && self.sparse.set(key, value).is_none()
                 {
                     self.sparse.bad.get_or_insert_with(malformed);
                 }
-                bad = self.attributes.set(key, value) == Some(false);
+                odd = self.attributes.set(key, value) == Some(false);
             }
         }
         if bad {
-            warnings.push(malformed());
+            notes.flaw(malformed());
+        } else if odd {
+            notes.warnings.push(malformed());
         }
         Ok(())
     }

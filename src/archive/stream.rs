@@ -13,7 +13,7 @@ use std::io;
 use std::mem;
 use std::sync::Arc;
 
-use super::header::{self, BLOCK_BYTES, Block, Fields, Spare};
+use super::header::{self, BLOCK_BYTES, Block, Fields, Notes, Spare};
 use super::input::{Input, ReadAt, Window};
 use super::member::{ArchiveError, Member, MemberKind, Segment};
 use super::pax::Overrides;
@@ -45,7 +45,7 @@ pub struct Options {
 pub struct Archive {
     window: Window,
     options: Options,
-    warnings: Vec<String>,
+    notes: Notes,
     globals: Overrides,
     /// Of the current member's first block, extensions included.
     offset: u64,
@@ -119,7 +119,7 @@ impl Archive {
         Archive {
             window: Window::new(input),
             options,
-            warnings: Vec::new(),
+            notes: Notes::default(),
             globals: Overrides::default(),
             offset: 0,
             block: Box::new([0; BLOCK_BYTES]),
@@ -170,7 +170,7 @@ impl Archive {
         if self.progress == Progress::Done {
             return Ok(None);
         }
-        let warned = self.warnings.len();
+        let warned = self.notes.warnings.len();
         let mut result = self.advance();
         match (&result, &mut self.watch) {
             (Ok(Some(member)), Some(watch)) => watch(&member.path, self.offset),
@@ -185,12 +185,12 @@ impl Archive {
         if matches!(&result, Ok(None)) || result.as_ref().is_err_and(ArchiveError::is_fatal) {
             self.finish();
         }
-        for warning in self.warnings.iter_mut().skip(warned) {
+        for warning in self.notes.warnings.iter_mut().skip(warned) {
             *warning = cut(mem::take(warning), WARNING_BYTES_MAX);
         }
-        if self.warnings.len() > WARNINGS_MAX {
-            self.warnings.truncate(WARNINGS_MAX);
-            self.warnings.push("further warnings are not shown".into());
+        if self.notes.warnings.len() > WARNINGS_MAX {
+            self.notes.warnings.truncate(WARNINGS_MAX);
+            self.notes.warnings.push("further warnings are not shown".into());
         }
         result
     }
@@ -246,7 +246,12 @@ impl Archive {
 
     /// What was found odd since the last call, as lines for the user.
     pub fn take_warnings(&mut self) -> Vec<String> {
-        mem::take(&mut self.warnings)
+        mem::take(&mut self.notes.warnings)
+    }
+
+    /// True when a member has something else than its header says, for that is no number: so it was told, and GNU tar ends with 2.
+    pub fn is_flawed(&self) -> bool {
+        self.notes.flawed
     }
 
     fn finish(&mut self) {
@@ -298,7 +303,7 @@ impl Archive {
                 extensions = Extensions::default();
                 continue;
             }
-            let fields = match header::decode(&self.block, mem::take(&mut self.spare), &mut self.warnings) {
+            let fields = match header::decode(&self.block, mem::take(&mut self.spare), &mut self.notes) {
                 Ok(fields) => fields,
                 Err(_) if self.progress == Progress::Lost => continue,
                 Err(reason) => return Err(self.lose(at, reason)),
@@ -312,7 +317,7 @@ impl Archive {
                 b'g' => {
                     self.has_globals = true;
                     if let Some(records) = self.pax(&fields, &mut extensions.bad)? {
-                        let applied = self.globals.apply(&records, &mut self.warnings);
+                        let applied = self.globals.apply(&records, &mut self.notes);
                         // What is one file's: a copy of it for each member could be of any size.
                         self.globals.sparse = Default::default();
                         self.globals.attributes = Default::default();
@@ -375,12 +380,12 @@ impl Archive {
                 }
             } else if zeros == 1 {
                 // GNU tar numbers blocks from 1 here.
-                self.warnings.push(format!("A lone zero block at {}", at / BLOCK_BYTES as u64));
+                self.notes.warnings.push(format!("A lone zero block at {}", at / BLOCK_BYTES as u64));
             } else {
                 self.check_end(got, passed_zeros, extensions)?;
             }
             if !extensions.is_empty() {
-                self.warnings.push("the archive ends with an extended header that has no member".into());
+                self.notes.warnings.push("the archive ends with an extended header that has no member".into());
             }
             return Ok(None);
         }
@@ -443,7 +448,7 @@ impl Archive {
         let mut bad = extensions.bad;
         let mut over = if self.has_globals { self.globals.clone() } else { Overrides::default() };
         if let Some(records) = extensions.pax
-            && let Err(reason) = over.apply(&records, &mut self.warnings)
+            && let Err(reason) = over.apply(&records, &mut self.notes)
         {
             bad.get_or_insert(reason);
         }
@@ -508,12 +513,14 @@ impl Archive {
             b'\0' | b'0' | b'7' if name.ends_with(b"/") => MemberKind::Dir,
             b'\0' | b'0' | b'7' | b'S' | b'M' => MemberKind::File,
             b'D' => {
-                self.warnings.push(format!("{}: dump directory, taken as a directory", Shown(name)));
+                self.notes.warnings.push(format!("{}: dump directory, taken as a directory", Shown(name)));
                 MemberKind::Dir
             }
             _ => {
                 let flag = Shown(&[typeflag]).to_string();
-                self.warnings.push(format!("{}: Unknown file type '{flag}', taken as a normal file", Shown(name)));
+                self.notes
+                    .warnings
+                    .push(format!("{}: Unknown file type '{flag}', taken as a normal file", Shown(name)));
                 MemberKind::File
             }
         }

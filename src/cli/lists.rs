@@ -66,6 +66,8 @@ pub struct Paths {
     end: u8,
     /// The last path must be ended, too.
     whole: bool,
+    /// A NUL says that the list is one of NULs from there on.
+    turns: bool,
     failed: bool,
 }
 
@@ -73,7 +75,14 @@ impl Paths {
     /// The list in `file`, each path ended by a NUL with `null`, else by a newline.
     pub fn open(file: &OsStr, null: bool) -> Result<Paths, String> {
         let from = BufReader::with_capacity(256 << 10, open(file)?);
-        Ok(Paths { from, file: file.into(), end: if null { 0 } else { b'\n' }, whole: false, failed: false })
+        Ok(Paths {
+            from,
+            file: file.into(),
+            end: if null { 0 } else { b'\n' },
+            whole: false,
+            turns: false,
+            failed: false,
+        })
     }
 
     /// The same list, of which a last path without its NUL is an error: what wrote it may have been cut off, and the path with it. One
@@ -82,11 +91,38 @@ impl Paths {
         Paths { whole: self.end == 0, ..self }
     }
 
-    fn read(&mut self) -> Result<Option<Vec<u8>>, String> {
+    /// The same list, which NULs end from the first on that is met, as for GNU tar: no path has one in it.
+    pub fn turning(self) -> Paths {
+        Paths { turns: true, ..self }
+    }
+
+    /// What comes before the next end, and that.
+    fn read_path(&mut self) -> io::Result<Vec<u8>> {
         let mut path = Vec::new();
-        let mut limited = (&mut self.from).take(PATH_BYTES_MAX + 1);
-        let read = limited.read_until(self.end, &mut path);
-        read.map_err(|error| cannot("read", &self.file, &error))?;
+        if !self.turns || self.end == 0 {
+            (&mut self.from).take(PATH_BYTES_MAX + 1).read_until(self.end, &mut path)?;
+            return Ok(path);
+        }
+        while path.len() as u64 <= PATH_BYTES_MAX {
+            let there = self.from.fill_buf()?;
+            let end = there.iter().position(|&byte| byte == b'\n' || byte == 0);
+            let taken = end.map_or(there.len(), |at| at + 1);
+            path.extend_from_slice(&there[..taken]);
+            let last = end.map(|at| there[at]);
+            self.from.consume(taken);
+            if let Some(last) = last {
+                self.end = last;
+                break;
+            }
+            if taken == 0 {
+                break;
+            }
+        }
+        Ok(path)
+    }
+
+    fn read(&mut self) -> Result<Option<Vec<u8>>, String> {
+        let mut path = self.read_path().map_err(|error| cannot("read", &self.file, &error))?;
         let ended = path.pop_if(|last| *last == self.end).is_some();
         if path.len() as u64 > PATH_BYTES_MAX {
             let hint = if self.end == 0 { "; is it a list of lines, without NULs?" } else { "" };
@@ -166,6 +202,14 @@ mod tests {
         assert_eq!(all(b"", false), []);
         let long = all(&[b'x'; 200_000], true);
         assert!(matches!(&long[..], [Err(text)] if text.contains("without NULs")), "{long:?}");
+        let turning = |text: &[u8]| {
+            std::fs::write(&file, text).unwrap();
+            Paths::open(&file, false).unwrap().turning().collect::<Vec<_>>()
+        };
+        let names = |names: &[&str]| names.iter().map(|name| Ok(name.as_bytes().to_vec())).collect::<Vec<_>>();
+        assert_eq!(turning(b"a\nd\0b\nc\0"), names(&["a", "d", "b\nc"]));
+        assert_eq!(turning(b"a\n\nd"), names(&["a", "d"]));
+        assert!(matches!(&turning(&[b'x'; 200_000])[..], [Err(_)]));
         let whole = |text: &[u8], null| {
             std::fs::write(&file, text).unwrap();
             Paths::open(&file, null).unwrap().whole().collect::<Vec<_>>()

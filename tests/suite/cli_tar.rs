@@ -522,3 +522,37 @@ fn options_and_the_archives_name_may_be_in_the_environment() {
     with("-v '", "tf a.tar").ended(2, "cannot split TAR_OPTIONS");
     with("--bogus", "tf a.tar").ended(2, "in TAR_OPTIONS");
 }
+
+/// It is told, and what is extracted is not what was stored: as GNU tar, all modes that read end with 2.
+#[test]
+fn a_header_without_its_numbers_is_no_success() {
+    let bench = Bench::new();
+    let mut header = tar::Header::new_ustar();
+    header.set_path("f").unwrap();
+    header.set_entry_type(tar::EntryType::Regular);
+    let fields = [header.as_old().mode.as_ptr(), header.as_old().mtime.as_ptr()];
+    let [mode, mtime] = fields.map(|field| field as usize - header.as_bytes().as_ptr() as usize);
+    for (at, field, bytes) in [(mode, "mode", &[b' '; 8][..]), (mtime, "mtime", b"yesterday   ")] {
+        let mut block = *header.as_bytes();
+        block[at..at + bytes.len()].copy_from_slice(bytes);
+        let mut flawed = tar::Header::from_byte_slice(&block).clone();
+        flawed.set_cksum();
+        fs::write(bench.path("flawed.tar"), [&flawed.as_bytes()[..], &[0; 1024]].concat()).unwrap();
+        for line in ["-tf flawed.tar", "-xf flawed.tar -C out", "-df flawed.tar -C out", "-xOf flawed.tar"] {
+            bench.run(line).ended(2, &format!("f: no number in the {field} field"));
+        }
+        assert!(bench.out().join("f").exists());
+    }
+}
+
+/// As of GNU tar: no name has a NUL in it.
+#[test]
+fn a_list_turns_into_one_of_nuls_at_its_first() {
+    let bench = Bench::new();
+    for name in ["a", "b\nc", "d e"] {
+        fs::write(bench.path("out").join(name), "").unwrap();
+    }
+    fs::write(bench.path("list"), "a\nd e\0b\nc\0").unwrap();
+    bench.run("-cf turned.tar -C out -T list").ok();
+    assert_eq!(lines(&bench.run("-tf turned.tar").ok().stdout), ["a", "d e", "b\\nc"]);
+}

@@ -84,7 +84,7 @@ fn compare_all(
     reading::ended(session, &crew, flow, ended);
     let clean = session.tell_failures(&crew);
     reading::totals(high, &console, &archive, elapsed);
-    Ok(reading::exit(&console, &caught, clean, done.different > 0))
+    Ok(reading::exit(&console, &caught, clean && !archive.is_flawed(), done.different > 0))
 }
 
 /// A directory's name without its slash.

@@ -101,7 +101,7 @@ fn list(high: &High, options: &Options, session: &mut Session<'_>, job: &mut Job
     let clean = session.tell_failures(&crew);
     let clean = keeper.is_none_or(|keeper| keeper.finish(&archive, clean, &console)) && clean;
     reading::totals(high, &console, &archive, elapsed);
-    Ok(reading::exit(&console, &caught, clean, false))
+    Ok(reading::exit(&console, &caught, clean && !archive.is_flawed(), false))
 }
 
 /// Makes lines whose columns grow as they must.

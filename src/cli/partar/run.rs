@@ -131,7 +131,7 @@ fn extract_all(
     } else if high.manner.verbose > 0 {
         session.tell_summary(summary::line(&job.extracted, &session.report));
     }
-    Ok(reading::exit(&console, &caught, clean, false))
+    Ok(reading::exit(&console, &caught, clean && !archive.is_flawed(), false))
 }
 
 /// Calls in a window where nothing is forecast: of what is done at once each costs less.

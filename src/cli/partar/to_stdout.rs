@@ -120,7 +120,7 @@ fn write_all(high: &High, options: &Options, session: &mut Session<'_>, job: &mu
     let clean = session.tell_failures(&crew);
     let clean = keeper.is_none_or(|keeper| keeper.finish(&archive, clean, &console)) && clean;
     reading::totals(high, &console, &archive, elapsed);
-    Ok(reading::exit(&console, &caught, clean, false))
+    Ok(reading::exit(&console, &caught, clean && !archive.is_flawed(), false))
 }
 
 /// Writes a file's data, zeros for its holes.

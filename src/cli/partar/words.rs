@@ -424,7 +424,7 @@ pub fn list(
     if let (true, Some(taken)) = (file == "-", stdin_taken) {
         return Err(Usage(taken.into()));
     }
-    let paths = Paths::open(file, state.null).map_err(Fatal)?;
+    let paths = Paths::open(file, state.null).map_err(Fatal)?.turning();
     let file = file.to_os_string();
     Ok(paths.map(move |path| Ok(line(&file, path?, state))))
 }
