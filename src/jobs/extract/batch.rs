@@ -1,7 +1,7 @@
 //! A batch of small members in one lane: directories, then a window of CREATEs, of WRITEs, of SETATTRs.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::{Failure, PriceList, Proc, Status};
 use crate::crew::{Permit, Places, Ticket};
@@ -9,14 +9,14 @@ use crate::storage::{Call, Node, Route, Stable};
 
 use super::super::write::{self, Put};
 use super::ctx::{Ctx, Head, Outcome};
-use super::dirs::{self, Why};
+use super::dirs::{self, Dir, Why};
 use super::finish;
 use super::leaf::{self, Leaf, Made, MakeKind, Making, What};
 
-/// A leaf in work: what it is in, then what it became.
+/// A leaf in work, then what it became.
 struct Work<'l> {
     leaf: &'l Leaf,
-    parent: Option<Node>,
+    dir: &'l Arc<Dir>,
     made: Option<Made>,
     outcome: Option<Outcome>,
 }
@@ -26,15 +26,20 @@ impl Work<'_> {
         self.outcome = Some(Outcome::Failed(Failure::call(&self.leaf.head.path, proc, status)));
     }
 
+    /// What it is made in, of what the batch's directories became.
+    fn parent<'p>(&self, parents: &'p Parents) -> Option<&'p Node> {
+        parents[self.leaf.dir].as_ref().filter(|_| self.outcome.is_none())
+    }
+
     /// How to make it, unless its outcome is known or it is a directory.
-    fn making(&self) -> Option<Making<'_>> {
+    fn making<'m>(&'m self, parents: &'m Parents) -> Option<Making<'m>> {
         let kind = match &self.leaf.what {
             What::File { .. } => MakeKind::File,
             What::Symlink(target) => MakeKind::Symlink(target),
             What::Special(special) => MakeKind::Special(*special),
-            What::Dir(_) => return None,
+            What::Dir => return None,
         };
-        let parent = self.parent.as_ref().filter(|_| self.outcome.is_none())?;
+        let parent = self.parent(parents)?;
         let (path, name, meta) = (&self.leaf.head.path[..], &self.leaf.name, self.leaf.meta);
         Some(Making { path, parent, name, meta, extra: self.leaf.extra.as_ref(), kind })
     }
@@ -50,13 +55,28 @@ impl Work<'_> {
 #[derive(Default)]
 pub(super) struct Batch {
     pub leaves: Vec<Leaf>,
+    /// What they are in, each once in a row: lanes and the producer would fight for a count that each leaf has a part in.
+    pub dirs: Vec<Arc<Dir>>,
     /// For the bytes they hold: one for all, since it is given back under a lock.
     pub permit: Option<Permit>,
     /// Bytes of the permit that nothing needs yet.
     pub room: u64,
 }
 
+impl Batch {
+    /// The directory's place among the batch's.
+    pub fn enter(&mut self, dir: Arc<Dir>) -> usize {
+        if self.dirs.last().is_none_or(|last| !Arc::ptr_eq(last, &dir)) {
+            self.dirs.push(dir);
+        }
+        self.dirs.len() - 1
+    }
+}
+
 type Apart = Mutex<Places<Batch>>;
+
+/// The batch's directories, as far as they are there.
+type Parents = [Option<Node>];
 
 fn places(apart: &Apart) -> MutexGuard<'_, Places<Batch>> {
     apart.lock().expect("nothing panics while it holds the batches")
@@ -80,12 +100,13 @@ pub(super) fn run_next(ctx: &Ctx<'_>, apart: &Apart, ticket: Ticket<'_>) {
 
 /// Makes every leaf of the batch and says what became of it.
 pub(super) fn run(ctx: &Ctx<'_>, route: Route, batch: Batch) {
-    let Batch { leaves, permit, .. } = batch;
+    let Batch { leaves, dirs, permit, .. } = batch;
+    let mut parents = vec![None; dirs.len()];
     let mut works: Vec<Work<'_>> =
-        leaves.iter().map(|leaf| Work { leaf, parent: None, made: None, outcome: None }).collect();
+        leaves.iter().map(|leaf| Work { leaf, dir: &dirs[leaf.dir], made: None, outcome: None }).collect();
     // The windows are those of batches that have one each.
     for (i, works) in works.chunks_mut(ctx.port.window).enumerate() {
-        run_window(ctx, if i == 0 { route } else { ctx.volume.route() }, works);
+        run_window(ctx, if i == 0 { route } else { ctx.volume.route() }, &mut parents, works);
     }
     let outcomes: Vec<Option<Outcome>> = works.into_iter().map(|work| work.outcome).collect();
     // The data goes before the permit for it.
@@ -94,18 +115,18 @@ pub(super) fn run(ctx: &Ctx<'_>, route: Route, batch: Batch) {
     ctx.complete_all(heads.into_iter().zip(outcomes.into_iter().map(|outcome| outcome.unwrap_or(Outcome::Done))));
 }
 
-fn run_window(ctx: &Ctx<'_>, route: Route, works: &mut [Work<'_>]) {
+fn run_window(ctx: &Ctx<'_>, route: Route, parents: &mut Parents, works: &mut [Work<'_>]) {
     if ctx.stop().is_set() {
         works.iter_mut().for_each(|w| w.outcome = Some(Outcome::Undone));
     } else {
         let _promise = ctx.volume.promise(route, |list| works.iter().map(|work| price(list, work.leaf)).sum());
-        enter_dirs(ctx, route, works);
+        enter_dirs(ctx, route, parents, works);
         if ctx.options.resume {
-            skip_complete(ctx, route, works);
+            skip_complete(ctx, route, parents, works);
         }
-        make(ctx, route, works);
+        make(ctx, route, parents, works);
         write(ctx, route, works);
-        finish(ctx, route, works);
+        finish(ctx, route, parents, works);
     }
 }
 
@@ -118,20 +139,11 @@ fn price(list: &PriceList, leaf: &Leaf) -> u64 {
     }
 }
 
-fn enter_dirs(ctx: &Ctx<'_>, route: Route, works: &mut [Work<'_>]) {
-    let wanted: Vec<_> = works
-        .iter()
-        .map(|w| match &w.leaf.what {
-            What::Dir(dir) => dir,
-            _ => &w.leaf.dir,
-        })
-        .collect();
-    dirs::ensure(ctx, route, &wanted);
-    // The directory of the leaf before, which most often is the next one's too.
-    let mut last: Option<(u64, Node)> = None;
+fn enter_dirs(ctx: &Ctx<'_>, route: Route, parents: &mut Parents, works: &mut [Work<'_>]) {
+    dirs::ensure(ctx, route, works.iter().map(|work| work.dir).collect());
     for work in works {
-        let path = &work.leaf.head.path;
-        if let What::Dir(dir) = &work.leaf.what {
+        let (path, dir) = (&work.leaf.head.path, work.dir);
+        if matches!(work.leaf.what, What::Dir) {
             work.outcome = Some(match dir.result() {
                 Ok(_) => dir
                     .stays()
@@ -144,23 +156,22 @@ fn enter_dirs(ctx: &Ctx<'_>, route: Route, works: &mut [Work<'_>]) {
             });
             continue;
         }
-        let dir = &work.leaf.dir;
-        match last.take_if(|(id, _)| *id == dir.id).map_or_else(|| dir.result(), |(_, node)| Ok(node)) {
-            Ok(node) => {
-                work.parent = Some(node.clone());
-                last = Some((dir.id, node));
+        let parent = &mut parents[work.leaf.dir];
+        if parent.is_none() {
+            match dir.result() {
+                Ok(node) => *parent = Some(node),
+                Err(why) => work.outcome = Some(Outcome::Failed(why.of_member(path))),
             }
-            Err(why) => work.outcome = Some(Outcome::Failed(why.of_member(path))),
         }
     }
 }
 
 /// Leaves files that are there with the member's size and time.
-fn skip_complete(ctx: &Ctx<'_>, route: Route, works: &mut [Work<'_>]) {
+fn skip_complete(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>]) {
     let mut files: Vec<&mut Work<'_>> =
         works.iter_mut().filter(|w| matches!(w.leaf.what, What::File { .. }) && w.outcome.is_none()).collect();
     let mut calls: Vec<Call<'_>> =
-        files.iter().filter_map(|w| w.parent.as_ref().map(|parent| Call::lookup(parent, &w.leaf.name))).collect();
+        files.iter().filter_map(|w| Some(Call::lookup(w.parent(parents)?, &w.leaf.name))).collect();
     ctx.perform(route, &mut calls);
     for (work, call) in files.iter_mut().zip(&calls) {
         let What::File { shape, .. } = &work.leaf.what else { continue };
@@ -174,10 +185,10 @@ fn skip_complete(ctx: &Ctx<'_>, route: Route, works: &mut [Work<'_>]) {
     }
 }
 
-fn make(ctx: &Ctx<'_>, route: Route, works: &mut [Work<'_>]) {
+fn make(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>]) {
     let results: Vec<(usize, Result<Made, Outcome>)> = {
         let makings: Vec<(usize, Making<'_>)> =
-            works.iter().enumerate().filter_map(|(i, w)| Some((i, w.making()?))).collect();
+            works.iter().enumerate().filter_map(|(i, w)| Some((i, w.making(parents)?))).collect();
         let mut calls: Vec<Call<'_>> = makings.iter().map(|(_, m)| m.call()).collect();
         ctx.perform(route, &mut calls);
         makings.iter().zip(&mut calls).map(|((i, m), call)| (*i, m.settle(ctx, route, call))).collect()
@@ -229,11 +240,11 @@ fn write(ctx: &Ctx<'_>, route: Route, works: &mut [Work<'_>]) {
     ctx.live.bytes.fetch_add(bytes, Ordering::Relaxed);
 }
 
-fn finish(ctx: &Ctx<'_>, route: Route, works: &mut [Work<'_>]) {
+fn finish(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>]) {
     let mut of = Vec::new();
     let mut dues = Vec::new();
     for (i, work) in works.iter().enumerate() {
-        let (Some(making), Some(made)) = (work.making(), &work.made) else { continue };
+        let (Some(making), Some(made)) = (work.making(parents), &work.made) else { continue };
         let shape = match &work.leaf.what {
             What::File { shape, .. } => Some(shape),
             _ => None,

@@ -133,7 +133,7 @@ impl Big {
     }
 
     fn make(&self, ctx: &Ctx<'_>, route: Route) -> Result<Made, Outcome> {
-        dirs::ensure(ctx, route, &[&self.dir]);
+        dirs::ensure(ctx, route, vec![&self.dir]);
         let parent = self.dir.result().map_err(|why| Outcome::Failed(why.of_member(&self.path)))?;
         if ctx.options.resume && !self.again {
             let lookup = ctx.one(route, Call::lookup(&parent, &self.name));

@@ -376,8 +376,7 @@ pub(super) fn place_hash(state: &RandomState, parent: u64, name: &Name) -> u64 {
 }
 
 /// Makes the directories that are not there, in windows, parents first. Each then has a `result`.
-pub(super) fn ensure(ctx: &Ctx<'_>, route: Route, wanted: &[&Arc<Dir>]) {
-    let mut left: Vec<&Arc<Dir>> = wanted.to_vec();
+pub(super) fn ensure(ctx: &Ctx<'_>, route: Route, mut left: Vec<&Arc<Dir>>) {
     // Most often a batch is of one directory.
     left.dedup_by(|one, other| Arc::ptr_eq(one, other));
     while !left.is_empty() {

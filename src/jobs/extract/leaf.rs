@@ -7,7 +7,6 @@ use crate::storage::{Attr, AttrChange, Call, How, Kind, Node, Op, Route, SetTime
 
 use super::attributes::Extra;
 use super::ctx::{Ctx, Head, Meta, Outcome};
-use super::dirs::Dir;
 use super::finish::Due;
 use super::{Existing, TRIES_MAX};
 
@@ -20,8 +19,8 @@ pub(super) enum What {
     },
     Symlink(Vec<u8>),
     Special(Special),
-    /// No leaf: a directory member, made with the batch.
-    Dir(Arc<Dir>),
+    /// No leaf: a directory member, made with the batch. It is the leaf's own directory.
+    Dir,
 }
 
 /// A file's size and where its stored data belongs: (stored start, offset in the file, bytes).
@@ -43,7 +42,8 @@ impl Shape {
 /// A member to be made in a batch.
 pub(super) struct Leaf {
     pub head: Head,
-    pub dir: Arc<Dir>,
+    /// Its directory's place among the batch's.
+    pub dir: usize,
     pub name: Name,
     pub what: What,
     pub meta: Meta,

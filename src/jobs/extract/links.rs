@@ -43,8 +43,7 @@ pub(super) fn run(ctx: &Ctx<'_>, links: Vec<Ready>, ticket: Ticket<'_>) {
         return drop(ticket);
     }
     let route = ctx.volume.route();
-    let wanted: Vec<_> = links.iter().map(|ready| &ready.link.dir).collect();
-    dirs::ensure(ctx, route, &wanted);
+    dirs::ensure(ctx, route, links.iter().map(|ready| &ready.link.dir).collect());
     let mut outcomes: Vec<Option<Outcome>> = Vec::new();
     let mut open: Vec<(usize, Node, Target)> = Vec::new();
     for (i, found) in targets(ctx, route, &links).into_iter().enumerate() {

@@ -271,8 +271,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             MemberKind::Dir => {
                 self.dir_extra_bytes += extra.as_ref().map_or(0, |extra| extra.bytes());
                 let dir = self.dir_member(above, name, (meta, extra));
-                let (what, name) = (What::Dir(dir.clone()), name.clone());
-                self.push(Leaf { head, dir, name, what, meta, extra: None });
+                self.push(dir, |dir| Leaf { head, dir, name: name.clone(), what: What::Dir, meta, extra: None });
                 return Ok(());
             }
             MemberKind::HardLink => return self.link(head, member, above, name),
@@ -292,7 +291,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             Some(what) => {
                 let extra_bytes = extra.as_ref().map_or(0, |extra| extra.bytes());
                 self.hold(&dir, (head.path.len() + member.link.len()) as u64 + extra_bytes);
-                self.push(Leaf { head, dir, name: name.clone(), what, meta, extra });
+                self.push(dir, |dir| Leaf { head, dir, name: name.clone(), what, meta, extra });
                 Ok(())
             }
             None => self.file(head, member, dir, name, (meta, extra)),
@@ -422,7 +421,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         match self.data(member.stored) {
             Ok(data) => {
                 let what = What::File { data, shape };
-                self.push(Leaf { head, dir, name: name.clone(), what, meta, extra });
+                self.push(dir, |dir| Leaf { head, dir, name: name.clone(), what, meta, extra });
                 Ok(())
             }
             Err(error) => {

@@ -16,6 +16,8 @@ pub(super) struct Table {
     root: Arc<Dir>,
     /// The directory of the last path, which most often is the next one's too.
     last: (Vec<Name>, Arc<Dir>),
+    /// When that was needed last; noted with it once another one is, since lanes read what lies beside that.
+    last_used: u64,
     next_id: u64,
     tick: u64,
     /// Some were forgotten, so that one found to be there may be one of them.
@@ -29,7 +31,17 @@ impl Table {
         let state = RandomState::new();
         let root = Arc::new(Dir::root(root, 0));
         let last = (Vec::new(), root.clone());
-        Table { dirs: HashMap::new(), root, last, next_id: 1, tick: 0, forgot: false, implied_mode, state }
+        Table {
+            dirs: HashMap::new(),
+            root,
+            last,
+            last_used: 0,
+            next_id: 1,
+            tick: 0,
+            forgot: false,
+            implied_mode,
+            state,
+        }
     }
 
     pub fn root(&self) -> &Arc<Dir> {
@@ -54,7 +66,7 @@ impl Table {
     pub fn deepest(&mut self, names: &[Name]) -> (Arc<Dir>, usize) {
         self.tick += 1;
         if self.last.0 == names {
-            self.last.1.used.store(self.tick, Ordering::Relaxed);
+            self.last_used = self.tick;
             return (self.last.1.clone(), names.len());
         }
         let mut dir = self.root.clone();
@@ -65,8 +77,14 @@ impl Table {
             }
             dir.used.store(self.tick, Ordering::Relaxed);
         }
-        self.last = (names.to_vec(), dir.clone());
+        self.leave_last((names.to_vec(), dir.clone()));
         (dir, names.len())
+    }
+
+    /// Another path is the last one now.
+    fn leave_last(&mut self, last: (Vec<Name>, Arc<Dir>)) {
+        self.last.1.used.fetch_max(self.last_used, Ordering::Relaxed);
+        (self.last, self.last_used) = (last, self.tick);
     }
 
     pub fn child(&self, dir: &Dir, name: &Name) -> Option<&Arc<Dir>> {
@@ -95,7 +113,7 @@ impl Table {
             }
             here.id == top.id
         };
-        self.last = (Vec::new(), self.root.clone());
+        self.leave_last((Vec::new(), self.root.clone()));
         // What was to replace it may fail, or be skipped.
         self.forgot = true;
         self.dirs.extract_if(|_, dir| below(dir)).map(|(_, dir)| dir).collect()
@@ -110,6 +128,7 @@ impl Table {
 
     /// Takes out the half that was not needed for longest. What is below a directory goes before it.
     pub fn take_oldest(&mut self) -> Vec<Arc<Dir>> {
+        self.leave_last((Vec::new(), self.root.clone()));
         let mut all: Vec<Arc<Dir>> = self.dirs.values().cloned().collect();
         // A directory was needed when one in it was.
         all.sort_by_key(|dir| std::cmp::Reverse(dir.depth));
@@ -124,7 +143,6 @@ impl Table {
         for (parent, name) in all.iter().filter_map(|dir| dir.place.as_ref()) {
             self.dirs.remove(&(parent.id, name.clone()));
         }
-        self.last = (Vec::new(), self.root.clone());
         self.forgot = true;
         all
     }

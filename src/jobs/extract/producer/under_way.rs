@@ -90,17 +90,19 @@ impl Producer<'_, '_, '_> {
 
     /// Where lanes are kept apart, a batch is of one directory.
     fn keep_apart(&mut self, dir: &Dir) {
-        if self.ctx.apart.is_some() && self.batch.leaves.last().is_some_and(|last| last.dir.id != dir.id) {
+        if self.ctx.apart.is_some() && self.batch.dirs.last().is_some_and(|last| last.id != dir.id) {
             self.flush();
         }
     }
 
-    pub(super) fn push(&mut self, leaf: Leaf) {
-        self.keep_apart(&leaf.dir);
+    /// Puts a leaf into the batch, by its directory's place there.
+    pub(super) fn push(&mut self, dir: Arc<Dir>, leaf: impl FnOnce(usize) -> Leaf) {
+        self.keep_apart(&dir);
         if self.batch.leaves.is_empty() {
             self.batch.leaves.reserve(self.ctx.batch);
         }
-        self.batch.leaves.push(leaf);
+        let dir = self.batch.enter(dir);
+        self.batch.leaves.push(leaf(dir));
         if self.batch.leaves.len() >= self.ctx.batch {
             self.flush();
         }
@@ -113,9 +115,9 @@ impl Producer<'_, '_, '_> {
         }
         self.has_left = true;
         let (ctx, ticket) = (self.ctx, self.ctx.flight.enter(batch.leaves.len()));
-        match (&ctx.apart, batch.leaves.first()) {
+        match (&ctx.apart, batch.dirs.first()) {
             (Some(apart), Some(first)) => {
-                batch::wait(apart, first.dir.id, batch);
+                batch::wait(apart, first.id, batch);
                 self.scope.spawn(move |_| ctx.busy(|| batch::run_next(ctx, apart, ticket)));
             }
             _ => self.scope.spawn(move |_| {
