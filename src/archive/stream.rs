@@ -9,18 +9,21 @@
 //! It differs, to the safe side, in that an input that ends inside a header is an error, and that a member whose
 //! extended header is malformed is left out.
 
+mod assemble;
+
 use std::io;
 use std::mem;
 use std::sync::Arc;
 
 use super::header::{self, BLOCK_BYTES, Block, Fields, Notes, Spare};
 use super::input::{Input, ReadAt, Window};
-use super::member::{ArchiveError, Member, MemberKind, Segment};
+use super::member::{ArchiveError, Member};
 use super::pax::Overrides;
-use super::sparse::{self, NewMap, OldMap};
 use super::write::UNFINISHED;
 use crate::base::Time;
-use crate::base::name::{Shown, cut};
+use crate::base::name::cut;
+
+use assemble::continued;
 
 /// Bytes of a GNU long name; Linux paths end at 4096.
 pub(super) const LONG_NAME_BYTES_MAX: u64 = 1 << 20;
@@ -442,152 +445,6 @@ impl Archive {
         self.pass_data()?;
         Ok(Some(data))
     }
-
-    /// Makes the member of its header and what came before it.
-    fn member(&mut self, fields: Fields, extensions: Extensions) -> Result<Member, ArchiveError> {
-        let mut bad = extensions.bad;
-        let mut over = if self.has_globals { self.globals.clone() } else { Overrides::default() };
-        if let Some(records) = extensions.pax
-            && let Err(reason) = over.apply(&records, &mut self.notes)
-        {
-            bad.get_or_insert(reason);
-        }
-        let sparse_name = over.sparse.size.and(over.sparse.name.take());
-        let name = sparse_name.or(over.path.take()).or(extensions.name).unwrap_or(fields.name);
-        self.name.clear();
-        self.name.extend_from_slice(&name);
-        self.has_name = true;
-        let kind = self.kind(fields.typeflag, &name);
-        let data = over.size.unwrap_or(fields.size);
-        let has_data = kind == MemberKind::File;
-        // Dump directories and v7 directories: data that has no use. All other kinds have none.
-        if matches!(fields.typeflag, b'1'..=b'6') {
-            (self.left, self.slack) = (0, 0);
-        } else {
-            self.left = if has_data { data } else { 0 };
-            self.slack = padded(data) - self.left;
-        }
-        if fields.typeflag == b'M' {
-            bad.get_or_insert_with(|| continued(&name));
-        }
-        let (size, segments) =
-            if has_data && bad.is_none() { self.shape(fields.typeflag, &mut over, &mut bad)? } else { (0, None) };
-        if let Some(reason) = bad {
-            self.slack += mem::take(&mut self.left);
-            return Err(ArchiveError::BadMember { offset: self.offset, member: name, reason });
-        }
-        let is_device = matches!(kind, MemberKind::Char | MemberKind::Block);
-        let links = matches!(kind, MemberKind::HardLink | MemberKind::Symlink);
-        Ok(Member {
-            path: name,
-            kind,
-            stored: self.left,
-            size,
-            mode: fields.mode,
-            uid: over.uid.unwrap_or(fields.uid),
-            gid: over.gid.unwrap_or(fields.gid),
-            uname: over.uname.unwrap_or(fields.uname),
-            gname: over.gname.unwrap_or(fields.gname),
-            mtime: over.mtime.unwrap_or(fields.mtime),
-            link: if links { over.link.or(extensions.link).unwrap_or(fields.link) } else { Vec::new() },
-            dev: if is_device {
-                (over.dev.0.unwrap_or(fields.dev.0), over.dev.1.unwrap_or(fields.dev.1))
-            } else {
-                (0, 0)
-            },
-            segments,
-            acl_access: over.attributes.acl_access.take(),
-            acl_default: over.attributes.acl_default.take(),
-            xattrs: over.attributes.into_xattrs(),
-        })
-    }
-
-    fn kind(&mut self, typeflag: u8, name: &[u8]) -> MemberKind {
-        match typeflag {
-            b'1' => MemberKind::HardLink,
-            b'2' => MemberKind::Symlink,
-            b'3' => MemberKind::Char,
-            b'4' => MemberKind::Block,
-            b'5' => MemberKind::Dir,
-            b'6' => MemberKind::Fifo,
-            b'\0' | b'0' | b'7' if name.ends_with(b"/") => MemberKind::Dir,
-            b'\0' | b'0' | b'7' | b'S' | b'M' => MemberKind::File,
-            b'D' => {
-                self.notes.warnings.push(format!("{}: dump directory, taken as a directory", Shown(name)));
-                MemberKind::Dir
-            }
-            _ => {
-                let flag = Shown(&[typeflag]).to_string();
-                self.notes
-                    .warnings
-                    .push(format!("{}: Unknown file type '{flag}', taken as a normal file", Shown(name)));
-                MemberKind::File
-            }
-        }
-    }
-
-    /// A file's size and, if it is sparse, where its data belongs; reads the map. What is wrong with it goes to `bad`.
-    fn shape(
-        &mut self,
-        typeflag: u8,
-        over: &mut Overrides,
-        bad: &mut Option<String>,
-    ) -> Result<(u64, Option<Vec<Segment>>), ArchiveError> {
-        let (size, segments) = if typeflag == b'S' {
-            let Some(mut map) = OldMap::new(&self.block) else {
-                *bad = Some("sparse file of a format that is not GNU's".into());
-                return Ok((0, None));
-            };
-            while map.more {
-                let mut block = [0; BLOCK_BYTES];
-                if self.window.read_full(&mut block).map_err(|e| self.io(e))? < BLOCK_BYTES {
-                    return Err(self.truncated());
-                }
-                map.extend(&block);
-            }
-            (map.size, map.segments)
-        } else if let Some(size) = over.sparse.size {
-            let segments = match (over.sparse.bad.take(), over.sparse.version) {
-                (Some(reason), _) => Err(reason),
-                (None, (0, _)) => Ok(mem::take(&mut over.sparse.map)),
-                (None, (1, 0)) => self.new_map()?,
-                (None, (major, minor)) => Err(format!("sparse format {major}.{minor} is not known")),
-            };
-            (size, segments)
-        } else {
-            return Ok((self.left, None));
-        };
-        match segments.and_then(|segments| sparse::check(segments, size, self.left)) {
-            Ok(segments) => Ok((size, Some(segments))),
-            Err(reason) => {
-                *bad = Some(reason);
-                Ok((0, None))
-            }
-        }
-    }
-
-    /// Reads the map in front of the data.
-    fn new_map(&mut self) -> Result<Result<Vec<Segment>, String>, ArchiveError> {
-        let mut map = NewMap::default();
-        while self.left >= BLOCK_BYTES as u64 {
-            let mut block = [0; BLOCK_BYTES];
-            if self.window.read_full(&mut block).map_err(|e| self.io(e))? < BLOCK_BYTES {
-                return Err(self.truncated());
-            }
-            self.left -= BLOCK_BYTES as u64;
-            match map.extend(&block) {
-                Ok(false) => {}
-                Ok(true) => return Ok(Ok(map.into_segments())),
-                Err(reason) => return Ok(Err(reason)),
-            }
-        }
-        Ok(Err("sparse map without end".into()))
-    }
-}
-
-/// Why a later part of a file cannot be given.
-fn continued(name: &[u8]) -> String {
-    format!("'{}' is continued from another volume, which is not supported", Shown(name))
 }
 
 /// Bytes up to the end of the last block.

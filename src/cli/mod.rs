@@ -3,6 +3,7 @@
 //! Each command has what was typed (clap's output) and what it means; only the second looks at the host.
 
 pub mod about;
+mod archive;
 mod bound;
 mod clamped;
 mod console;

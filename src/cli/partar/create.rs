@@ -13,13 +13,14 @@ use crate::archive::write::{RECORD_BYTES, label};
 use crate::archive::{Archive, ArchiveError, Codec, FinishWrite, Pack, Packing, ReadAt};
 use crate::base::{Failure, Time};
 use crate::cli::Exit;
+use crate::cli::archive::{self, ArchiveName};
 use crate::cli::bound::Flow;
 use crate::cli::console::{Console, Quoted, reason};
 use crate::cli::exports::{Exports, Found};
 use crate::cli::filter::Filter;
 use crate::cli::location::Location;
 use crate::cli::meter::Role;
-use crate::cli::open::{self, ArchiveName, Opener};
+use crate::cli::open::Opener;
 use crate::cli::owners::HostOwners;
 use crate::cli::packing;
 use crate::cli::places::{self, Lost, Places};
@@ -349,7 +350,7 @@ fn had(high: &High, opener: &mut Opener, keep_times: bool) -> Result<Had, String
     {
         return Ok(had);
     }
-    let opened = open::archive(name, opener, &Stop::default())?;
+    let opened = archive::open(name, opener, &Stop::default())?;
     if opened.codec != Codec::Plain {
         return Err(format!("{name}: Cannot update compressed archives"));
     }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use crate::archive::Codec;
 use crate::archive::write::Format;
+use crate::cli::archive::ArchiveName;
 use crate::cli::console::Quoted;
 use crate::cli::host::Host;
 use crate::cli::host::Unclear::{self, Fatal, Usage};
-use crate::cli::open::ArchiveName;
 use crate::cli::owners::HostOwners;
 use crate::jobs::create::{Attributes, Newer, Options};
 use crate::jobs::extract::Owners;

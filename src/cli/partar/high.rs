@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use crate::archive::{self, Codec};
 use crate::base::{Name, Time};
+use crate::cli::archive::ArchiveName;
 use crate::cli::console::Quoted;
 use crate::cli::host::Unclear::{self, Fatal, Usage};
 use crate::cli::host::{Host, Manner};
 use crate::cli::location::Location;
-use crate::cli::open::ArchiveName;
 use crate::jobs::compare;
 use crate::jobs::extract::{Existing, Options, Owner, XattrMasks};
 use crate::jobs::members::Names;

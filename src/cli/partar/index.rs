@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex};
 use crate::archive::index::{Of, Reader, Writer};
 use crate::archive::{self, Archive, Codec};
 use crate::base::Time;
+use crate::cli::archive::ArchiveName;
 use crate::cli::console::{Console, reason};
-use crate::cli::open::ArchiveName;
 use crate::jobs::select::Selection;
 
 use super::high::High;
@@ -152,7 +152,7 @@ pub fn make(high: &High, console: &Console) -> Result<bool, String> {
     check(high)?;
     let file = File::open(name).map_err(|error| cannot(name, "open", &error))?;
     let of = of(high, name)?;
-    let source = crate::cli::open::Seekable::new(Arc::new(file), of.len);
+    let source = crate::cli::archive::Seekable::new(Arc::new(file), of.len);
     let input = crate::archive::Input::Seekable(Arc::new(source));
     let (codec, input) = crate::archive::detect(input).map_err(|error| cannot(name, "read", &error))?;
     if codec != Codec::Plain {

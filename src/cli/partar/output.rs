@@ -10,10 +10,11 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use crate::base::{Name, Proc, Status};
+use crate::cli::archive::ArchiveName;
 use crate::cli::console::reason;
 use crate::cli::exports::{Exports, Found};
 use crate::cli::meter::Role;
-use crate::cli::open::{ArchiveName, Opener, is_nfs};
+use crate::cli::open::{Opener, is_nfs};
 use crate::jobs::create::{FileKey, Output, server};
 use crate::mounts::nfs::Url;
 use crate::storage::{AttrChange, Call, Found as Object, How, Mount, Node, Shape, Stable, Volume};

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use crate::archive::{Archive, Codec};
 use crate::cli::Exit;
+use crate::cli::archive::{self, OpenedArchive};
 use crate::cli::bound::Flow;
 use crate::cli::console::{Console, reason};
 use crate::cli::filter::Filter;
-use crate::cli::open::{self, OpenedArchive, Opener};
+use crate::cli::open::Opener;
 use crate::cli::session::{Ended, Session};
 use crate::cli::signals::Caught;
 use crate::crew::Crew;
@@ -34,8 +35,8 @@ pub fn open(
     codec: &mut Option<String>,
 ) -> Result<OpenedArchive, String> {
     let opened = match &high.program {
-        None => open::archive(&high.archive, opener, crew.stop())?,
-        Some(command) => open::archive_through(&high.archive, &Filter::new(command, crew.stop()), crew.stop())?,
+        None => archive::open(&high.archive, opener, crew.stop())?,
+        Some(command) => archive::open_through(&high.archive, &Filter::new(command, crew.stop()), crew.stop())?,
     };
     for path in &high.idle {
         // What is no directory has nothing in it.

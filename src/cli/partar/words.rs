@@ -1,5 +1,5 @@
 //! Names, lists and patterns in the order they were typed, with what the options before them say: in GNU tar such options are about what
-//! follows them. Also what a line of a list and a backslash in a name mean.
+//! follows them.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -8,8 +8,10 @@ use clap::ArgMatches;
 
 use crate::cli::console::Quoted;
 use crate::cli::host::Unclear::{self, Fatal, Usage};
-use crate::cli::lists::{self, Paths};
+use crate::cli::lists;
 use crate::jobs::select::Pattern;
+
+use super::line::{self, Line, unquoted};
 
 /// Bytes of all names of lists that are held at once: those that select members.
 const HELD_BYTES_MAX: usize = 64 << 20;
@@ -136,8 +138,10 @@ pub struct State {
     match_slash: bool,
     /// Enter directories.
     pub recursion: bool,
-    null: bool,
-    verbatim: bool,
+    /// Lists end their names with NUL.
+    pub null: bool,
+    /// Lists have names alone, and those as they are.
+    pub verbatim: bool,
     unquote: bool,
 }
 
@@ -309,7 +313,7 @@ impl Names {
                     return Ok(Some(Ok(self.named(name, self.state.recursion))));
                 }
                 Some(Word::List(file)) => {
-                    let lines = list(&file, self.state, None).map_err(|(Usage(text) | Fatal(text))| text)?;
+                    let lines = line::all(&file, self.state, None).map_err(|(Usage(text) | Fatal(text))| text)?;
                     self.list = Some((Box::new(lines), self.state.recursion));
                 }
                 Some(_) => {}
@@ -377,7 +381,7 @@ pub fn members(words: &[Word], stdin_taken: Taken) -> Result<Option<Vec<Pattern>
                 members.push(state.member(state.name(name.as_bytes()))?);
             }
             Word::List(file) => {
-                for line in list(file, state, stdin_taken)? {
+                for line in line::all(file, state, stdin_taken)? {
                     match line.map_err(Fatal)? {
                         Line::Name(name) => {
                             held += name.len();
@@ -402,89 +406,6 @@ pub fn members(words: &[Word], stdin_taken: Taken) -> Result<Option<Vec<Pattern>
     }
     // As GNU tar: a list without names selects everything.
     Ok((!members.is_empty()).then_some(members))
-}
-
-/// One line of a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Line {
-    /// A name, as it is meant.
-    Name(Vec<u8>),
-    /// `-C DIR`: where the names behind it are.
-    Dir(Vec<u8>),
-    /// No name, and why: those behind it are as good as ever.
-    Refused(String),
-}
-
-/// The lines of a list under these switches, read as they are asked for.
-pub fn list(
-    file: &OsStr,
-    state: State,
-    stdin_taken: Taken,
-) -> Result<impl Iterator<Item = Result<Line, String>> + use<>, Unclear> {
-    if let (true, Some(taken)) = (file == "-", stdin_taken) {
-        return Err(Usage(taken.into()));
-    }
-    let paths = Paths::open(file, state.null).map_err(Fatal)?.turning();
-    let file = file.to_os_string();
-    Ok(paths.map(move |path| Ok(line(&file, path?, state))))
-}
-
-fn line(file: &OsStr, path: Vec<u8>, state: State) -> Line {
-    if state.verbatim {
-        // Nothing but a name: as of GNU tar, its escapes are its own.
-        return Line::Name(path);
-    }
-    if !path.starts_with(b"-") {
-        return Line::Name(state.name(&path));
-    }
-    let after = |option: &[u8]| path.strip_prefix(option).map(|value| value.trim_ascii_start().to_vec());
-    let dir = after(b"-C").or_else(|| after(b"--directory=")).or_else(|| after(b"--directory "));
-    if let Some(dir) = dir.filter(|dir| !dir.is_empty()) {
-        return Line::Dir(dir);
-    }
-    if let Some(name) = after(b"--add-file=").filter(|name| !name.is_empty()) {
-        return Line::Name(state.name(&name));
-    }
-    let (file, path) = (Quoted(file.as_bytes()), Quoted(&path));
-    Line::Refused(format!(
-        "{file}: '{path}' is taken for an option, which a list cannot have; use --verbatim-files-from for names like this"
-    ))
-}
-
-/// A name without its escapes, as GNU tar reads them: C's letters, octal digits, `\\`; what is none stays.
-pub fn unquoted(name: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(name.len());
-    let mut rest = name;
-    while let [byte, behind @ ..] = rest {
-        rest = behind;
-        let (b'\\', [next, after @ ..]) = (*byte, behind) else {
-            out.push(*byte);
-            continue;
-        };
-        rest = after;
-        match next {
-            b'\\' => out.push(b'\\'),
-            b'a' => out.push(0x07),
-            b'b' => out.push(0x08),
-            b'f' => out.push(0x0c),
-            b'n' => out.push(b'\n'),
-            b'r' => out.push(b'\r'),
-            b't' => out.push(b'\t'),
-            b'v' => out.push(0x0b),
-            b'?' => out.push(0x7f),
-            b'0'..=b'7' => {
-                let mut value = u32::from(next - b'0');
-                for _ in 0..2 {
-                    let [digit @ b'0'..=b'7', after @ ..] = rest else { break };
-                    value = value * 8 + u32::from(digit - b'0');
-                    rest = after;
-                }
-                out.push((value & 0xff) as u8);
-            }
-            _ => out.extend([b'\\', *next]),
-        }
-    }
-    out
 }
 
 #[cfg(test)]
@@ -557,14 +478,5 @@ mod tests {
         assert!(Names::new(&words("-c -C d")).is_empty() && !Names::new(&words("-c -T none")).is_empty());
         assert_eq!(super::members(&words("-x -T /dev/null"), None), Ok(None));
         assert!(matches!(super::members(&words("-x -T -"), Some("taken")), Err(Usage(text)) if text == "taken"));
-    }
-
-    #[test]
-    fn escapes_are_those_of_gnu_tar() {
-        for (typed, meant) in
-            [(r"a\\b\n\t\141\0\?\q\", b"a\\b\n\ta\0\x7f\\q\\".as_slice()), (r"\1011\400", b"A1\0"), ("", b"")]
-        {
-            assert_eq!(unquoted(typed.as_bytes()), meant, "{typed}");
-        }
     }
 }
