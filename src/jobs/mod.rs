@@ -15,5 +15,7 @@ pub mod remove;
 pub mod select;
 pub(crate) mod transform;
 mod write;
+mod xattr_masks;
 
 pub use live::Live;
+pub use xattr_masks::XattrMasks;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use parfs::archive::{Archive, Input, Member, MemberKind};
 use parfs::base::Proc;
 use parfs::jobs::create::{Attributes, Options};
+use parfs::jobs::{XattrMasks, acl};
 use parfs::mounts::MemoryMount;
 use parfs::storage::{AttrChange, Mount};
 
@@ -68,6 +69,44 @@ fn a_member_says_nothing_of_the_one_before() {
 }
 
 /// Files with data are few in a piece, so that all lanes get some; without, a piece is a WRITE of 256 headers.
+/// As GNU tar 1.34 stores them: an ACL as a text for --acls, as an attribute for --xattrs; patterns choose among attributes.
+#[test]
+fn attributes_are_stored_as_patterns_say() {
+    const ACL: &str = "system.posix_acl_access";
+    let mount = MemoryMount::new();
+    let file = mount.file(&mount.root(), "f", b"");
+    let acl = acl::from_text(b"user::rw-\nuser:7:r--\ngroup::r--\nmask::r--\nother::---\n", None).unwrap();
+    mount.set_xattr(&file, ACL, &acl).unwrap();
+    for name in ["user.a", "user.b", "trusted.t", "security.selinux"] {
+        mount.set_xattr(&file, name, b"value\0").unwrap();
+    }
+    let volume = shared(vec![Arc::new(mount) as Arc<dyn Mount>]);
+    let masks = |include: &[&str], exclude: &[&str]| {
+        let text = |patterns: &[&str]| patterns.iter().map(ToString::to_string).collect::<Vec<_>>();
+        XattrMasks::new(&text(include), &text(exclude)).unwrap()
+    };
+    let xattrs = Options { xattrs: true, ..Options::default() };
+    let all = ["security.selinux", ACL, "trusted.t", "user.a", "user.b"];
+    let cases: [(Options, bool, &[&str]); 7] = [
+        (Options::default(), false, &[]),
+        (Options { acls: true, ..Options::default() }, true, &[]),
+        (Options { selinux: true, ..Options::default() }, false, &all[..1]),
+        (xattrs.clone(), false, &all),
+        (Options { acls: true, ..xattrs.clone() }, true, &all),
+        (Options { xattr_masks: masks(&["user.*", "trusted.*"], &["*.b"]), ..xattrs.clone() }, false, &all[2..4]),
+        (Options { acls: true, xattr_masks: masks(&[], &["*.?", "system.*"]), ..xattrs }, true, &all[..1]),
+    ];
+    for (at, (options, has_text, names)) in cases.into_iter().enumerate() {
+        let stored = described(stream(whole(&volume), &options, &crew(1, 1)).clean().archive).remove(0);
+        let is: Vec<String> = stored.xattrs.into_iter().map(|(name, _)| String::from_utf8(name).unwrap()).collect();
+        assert_eq!(
+            (stored.acl_access.is_some(), is),
+            (has_text, names.iter().map(ToString::to_string).collect()),
+            "{at}"
+        );
+    }
+}
+
 #[test]
 fn what_holds_no_data_goes_out_by_the_hundreds() {
     // The directory is a member as well.

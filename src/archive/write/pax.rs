@@ -137,10 +137,13 @@ fn attributes(member: &Member, records: &mut Records) -> Result<(), Unfit> {
         if name.is_empty() || name.contains(&0) {
             return Err(Unfit::Malformed("an extended attribute's name is empty or contains a NUL byte"));
         }
-        match value.strip_suffix(b"\0").filter(|text| name == SELINUX && !text.is_empty() && !text.contains(&0)) {
-            Some(context) => records.push(b"RHT.security.selinux", context),
-            None => records.push(&attributes::key(name), value),
+        // GNU tar takes the one with --selinux alone, the other with --xattrs alone.
+        let context =
+            value.strip_suffix(b"\0").filter(|text| name == SELINUX && !text.is_empty() && !text.contains(&0));
+        if let Some(context) = context {
+            records.push(b"RHT.security.selinux", context);
         }
+        records.push(&attributes::key(name), value);
     }
     Ok(())
 }

@@ -107,14 +107,14 @@ pub struct AttributeFlags {
     /// Extended attributes
     #[arg(long, overrides_with = "no_xattrs")]
     pub xattrs: bool,
-    /// Extract: only extended attributes whose names match [default: user.*]
-    #[arg(long, value_name = "PATTERN", allow_hyphen_values = true)]
+    /// Only extended attributes whose names match [default: user.* when extracting, all when storing]
+    #[arg(long, value_name = "PATTERN", allow_hyphen_values = true, overrides_with = "no_xattrs")]
     pub xattrs_include: Vec<String>,
-    /// Extract: no extended attributes whose names match
-    #[arg(long, value_name = "PATTERN", allow_hyphen_values = true)]
+    /// No extended attributes whose names match
+    #[arg(long, value_name = "PATTERN", allow_hyphen_values = true, overrides_with = "no_xattrs")]
     pub xattrs_exclude: Vec<String>,
     /// No extended attributes (default)
-    #[arg(long, overrides_with = "xattrs")]
+    #[arg(long, overrides_with_all = ["xattrs", "xattrs_include", "xattrs_exclude"])]
     pub no_xattrs: bool,
     /// Access control lists
     #[arg(long, overrides_with = "no_acls")]
@@ -131,6 +131,13 @@ pub struct AttributeFlags {
     /// Leave out holes; those of an archive are kept in any case
     #[arg(short = 'S', long)]
     pub sparse: bool,
+}
+
+impl AttributeFlags {
+    /// Are extended attributes wanted? A pattern says so too.
+    pub fn wants_xattrs(&self) -> bool {
+        self.xattrs || !self.xattrs_include.is_empty() || !self.xattrs_exclude.is_empty()
+    }
 }
 
 /// What happens to names that exist. The last of them counts.

@@ -11,8 +11,9 @@ use crate::cli::console::Quoted;
 use crate::cli::host::Unclear::{self, Fatal, Usage};
 use crate::cli::host::{Host, Manner};
 use crate::cli::location::Location;
+use crate::jobs::XattrMasks;
 use crate::jobs::compare;
-use crate::jobs::extract::{Existing, Options, Owner, XattrMasks};
+use crate::jobs::extract::{Existing, Options, Owner};
 use crate::jobs::members::Names;
 use crate::jobs::select::Selection;
 use crate::jobs::transform::Transform;
@@ -91,8 +92,8 @@ const ABOUT: [(&str, &str); 37] = [
     ("to_stdout", "x"),
     ("strip_components", "xd"),
     ("transform", "xdcru"),
-    ("xattrs_include", "x"),
-    ("xattrs_exclude", "x"),
+    ("xattrs_include", "xcru"),
+    ("xattrs_exclude", "xcru"),
     ("ignore_zeros", "xtdru"),
     ("owner", "cru"),
     ("group", "cru"),
@@ -340,13 +341,18 @@ fn extraction(low: &Low, host: &Host, is_root: bool, archive: &ArchiveName) -> R
         newer: newer(low)?,
         transform: transform(low)?,
         top: top(low, archive)?,
-        xattrs: attributes.xattrs || !attributes.xattrs_include.is_empty() || !attributes.xattrs_exclude.is_empty(),
-        xattr_masks: XattrMasks::new(&attributes.xattrs_include, &attributes.xattrs_exclude)
-            .map_err(|error| Usage(error.to_string()))?,
+        xattrs: attributes.wants_xattrs(),
+        xattr_masks: xattr_masks(low)?,
         acls: attributes.acls,
         selinux: attributes.selinux,
         ..Options::default()
     })
+}
+
+/// The patterns of extended attributes' names.
+pub fn xattr_masks(low: &Low) -> Result<XattrMasks, Unclear> {
+    let said = &low.attributes;
+    XattrMasks::new(&said.xattrs_include, &said.xattrs_exclude).map_err(|error| Usage(error.to_string()))
 }
 
 /// The directory of `--one-top-level`: by default the archive's name without `.tar` and what says how it is packed.

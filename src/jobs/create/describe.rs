@@ -17,8 +17,6 @@ use super::walk::text;
 /// Runs of data in one file at most; what has more is stored whole. A run takes 16 bytes here and some 20 in the archive.
 const SEGMENTS_MAX: usize = 100_000;
 
-const ACL_PREFIX: &[u8] = b"system.posix_acl_";
-
 /// Completes the entries; those that cannot be are left out and told.
 pub(super) fn run(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entries: &mut Vec<Entry>) {
     read_links(ctx, (port, route), entries);
@@ -129,26 +127,37 @@ fn read_xattrs(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entry: &mut Entr
 }
 
 fn is_carried(ctx: &Ctx<'_>, name: &[u8]) -> bool {
-    let options = ctx.options;
-    match name {
-        b"security.selinux" => options.selinux,
-        _ if name.starts_with(ACL_PREFIX) => options.acls,
-        // The rest of `system.` is the file system's own.
-        _ => options.xattrs && !name.starts_with(b"system."),
-    }
+    let asked = match name {
+        b"security.selinux" => ctx.options.selinux,
+        acl::ACCESS | acl::DEFAULT => ctx.options.acls,
+        _ => false,
+    };
+    asked || is_attribute(ctx, name)
+}
+
+/// Is it stored as an attribute, whatever it means?
+fn is_attribute(ctx: &Ctx<'_>, name: &[u8]) -> bool {
+    ctx.options.xattrs && ctx.options.xattr_masks.stores(name)
 }
 
 fn keep(ctx: &Ctx<'_>, entry: &mut Entry, name: Vec<u8>, value: Vec<u8>) {
     let more = entry.more.get_or_insert_default();
-    let named = (!ctx.options.attributes.numeric).then_some(ctx.names);
-    let Some(which) = name.strip_prefix(ACL_PREFIX) else {
-        more.xattrs.push((name, value));
-        return;
+    let place = match &name[..] {
+        acl::ACCESS if ctx.options.acls => Some(&mut more.acl_access),
+        acl::DEFAULT if ctx.options.acls => Some(&mut more.acl_default),
+        _ => None,
     };
-    match acl::to_text(&value, named) {
-        Ok(text) if which == b"default" => more.acl_default = Some(text),
-        Ok(text) => more.acl_access = Some(text),
-        Err(reason) => ctx.warn(format!("{}: ACL not stored: {reason}", Shown(&entry.path))),
+    let is_text = place.is_some();
+    if let Some(place) = place {
+        let named = (!ctx.options.attributes.numeric).then_some(ctx.names);
+        match acl::to_text(&value, named) {
+            Ok(text) => *place = Some(text),
+            Err(reason) => ctx.warn(format!("{}: ACL not stored: {reason}", Shown(&entry.path))),
+        }
+    }
+    // As GNU tar: with both options an ACL is stored as both.
+    if !is_text || is_attribute(ctx, &name) {
+        more.xattrs.push((name, value));
     }
 }
 

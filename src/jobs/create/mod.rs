@@ -34,6 +34,7 @@ use super::mode::ModeChange;
 use super::port::Port;
 use super::select::Selection;
 use super::transform::Transform;
+use super::xattr_masks::XattrMasks;
 
 use ctx::{Ctx, add};
 use entry::Listing;
@@ -68,8 +69,10 @@ pub struct Options {
     pub hard_dereference: bool,
     /// Leave out holes.
     pub sparse: bool,
-    /// Extended attributes, but SELinux's and ACLs.
+    /// Extended attributes, which ones.
     pub xattrs: bool,
+    /// Which ones of them.
+    pub xattr_masks: XattrMasks,
     /// ACLs.
     pub acls: bool,
     /// SELinux's context.
@@ -108,6 +111,7 @@ impl Default for Options {
             hard_dereference: false,
             sparse: false,
             xattrs: false,
+            xattr_masks: XattrMasks::default(),
             acls: false,
             selinux: false,
             newer: None,

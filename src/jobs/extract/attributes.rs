@@ -3,43 +3,15 @@
 //! As GNU tar: `user.*` unless patterns say otherwise; with ACLs wanted, an object whose member has none gets none, also
 //! not what it would inherit from its directory.
 
-use globset::GlobSet;
-
 use crate::archive::{Member, MemberKind};
 use crate::base::name::Shown;
 
 use super::super::acl;
-use super::super::select::{self, BadPattern};
 use super::owners::Ids;
 use super::{Options, Owner};
 
 /// SELinux's context.
 const SELINUX: &[u8] = b"security.selinux";
-
-/// Which extended attributes are taken, by patterns of their names.
-#[derive(Clone, Debug, Default)]
-pub struct XattrMasks {
-    include: GlobSet,
-    exclude: GlobSet,
-}
-
-impl XattrMasks {
-    /// `--xattrs-include` and `--xattrs-exclude`.
-    pub fn new(include: &[String], exclude: &[String]) -> Result<XattrMasks, BadPattern> {
-        Ok(XattrMasks { include: select::whole(include)?, exclude: select::whole(exclude)? })
-    }
-
-    /// True for an attribute that is taken: one that an include pattern matches and no exclude pattern. Without include patterns
-    /// all are stored in archives, and those of users set from them.
-    pub fn takes(&self, name: &[u8], extracting: bool) -> bool {
-        let path = select::as_path(name);
-        let included = match self.include.is_empty() {
-            true => !extracting || name.starts_with(b"user."),
-            false => self.include.is_match(path),
-        };
-        included && !self.exclude.is_match(path)
-    }
-}
 
 /// What an object gets beside mode, owner and time.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -65,7 +37,7 @@ impl Extra {
                 acl::ACCESS if options.acls => acls[0] = acls[0].take().or(Some(Acl::Bytes(value))),
                 acl::DEFAULT if options.acls => acls[1] = acls[1].take().or(Some(Acl::Bytes(value))),
                 SELINUX if options.selinux => extra.xattrs.push((name, value)),
-                _ if options.xattrs && options.xattr_masks.takes(&name, true) => extra.xattrs.push((name, value)),
+                _ if options.xattrs && options.xattr_masks.sets(&name) => extra.xattrs.push((name, value)),
                 _ => {}
             }
         }
@@ -115,30 +87,5 @@ impl Acl {
             let text = Shown(&text[..text.len().min(200)]).to_string();
             format!("extracted, but its ACL cannot be set: {reason} (ACL '{text}')")
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn masks_are_gnu_tars() {
-        let masks = |include: &[&str], exclude: &[&str]| {
-            let text = |patterns: &[&str]| patterns.iter().map(ToString::to_string).collect::<Vec<_>>();
-            XattrMasks::new(&text(include), &text(exclude)).unwrap()
-        };
-        let default = masks(&[], &[]);
-        assert!(default.takes(b"user.x", true) && default.takes(b"security.capability", false));
-        assert!(!default.takes(b"security.capability", true));
-        let all = masks(&["*"], &["user.b*"]);
-        assert!(
-            all.takes(b"security.capability", true) && all.takes(b"user.a/c", true) && all.takes(b"user.\xff", true)
-        );
-        assert!(!all.takes(b"user.b", true) && !all.takes(b"user.bc", false));
-        let one = masks(&["user.a?"], &[]);
-        assert!(one.takes(b"user.ab", true) && !one.takes(b"user.a", true) && !one.takes(b"xuser.ab", true));
-        assert!(!one.takes(b"user.ab/c", true));
-        assert!(XattrMasks::new(&["[[=a=]]".to_string()], &[]).is_err());
     }
 }

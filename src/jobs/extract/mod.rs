@@ -39,7 +39,7 @@ use crate::storage::Volume;
 use super::Live;
 use super::select::Selection;
 use super::transform::Transform;
-pub use attributes::XattrMasks;
+use super::xattr_masks::XattrMasks;
 use ctx::Ctx;
 use producer::Producer;
 
