@@ -214,7 +214,7 @@ fn more_links_than_are_remembered_take_more_passes() {
 }
 
 #[test]
-fn holes_stay_holes() {
+fn holes_stay_holes_and_setting_sizes_takes_nothing_off() {
     for sparse in [Sparse::Auto, Sparse::Always, Sparse::Never] {
         let (from, to) = (bed(), bed());
         let source = &*from.memory;
@@ -222,6 +222,13 @@ fn holes_stay_holes() {
         one(source, Call::write(&node, 50 << 20, b"middle", Stable::FileSync)).status().unwrap();
         let size = AttrChange { size: Some(64 << 20), ..at(3) };
         one(source, Call::set_attr(&node, size)).status().unwrap();
+        let small = file(source, &source.root(), "small", b"start", 1);
+        one(source, Call::set_attr(&small, AttrChange { size: Some(100_000), ..at(4) })).status().unwrap();
+        for node in [&node, &small] {
+            one(source, Call::set_xattr(node, b"security.capability", b"some")).status().unwrap();
+            let set_id = AttrChange { mode: Some(0o6755), ..AttrChange::default() };
+            one(source, Call::set_attr(node, set_id)).status().unwrap();
+        }
         let done = run(&from.volume, &to.volume, &Options { sparse, ..Options::default() }, SHAPE);
         assert_eq!(done.failures, Vec::<String>::new());
         assert_eq!(dump(&*to.memory), dump(source));

@@ -69,6 +69,27 @@ fn a_user_carries_the_groups_that_it_is_a_member_of() {
     assert_eq!(is(&bench.path("out/e"), "own").0, 1000);
 }
 
+/// Linux takes the bits off when one who is not root sets a file's size.
+#[test]
+fn a_user_s_sparse_file_keeps_its_set_id_bits() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let bench = Bench::new();
+    let file = bench.path("s/f");
+    fs::create_dir(bench.path("s")).unwrap();
+    fs::File::create(&file).unwrap().set_len(1 << 20).unwrap();
+    chown(&file, Some(1000), Some(1000)).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o6755)).unwrap();
+    fs::copy(PARFS, bench.path("parfs")).unwrap();
+    fs::set_permissions(bench.path(""), fs::Permissions::from_mode(0o755)).unwrap();
+    chown(bench.out(), Some(1000), Some(1000)).unwrap();
+    as_user(&bench, "cp s out/cp").ok();
+    as_user(&bench, "tar -S -cf out/s.tar s").ok();
+    as_user(&bench, "tar -xpf out/s.tar -C out").ok();
+    assert_eq!((is(&bench.path("out/cp"), "f").1, is(&bench.path("out/s"), "f").1), (0o6755, 0o6755));
+}
+
 /// As in directories below it, and in rsync; cp fails.
 #[test]
 fn a_user_fills_a_destination_that_is_to_be_read_only() {

@@ -407,7 +407,31 @@ fn owner(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> (u32, u32) 
     is.map_or((u32::MAX, u32::MAX), |is| (is.uid, is.gid))
 }
 
+/// Sets the sizes of files that end in a hole before they get extended attributes: truncation takes a file's capabilities off.
+fn set_sizes(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
+    let is_due = |item: &&mut Item| item.is_open() && item.size_due.is_some() && item.made.is_some();
+    let mut sized: Vec<&mut Item> = items.iter_mut().filter(is_due).collect();
+    let answers: Vec<_> = {
+        let of = |item: &&mut Item| {
+            let change = AttrChange { size: item.size_due, ..AttrChange::default() };
+            item.made.as_ref().map(|made| Call::set_attr(&made.node, change)).unwrap_or_default()
+        };
+        let mut calls: Vec<Call<'_>> = sized.iter().map(of).collect();
+        ctx.target.perform(routes.target, &mut calls);
+        calls.iter().map(Call::status).collect()
+    };
+    for (item, answer) in sized.iter_mut().zip(answers) {
+        item.size_due = None;
+        if let Err(status) = answer {
+            item.trouble = Some(Trouble::Call(On::Target, Proc::SetAttr, status));
+        }
+    }
+}
+
 fn set_last(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
+    if ctx.xattrs {
+        set_sizes(ctx, routes, items);
+    }
     let mut setting = Vec::new();
     let answers: Vec<_> = {
         let mut calls: Vec<Call<'_>> = Vec::new();

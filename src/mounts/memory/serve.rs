@@ -54,6 +54,9 @@ impl MemoryMount {
 
     fn set_attr(&self, node: &Node, change: &AttrChange) -> Out<Option<Attr>> {
         let inode = self.inode(node)?;
+        if change.size.is_some() {
+            self.tree_mut().take_capabilities(inode.id);
+        }
         {
             let mut state = inode.write();
             if let Some(size) = change.size {
@@ -73,6 +76,7 @@ impl MemoryMount {
             Body::File(..) if state.nlink == 0 => Err(Status::Stale),
             Body::File(data, _) => {
                 data.resize(&self.quota, size);
+                state.take_set_ids();
                 state.changed(Time::now());
                 Ok(())
             }

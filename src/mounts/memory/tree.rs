@@ -58,10 +58,15 @@ impl State {
         (self.mtime, self.ctime) = (now, now);
     }
 
+    /// Takes the set-id bits off, as Linux does when a file changes its owner, or its size by who is not root.
+    pub(super) fn take_set_ids(&mut self) {
+        self.mode &= if self.mode & 0o010 == 0 { !0o4000 } else { !0o6000 };
+    }
+
     /// Applies all but the size. Changing the owner takes the set-id bits off, as Linux does; a mode given with it stays.
     pub(super) fn apply(&mut self, change: &AttrChange, now: Time) {
         if change.uid.or(change.gid).is_some() && self.kind() != Kind::Dir {
-            self.mode &= if self.mode & 0o010 == 0 { !0o4000 } else { !0o6000 };
+            self.take_set_ids();
         }
         self.uid = change.uid.unwrap_or(self.uid);
         self.gid = change.gid.unwrap_or(self.gid);
@@ -217,6 +222,13 @@ impl Tree {
     pub(super) fn set_parent(&mut self, id: u64, parent: u64) {
         if let Some(dir) = self.dirs.get_mut(&id) {
             dir.parent = parent;
+        }
+    }
+
+    /// Takes a file's capabilities off, as Linux does when its size is set.
+    pub(super) fn take_capabilities(&mut self, id: u64) {
+        if let Some(xattrs) = self.xattrs.get_mut(&id) {
+            xattrs.remove(&b"security.capability"[..]);
         }
     }
 
