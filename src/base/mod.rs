@@ -9,6 +9,7 @@ pub mod price;
 pub(crate) mod proc;
 pub(crate) mod status;
 pub mod time;
+pub(crate) mod unbroken;
 pub mod units;
 
 pub(crate) use bell::Bell;
@@ -19,3 +20,4 @@ pub use price::PriceList;
 pub use proc::Proc;
 pub use status::Status;
 pub use time::Time;
+pub(crate) use unbroken::Unbroken;

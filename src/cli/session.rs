@@ -114,8 +114,10 @@ impl<'a> Session<'a> {
             unwatched: None,
             report_to: None,
         };
-        // A rehearsal is no run.
-        if manner.planned.is_none() {
+        // A rehearsal is no run, but proves of targets that they are one server's.
+        let deferred = signals::defer().map_err(|error| format!("Cannot watch signals: {}", reason(&error)));
+        session.unwatched = deferred.err();
+        if manner.planned.is_none() && session.unwatched.is_none() {
             session.unwatched = session.open_watches().err();
         }
         session

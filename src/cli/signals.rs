@@ -1,4 +1,4 @@
-//! SIGINT, SIGTERM and SIGHUP: the first asks the run to end in order, a second one, later, ends it at once. SIGUSR1 asks how far it is.
+//! SIGINT, SIGTERM and SIGHUP: once a job runs, the first asks the run to end in order, a second one, later, ends it at once. SIGUSR1 asks how far it is.
 //! SIGXFSZ is outlived. A SIGHUP that is ignored when the run begins stays so: that is what nohup is for.
 
 use std::io;
@@ -9,10 +9,17 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
+use crate::base::unbroken;
 use crate::crew::Stop;
 
 /// Signals this soon after the first are the same request: coreutils' timeout sends one to its child, and then one to its group.
 const SAME: Duration = Duration::from_millis(500);
+
+/// What waits for a server that does not answer is broken off after this.
+const UNBROKEN_MAX: Duration = Duration::from_secs(10);
+
+/// Some `watch` has signals from now on.
+static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
 /// The first signal that came, if any.
 #[derive(Clone, Debug, Default)]
@@ -42,11 +49,48 @@ pub fn outlive_limits() -> io::Result<()> {
     Ok(())
 }
 
+/// Until a `watch`, a signal ends the process as ever, but not amid what would leave something behind; a second one, later, does.
+pub fn defer() -> io::Result<()> {
+    let mut signals = all()?;
+    std::thread::Builder::new().name("early signals".into()).spawn(move || {
+        let mut came: Option<Instant> = None;
+        for signal in signals.forever() {
+            if IS_WATCHED.load(Ordering::SeqCst) {
+                return;
+            }
+            match came {
+                Some(came) if came.elapsed() > SAME => end_by(signal),
+                Some(_) => {}
+                None => {
+                    came = Some(Instant::now());
+                    std::thread::spawn(move || {
+                        unbroken::wait(UNBROKEN_MAX);
+                        end_by(signal);
+                    });
+                }
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// Ends the process as the signal does that nobody catches.
+fn end_by(signal: i32) {
+    // An error: of a signal that has no such default, which none of these is.
+    let _ = signal_hook::low_level::emulate_default_handler(signal);
+}
+
+/// Those that end a run.
+fn all() -> io::Result<Signals> {
+    let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+    Signals::new([SIGINT, SIGTERM].into_iter().chain(hangup))
+}
+
 /// Sets `stop` at the first signal, then calls `tell` with its number; a second one, after `SAME`, ends the process.
 pub fn watch(stop: Stop, tell: impl Fn(i32) + Send + 'static) -> io::Result<Caught> {
     let caught = Caught::default();
-    let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
-    let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hangup))?;
+    let mut signals = all()?;
+    IS_WATCHED.store(true, Ordering::SeqCst);
     let first = caught.0.clone();
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         let mut came: Option<Instant> = None;

@@ -1,11 +1,14 @@
 //! partar, the simulator and the demo through the binary, over NFSv3 on the loopback.
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::Value;
 
-use super::cli_support::{Bench, NAMES, PARFS, Ran, Sim, assert_sample};
+use super::cli_support::{Bench, NAMES, PARFS, Ran, Sim, assert_sample, send};
 
 fn json(path: std::path::PathBuf) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
@@ -85,5 +88,32 @@ fn the_demo_compares_three_runs() {
     let ran = Ran::of(run.unwrap()).ok();
     for part in ["one call at a time", "parallel, one target", "parallel, all targets", "speed-up", "partar xf"] {
         assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
+    }
+}
+
+/// Targets are shown to be one server's by a name that is made through one and found through the others; what is copied from them
+/// is not to have that name.
+#[test]
+fn a_signal_before_the_job_leaves_no_name_on_the_server() {
+    let bench = Bench::new();
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("f"), "data").unwrap();
+    let sim = Sim::start(&["--dir", dir.path().to_str().unwrap(), "--targets", "2", "--latency", "100ms"]);
+    let names = || {
+        let names = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.as_encoded_bytes().starts_with(b".parfs-")).collect::<Vec<_>>()
+    };
+    let before = fs::metadata(dir.path()).unwrap().modified().unwrap();
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let mut child = bench.command(&format!("cp {} out/d", sim.url)).stderr(Stdio::piped()).spawn().unwrap();
+        while names().is_empty() {
+            assert!(child.try_wait().unwrap().is_none(), "it made no name");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        send(&child, signal);
+        assert_eq!(child.wait().unwrap().signal(), Some(signal.as_raw()));
+        assert_eq!(names(), [""; 0]);
+        assert_eq!(fs::metadata(dir.path()).unwrap().modified().unwrap(), before);
+        assert!(!bench.path("out/d").exists());
     }
 }

@@ -171,6 +171,27 @@ fn the_log_has_the_beginning_every_failure_and_the_end() {
     assert!(fs::read(bench.path("a.tar")).unwrap() == before, "an archive that is there is not emptied");
 }
 
+/// A second watch of one run would find the port taken.
+#[test]
+fn a_run_is_watched_once_whatever_it_does() {
+    let bench = Bench::new();
+    bench.run("-xf a.tar -C out").ok();
+    let lines = [
+        "-cf n.tar -C out .",
+        "-rf n.tar -C out .",
+        "-uf n.tar -C out .",
+        "-tf a.tar",
+        "-df a.tar -C out",
+        "-xOf a.tar",
+    ];
+    for (at, line) in lines.iter().enumerate() {
+        let ran = bench.run(&format!("{line} --metrics 0 --log log{at}")).ok();
+        assert_eq!(ran.stderr.matches("metrics are at").count(), 1, "{line}: {}", ran.stderr);
+        let text = fs::read_to_string(bench.path(format!("log{at}"))).unwrap();
+        assert_eq!((text.matches("\"begin\"").count(), text.matches("\"end\"").count()), (1, 1), "{line}: {text}");
+    }
+}
+
 #[test]
 fn nothing_is_told_into_the_archive() {
     let bench = Bench::new();

@@ -15,7 +15,7 @@ use crate::base::{Failure, Time};
 use crate::cli::Exit;
 use crate::cli::archive::{self, ArchiveName};
 use crate::cli::bound::Flow;
-use crate::cli::console::{Console, Quoted, reason};
+use crate::cli::console::{Quoted, reason};
 use crate::cli::exports::{Exports, Found};
 use crate::cli::filter::Filter;
 use crate::cli::location::Location;
@@ -78,8 +78,8 @@ struct Job {
 }
 
 /// Runs it; the report is written however it ends.
-pub fn run(high: &High, creation: &Creation, how: How, console: &Arc<Console>) -> Exit {
-    let mut session = Session::new("partar", "members", console, &high.manner);
+pub fn run(high: &High, creation: &Creation, how: How, mut session: Session<'_>) -> Exit {
+    let console = session.console.clone();
     let mut job = Job { archive: high.archive.to_string(), codec: None, stored: Stored::default() };
     let exit = run_all(high, creation, how, &mut session, &mut job).unwrap_or_else(|fatal| {
         console.flush();

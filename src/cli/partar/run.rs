@@ -53,9 +53,9 @@ pub fn run(high: &High, console: &Arc<Console>) -> Exit {
         Mode::List(options) => return list::run(high, options, session),
         Mode::ToStdout(options) => return to_stdout::run(high, options, session),
         Mode::Compare { options, directory } => return compare::run(high, options, directory, session),
-        Mode::Create(creation) => return create::run(high, creation, How::Create, console),
-        Mode::Append(creation) => return create::run(high, creation, How::Append, console),
-        Mode::Update(creation) => return create::run(high, creation, How::Update, console),
+        Mode::Create(creation) => return create::run(high, creation, How::Create, session),
+        Mode::Append(creation) => return create::run(high, creation, How::Append, session),
+        Mode::Update(creation) => return create::run(high, creation, How::Update, session),
     };
     let mut job = Job {
         archive: high.archive.to_string(),

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::base::hash::mix;
 use crate::base::name::Shown;
-use crate::base::{Name, Proc, Status, Time, reason};
+use crate::base::{Name, Proc, Status, Time, Unbroken, reason};
 use crate::storage::{AttrChange, Call, Extras, Handle, How, Kind, Limits, Mount, Node, Op, SetTime, Shape, Want};
 use crate::wire::mount3::{self, MountProc, MountStatus};
 use crate::wire::rpc::{self, Credential};
@@ -224,6 +224,8 @@ fn prove_same(mounts: &[NfsMount]) -> Result<Handles, AttachError> {
     let name = Name::new(format!(".parfs-{unique:016x}").as_bytes()).expect("hex digits are a name");
     let change = AttrChange { mode: Some(0o600), ..AttrChange::default() };
     let before = attr_of(first, &root);
+    // The directory may be the source of a copy: nothing stays in it.
+    let _unbroken = Unbroken::begin();
     let mut calls = [Call::create(&root, &name, How::Guarded, change)];
     first.perform(&mut calls);
     let Ok(made) = calls[0].found() else { return prove_same_by_looks(first, others) };

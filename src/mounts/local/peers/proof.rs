@@ -21,6 +21,8 @@ use std::io::{self, ErrorKind};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::base::Unbroken;
+
 use super::reason::Reason;
 
 /// What is compared.
@@ -95,6 +97,8 @@ pub fn name() -> String {
 struct Made {
     name: String,
     seen: Seen,
+    /// No signal ends the process before it is gone.
+    _unbroken: Unbroken,
 }
 
 /// Root and directory as a mount shows them, and how fast it did.
@@ -271,9 +275,9 @@ fn by_name(base: &Witness, peer: &dyn View) -> Result<(), Reason> {
 }
 
 fn make(maker: &dyn View) -> io::Result<Made> {
-    let name = name();
+    let (name, unbroken) = (name(), Unbroken::begin());
     let seen = maker.make(&name)?;
-    Ok(Made { name, seen })
+    Ok(Made { name, seen, _unbroken: unbroken })
 }
 
 fn found(finder: &dyn View, made: &Made) -> Result<(), Reason> {
