@@ -101,6 +101,22 @@ fn what_is_listed_twice_is_made_once() {
     }
 }
 
+/// In an empty source `find .` says no more.
+#[test]
+fn a_list_that_names_the_source_alone_copies_nothing_and_says_so() {
+    let bench = Bench::new();
+    plant_pairs(&bench);
+    for (list, is_told) in [("./\n", true), (".\n./.\n", true), (".\n./b\n", false), ("", false)] {
+        let ran = copy(&bench, list, &["t", "out/t"]).ok();
+        assert_eq!(
+            ran.stderr.contains("names the source itself and nothing in it"),
+            is_told,
+            "{list:?}: {}",
+            ran.stderr
+        );
+    }
+}
+
 #[test]
 fn snapshots_and_what_is_excluded_on_the_way_are_left_out() {
     let bench = Bench::new();

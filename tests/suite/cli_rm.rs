@@ -441,9 +441,11 @@ fn exports_are_cleared_and_never_removed() {
         fs::write(served.path().join(dir).join("f"), "x").unwrap();
     }
     symlink("c", served.path().join("link")).unwrap();
-    bench.run_as(&format!("parrm {url}/link/ {url}/.snapshot {url}/a --report run.json")).ended(1, "Not a directory");
+    bench
+        .run_as(&format!("parrm {url}/link/ {url}/.snapshot {url}/.snapshot/daily {url}/a --report run.json"))
+        .ended(1, "Not a directory");
     let report = json(&bench);
-    assert_eq!((&report["failures"], &report["removed"]["files"]), (&2.into(), &1.into()));
+    assert_eq!((&report["failures"], &report["removed"]["files"]), (&3.into(), &1.into()));
     assert_eq!(report["targets"].as_array().unwrap().len(), 2);
     assert!(!served.path().join("a").exists() && served.path().join("link").exists());
     bench.run_as(&format!("parrm {url}/")).ended(1, "it is an export's root; --contents removes what is in it");

@@ -17,7 +17,8 @@ use super::operands::{self, Parent, Placed, Rule};
 /// LOOKUPs of operands in flight at once.
 const LOOKUPS: usize = 64;
 
-const IS_SNAPSHOTS: &str = "the snapshots of a file system are never removed through it";
+const SNAPSHOTS: &[u8] = b".snapshot";
+pub const IS_SNAPSHOTS: &str = "the snapshots of a file system are never removed through it";
 
 /// Operands of one volume.
 pub struct Group {
@@ -49,7 +50,7 @@ fn place(exports: &mut Exports, url: &Url, rule: Rule) -> Result<(Placed, Mounts
     let cannot = |error: AttachError| format!("Cannot mount: {error}");
     let placed = operands::nfs(url)?;
     if let (Parent::Nfs(parent), Some(name)) = (&placed.parent, &placed.name) {
-        if name.as_bytes() == b".snapshot" {
+        if name.as_bytes() == SNAPSHOTS {
             return Err(IS_SNAPSHOTS.into());
         }
         match exports.attach(parent) {
@@ -69,6 +70,19 @@ fn place(exports: &mut Exports, url: &Url, rule: Rule) -> Result<(Placed, Mounts
 fn in_fs_root(parent: &Parent) -> bool {
     let Parent::Dir(parent) = parent else { return false };
     is_fs_root(parent)
+}
+
+/// True of a directory among a file system's snapshots.
+pub fn in_snapshots(parent: &Parent) -> bool {
+    match parent {
+        Parent::Nfs(url) => url.path.split(|&byte| byte == b'/').any(|part| part == SNAPSHOTS),
+        Parent::Dir(parent) => {
+            let Ok(parent) = parent.canonicalize() else { return false };
+            let mut above =
+                parent.ancestors().filter(|path| path.file_name().is_some_and(|name| name.as_bytes() == SNAPSHOTS));
+            above.any(|path| path.parent().is_some_and(is_fs_root))
+        }
+    }
 }
 
 /// Objects of exports by their URLs: the hosts and the path.
@@ -105,6 +119,7 @@ pub fn plan(typed: &[OsString], rule: Rule) -> (Vec<Group>, Vec<Failure>) {
     let mut exports = Exports::default();
     let (mut groups, mut refused): (Vec<Group>, Vec<Failure>) = Default::default();
     let (mut taken, mut names) = (Taken::default(), HashSet::new());
+    let mut last: Option<(Parent, bool)> = None;
     for operand in typed {
         let placed = match Location::parse(operand) {
             Err(error) => Err(error.to_string()),
@@ -112,8 +127,13 @@ pub fn plan(typed: &[OsString], rule: Rule) -> (Vec<Group>, Vec<Failure>) {
             Ok(Location::Dir(_)) => operands::local(operand, rule).map(|placed| (placed, None)),
         };
         let placed = placed.and_then(|(placed, mounts)| {
-            let is_snapshots = placed.name.as_ref().is_some_and(|name| name.as_bytes() == b".snapshot");
-            if is_snapshots && in_fs_root(&placed.parent) { Err(IS_SNAPSHOTS.into()) } else { Ok((placed, mounts)) }
+            // Operands mostly lie side by side.
+            if last.as_ref().is_none_or(|(parent, _)| *parent != placed.parent) {
+                last = Some((placed.parent.clone(), in_snapshots(&placed.parent)));
+            }
+            let named = placed.name.as_ref().is_some_and(|name| name.as_bytes() == SNAPSHOTS);
+            let is_snapshot = last.as_ref().is_some_and(|(_, is)| *is) || (named && in_fs_root(&placed.parent));
+            if is_snapshot { Err(IS_SNAPSHOTS.into()) } else { Ok((placed, mounts)) }
         });
         let shown = operand.as_bytes().to_vec();
         match placed {

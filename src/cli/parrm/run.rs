@@ -255,6 +255,13 @@ fn prepare_list(high: &High, opener: &mut Opener, list: &List) -> Result<(Work, 
     let here = OsString::from(".");
     let base = high.operands.first().unwrap_or(&here);
     let location = Location::parse(base).map_err(|error| error.to_string())?;
+    let base_is = match &location {
+        Location::Dir(path) => Parent::Dir(path.clone()),
+        Location::Nfs(url, _) => Parent::Nfs(url.clone()),
+    };
+    if plan::in_snapshots(&base_is) {
+        return Err(format!("{}: {}", base.display(), plan::IS_SNAPSHOTS).into());
+    }
     opener.spread(location.dir().map(|path| (path, None))).map_err(Fatal::usage)?;
     let volume = opener.volume(&location, None)?;
     let (base_is_root, in_fs_root) = match &location {
@@ -286,7 +293,7 @@ fn listed<'a>(
         let way = operands::way(&shown, base_is_root).and_then(|way| {
             points.check(&way.0)?;
             let is_snapshots = in_fs_root && way.0[0].as_bytes() == b".snapshot";
-            if is_snapshots { Err("snapshots are never removed through their file system".into()) } else { Ok(way) }
+            if is_snapshots { Err(plan::IS_SNAPSHOTS.into()) } else { Ok(way) }
         });
         match way {
             Ok((way, must_be_dir)) => {

@@ -52,7 +52,14 @@ struct State<'a> {
     ready: BTreeSet<Vec<u8>>,
     /// Goes on when nothing is open in the root.
     waits: bool,
+    /// The source itself was named; and something in it.
+    itself: bool,
+    within: bool,
 }
+
+/// Of a list that names the source and nothing in it: it may be that of a `find` in an empty one, so it is no error.
+const ITSELF: &str =
+    "the list names the source itself and nothing in it: nothing is copied. Name what is in it, or give no list";
 
 /// The names that were begun, by 128 bits that no list can be made to collide in.
 #[derive(Default)]
@@ -73,7 +80,8 @@ impl<'a> Feed<'a> {
     pub fn new(list: List<'a>, root: Arc<Dir>) -> Feed<'a> {
         let (ways, begun) = (HashMap::new(), Begun::default());
         let (later, ready) = (BTreeSet::new(), BTreeSet::new());
-        let state = State { list: Some(list), root, ways, begun, later, later_bytes: 0, ready, waits: false };
+        let (waits, itself, within) = (false, false, false);
+        let state = State { list: Some(list), root, ways, begun, later, later_bytes: 0, ready, waits, itself, within };
         Feed { names: Mutex::new(Some(state)) }
     }
 
@@ -98,6 +106,9 @@ impl<'a> Feed<'a> {
                 }
                 None if !state.later.is_empty() => return state.wait(due),
                 None => {
+                    if state.itself && !state.within {
+                        ctx.warn_once("list of itself", || ITSELF.into());
+                    }
                     state.leave(due);
                     *names = None;
                     return;
@@ -168,7 +179,11 @@ impl State<'_> {
             Err(bad) => return ctx.crew.report().add(Failure::refused(path, bad.to_string())),
         };
         // What find lists first: the source itself, which is there. What is in it is named as well.
-        let Some((last, way)) = names.split_last() else { return };
+        let Some((last, way)) = names.split_last() else {
+            self.itself = true;
+            return;
+        };
+        self.within = true;
         let path = names.iter().map(Name::as_bytes).collect::<Vec<_>>().join(&b'/');
         let is_snapshot = |on| ctx.is_snapshot(on, &self.root, &names[0]);
         let rules = &ctx.options.rules;
