@@ -7,9 +7,9 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use parfs::base::{Status, Time};
+use parfs::base::{Proc, Status, Time};
 use parfs::jobs::Live;
-use parfs::jobs::copy::{Delete, Existing, Options, Side, What, copy};
+use parfs::jobs::copy::{Compare, Delete, Existing, Options, Side, What, copy};
 use parfs::jobs::select::Rules;
 use parfs::mounts::MemoryMount;
 use parfs::storage::{Attr, Beyond, Call, Kind, Mount, Node, Op};
@@ -344,6 +344,50 @@ fn a_copy_that_is_not_of_one_moment_is_copied_by_the_next_run() {
         run(&volume(vec![from.clone() as _]), &volume(vec![to.clone() as _]), &Options::default(), &crew(1, 1)).clean();
         assert!(content(&*to, "f") == content(&*from, "f"), "{bytes}");
         assert_eq!(time(&to), time(&from));
+    }
+}
+
+/// Ranges of a large file are written in any order: what fails may have the source's size, and it has a time behind the source's.
+#[test]
+fn a_copy_that_failed_is_taken_for_none_by_runs_that_look_at_size_or_time_alone() {
+    let options = |existing, compare| Options { existing, compare, ..Options::default() };
+    let later = [options(Existing::UnlessNewer, Compare::SizeAndTime), options(Existing::Replace, Compare::Size)];
+    for (existed, bytes, fails_at) in
+        [(false, 3 * MIB, 0), (true, 3 * MIB, 0), (true, 10, 0), (false, 3 * MIB, MIB as u64)]
+    {
+        for later in &later {
+            let (from, to) = (memory(), memory());
+            file(&from, "f", &noise(bytes), 5);
+            if existed {
+                file(&to, "f", b"as it was", 1);
+            }
+            let odd = Odd::new(&to, move |mount, call| match &mut call.op {
+                Op::Write { offset, out, .. } if *offset == fails_at => *out = Err(Status::NoSpc),
+                _ => pass(mount, call),
+            });
+            let ran = run(&volume(vec![from.clone() as _]), &volume(vec![odd]), &Options::default(), &crew(3, 1));
+            assert_eq!(ran.failures, ["to/f: WRITE: No space left on device"]);
+            go(&from, &to, later).clean();
+            assert!(content(&*to, "f") == content(&*from, "f"), "{existed} {bytes} {fails_at} {later:?}");
+        }
+    }
+    // What is there before its first byte is written stays, and so does what has all of them.
+    for proc in [Proc::Read, Proc::SetAttr] {
+        let (from, to) = (memory(), memory());
+        file(&from, "f", b"new", 5);
+        let old = file(&to, "f", b"as it was", 1);
+        let refuse = move |mount: &dyn Mount, call: &mut Call<'_>| match &mut call.op {
+            Op::Read { out, .. } if proc == Proc::Read => *out = Err(Status::Io),
+            Op::SetAttr { change, out, .. } if proc == Proc::SetAttr && change.size.is_none() => {
+                *out = Err(Status::Perm)
+            }
+            _ => pass(mount, call),
+        };
+        let (source, target) = (Odd::new(&from, refuse), Odd::new(&to, refuse));
+        let ran = run(&volume(vec![source]), &volume(vec![target]), &Options::default(), &crew(1, 1));
+        assert!(ran.failures.iter().any(|text| text.contains("/f: ")), "{:?}", ran.failures);
+        let (is, want) = (content(&*to, "f"), if proc == Proc::Read { &b"as it was"[..] } else { b"new" });
+        assert!(is == want && to.get_attr(&old).is_ok(), "{proc:?} {is:?}");
     }
 }
 

@@ -47,8 +47,8 @@ complete -c parfs -n "__fish_parfs_using_subcommand partar" -l owner -d 'Store: 
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l group -d 'Store: this group for all' -r
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l mode -d 'Store: change the modes, as chmod does' -r
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l mtime -d 'Store: this time for all, or that of a file (/FILE or ./FILE)' -r
-complete -c parfs -n "__fish_parfs_using_subcommand partar" -l xattrs-include -d 'Extract: only extended attributes whose names match [default: user.*]' -r
-complete -c parfs -n "__fish_parfs_using_subcommand partar" -l xattrs-exclude -d 'Extract: no extended attributes whose names match' -r
+complete -c parfs -n "__fish_parfs_using_subcommand partar" -l xattrs-include -d 'Only extended attributes whose names match [default: user.* when extracting, all when storing]' -r
+complete -c parfs -n "__fish_parfs_using_subcommand partar" -l xattrs-exclude -d 'No extended attributes whose names match' -r
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l exclude -d 'Leave out members that match the shell pattern' -r
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -s X -l exclude-from -d 'Leave out members that match a pattern of FILE, one a line' -r
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -s T -l files-from -d 'Names from FILE, one a line' -r
@@ -152,8 +152,8 @@ complete -c parfs -n "__fish_parfs_using_subcommand tar" -l owner -d 'Store: thi
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l group -d 'Store: this group for all' -r
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l mode -d 'Store: change the modes, as chmod does' -r
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l mtime -d 'Store: this time for all, or that of a file (/FILE or ./FILE)' -r
-complete -c parfs -n "__fish_parfs_using_subcommand tar" -l xattrs-include -d 'Extract: only extended attributes whose names match [default: user.*]' -r
-complete -c parfs -n "__fish_parfs_using_subcommand tar" -l xattrs-exclude -d 'Extract: no extended attributes whose names match' -r
+complete -c parfs -n "__fish_parfs_using_subcommand tar" -l xattrs-include -d 'Only extended attributes whose names match [default: user.* when extracting, all when storing]' -r
+complete -c parfs -n "__fish_parfs_using_subcommand tar" -l xattrs-exclude -d 'No extended attributes whose names match' -r
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l exclude -d 'Leave out members that match the shell pattern' -r
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -s X -l exclude-from -d 'Leave out members that match a pattern of FILE, one a line' -r
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -s T -l files-from -d 'Names from FILE, one a line' -r

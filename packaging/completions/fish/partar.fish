@@ -6,8 +6,8 @@ complete -c partar -l owner -d 'Store: this owner for all, as NAME, NUMBER or NA
 complete -c partar -l group -d 'Store: this group for all' -r
 complete -c partar -l mode -d 'Store: change the modes, as chmod does' -r
 complete -c partar -l mtime -d 'Store: this time for all, or that of a file (/FILE or ./FILE)' -r
-complete -c partar -l xattrs-include -d 'Extract: only extended attributes whose names match [default: user.*]' -r
-complete -c partar -l xattrs-exclude -d 'Extract: no extended attributes whose names match' -r
+complete -c partar -l xattrs-include -d 'Only extended attributes whose names match [default: user.* when extracting, all when storing]' -r
+complete -c partar -l xattrs-exclude -d 'No extended attributes whose names match' -r
 complete -c partar -l exclude -d 'Leave out members that match the shell pattern' -r
 complete -c partar -s X -l exclude-from -d 'Leave out members that match a pattern of FILE, one a line' -r
 complete -c partar -s T -l files-from -d 'Names from FILE, one a line' -r

@@ -13,6 +13,7 @@ use super::super::port::Port;
 use super::super::write;
 use super::batch::{Known, Routes, give_up};
 use super::compare;
+use super::complete;
 use super::ctx::{Ctx, On, Trouble, add};
 use super::fill::{self, read_ranges};
 use super::make::{self, Item, Made};
@@ -334,7 +335,7 @@ fn finish(ctx: &Ctx<'_>, routes: Routes, big: &Big, due: &mut Vec<Due<Task>>) {
             Ok(now) if is_same(&now) && is_known(&now) => {}
             Ok(_) if item.object().tries == 0 => {
                 add(&ctx.counts.read_again, 1);
-                make::discard(ctx, routes, item.object(), Some(made));
+                complete::discard(ctx, routes, (item.object(), item.attr()), Some(made));
                 due.push(item.known.object.again().due());
                 return;
             }
@@ -343,5 +344,5 @@ fn finish(ctx: &Ctx<'_>, routes: Routes, big: &Big, due: &mut Vec<Due<Task>>) {
         }
     }
     item.size_due = big.hole_min.map(|_| big.size);
-    make::complete(ctx, routes, vec![item], due);
+    complete::run(ctx, routes, vec![item], due);
 }

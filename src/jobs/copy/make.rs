@@ -1,19 +1,20 @@
 //! Objects made at the target, a window of them at a time: what they hold is read from the source first, then they are
-//! made (or emptied), filled, and get their attributes last. So an object whose time is the source's is complete.
+//! made (or emptied), filled, and get their attributes last (`complete`). So an object whose time is the source's is complete.
 
-use crate::base::{Name, Proc, Status, Time, hash::mix};
+use crate::base::{Name, Proc, Status, hash::mix};
 use crate::crew::Due;
-use crate::storage::{Attr, AttrChange, Call, Found, How, Kind, Node, SetTime, Special};
+use crate::storage::{Attr, AttrChange, Call, Found, How, Kind, Node, Special};
 
-use super::batch::{self, Known, Routes, end, give_up, text};
+use super::batch::{self, Known, Routes, text};
 use super::big;
-use super::ctx::{Ctx, On, Trouble, add};
+use super::complete;
+use super::ctx::{Ctx, On, Trouble};
 use super::decide;
-use super::enter::{owner_aside, owner_refused};
+use super::enter::owner_aside;
 use super::fill;
 use super::groups;
 use super::task::{At, Object, Task};
-use super::{Deed, Existing, whole, xattrs};
+use super::whole;
 
 /// An object that was made, or emptied, at the target.
 #[derive(Clone, Debug)]
@@ -24,8 +25,20 @@ pub(super) struct Made {
     pub owner: Option<(u32, u32)>,
     pub existed: bool,
     pub owner_refused: bool,
+    pub stage: Stage,
     /// The name it has until it is complete.
     pub aside: Option<Name>,
+}
+
+/// How far an object is that is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// `Made::node` says nothing unless it existed, and what was there is untouched.
+    Due,
+    /// It is there, and what was there is gone.
+    Begun,
+    /// All its bytes are written.
+    Filled,
 }
 
 /// An object on its way.
@@ -71,7 +84,7 @@ impl Item {
         self.trouble.is_none() && !self.elsewhere && !self.is_complete
     }
 
-    fn parent(&self) -> &Node {
+    pub fn parent(&self) -> &Node {
         &self.known.object.dir.made().node
     }
 
@@ -110,7 +123,7 @@ pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mut Vec
     let bytes = items.iter().filter(|item| item.is_open() && item.is_small(ctx)).map(|item| item.attr().size).sum();
     let Some(_permit) = ctx.crew.budget().acquire(bytes) else {
         items.retain(|item| item.is_complete);
-        return complete(ctx, routes, items, due); // stopped: what is left is done by the next run
+        return complete::run(ctx, routes, items, due); // stopped: what is left is done by the next run
     };
     read_texts(ctx, routes, &mut items);
     fill::read_small(ctx, routes, &mut items, due);
@@ -123,7 +136,7 @@ pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mut Vec
         }
     }
     fill::write_small(ctx, routes, &mut items);
-    complete(ctx, routes, items, due);
+    complete::run(ctx, routes, items, due);
 }
 
 fn read_texts(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
@@ -226,19 +239,35 @@ fn make(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Tas
     for (item, aside) in items.iter_mut().zip(names).filter(|(item, _)| item.is_open()) {
         if let Some((node, is)) = item.reused(ctx) {
             let (node, fileid, owner) = (node.clone(), Some(is.fileid), Some((is.uid, is.gid)));
-            item.made = Some(Made { node, fileid, owner, existed: true, owner_refused: false, aside });
+            item.made =
+                Some(Made { node, fileid, owner, existed: true, owner_refused: false, stage: Stage::Due, aside });
         } else {
             let nowhere = item.known.node.clone();
             let (fileid, owner) = (None, None);
-            item.made = Some(Made { node: nowhere, fileid, owner, existed: false, owner_refused: false, aside });
+            item.made = Some(Made {
+                node: nowhere,
+                fileid,
+                owner,
+                existed: false,
+                owner_refused: false,
+                stage: Stage::Due,
+                aside,
+            });
         }
     }
     for (i, out) in asked.into_iter().zip(outs) {
         settle(ctx, routes, &mut items[i], out, due);
     }
+    reach(items, Stage::Begun);
     let open = items.iter().filter(|item| item.is_open());
     let made = open.filter_map(|item| item.made.as_ref().map(|made| (item.attr(), &made.node, made.owner)));
     groups::give_new(ctx, routes.target, made);
+}
+
+/// Those with which all is well are that far.
+pub(super) fn reach(items: &mut [Item], stage: Stage) {
+    let open = items.iter_mut().filter(|item| item.is_open());
+    open.filter_map(|item| item.made.as_mut()).for_each(|made| made.stage = stage);
 }
 
 /// What a call that makes or empties came to: the new object, if it is one, and whether its owner was refused.
@@ -313,187 +342,4 @@ fn fail(ctx: &Ctx<'_>, item: &mut Item, (proc, status): (Proc, Status), due: &mu
 /// What is left of an object that went elsewhere; nobody looks at it.
 pub(super) fn placeholder(object: &Object) -> Box<Object> {
     Object::new(&object.dir, object.name.clone(), None, At::Ask)
-}
-
-/// Extended attributes, the last SETATTR, the name; then the objects are over.
-pub(super) fn complete(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mut Vec<Due<Task>>) {
-    let mut items = items;
-    if ctx.options.existing == Existing::Keep {
-        // Another run would keep it as it is.
-        let refuse = |item: &mut Item| {
-            let reason = "changed while it was read, also the second time; it was not copied";
-            item.trouble = Some(Trouble::Refused(On::Source, reason.into()));
-        };
-        items.iter_mut().filter(|item| item.unsteady && item.is_open()).for_each(refuse);
-    }
-    set_last(ctx, routes, &mut items);
-    rename(ctx, routes, &mut items);
-    for item in items.into_iter().filter(|item| !item.elsewhere) {
-        let Item { known, made, trouble, unsteady, .. } = item;
-        let (attr, object) = (known.attr, known.object);
-        if let Some(trouble) = trouble {
-            discard(ctx, routes, &object, made.as_ref());
-            give_up(ctx, object, trouble, due);
-            continue;
-        }
-        let Some(made) = made else { continue };
-        let place = (&*object.dir, Some(&object.name));
-        match attr.kind {
-            Kind::File => {
-                add(&ctx.counts.files, 1);
-                add(&ctx.counts.bytes, attr.size);
-            }
-            Kind::Symlink => add(&ctx.counts.symlinks, 1),
-            _ => add(&ctx.counts.specials, 1),
-        }
-        let was_there = !matches!(object.at, At::Absent);
-        ctx.tell(if was_there { Deed::Updated } else { Deed::Made }, place.0, place.1);
-        if made.owner_refused {
-            ctx.fail(place.0, place.1, owner_refused());
-        }
-        if unsteady {
-            let reason = "changed while it was read, also the second time; the copy is not of one moment";
-            ctx.fail(place.0, place.1, Trouble::Refused(On::Source, reason.into()));
-        }
-        let node = settled_node(ctx, routes, &object, &made);
-        end(ctx, object, node.map(|node| (node, made.fileid)), due);
-    }
-}
-
-/// The object by its final name, for its other names: a node that is a way from the root ends at the name it was made under.
-fn settled_node(ctx: &Ctx<'_>, routes: Routes, object: &Object, made: &Made) -> Option<Node> {
-    if object.first.is_none() || made.aside.is_none() {
-        return Some(made.node.clone());
-    }
-    let lookup = Call::lookup(&object.dir.made().node, &object.name);
-    // Without it the next name begins anew, as a file of its own.
-    ctx.target.one(routes.target, lookup).found().ok().map(|found| found.node)
-}
-
-/// A name that was to be renamed goes, if it can.
-pub(super) fn discard(ctx: &Ctx<'_>, routes: Routes, object: &Object, made: Option<&Made>) {
-    if let Some(aside) = made.and_then(|made| made.aside.as_ref()) {
-        // The failure that is told is the cause; a name left over is used up by the next run.
-        ctx.target.one(routes.target, Call::remove(&object.dir.made().node, aside));
-    }
-}
-
-/// What completes an object: its times, and what making it could not set. Times only where all is well with it.
-fn last_change(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> AttrChange {
-    let attr = item.attr();
-    let at = |time| AttrChange { mtime: SetTime::At(time), ..AttrChange::default() };
-    let times = match ctx.options.existing {
-        _ if !item.unsteady => decide::times(ctx.options, attr),
-        // So that another run does not take it for the newer one, or for equal: both may have been written in one tick of the clock.
-        Existing::UnlessNewer => at(Time::default()),
-        _ if ctx.options.preserve.times => at(decide::time_of_no_copy(attr)),
-        _ => AttrChange::default(),
-    };
-    // Writing to a file clears these bits.
-    let mode = decide::mode(ctx.options, attr);
-    let due = attr.kind != Kind::Symlink && mode & 0o7000 != 0 && (!made.existed || ctx.options.preserve.mode);
-    let mode = due.then(|| decide::owned(attr, mode, owner(ctx, routes, item, made)));
-    AttrChange { mode, size: item.size_due, ..times }
-}
-
-/// Whose the object is now, where its set-id bits depend on that.
-fn owner(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> (u32, u32) {
-    let attr = item.attr();
-    let given = ctx.options.preserve.uid && ctx.options.preserve.gid && !made.owner_refused;
-    if given || attr.mode & decide::SET_ID == 0 {
-        return (attr.uid, attr.gid);
-    }
-    let is = ctx.target.one(routes.target, Call::get_attr(&made.node)).attr();
-    is.map_or((u32::MAX, u32::MAX), |is| (is.uid, is.gid))
-}
-
-/// Sets the sizes of files that end in a hole before they get extended attributes: truncation takes a file's capabilities off.
-fn set_sizes(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
-    let is_due = |item: &&mut Item| item.is_open() && item.size_due.is_some() && item.made.is_some();
-    let mut sized: Vec<&mut Item> = items.iter_mut().filter(is_due).collect();
-    let answers: Vec<_> = {
-        let of = |item: &&mut Item| {
-            let change = AttrChange { size: item.size_due, ..AttrChange::default() };
-            item.made.as_ref().map(|made| Call::set_attr(&made.node, change)).unwrap_or_default()
-        };
-        let mut calls: Vec<Call<'_>> = sized.iter().map(of).collect();
-        ctx.target.perform(routes.target, &mut calls);
-        calls.iter().map(Call::status).collect()
-    };
-    for (item, answer) in sized.iter_mut().zip(answers) {
-        item.size_due = None;
-        if let Err(status) = answer {
-            item.trouble = Some(Trouble::Call(On::Target, Proc::SetAttr, status));
-        }
-    }
-}
-
-fn set_last(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
-    if ctx.xattrs {
-        set_sizes(ctx, routes, items);
-    }
-    let mut setting = Vec::new();
-    let answers: Vec<_> = {
-        let mut calls: Vec<Call<'_>> = Vec::new();
-        for (i, item) in items.iter().enumerate().filter(|(_, item)| item.is_open()) {
-            let Some(made) = &item.made else { continue };
-            if ctx.xattrs {
-                let dir = &item.known.object.dir;
-                let unclean = made.existed || dir.made().inherits;
-                let place = (&**dir, Some(&item.known.object.name));
-                xattrs::carry(ctx, routes.target, (&item.known.node, &made.node), unclean, place);
-            } else {
-                xattrs::miss(ctx, &item.known.node);
-            }
-            let change = last_change(ctx, routes, item, made);
-            if !change.is_empty() {
-                setting.push(i);
-                calls.push(Call::set_attr(&made.node, change));
-            }
-        }
-        ctx.target.perform(routes.target, &mut calls);
-        calls.iter().map(Call::status).collect()
-    };
-    for (i, answer) in setting.into_iter().zip(answers) {
-        match answer {
-            Ok(()) => {}
-            Err(Status::NotSupp) if items[i].attr().kind == Kind::Symlink => {}
-            Err(status) => items[i].trouble = Some(Trouble::Call(On::Target, Proc::SetAttr, status)),
-        }
-    }
-}
-
-fn rename(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
-    if !ctx.options.atomic {
-        return;
-    }
-    let mut moving: Vec<&mut Item> = items.iter_mut().filter(|item| item.is_open()).collect();
-    let answers: Vec<_> = {
-        let call = |item: &&mut Item| {
-            let made = item.made.as_ref()?;
-            let (aside, name) = (made.aside.as_ref()?, &item.known.object.name);
-            Some(Call::rename_of(made.fileid, (item.parent(), aside), (item.parent(), name)))
-        };
-        let mut calls: Vec<Call<'_>> = moving.iter().map(|item| call(item).unwrap_or_default()).collect();
-        ctx.target.perform(routes.target, &mut calls);
-        calls.iter().map(Call::status).collect()
-    };
-    for (item, answer) in moving.iter_mut().zip(answers) {
-        item.known.object.dir.touch();
-        if let Err(status) = answer
-            && !(status == Status::NoReply && has_moved(ctx, routes, item))
-        {
-            item.trouble = Some(Trouble::Call(On::Target, Proc::Rename, status));
-        }
-    }
-}
-
-/// Does the object have its name, of which a RENAME never told? Where the server has said no file id of what it made, mounts cannot
-/// tell it from what had the name before.
-fn has_moved(ctx: &Ctx<'_>, routes: Routes, item: &Item) -> bool {
-    let ask = |call| ctx.target.one(routes.target, call);
-    let Some(made) = &item.made else { return false };
-    let found = ctx.target.found(routes.target, &ask(Call::lookup(item.parent(), &item.known.object.name)));
-    let (Ok((_, is)), Ok(was)) = (found, ask(Call::get_attr(&made.node)).attr()) else { return false };
-    (is.fsid, is.fileid) == (was.fsid, was.fileid)
 }

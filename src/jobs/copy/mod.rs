@@ -14,6 +14,7 @@
 mod batch;
 mod big;
 mod compare;
+mod complete;
 mod ctx;
 mod decide;
 mod delete;

@@ -17,7 +17,7 @@ use crate::storage::{
 use super::batch::Routes;
 use super::ctx::{Ctx, add};
 use super::dir::Dir;
-use super::make::{Item, Made};
+use super::make::{Item, Made, Stage};
 use super::task::{At, Object, Task};
 use super::{Deed, Sparse, Verify, fill, groups, visit};
 
@@ -211,7 +211,15 @@ pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
             to.0.touch();
             add(&ctx.live.bytes, item.attr().size);
             let (fileid, owner) = (Some(fileid), None);
-            item.made = Some(Made { node, fileid, owner, existed: false, owner_refused: false, aside: None });
+            item.made = Some(Made {
+                node,
+                fileid,
+                owner,
+                existed: false,
+                owner_refused: false,
+                stage: Stage::Filled,
+                aside: None,
+            });
             item.is_complete = true;
         }
     }

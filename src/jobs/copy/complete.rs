@@ -1,0 +1,208 @@
+//! What completes an object that was made: its size and extended attributes, the last SETATTR, its name; and what becomes of one that
+//! cannot be completed.
+
+use crate::base::{Proc, Status, Time};
+use crate::crew::Due;
+use crate::storage::{Attr, AttrChange, Call, Kind, Node, SetTime};
+
+use super::batch::{Routes, end, give_up};
+use super::ctx::{Ctx, On, Trouble, add};
+use super::decide;
+use super::enter::owner_refused;
+use super::make::{Item, Made, Stage, reach};
+use super::task::{At, Object, Task};
+use super::{Deed, Existing, xattrs};
+
+/// Extended attributes, the last SETATTR, the name; then the objects are over.
+pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mut Vec<Due<Task>>) {
+    let mut items = items;
+    if ctx.options.existing == Existing::Keep {
+        // Another run would keep it as it is.
+        let refuse = |item: &mut Item| {
+            let reason = "changed while it was read, also the second time; it was not copied";
+            item.trouble = Some(Trouble::Refused(On::Source, reason.into()));
+        };
+        items.iter_mut().filter(|item| item.unsteady && item.is_open()).for_each(refuse);
+    }
+    // Whatever fails from here on, their bytes are there.
+    reach(&mut items, Stage::Filled);
+    set_last(ctx, routes, &mut items);
+    rename(ctx, routes, &mut items);
+    for item in items.into_iter().filter(|item| !item.elsewhere) {
+        let Item { known, made, trouble, unsteady, .. } = item;
+        let (attr, object) = (known.attr, known.object);
+        if let Some(trouble) = trouble {
+            discard(ctx, routes, (&object, &attr), made.as_ref());
+            give_up(ctx, object, trouble, due);
+            continue;
+        }
+        let Some(made) = made else { continue };
+        let place = (&*object.dir, Some(&object.name));
+        match attr.kind {
+            Kind::File => {
+                add(&ctx.counts.files, 1);
+                add(&ctx.counts.bytes, attr.size);
+            }
+            Kind::Symlink => add(&ctx.counts.symlinks, 1),
+            _ => add(&ctx.counts.specials, 1),
+        }
+        let was_there = !matches!(object.at, At::Absent);
+        ctx.tell(if was_there { Deed::Updated } else { Deed::Made }, place.0, place.1);
+        if made.owner_refused {
+            ctx.fail(place.0, place.1, owner_refused());
+        }
+        if unsteady {
+            let reason = "changed while it was read, also the second time; the copy is not of one moment";
+            ctx.fail(place.0, place.1, Trouble::Refused(On::Source, reason.into()));
+        }
+        let node = settled_node(ctx, routes, &object, &made);
+        end(ctx, object, node.map(|node| (node, made.fileid)), due);
+    }
+}
+
+/// The object by its final name, for its other names: a node that is a way from the root ends at the name it was made under.
+fn settled_node(ctx: &Ctx<'_>, routes: Routes, object: &Object, made: &Made) -> Option<Node> {
+    if object.first.is_none() || made.aside.is_none() {
+        return Some(made.node.clone());
+    }
+    let lookup = Call::lookup(&object.dir.made().node, &object.name);
+    // Without it the next name begins anew, as a file of its own.
+    ctx.target.one(routes.target, lookup).found().ok().map(|found| found.node)
+}
+
+/// What was begun and is not complete: a name that was to be renamed goes, if it can. A file that was written in its place is emptied and
+/// gets a time that no copy has, for ranges are written in any order: it may have the source's size, and a time behind the source's, so
+/// that a run that looks at one of them alone would leave it as it is.
+pub(super) fn discard(ctx: &Ctx<'_>, routes: Routes, (object, attr): (&Object, &Attr), made: Option<&Made>) {
+    let Some(made) = made else { return };
+    // The failure that is told is the cause; what is left over is used up by the next run.
+    if let Some(aside) = &made.aside {
+        ctx.target.one(routes.target, Call::remove(&object.dir.made().node, aside));
+    } else if made.stage == Stage::Begun && attr.kind == Kind::File {
+        let mtime = SetTime::At(decide::time_of_no_copy(attr));
+        ctx.target.one(
+            routes.target,
+            Call::set_attr(&made.node, AttrChange { size: Some(0), mtime, ..AttrChange::default() }),
+        );
+    }
+}
+
+/// What completes an object: its times, and what making it could not set. Times only where all is well with it.
+fn last_change(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> AttrChange {
+    let attr = item.attr();
+    let at = |time| AttrChange { mtime: SetTime::At(time), ..AttrChange::default() };
+    let times = match ctx.options.existing {
+        _ if !item.unsteady => decide::times(ctx.options, attr),
+        // So that another run does not take it for the newer one, or for equal: both may have been written in one tick of the clock.
+        Existing::UnlessNewer => at(Time::default()),
+        _ if ctx.options.preserve.times => at(decide::time_of_no_copy(attr)),
+        _ => AttrChange::default(),
+    };
+    // Writing to a file clears these bits.
+    let mode = decide::mode(ctx.options, attr);
+    let due = attr.kind != Kind::Symlink && mode & 0o7000 != 0 && (!made.existed || ctx.options.preserve.mode);
+    let mode = due.then(|| decide::owned(attr, mode, owner(ctx, routes, item, made)));
+    AttrChange { mode, size: item.size_due, ..times }
+}
+
+/// Whose the object is now, where its set-id bits depend on that.
+fn owner(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> (u32, u32) {
+    let attr = item.attr();
+    let given = ctx.options.preserve.uid && ctx.options.preserve.gid && !made.owner_refused;
+    if given || attr.mode & decide::SET_ID == 0 {
+        return (attr.uid, attr.gid);
+    }
+    let is = ctx.target.one(routes.target, Call::get_attr(&made.node)).attr();
+    is.map_or((u32::MAX, u32::MAX), |is| (is.uid, is.gid))
+}
+
+/// Sets the sizes of files that end in a hole before they get extended attributes: truncation takes a file's capabilities off.
+fn set_sizes(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
+    let is_due = |item: &&mut Item| item.is_open() && item.size_due.is_some() && item.made.is_some();
+    let mut sized: Vec<&mut Item> = items.iter_mut().filter(is_due).collect();
+    let answers: Vec<_> = {
+        let of = |item: &&mut Item| {
+            let change = AttrChange { size: item.size_due, ..AttrChange::default() };
+            item.made.as_ref().map(|made| Call::set_attr(&made.node, change)).unwrap_or_default()
+        };
+        let mut calls: Vec<Call<'_>> = sized.iter().map(of).collect();
+        ctx.target.perform(routes.target, &mut calls);
+        calls.iter().map(Call::status).collect()
+    };
+    for (item, answer) in sized.iter_mut().zip(answers) {
+        item.size_due = None;
+        if let Err(status) = answer {
+            item.trouble = Some(Trouble::Call(On::Target, Proc::SetAttr, status));
+        }
+    }
+}
+
+fn set_last(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
+    if ctx.xattrs {
+        set_sizes(ctx, routes, items);
+    }
+    let mut setting = Vec::new();
+    let answers: Vec<_> = {
+        let mut calls: Vec<Call<'_>> = Vec::new();
+        for (i, item) in items.iter().enumerate().filter(|(_, item)| item.is_open()) {
+            let Some(made) = &item.made else { continue };
+            if ctx.xattrs {
+                let dir = &item.known.object.dir;
+                let unclean = made.existed || dir.made().inherits;
+                let place = (&**dir, Some(&item.known.object.name));
+                xattrs::carry(ctx, routes.target, (&item.known.node, &made.node), unclean, place);
+            } else {
+                xattrs::miss(ctx, &item.known.node);
+            }
+            let change = last_change(ctx, routes, item, made);
+            if !change.is_empty() {
+                setting.push(i);
+                calls.push(Call::set_attr(&made.node, change));
+            }
+        }
+        ctx.target.perform(routes.target, &mut calls);
+        calls.iter().map(Call::status).collect()
+    };
+    for (i, answer) in setting.into_iter().zip(answers) {
+        match answer {
+            Ok(()) => {}
+            Err(Status::NotSupp) if items[i].attr().kind == Kind::Symlink => {}
+            Err(status) => items[i].trouble = Some(Trouble::Call(On::Target, Proc::SetAttr, status)),
+        }
+    }
+}
+
+fn rename(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
+    if !ctx.options.atomic {
+        return;
+    }
+    let mut moving: Vec<&mut Item> = items.iter_mut().filter(|item| item.is_open()).collect();
+    let answers: Vec<_> = {
+        let call = |item: &&mut Item| {
+            let made = item.made.as_ref()?;
+            let (aside, name) = (made.aside.as_ref()?, &item.known.object.name);
+            Some(Call::rename_of(made.fileid, (item.parent(), aside), (item.parent(), name)))
+        };
+        let mut calls: Vec<Call<'_>> = moving.iter().map(|item| call(item).unwrap_or_default()).collect();
+        ctx.target.perform(routes.target, &mut calls);
+        calls.iter().map(Call::status).collect()
+    };
+    for (item, answer) in moving.iter_mut().zip(answers) {
+        item.known.object.dir.touch();
+        if let Err(status) = answer
+            && !(status == Status::NoReply && has_moved(ctx, routes, item))
+        {
+            item.trouble = Some(Trouble::Call(On::Target, Proc::Rename, status));
+        }
+    }
+}
+
+/// Does the object have its name, of which a RENAME never told? Where the server has said no file id of what it made, mounts cannot
+/// tell it from what had the name before.
+fn has_moved(ctx: &Ctx<'_>, routes: Routes, item: &Item) -> bool {
+    let ask = |call| ctx.target.one(routes.target, call);
+    let Some(made) = &item.made else { return false };
+    let found = ctx.target.found(routes.target, &ask(Call::lookup(item.parent(), &item.known.object.name)));
+    let (Ok((_, is)), Ok(was)) = (found, ask(Call::get_attr(&made.node)).attr()) else { return false };
+    (is.fsid, is.fileid) == (was.fsid, was.fileid)
+}
