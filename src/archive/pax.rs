@@ -36,6 +36,8 @@ pub(super) struct SparseRecords {
     pub version: (u64, u64),
     /// The file's size; every format has it, so its presence marks a sparse file.
     pub size: Option<u64>,
+    /// There is some record, whatever it says: the data is no whole file's.
+    pub any: bool,
     /// The map of 0.0 and 0.1.
     pub map: Vec<Segment>,
     /// An offset of 0.0 whose length has not come yet.
@@ -100,6 +102,7 @@ impl Overrides {
 impl SparseRecords {
     /// Takes one record; `None` if it makes no sense.
     fn set(&mut self, key: &[u8], value: &[u8]) -> Option<()> {
+        self.any = true;
         match key {
             b"name" => self.name = Some(text(value)),
             b"major" => self.version.0 = decimal(value)?,

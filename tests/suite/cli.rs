@@ -270,10 +270,33 @@ fn the_report_is_written_also_when_the_run_fails() {
 }
 
 #[test]
+fn a_file_without_a_name_in_the_archive_is_told_and_a_directory_is_none_the_worse() {
+    let bench = Bench::new();
+    bench.run("-xf a.tar -C out").ok();
+    let said = "top/a.txt: its name in the archive would be empty; not dumped";
+    bench.run("-cf n.tar --transform s,^top/a.txt$,, -C out top").failed(said);
+    assert!(!bench.run("-tf n.tar").ok().stdout.contains("a.txt"));
+    let ran = bench.run("-cf n.tar --transform s,^top$,, -C out top").ok();
+    assert!(ran.stderr.contains("top: its name in the archive would be empty; not dumped"), "{ran:?}");
+}
+
+#[test]
 fn totals_and_progress_are_told_where_they_are_asked_for() {
     let bench = Bench::new();
     let ran = bench.run("xf a.tar -C out --totals --progress").ok();
     assert!(ran.stderr.lines().last().unwrap().starts_with("Total bytes read: "), "{ran:?}");
+    // As GNU tar 1.34: whole records, of a file of one member too.
+    fs::write(bench.path("z"), vec![0; 30_000]).unwrap();
+    for (line, said) in [
+        ("--totals -cf z.tar z", "written: 40960 (40KiB,"),
+        ("--totals -czf z.tgz z", "written: 40960 (40KiB,"),
+        ("--totals -tf z.tar", "read: 40960 (40KiB,"),
+        ("--totals -tf z.tgz", "read: 40960 (40KiB,"),
+        ("--totals -xOf z.tar", "read: 40960 (40KiB,"),
+    ] {
+        let ran = bench.run(line).ok();
+        assert!(ran.stderr.contains(&format!("Total bytes {said}")), "{line}: {}", ran.stderr);
+    }
 }
 
 #[test]

@@ -27,6 +27,9 @@ impl Archive {
         self.has_name = true;
         let kind = self.kind(fields.typeflag, &name);
         let data = over.size.unwrap_or(fields.size);
+        if kind == MemberKind::Dir && data > 0 && matches!(fields.typeflag, b'\0' | b'0' | b'7') {
+            self.notes.flaw(format!("{}: a directory by its slash; its {data} bytes are passed over", Shown(&name)));
+        }
         let has_data = kind == MemberKind::File;
         // Dump directories and v7 directories: data that has no use. All other kinds have none.
         if matches!(fields.typeflag, b'1'..=b'6') {
@@ -122,6 +125,8 @@ impl Archive {
                 (None, (major, minor)) => Err(format!("sparse format {major}.{minor} is not known")),
             };
             (size, segments)
+        } else if over.sparse.any {
+            (0, Err("records of a sparse file without its size".into()))
         } else {
             return Ok((self.left, None));
         };

@@ -73,6 +73,7 @@ fn a_v7_header_has_neither_prefix_nor_names_and_a_slash_makes_a_directory() {
     };
     let seen = read(&[old("d/", b"no use"), old("f", b"data"), END.to_vec()].concat());
     assert_eq!((seen.paths(), &seen.errors[..]), (vec!["d/", "f"], &[][..]));
+    assert_eq!(seen.warnings, ["d/: a directory by its slash; its 6 bytes are passed over"]);
     let (dir, file) = (&seen.members[0], &seen.members[1]);
     assert_eq!((dir.0.kind, dir.0.stored, &dir.1[..]), (MemberKind::Dir, 0, &b""[..]));
     assert_eq!((file.0.kind, &file.0.uname[..], &file.1[..]), (MemberKind::File, &b""[..], &b"data"[..]));

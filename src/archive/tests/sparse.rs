@@ -129,6 +129,7 @@ fn maps_that_cannot_be_read() {
     let unknown = [("GNU.sparse.major", "2"), ("GNU.sparse.realsize", "9")];
     let odd = [("GNU.sparse.size", "9"), ("GNU.sparse.map", "0,1,2")];
     let lone = [("GNU.sparse.size", "9"), ("GNU.sparse.numbytes", "2")];
+    let sizeless = [("GNU.sparse.major", "1"), ("GNU.sparse.minor", "0"), ("GNU.sparse.name", "s")];
     for (records, data, reason) in [
         (&v10[..], padded(b"x\n"), "no number in the sparse map"),
         (&v10, padded(&[b'1'; 300]), "no number in the sparse map"),
@@ -139,6 +140,7 @@ fn maps_that_cannot_be_read() {
         (&unknown, vec![], "2.0 is not known"),
         (&odd, vec![], "invalid GNU.sparse.map=0,1,2"),
         (&lone, vec![], "invalid GNU.sparse.numbytes=2"),
+        (&sizeless, padded(b"1\n0\n4\n"), "records of a sparse file without its size"),
     ] {
         let seen = read(&[pax(b'x', records), entry("s", b'0', &data), entry("z", b'0', b""), END.to_vec()].concat());
         assert_eq!(seen.paths(), ["z"], "{reason}");

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use crate::archive::write::{RECORD_BYTES, label};
+use crate::archive::write::{self, RECORD_BYTES, label};
 use crate::archive::{Archive, ArchiveError, Codec, FinishWrite, Pack, Packing, ReadAt};
 use crate::base::{Failure, Time};
 use crate::cli::Exit;
@@ -193,7 +193,8 @@ fn run_all(
     done.elapsed = start.elapsed();
     gone.extend(places.gone());
     gone.sort();
-    let exit = tell_all(high, session, job, &crew, done, gone)?;
+    let end = write::end(done.archive_bytes, creation.options.record_bytes).len() as u64;
+    let exit = tell_all((high, end), session, job, &crew, done, gone)?;
     Ok(caught.signal().map_or(exit, Exit::Signal))
 }
 
@@ -205,9 +206,9 @@ fn copying(shape: Shape) -> Shape {
     Shape { lanes: shape.lanes.min(processors.max(2)), ..shape }
 }
 
-/// Says what came of it.
+/// Says what came of it; the archive's end has `end` bytes.
 fn tell_all(
-    high: &High,
+    (high, end): (&High, u64),
     session: &mut Session<'_>,
     job: &mut Job,
     crew: &Crew,
@@ -233,7 +234,7 @@ fn tell_all(
         return Ok(Exit::Signal(SIGPIPE));
     }
     if high.totals {
-        console.line(summary::written(job.stored.archive_bytes, elapsed));
+        console.line(summary::written(job.stored.archive_bytes + end, elapsed));
     }
     if let Some(planned) = &high.manner.planned {
         planned.would(summary::would_store(&job.stored));

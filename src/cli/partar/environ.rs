@@ -35,7 +35,7 @@ fn options(text: &OsStr) -> Result<Vec<OsString>, String> {
 
 /// The words of a text as GNU tar splits it: at blanks that are not quoted, of either kind, or behind a backslash. None where a quote is not
 /// closed.
-fn split(text: &[u8]) -> Option<Vec<OsString>> {
+pub fn split(text: &[u8]) -> Option<Vec<OsString>> {
     let mut words: Vec<Vec<u8>> = Vec::new();
     let (mut open, mut quote) = (false, None);
     let mut rest = text;

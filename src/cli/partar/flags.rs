@@ -140,29 +140,41 @@ impl AttributeFlags {
     }
 }
 
-/// What happens to names that exist. The last of them counts.
+/// What happens to names that exist. One of them can be said; one on the command line goes before one of `TAR_OPTIONS`.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Existing files (default: removed and made anew)")]
 #[allow(missing_docs)]
 pub struct ExistingFlags {
     /// Keep them; each is an error
-    #[arg(short = 'k', long, overrides_with_all = ["skip_old_files", "overwrite", "keep_newer_files", "unlink_first"])]
+    #[arg(short = 'k', long)]
     pub keep_old_files: bool,
     /// Keep them silently
-    #[arg(long, overrides_with_all = ["keep_old_files", "overwrite", "keep_newer_files", "unlink_first"])]
+    #[arg(long)]
     pub skip_old_files: bool,
     /// Keep those that are newer than the archive's
-    #[arg(long, overrides_with_all = ["keep_old_files", "skip_old_files", "overwrite", "unlink_first"])]
+    #[arg(long)]
     pub keep_newer_files: bool,
     /// Write into them
-    #[arg(long, overrides_with_all = ["keep_old_files", "skip_old_files", "keep_newer_files", "unlink_first"])]
+    #[arg(long)]
     pub overwrite: bool,
     /// Remove them first
-    #[arg(short = 'U', long, overrides_with_all = ["keep_old_files", "skip_old_files", "keep_newer_files", "overwrite"])]
+    #[arg(short = 'U', long)]
     pub unlink_first: bool,
     /// Go on after an interrupted run: skip files whose size and time are the archive's
     #[arg(long)]
     pub resume: bool,
+}
+
+/// What of [`ExistingFlags`] excludes each other, by their names in the parser.
+pub const EXISTING: [&str; 5] = ["keep_old_files", "skip_old_files", "keep_newer_files", "overwrite", "unlink_first"];
+
+impl ExistingFlags {
+    /// Of those only this one, or none.
+    pub fn leave(&mut self, one: Option<&str>) {
+        let ExistingFlags { keep_old_files, skip_old_files, keep_newer_files, overwrite, unlink_first, .. } = self;
+        let flags = [keep_old_files, skip_old_files, keep_newer_files, overwrite, unlink_first];
+        EXISTING.into_iter().zip(flags).for_each(|(id, flag)| *flag &= one == Some(id));
+    }
 }
 
 /// Which members, under which names.

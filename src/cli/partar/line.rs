@@ -7,6 +7,7 @@ use crate::cli::console::Quoted;
 use crate::cli::host::Unclear::{self, Fatal, Usage};
 use crate::cli::lists::Paths;
 
+use super::environ;
 use super::words::{State, Taken};
 
 /// One line of a list.
@@ -42,7 +43,7 @@ fn line(file: &OsStr, path: Vec<u8>, state: State) -> Line {
     if !path.starts_with(b"-") {
         return Line::Name(state.name(&path));
     }
-    let after = |option: &[u8]| path.strip_prefix(option).map(|value| value.trim_ascii_start().to_vec());
+    let after = |option: &[u8]| path.strip_prefix(option).map(|value| word(value.trim_ascii_start()));
     let dir = after(b"-C").or_else(|| after(b"--directory=")).or_else(|| after(b"--directory "));
     if let Some(dir) = dir.filter(|dir| !dir.is_empty()) {
         return Line::Dir(dir);
@@ -54,6 +55,14 @@ fn line(file: &OsStr, path: Vec<u8>, state: State) -> Line {
     Line::Refused(format!(
         "{file}: '{path}' is taken for an option, which a list cannot have; use --verbatim-files-from for names like this"
     ))
+}
+
+/// An option's value without its quotes, as in a shell; one that is no single word is meant as it stands.
+fn word(value: &[u8]) -> Vec<u8> {
+    match environ::split(value).unwrap_or_default().as_slice() {
+        [word] => word.as_bytes().to_vec(),
+        _ => value.to_vec(),
+    }
 }
 
 /// A name without its escapes, as GNU tar reads them: C's letters, octal digits, `\\`; what is none stays.

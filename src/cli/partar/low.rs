@@ -3,14 +3,14 @@
 use std::ffi::OsString;
 
 use clap::parser::ValueSource;
-use clap::{Command, CommandFactory, FromArgMatches, Parser};
+use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
 
 use crate::cli::flags::complaint;
 use crate::cli::{old_style, refused};
 
 use super::flags::{
-    AttributeFlags, ChoiceFlags, CodecFlags, CreationFlags, ExistingFlags, LimitFlags, MatchingFlags, ModeFlags,
-    OutputFlags,
+    AttributeFlags, ChoiceFlags, CodecFlags, CreationFlags, EXISTING, ExistingFlags, LimitFlags, MatchingFlags,
+    ModeFlags, OutputFlags,
 };
 use super::refused::REFUSED;
 use super::words::{self, Word};
@@ -111,6 +111,14 @@ pub fn parse(args: Vec<OsString>) -> Result<Low, String> {
     parse_after(Vec::new(), args)
 }
 
+/// What is said of files that exist, in order.
+fn said_of_existing(matches: &ArgMatches) -> Vec<&'static str> {
+    let given = EXISTING.into_iter().filter(|id| matches.get_flag(id));
+    let mut said: Vec<_> = given.map(|id| (matches.indices_of(id).and_then(Iterator::last), id)).collect();
+    said.sort_unstable();
+    said.into_iter().map(|(_, id)| id).collect()
+}
+
 /// The same, where options come `before` it that are of the new style.
 pub fn parse_after(before: Vec<OsString>, args: Vec<OsString>) -> Result<Low, String> {
     let mut command = command();
@@ -119,10 +127,23 @@ pub fn parse_after(before: Vec<OsString>, args: Vec<OsString>) -> Result<Low, St
         known.is_some_and(|arg| arg.get_action().takes_values())
     };
     let args = old_style::rewrite(args, takes_value)?;
-    let typed = std::iter::once(OsString::from("partar")).chain(before).chain(args);
-    let matches = command.try_get_matches_from_mut(typed).map_err(|error| complaint(&command, &error))?;
+    let alone = (!before.is_empty()).then(|| args.clone());
+    let mut matched = |words: Vec<OsString>| {
+        let typed = std::iter::once(OsString::from("partar")).chain(words);
+        command.try_get_matches_from_mut(typed).map_err(|error| complaint(&command, &error))
+    };
+    let matches = matched(before.into_iter().chain(args).collect())?;
     refused::check(&matches, REFUSED)?;
+    let mut existing = said_of_existing(&matches);
+    if let (true, Some(args)) = (existing.len() > 1, alone) {
+        let typed = said_of_existing(&matched(args)?);
+        existing = if typed.is_empty() { existing } else { typed };
+    }
+    if let [first, second, ..] = existing[..] {
+        return Err(format!("'--{}' cannot be used with '--{}'", second.replace('_', "-"), first.replace('_', "-")));
+    }
     let mut low = Low::from_arg_matches(&matches).map_err(|error| complaint(&command, &error))?;
+    low.existing.leave(existing.first().copied());
     low.words = words::in_order(&matches);
     let given = |id: &&str| matches.value_source(id) == Some(ValueSource::CommandLine);
     let ids = command.get_arguments().map(|arg| arg.get_id().as_str());
@@ -165,11 +186,23 @@ mod tests {
         assert!(!a.no_same_owner && a.same_owner);
         let a = low("-x --no-same-permissions -p").attributes;
         assert!(a.preserve_permissions && !a.no_same_permissions);
-        let e = low("-xk --skip-old-files --overwrite").existing;
-        assert!(e.overwrite && !e.keep_old_files && !e.skip_old_files);
-        let e = low("-x --overwrite -k").existing;
-        assert!(e.keep_old_files && !e.overwrite);
         assert!(low("-x --progress --no-progress").output.tell.progress.is_none());
+    }
+
+    /// As GNU tar 1.34: a file that one of them keeps is not given up for the other.
+    #[test]
+    fn one_thing_is_said_of_files_that_exist() {
+        let words = |line: &str| line.split_whitespace().map(OsString::from).collect::<Vec<_>>();
+        let said = |before, line| parse_after(words(before), words(line)).map(|low| low.existing);
+        assert_eq!(said("", "-xk --overwrite").unwrap_err(), "'--overwrite' cannot be used with '--keep-old-files'");
+        assert_eq!(
+            said("-U", "-x --skip-old-files --keep-newer-files").unwrap_err(),
+            "'--keep-newer-files' cannot be used with '--skip-old-files'"
+        );
+        assert!(said("-k --overwrite", "-x").is_err());
+        let e = said("-k", "-x --overwrite").unwrap();
+        assert!(e.overwrite && !e.keep_old_files);
+        assert!(said("-k", "-xkk --keep-old-files").unwrap().keep_old_files);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::archive::write::RECORD_BYTES;
 use crate::archive::{Archive, Codec};
 use crate::cli::Exit;
 use crate::cli::archive::{self, OpenedArchive};
@@ -71,7 +72,8 @@ pub fn ended(session: &mut Session<'_>, crew: &Crew, flow: Flow, ended: Ended) {
 /// The line of `--totals`, where it is asked for.
 pub fn totals(high: &High, console: &Console, archive: &Archive, elapsed: Duration) {
     if high.totals {
-        console.line(summary::totals(archive.offset(), elapsed));
+        // As GNU tar: whole records of what was read up to the end mark.
+        console.line(summary::totals(archive.position().next_multiple_of(RECORD_BYTES), elapsed));
     }
 }
 

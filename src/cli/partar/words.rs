@@ -461,6 +461,11 @@ mod tests {
         assert_eq!(names_of("--verbatim-files-from")[3], name("", r"b\tc", true));
         let members = members(&words(&format!("-x --verbatim-files-from -T {}", file.display())), None);
         assert_eq!(members.unwrap().unwrap()[2].text, br"b\tc");
+        write("-C \"d e\"\nb\n-Cf\\ g\nc\n-C h  i\nd\n");
+        assert_eq!(
+            names_of("")[1..4],
+            [name("d e", "b", true), name("d e/f g", "c", true), name("d e/f g/h  i", "d", true)]
+        );
         write("*.key\r\n \t\ncache \t\n a\n");
         let excluded = excludes(&words(&format!("-c -X {} x", file.display())), None).unwrap();
         let texts: Vec<&[u8]> = excluded.iter().map(|pattern| &pattern.text[..]).collect();

@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::archive::{Member, MemberKind};
+use crate::base::Failure;
 use crate::base::name::Shown;
 use crate::storage::{Attr, Kind};
 
@@ -12,6 +13,8 @@ use super::super::transform::Part;
 use super::ctx::Ctx;
 use super::entry::{Entry, FileKey, More};
 use super::piece::Fate;
+
+const NAMELESS: &str = "its name in the archive would be empty; not dumped";
 
 /// Makes members, in the archive's order.
 pub(super) struct Maker {
@@ -81,7 +84,11 @@ impl Maker {
         let path = std::mem::take(&mut self.member.path);
         let path = self.name(ctx, &entry.path, Part::Member, path);
         if path.is_empty() {
-            ctx.warn(format!("{}: its name in the archive would be empty; not dumped", Shown(&entry.path)));
+            // Nothing is lost with a directory's own name.
+            match kind {
+                MemberKind::Dir => ctx.warn(format!("{}: {NAMELESS}", Shown(&entry.path))),
+                _ => ctx.failed(Failure::refused(&entry.path, NAMELESS)),
+            }
             return None;
         }
         self.describe(ctx, entry, kind, path);

@@ -289,6 +289,20 @@ fn rule(text: &[u8], scope: Scope) -> Result<(Rule, &[u8]), BadTransform> {
     Ok((Rule { pattern, with, first, global, scope }, rest))
 }
 
+/// What a letter behind a backslash stands for, as in C.
+fn control(letter: u8) -> Option<u8> {
+    Some(match letter {
+        b'a' => 0x07,
+        b'b' => 0x08,
+        b'f' => 0x0c,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        b'v' => 0x0b,
+        _ => return None,
+    })
+}
+
 /// What a match is replaced with; unknown escapes stay as they are.
 fn replacement(text: &[u8], delimiter: u8, groups: usize) -> Result<Vec<Segment>, BadTransform> {
     let mut segments = Vec::new();
@@ -312,10 +326,11 @@ fn replacement(text: &[u8], delimiter: u8, groups: usize) -> Result<Vec<Segment>
                     b'u' => Segment::Case(Case::UpperNext),
                     b'l' => Segment::Case(Case::LowerNext),
                     _ => {
-                        if !matches!(next, b'\\' | b'&') && next != delimiter {
-                            literal.push(b'\\');
+                        match control(next) {
+                            Some(control) if next != delimiter => literal.push(control),
+                            _ if next == delimiter || matches!(next, b'\\' | b'&') => literal.push(next),
+                            _ => literal.extend([b'\\', next]),
                         }
-                        literal.push(next);
                         continue;
                     }
                 }
