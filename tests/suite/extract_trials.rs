@@ -51,6 +51,27 @@ fn a_hard_link_that_is_there_is_kept_without_an_error() {
     assert_eq!(fs::read(bench.out().join("h")).unwrap(), b"other");
 }
 
+/// The member that replaces the link's target is the first in its directory, which nobody has looked at when the link is made.
+#[test]
+fn a_hard_link_leads_to_what_was_there_before_a_later_member_replaces_it() {
+    for (options, c, y) in
+        [("", "old", "new"), ("-U", "old", "new"), ("--overwrite", "new", "new"), ("-k", "old", "old")]
+    {
+        let bench = Bench::new();
+        fs::write(bench.path("h.tar"), Tar::default().link("c", "a/b/y").file("a/b/y", "new").bytes()).unwrap();
+        fs::create_dir_all(bench.out().join("a/b")).unwrap();
+        fs::write(bench.out().join("a/b/y"), "old").unwrap();
+        let ran = bench.run(&format!("-xf h.tar -C out {options}"));
+        if options == "-k" {
+            ran.failed("partar: a/b/y: CREATE: File exists")
+        } else {
+            ran.ok()
+        };
+        let is = ["c", "a/b/y"].map(|at| fs::read_to_string(bench.out().join(at)).unwrap());
+        assert_eq!(is, [c, y], "{options}");
+    }
+}
+
 /// An archive of a whole directory has a member for the destination.
 #[test]
 fn bits_of_the_destination_itself_are_left_as_they_are() {

@@ -246,6 +246,11 @@ impl Dir {
         }
     }
 
+    /// Nobody has made it so far, or tried to.
+    pub fn is_unmade(&self) -> bool {
+        matches!(*self.stage(), Stage::Unmade)
+    }
+
     /// Its path below the destination; `.` for the destination.
     pub fn path(&self) -> Vec<u8> {
         let mut names = Vec::new();

@@ -174,6 +174,10 @@ impl Producer<'_, '_, '_> {
 }
 
 fn ready(table: &mut Table, link: Link) -> Ready {
-    let (base, covered) = table.deepest(&link.target[..link.target.len() - 1]);
+    let (mut base, mut covered) = table.deepest(&link.target[..link.target.len() - 1]);
+    // One that nothing was put into yet may be there from before, and the link's target in it.
+    while let Some((above, _)) = base.place.as_ref().filter(|_| base.is_unmade()) {
+        (base, covered) = (above.clone(), covered - 1);
+    }
     Ready { link, base, covered }
 }
