@@ -1,5 +1,5 @@
-//! SIGINT, SIGTERM and SIGHUP: once a job runs, the first asks the run to end in order, a second one, later, ends it at once. SIGUSR1 asks how far it is.
-//! SIGXFSZ is outlived. A SIGHUP that is ignored when the run begins stays so: that is what nohup is for.
+//! SIGINT, SIGTERM and SIGHUP: once a job runs, the first asks the run to end in order, a second one, later, ends it at once. SIGUSR1
+//! asks how far it is. SIGXFSZ is outlived. A SIGHUP that is ignored when the run begins stays so: that is what nohup is for.
 
 use std::io;
 use std::sync::Arc;
@@ -18,7 +18,8 @@ const SAME: Duration = Duration::from_millis(500);
 /// What waits for a server that does not answer is broken off after this.
 const UNBROKEN_MAX: Duration = Duration::from_secs(10);
 
-/// Some `watch` has signals from now on.
+/// Some `defer` has signals, and some `watch`, which goes before it.
+static IS_DEFERRED: AtomicBool = AtomicBool::new(false);
 static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
 /// The first signal that came, if any.
@@ -51,6 +52,9 @@ pub fn outlive_limits() -> io::Result<()> {
 
 /// Until a `watch`, a signal ends the process as ever, but not amid what would leave something behind; a second one, later, does.
 pub fn defer() -> io::Result<()> {
+    if IS_DEFERRED.swap(true, Ordering::SeqCst) {
+        return Ok(());
+    }
     let mut signals = all()?;
     std::thread::Builder::new().name("early signals".into()).spawn(move || {
         let mut came: Option<Instant> = None;

@@ -17,7 +17,8 @@ use super::operands::{self, Parent, Placed, Rule};
 /// LOOKUPs of operands in flight at once.
 const LOOKUPS: usize = 64;
 
-const SNAPSHOTS: &[u8] = b".snapshot";
+/// Where many servers show a file system's snapshots.
+pub const SNAPSHOTS: &[u8] = b".snapshot";
 pub const IS_SNAPSHOTS: &str = "the snapshots of a file system are never removed through it";
 
 /// Operands of one volume.

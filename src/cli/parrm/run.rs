@@ -292,7 +292,7 @@ fn listed<'a>(
         };
         let way = operands::way(&shown, base_is_root).and_then(|way| {
             points.check(&way.0)?;
-            let is_snapshots = in_fs_root && way.0[0].as_bytes() == b".snapshot";
+            let is_snapshots = in_fs_root && way.0[0].as_bytes() == plan::SNAPSHOTS;
             if is_snapshots { Err(plan::IS_SNAPSHOTS.into()) } else { Ok(way) }
         });
         match way {

@@ -116,7 +116,8 @@ impl LocalMount {
         }
     }
 
-    /// In this order: truncation and chown take set-id bits off, truncation changes the mtime.
+    /// In this order: nothing is cut where the caller may not set the rest; chown takes set-id bits off, and so does setting a size
+    /// by who is not root, which changes the mtime too.
     pub(super) fn set_attr(&self, node: &Node, change: &AttrChange) -> Out<Option<Attr>> {
         let chain = self.chain(node)?;
         self.descriptors.take_error(chain.id)?;
@@ -143,14 +144,17 @@ impl LocalMount {
             made = self.hold_made(chain, place)?;
             on = made.as_ref().map_or(on, |held| On::Held(place, held));
         }
-        if let Some(size) = change.size {
-            on.resize(size)?;
-        }
         if let Some((uid, gid)) = owner {
             on.chown(uid, gid)?;
         }
         if let Some(bits) = bits {
             on.chmod(bits)?;
+        }
+        if let Some(size) = change.size {
+            on.resize(size)?;
+            if let Some(bits) = bits.filter(|bits| bits & 0o6000 != 0) {
+                on.chmod(bits)?;
+            }
         }
         on.set_times(change)?;
         if change.is_empty() {
