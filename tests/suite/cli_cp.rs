@@ -495,6 +495,37 @@ fn a_signal_ends_the_run_in_order() {
     same(&bench, "s", "d");
 }
 
+/// Its ranges are written in any order, and it has a time behind the source's.
+#[test]
+fn a_large_file_that_a_signal_left_unfinished_is_no_copy() {
+    for options in [&[][..], &["--atomic"]] {
+        let bench = Bench::new();
+        fs::create_dir_all(bench.path("s")).unwrap();
+        fs::write(bench.path("s/big"), vec![7; 40 << 20]).unwrap();
+        let args = [&["--reflink=never", "--bwlimit", "10M", "s", "d"], options].concat();
+        let mut child = bench.command_as("parcp", args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let is_begun = || {
+            let names = fs::read_dir(bench.path("d")).into_iter().flatten();
+            names.flatten().any(|entry| entry.metadata().is_ok_and(|meta| meta.len() > 0))
+        };
+        while !is_begun() {
+            assert!(child.try_wait().unwrap().is_none(), "it ended before it was stopped");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        send(&child, Signal::TERM);
+        assert_eq!(child.wait().unwrap().code(), Some(143));
+        let names: Vec<_> = fs::read_dir(bench.path("d")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        if options.is_empty() {
+            let meta = fs::metadata(bench.path("d/big")).unwrap();
+            assert_eq!((meta.len(), std::os::unix::fs::MetadataExt::mtime(&meta)), (0, 0));
+        } else {
+            assert!(names.is_empty(), "{names:?}");
+        }
+        bench.run_as("parcp -u s d").ok();
+        same(&bench, "s", "d");
+    }
+}
+
 #[test]
 fn no_source_is_copied_over_another() {
     let bench = Bench::new();

@@ -1,8 +1,9 @@
 //! Large files in ranges, carried or compared by several lanes at once. A few tasks for each file go round: each carries a
 //! range and comes again while there are more, so what waits does not grow with the file.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::{Proc, Status};
 use crate::crew::Due;
@@ -105,7 +106,30 @@ fn start(ctx: &Ctx<'_>, known: Known, mode: Mode, due: &mut Vec<Due<Task>>) {
     let tasks = big.ranges().clamp(1, ctx.crew.shape().lanes.max(1) as u64);
     big.tasks.store(tasks, Ordering::Relaxed);
     let big = Arc::new(big);
+    if !matches!(big.mode, Mode::Compare(_)) {
+        written(ctx).insert(address(&big), big.clone());
+    }
     due.extend((0..tasks).map(|_| Task::Carry(big.clone()).due()));
+}
+
+fn written<'a>(ctx: &'a Ctx<'_>) -> MutexGuard<'a, HashMap<usize, Arc<Big>>> {
+    ctx.bigs.lock().expect("nothing panics while it holds this")
+}
+
+fn address(big: &Big) -> usize {
+    std::ptr::from_ref(big).addr()
+}
+
+/// A stopped run goes on with no file that it has begun; nobody writes any more.
+pub(super) fn abandon(ctx: &Ctx<'_>) {
+    let left = std::mem::take(&mut *written(ctx));
+    let routes = Routes { source: ctx.source.route(), target: ctx.target.route() };
+    for big in left.into_values() {
+        let known = big.known.lock().expect("nothing panics while it takes this").take();
+        if let (Some(known), Mode::Carry(made) | Mode::Clone(made, _)) = (known, &big.mode) {
+            complete::discard(ctx, routes, (&known.object, &known.attr), Some(made));
+        }
+    }
 }
 
 /// The file of `item` was made, or emptied; its bytes follow.
@@ -313,6 +337,7 @@ fn compare_range(ctx: &Ctx<'_>, routes: Routes, big: &Big, there: &Node, range: 
 
 /// The last range is over.
 fn finish(ctx: &Ctx<'_>, routes: Routes, big: &Big, due: &mut Vec<Due<Task>>) {
+    written(ctx).remove(&address(big));
     let Some(known) = big.known.lock().expect("nothing panics while it takes this").take() else { return };
     let trouble = big.trouble.lock().expect("nothing panics while it takes this").take();
     let (Mode::Carry(made) | Mode::Clone(made, _)) = &big.mode else {

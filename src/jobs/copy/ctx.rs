@@ -1,6 +1,6 @@
 //! What the lanes of one copy share: both sides, what is counted, what failed.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::OnceLock;
@@ -14,6 +14,7 @@ use crate::storage::{Attr, AttrChange, Call, How, Kind, Limits, Mount, Node};
 use super::super::Live;
 use super::super::port::Port;
 use super::super::remove::Engine;
+use super::big::Big;
 use super::decide;
 use super::delete::Tag;
 use super::dir::Dir;
@@ -119,6 +120,8 @@ pub(super) struct Ctx<'a> {
     pub source_failed: AtomicBool,
     /// No target is left; told once.
     pub lost: AtomicBool,
+    /// Large files that are written, by their addresses; those that a stopped run has left are no copies.
+    pub bigs: Mutex<HashMap<usize, Arc<Big>>>,
     /// COPY was refused for this pair of file systems.
     pub copies_refused: AtomicBool,
     /// Many files may go by one call.
@@ -176,6 +179,7 @@ impl<'a> Ctx<'a> {
             refused_groups: Mutex::default(),
             source_failed: AtomicBool::new(false),
             lost: AtomicBool::new(false),
+            bigs: Mutex::default(),
             copies_refused: AtomicBool::new(!(extras.copies && options.reflink)),
             whole_refused: AtomicU32::new(0),
             joined: AtomicUsize::new(0),

@@ -216,6 +216,7 @@ impl Run<'_> {
             sorted.run(ctx, feed.as_ref(), (class, seat), due, &agenda);
         });
         ctx.waited_most.store(agenda.most(), Ordering::Relaxed);
+        big::abandon(ctx);
         left
     }
 
