@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, CWD, OFlags, Timespec, Timestamps};
 
 use super::cli_support::{Bench, Sim};
 use super::tree::{assert_same, dump_dir};
@@ -187,6 +187,10 @@ fn what_one_source_has_brought_is_not_replaced_by_another() {
     for (dir, text) in [("one", "x"), ("two", "y")] {
         symlink(text, bench.path(dir).join("link")).unwrap();
         symlink("z", bench.path(dir).join("alike")).unwrap();
+        // Two made one after the other have one time only where no tick of the kernel's clock comes between.
+        let time = Timespec { tv_sec: 1_000_000_000, tv_nsec: 0 };
+        let times = Timestamps { last_access: time, last_modification: time };
+        rustix::fs::utimensat(CWD, bench.path(dir).join("alike"), &times, AtFlags::SYMLINK_NOFOLLOW).unwrap();
     }
     // Where the file system has none, that is not tested.
     let marked = fs::File::open(bench.path("two/marked")).unwrap();
