@@ -154,9 +154,8 @@ fn a_link_that_leads_to_its_own_copy_is_copied_again() {
     assert_eq!(fs::read(bench.path("d/file")).unwrap(), b"1");
 }
 
-#[test]
-fn what_one_source_has_brought_is_not_replaced_by_another() {
-    let bench = Bench::new();
+/// `one` and `two`, of which some names are alike and some are not, and `out`.
+fn sources(bench: &Bench) {
     for (file, text) in [
         ("one/f", "first"),
         ("one/sub/g", "first"),
@@ -192,6 +191,12 @@ fn what_one_source_has_brought_is_not_replaced_by_another() {
         let times = Timestamps { last_access: time, last_modification: time };
         rustix::fs::utimensat(CWD, bench.path(dir).join("alike"), &times, AtFlags::SYMLINK_NOFOLLOW).unwrap();
     }
+}
+
+#[test]
+fn what_one_source_has_brought_is_not_replaced_by_another() {
+    let bench = Bench::new();
+    sources(&bench);
     // Where the file system has none, that is not tested.
     let marked = fs::File::open(bench.path("two/marked")).unwrap();
     let _none = rustix::fs::fsetxattr(&marked, "user.of", b"second", rustix::fs::XattrFlags::empty());
