@@ -1,6 +1,7 @@
 //! What to do, as tasks that make calls. Knows no back end.
 
 pub mod acl;
+mod charset;
 pub(crate) mod compare;
 pub mod copy;
 pub mod create;

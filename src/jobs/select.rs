@@ -4,20 +4,18 @@
 //! Operands are literal unless asked otherwise, begin at the start, and select what is below a match. Each pattern can say otherwise.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 
+mod bracket;
 mod rules;
+mod set;
 mod shell;
 #[cfg(test)]
 mod tests;
 
-use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use thiserror::Error;
 
 pub use rules::{Allowed, Rules};
-use shell::Reach;
+pub(in crate::jobs) use set::Set;
 
 /// Why a pattern cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -65,15 +63,15 @@ impl Pattern {
 /// What is selected. The default selects everything.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    excludes: GlobSet,
+    excludes: Set,
     /// Those that begin with `./`: about paths that do so too.
-    dotted: GlobSet,
+    dotted: Set,
     /// None: everything that is not excluded.
     operands: Option<Vec<Vec<u8>>>,
     literal: HashMap<Vec<u8>, usize>,
-    wild: GlobSet,
-    /// The operand of each glob of `wild`.
-    of_glob: Vec<usize>,
+    wild: Set,
+    /// The operand of each pattern of `wild`.
+    of_wild: Vec<usize>,
 }
 
 /// Which operands have matched.
@@ -94,7 +92,8 @@ impl Selection {
     pub fn of(excludes: &[Pattern], members: Option<&[Pattern]>) -> Result<Selection, BadPattern> {
         let (dotted, plain): (Vec<Pattern>, Vec<Pattern>) =
             excludes.iter().cloned().partition(|pattern| pattern.text.starts_with(b"./"));
-        let mut selection = Selection { excludes: set(&plain)?.0, dotted: set(&dotted)?.0, ..Selection::default() };
+        let mut selection =
+            Selection { excludes: Set::new(&plain)?, dotted: Set::new(&dotted)?, ..Selection::default() };
         let Some(members) = members else { return Ok(selection) };
         selection.operands = Some(members.iter().map(|member| member.text.clone()).collect());
         let mut wild = Vec::new();
@@ -110,9 +109,7 @@ impl Selection {
                 of_wild.push(i);
             }
         }
-        let (globs, of_glob) = set(&wild)?;
-        selection.wild = globs;
-        selection.of_glob = of_glob.into_iter().map(|at| of_wild[at]).collect();
+        (selection.wild, selection.of_wild) = (Set::new(&wild)?, of_wild);
         Ok(selection)
     }
 
@@ -138,16 +135,15 @@ impl Selection {
         }
         let is_dotted = path.starts_with(b"./");
         let path = rooted(path);
-        let as_path = Path::new(OsStr::from_bytes(&path));
-        let is_excluded = !self.excludes.is_empty() && self.excludes.is_match(as_path)
-            || is_dotted && !path.is_empty() && !self.dotted.is_empty() && self.dotted.is_match(as_path);
+        let is_excluded = !self.excludes.is_empty() && self.excludes.is_match(&path)
+            || is_dotted && !path.is_empty() && !self.dotted.is_empty() && self.dotted.is_match(&path);
         if self.operands.is_none() {
             return !is_excluded;
         }
         // An operand of which all is excluded was found all the same.
         let mut selected = false;
-        for glob in if self.wild.is_empty() { Vec::new() } else { self.wild.matches(as_path) } {
-            matched.0[self.of_glob[glob]] = true;
+        for wild in if self.wild.is_empty() { Vec::new() } else { self.wild.matches(&path) } {
+            matched.0[self.of_wild[wild]] = true;
             selected = true;
         }
         if !self.literal.is_empty() {
@@ -172,34 +168,28 @@ impl Selection {
     }
 }
 
-fn not_text(pattern: &[u8]) -> BadPattern {
-    BadPattern { pattern: String::from_utf8_lossy(pattern).into_owned(), reason: "not UTF-8".into() }
-}
-
 /// Exclude patterns that tell which of them matches.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Globs {
-    globs: GlobSet,
-    /// What each glob is of.
+    set: Set,
+    /// What each pattern is of.
     of: Vec<usize>,
 }
 
 impl Globs {
     /// Patterns, each with a number of the caller's.
     pub fn new<'a>(patterns: impl Iterator<Item = (usize, &'a Pattern)>) -> Result<Globs, BadPattern> {
-        let (numbers, patterns): (Vec<usize>, Vec<Pattern>) =
-            patterns.map(|(of, pattern)| (of, pattern.clone())).unzip();
-        let (globs, of_glob) = set(&patterns)?;
-        Ok(Globs { globs, of: of_glob.into_iter().map(|at| numbers[at]).collect() })
+        let (of, patterns): (Vec<usize>, Vec<Pattern>) = patterns.map(|(of, pattern)| (of, pattern.clone())).unzip();
+        Ok(Globs { set: Set::new(&patterns)?, of })
     }
 
     pub fn is_empty(&self) -> bool {
-        self.globs.is_empty()
+        self.set.is_empty()
     }
 
     /// The numbers of the patterns that match `path`, which is [`normal`].
     pub fn matches(&self, path: &[u8]) -> Vec<usize> {
-        self.globs.matches(as_path(path)).into_iter().map(|glob| self.of[glob]).collect()
+        self.set.matches(path).into_iter().map(|pattern| self.of[pattern]).collect()
     }
 }
 
@@ -215,66 +205,8 @@ fn rooted(path: &[u8]) -> Vec<u8> {
     if path.starts_with(b"/") { [b"/", &rest[..]].concat() } else { rest }
 }
 
-/// The patterns as globs, and for each glob the place of its pattern.
-fn set(patterns: &[Pattern]) -> Result<(GlobSet, Vec<usize>), BadPattern> {
-    let mut set = GlobSetBuilder::new();
-    let mut of_glob = Vec::new();
-    for (i, pattern) in patterns.iter().enumerate() {
-        for glob in forms(pattern)? {
-            set.add(glob);
-            of_glob.push(i);
-        }
-    }
-    let all = || patterns.iter().map(|p| String::from_utf8_lossy(&p.text)).collect::<Vec<_>>().join(" ");
-    let globs = set.build().map_err(|e| BadPattern { pattern: all(), reason: e.to_string() })?;
-    Ok((globs, of_glob))
-}
-
-/// The patterns as globs that match a whole text, which is no path.
-pub(super) fn whole(patterns: &[String]) -> Result<GlobSet, BadPattern> {
-    let mut set = GlobSetBuilder::new();
-    for text in patterns {
-        let pattern = Pattern { anchored: true, below: false, ..Pattern::exclude(text.as_bytes()) };
-        forms(&pattern)?.into_iter().for_each(|glob| {
-            set.add(glob);
-        });
-    }
-    set.build().map_err(|e| BadPattern { pattern: patterns.join(" "), reason: e.to_string() })
-}
-
-/// Bytes as globs match them.
-pub(super) fn as_path(text: &[u8]) -> &Path {
-    Path::new(OsStr::from_bytes(text))
-}
-
-/// A pattern's globs: at the start, unless it is anchored after any slash, and where it says so for what is below a match.
-fn forms(pattern: &Pattern) -> Result<Vec<Glob>, BadPattern> {
-    let typed = std::str::from_utf8(&pattern.text).map_err(|_| not_text(&pattern.text))?;
-    let bad = |reason: String| BadPattern { pattern: typed.into(), reason };
-    let reach = if pattern.match_slash { Reach::Slashes } else { Reach::Name };
-    let plain = typed.strip_prefix("./").unwrap_or(typed);
-    // A script's unset variable: nobody has that name, not even the root, whose path is empty as well.
-    if plain.is_empty() {
-        return Ok(Vec::new());
-    }
-    let text = match pattern.wildcards {
-        true => shell::glob(plain, reach, pattern.ignore_case).map_err(bad)?,
-        false => shell::literal(plain, pattern.ignore_case),
-    };
-    // A star matches any number of directories only where it matches slashes.
-    let (before, behind) = if pattern.match_slash { ("*/", "/*") } else { ("**/", "/**") };
-    let mut forms = vec![text.clone()];
-    // Paths come without the `./` that they may begin with, so this is their start.
-    if !pattern.anchored && !typed.starts_with("./") {
-        forms.push(format!("{before}{text}"));
-    }
-    if pattern.below {
-        forms.extend(forms.clone().into_iter().map(|form| format!("{form}{behind}")));
-    }
-    let glob = |form: String| {
-        let mut builder = GlobBuilder::new(&form);
-        builder.literal_separator(!pattern.match_slash);
-        builder.backslash_escape(true).build().map_err(|e| bad(e.kind().to_string()))
-    };
-    forms.into_iter().map(glob).collect()
+/// Patterns that match a whole text, which is no path.
+pub(super) fn whole(patterns: &[String]) -> Result<Set, BadPattern> {
+    let whole = |text: &String| Pattern { anchored: true, below: false, ..Pattern::exclude(text.as_bytes()) };
+    Set::new(&patterns.iter().map(whole).collect::<Vec<_>>())
 }

@@ -1,15 +1,13 @@
 //! Which extended attributes archives get and give.
 
-use globset::GlobSet;
-
 use super::acl;
-use super::select::{self, BadPattern};
+use super::select::{self, BadPattern, Set};
 
 /// Which extended attributes are taken, by patterns of their names.
 #[derive(Clone, Debug, Default)]
 pub struct XattrMasks {
-    include: GlobSet,
-    exclude: GlobSet,
+    include: Set,
+    exclude: Set,
 }
 
 impl XattrMasks {
@@ -31,9 +29,8 @@ impl XattrMasks {
 
     /// An include pattern matches it, or `usual` where there are none, and no exclude pattern.
     fn takes(&self, name: &[u8], usual: bool) -> bool {
-        let path = select::as_path(name);
-        let included = if self.include.is_empty() { usual } else { self.include.is_match(path) };
-        included && !self.exclude.is_match(path)
+        let included = if self.include.is_empty() { usual } else { self.include.is_match(name) };
+        included && !self.exclude.is_match(name)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Ordered rules of what a copy leaves out, matched as rsync matches them.
+//! Ordered rules of what a copy leaves out, matched as rsync matches them: byte by byte, in every locale.
 //!
 //! They decide about one name at a time, on the way down from the root: what is below a directory that is left out is never met, and
 //! nothing else that is said of a directory holds for what is in it. Who asks about a path without having come that way asks about
@@ -8,8 +8,9 @@ use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::storage::Kind;
 
-use super::shell::{self, Reach};
-use super::{BadPattern, as_path};
+use super::BadPattern;
+use super::set::as_path;
+use super::shell::{Reach, Shell};
 
 /// The first rule that matches decides, and what none matches is copied.
 ///
@@ -114,8 +115,8 @@ fn forms(pattern: &str) -> Result<Vec<(Glob, bool)>, String> {
     let is_wild = text.contains(['*', '?', '[']);
     let glob = |text: &str| {
         let mut form = match is_wild {
-            true => shell::glob(text, Reach::Stars(!anchored), false)?,
-            false => shell::literal(text, false),
+            true => Shell::pattern(text, Reach::Stars(!anchored), false)?.glob(),
+            false => Shell::name(text, false).glob(),
         };
         if !anchored && !text.starts_with("**") {
             form.insert_str(0, "**/");

@@ -188,6 +188,56 @@ fn switches_hold_in_brackets() {
     }
 }
 
+/// Each line was compared with what GNU tar 1.34 lists under `--exclude` in a UTF-8 locale, where what is UTF-8 is compared by characters,
+/// and by bytes too.
+#[test]
+fn wildcards_match_characters() {
+    let exclude = Pattern::exclude("");
+    let within = Pattern { match_slash: false, ..exclude.clone() };
+    let folded = Pattern { ignore_case: true, ..exclude.clone() };
+    let plain = Pattern { wildcards: false, ..folded.clone() };
+    let alone = Pattern { anchored: true, below: false, ..exclude.clone() };
+    for (how, text, path, expected) in [
+        (&exclude, "M?nchen", "x/M\u{fc}nchen/y", true),
+        (&exclude, "M??nchen", "M\u{fc}nchen", true),
+        (&exclude, "?", "\u{1f600}", true),
+        (&exclude, "????", "\u{1f600}", true),
+        (&exclude, "[\u{e4}\u{f6}]x", "\u{f6}x", true),
+        (&exclude, "[\u{e4}\u{f6}]x", "\u{fc}x", false),
+        (&exclude, "[!\u{e4}]x", "\u{fc}x", true),
+        (&exclude, "[!a]", "\u{fc}", true),
+        (&exclude, "??", "\u{1f600}", false),
+        (&exclude, "[[:alpha:]]", "\u{fc}", true),
+        (&exclude, "[[:upper:]]", "\u{dc}", true),
+        (&exclude, "[[:upper:]]", "\u{fc}", false),
+        (&exclude, "*\u{fc}?", "\u{e4}/\u{fc}\u{e4}", true),
+        (&within, "\u{e4}?\u{fc}", "\u{e4}/\u{fc}", false),
+        (&within, "\u{e4}[!x]\u{fc}", "\u{e4}/\u{fc}", false),
+        (&within, "\u{e4}*\u{fc}", "\u{e4}/\u{fc}", false),
+        (&exclude, "\u{e4}?\u{fc}", "\u{e4}/\u{fc}", true),
+        (&folded, "\u{fc}ber?", "\u{dc}BERX", true),
+        (&folded, "[\u{fc}]x", "\u{dc}X", true),
+        (&plain, "\u{fc}b?r", "\u{dc}B?R", true),
+        (&plain, "\u{fc}b?r", "\u{dc}BER", false),
+        (&alone, "a?", "a\u{fc}", true),
+        (&alone, "a?", "a\u{fc}/b", false),
+        (&alone, "a?", "b/a\u{fc}", false),
+    ] {
+        let pattern = Pattern { text: text.into(), ..how.clone() };
+        let others = [Pattern::exclude("other"), Pattern::exclude(""), pattern];
+        let selection = Selection::of(&others, None).unwrap();
+        assert_eq!(!selection.selects(path.as_bytes(), &mut selection.matched()), expected, "{text} {path}");
+        let members = Selection::of(&[], Some(&others)).unwrap();
+        let mut matched = members.matched();
+        assert!(members.selects(path.as_bytes(), &mut matched), "the empty operand selects all");
+        assert_eq!(members.unmatched(&matched).count(), 2 - usize::from(expected), "{text} {path}");
+    }
+    // A path that is no UTF-8 is compared byte by byte.
+    let selection = Selection::of(&[Pattern::exclude("a??")], None).unwrap();
+    assert!(!selection.selects(b"a\xff\xfe", &mut selection.matched()));
+    assert!(selection.selects(b"a\xff\xc3\xbc/x", &mut selection.matched()));
+}
+
 /// A name in a pattern without wildcards may have a backslash.
 #[test]
 fn plain_names_have_nothing_special() {

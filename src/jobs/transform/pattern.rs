@@ -6,6 +6,8 @@
 
 use regex::bytes::{Regex, RegexBuilder};
 
+use crate::jobs::charset;
+
 /// Where a match is and where its groups are.
 pub(super) type Groups = Vec<Option<(usize, usize)>>;
 
@@ -316,7 +318,7 @@ impl<'a> Translator<'a> {
                 [b']', ..] if !first => break,
                 [b'[', b':', rest @ ..] => {
                     let end = rest.windows(2).position(|w| w == b":]").ok_or(UNMATCHED)?;
-                    self.out.push_str(class(&rest[..end]).ok_or("Invalid character class name")?);
+                    self.out.push_str(charset::class(&rest[..end]).ok_or("Invalid character class name")?);
                     self.at += end + 4;
                 }
                 _ => {
@@ -328,13 +330,13 @@ impl<'a> Translator<'a> {
                         }
                         _ => None,
                     };
-                    push_class_char(&mut self.out, from);
+                    charset::push_char(&mut self.out, from);
                     if let Some(to) = to {
                         if to < from {
                             return Err("Invalid range end".into());
                         }
                         self.out.push('-');
-                        push_class_char(&mut self.out, to);
+                        charset::push_char(&mut self.out, to);
                     }
                 }
             }
@@ -363,30 +365,4 @@ impl<'a> Translator<'a> {
         self.at += length.unwrap_or(c.len_utf8());
         Ok(c)
     }
-}
-
-fn push_class_char(out: &mut String, c: char) {
-    if matches!(c, '[' | ']' | '\\' | '^' | '-' | '&' | '~') {
-        out.push('\\');
-    }
-    out.push(c);
-}
-
-/// POSIX's classes of characters.
-fn class(name: &[u8]) -> Option<&'static str> {
-    Some(match name {
-        b"alpha" => r"\p{Alphabetic}",
-        b"digit" => "0-9",
-        b"alnum" => r"\p{Alphabetic}\p{Nd}",
-        b"upper" => r"\p{Uppercase}",
-        b"lower" => r"\p{Lowercase}",
-        b"space" => r"\s",
-        b"blank" => r" \t",
-        b"punct" => r"\p{P}\p{S}",
-        b"cntrl" => r"\p{Cc}",
-        b"xdigit" => "0-9A-Fa-f",
-        b"graph" => r"[^\p{Z}\p{C}]",
-        b"print" => r" [^\p{Z}\p{C}]",
-        _ => return None,
-    })
 }
