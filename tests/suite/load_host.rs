@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use rustix::process::{getgid, getuid};
 
-use super::cli_support::Sim;
+use super::cli_support::{PARFS, Ran, Sim};
 use super::load::{Loads, document};
 
 #[test]
@@ -31,6 +31,27 @@ fn files_are_the_users_that_is_named() {
         let ran = loads.run("--output-format=json --name=a --size=4k --uid=0");
         assert_eq!((ran.status, &document(&ran)["jobs"][0]["error"]), (Some(1), &1.into()), "{ran:?}");
     }
+}
+
+/// As of a container whose number of processes is limited.
+#[test]
+fn clones_for_which_there_is_no_thread_are_told() {
+    if !getuid().is_root() {
+        return; // it would take what the user has running into account
+    }
+    let loads = Loads::new();
+    // Another user may not reach where this program was built.
+    fs::copy(PARFS, loads.path("parfs")).unwrap();
+    fs::set_permissions(loads.path("."), fs::Permissions::from_mode(0o777)).unwrap();
+    let run = "ulimit -u 20; exec timeout -k 1 100 ./parfs load --output-format=json --name=a --ioengine=null --size=4k --numjobs=60";
+    let mut command = std::process::Command::new("setpriv");
+    command.args(["--reuid=61234", "--clear-groups", "bash", "-c", run]).current_dir(loads.path("."));
+    let ran = Ran::of(command.stdin(std::process::Stdio::null()).output().unwrap());
+    assert!(ran.stderr.contains("fio: pthread_create: Resource temporarily unavailable"), "{ran:?}");
+    let jobs = document(&ran)["jobs"].as_array().unwrap().clone();
+    let failed = jobs.iter().filter(|job| job["error"] == 11).count();
+    assert!(jobs.len() == 60 && (1..60).contains(&failed), "{ran:?}");
+    assert_eq!(ran.status, Some(failed as i32), "{ran:?}");
 }
 
 #[test]

@@ -205,3 +205,15 @@ fn the_bandwidth_of_all_jobs_is_logged() {
     }
     loads.run(&format!("--bandwidth-log=no/such/place {line}")).ended(1, "no/such/place-read_bw.log");
 }
+
+/// As in fio: a second job file waits for all before it.
+#[test]
+fn jobs_of_the_command_line_run_with_those_of_the_first_file() {
+    let loads = Loads::new();
+    let section = |name: &str| format!("[{name}]\nioengine=null\nsize=4k\n");
+    std::fs::write(loads.path("two.fio"), section("a") + &section("b")).unwrap();
+    std::fs::write(loads.path("c.fio"), section("c")).unwrap();
+    let report = loads.json("--name=z --ioengine=null --size=4k two.fio c.fio");
+    let groups = report["jobs"].as_array().unwrap().iter().map(|job| job["groupid"].as_u64().unwrap());
+    assert_eq!(groups.collect::<Vec<_>>(), [0, 0, 0, 1]);
+}

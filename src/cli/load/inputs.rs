@@ -67,11 +67,10 @@ impl Surroundings for Here {
 pub fn gather(line: CommandLine) -> Result<Gathered, String> {
     let CommandLine { general, globals, mut jobs, files } = line;
     let mut shown = Vec::new();
-    let first = usize::from(!jobs.is_empty());
     for (index, path) in files.iter().enumerate() {
         // As measured of fio: globals of the command line reach the first file only.
         let above = if index == 0 { &globals[..] } else { &[] };
-        let read = jobfile::read(path, index + first, above, &general, &Here).map_err(|error| error.to_string())?;
+        let read = jobfile::read(path, index, above, &general, &Here).map_err(|error| error.to_string())?;
         shown.extend(read.iter().cloned());
         jobs.extend(read);
     }

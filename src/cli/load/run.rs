@@ -264,7 +264,8 @@ impl<'a> Run<'a> {
         let mut steady = SteadyWatch::new(&groups, &lives);
         let mut line = StatusLine::new(&self.gathered.general, of_clones, self.clock);
         idle.iter().for_each(|idle| idle.begin());
-        let results = schedule.run(&clone, &mut || {
+        let lost = |index: usize, error: &std::io::Error| self.lost(index, &found[index], &lives[index], error);
+        let results = schedule.run(&clone, &lost, &mut || {
             let next = line.as_mut().map_or(LOOK_EVERY, |line| line.refresh(&lives));
             next.min(sofar.tell(&lives)).min(steady.look(self.clock.now(), &lives)).min(LOOK_EVERY)
         });
@@ -317,20 +318,7 @@ impl<'a> Run<'a> {
 
     fn clone(&self, index: usize, found: &Result<Found, NotReady>, live: &Live, go: &dyn Fn()) -> JobResult {
         let start = &self.starts[index];
-        let work = Work {
-            settings: self.settings(start),
-            traces: self.gathered.general.traces,
-            group: start.group,
-            clone: start.clone,
-            number: start.number,
-            place: self.places.place(start.job, start.clone).0,
-            files: found.as_ref().map_or(Vec::new(), |found| found.files.clone()),
-            pass_bytes: found.as_ref().map_or(0, |found| found.pass_bytes),
-            seeds: self.seeds(index),
-            live,
-            clock: self.clock,
-            host: self,
-        };
+        let work = self.work(index, found, live);
         if let Err(reason) = found {
             return failed(&work, Errno::from_raw_os_error(reason.errno), "func=setup_files");
         }
@@ -347,6 +335,32 @@ impl<'a> Run<'a> {
             return failed(&work, errno, &text);
         }
         self.places.run(start.job, start.clone, &work, go)
+    }
+
+    /// A clone for which there is no thread.
+    fn lost(&self, index: usize, found: &Result<Found, NotReady>, live: &Live, error: &std::io::Error) -> JobResult {
+        let errno = error.raw_os_error().map_or(Errno::AGAIN, Errno::from_raw_os_error);
+        let text = format!("pthread_create: {}", said(errno));
+        self.tell(&format!("fio: {text}"));
+        failed(&self.work(index, found, live), errno, &text)
+    }
+
+    fn work<'w>(&'w self, index: usize, found: &Result<Found, NotReady>, live: &'w Live) -> Work<'w> {
+        let start = &self.starts[index];
+        Work {
+            settings: self.settings(start),
+            traces: self.gathered.general.traces,
+            group: start.group,
+            clone: start.clone,
+            number: start.number,
+            place: self.places.place(start.job, start.clone).0,
+            files: found.as_ref().map_or(Vec::new(), |found| found.files.clone()),
+            pass_bytes: found.as_ref().map_or(0, |found| found.pass_bytes),
+            seeds: self.seeds(index),
+            live,
+            clock: self.clock,
+            host: self,
+        }
     }
 
     fn tell_all(&self, lines: Vec<Line<'_>>) {

@@ -306,7 +306,12 @@ fn in_parallel<T: Sync, R: Send>(all: &[T], stop: &AtomicBool, work: impl Fn(&T)
     if all.len() < 2 {
         take();
     } else {
-        std::thread::scope(|scope| (0..THREADS.min(all.len())).for_each(|_| drop(scope.spawn(take))));
+        std::thread::scope(|scope| {
+            let started = |_: &usize| std::thread::Builder::new().spawn_scoped(scope, take).is_ok();
+            if (0..THREADS.min(all.len())).filter(started).count() == 0 {
+                take();
+            }
+        });
     }
     let value = |result: Mutex<Option<_>>| result.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     results.into_iter().map(value).collect()

@@ -94,6 +94,12 @@ impl Drop for Ended<'_> {
     }
 }
 
+/// Runs a clone by its entry's number; it calls what it is given when it is ready.
+type Cloned<'a> = &'a (dyn Fn(usize, &dyn Fn()) -> JobResult + Sync);
+
+/// The result of a clone for which there is no thread.
+type Lost<'a> = &'a dyn Fn(usize, &std::io::Error) -> JobResult;
+
 /// A run of all clones.
 pub struct Schedule<'a> {
     /// The clones, in the order of their start.
@@ -108,11 +114,12 @@ pub struct Schedule<'a> {
 
 impl Schedule<'_> {
     /// Runs `clone` for each entry in a thread of its own: it is given the entry's number and what it calls when it is ready, which returns
-    /// when it may begin. `watch` is called now and then, and says when it wants to be called again. Results of clones that were never
-    /// started are None.
+    /// when it may begin. `lost` gives the result of one for which there is no thread. `watch` is called now and then, and says when it
+    /// wants to be called again. Results of clones that were never started are None.
     pub fn run(
         &self,
-        clone: &(dyn Fn(usize, &dyn Fn()) -> JobResult + Sync),
+        clone: Cloned<'_>,
+        lost: Lost<'_>,
         watch: &mut dyn FnMut() -> Duration,
     ) -> Vec<Option<JobResult>> {
         let results: Vec<Mutex<Option<JobResult>>> = self.entries.iter().map(|_| Mutex::new(None)).collect();
@@ -130,7 +137,7 @@ impl Schedule<'_> {
                 }
                 let batch = self.ready(&waiting, &running);
                 waiting.retain(|entry| !batch.contains(entry));
-                self.start(scope, &batch, clone, &results, &bell, watch);
+                self.start(scope, &batch, (clone, lost), &results, &bell, watch);
                 running.extend(&batch);
                 let next = watch();
                 let has_ended = |entry: &usize| self.lives[*entry].state() >= State::Exited;
@@ -177,7 +184,7 @@ impl Schedule<'_> {
         &'e self,
         scope: &'s std::thread::Scope<'s, 'e>,
         batch: &[usize],
-        clone: &'e (dyn Fn(usize, &dyn Fn()) -> JobResult + Sync),
+        (clone, lost): (Cloned<'e>, Lost<'_>),
         results: &'e [Mutex<Option<JobResult>>],
         bell: &'e Bell,
         watch: &mut dyn FnMut() -> Duration,
@@ -186,14 +193,18 @@ impl Schedule<'_> {
         for index in batch.iter().copied() {
             let gate = gate.clone();
             self.lives[index].set_state(State::Created);
-            scope.spawn(move || {
+            let run = move || {
                 let _ended = Ended { live: &self.lives[index], bell };
                 let result = clone(index, &|| {
                     bell.ring();
                     gate.wait();
                 });
                 *lock(&results[index]) = Some(result);
-            });
+            };
+            if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, run) {
+                *lock(&results[index]) = Some(lost(index, &error));
+                drop(Ended { live: &self.lives[index], bell });
+            }
         }
         // Files may be read ahead, and commands run, meanwhile.
         while batch.iter().any(|index| self.lives[*index].is_preparing()) {

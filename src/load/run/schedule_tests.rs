@@ -31,7 +31,7 @@ fn ran(entries: &[Entry], long: &[usize], fails: &[usize]) -> (Vec<String>, Vec<
         lives[index].failed.store(fails.contains(&index), Ordering::Relaxed);
         JobResult::default()
     };
-    let results = schedule.run(&clone, &mut || Duration::from_secs(3600));
+    let results = schedule.run(&clone, &|_, error| panic!("{error}"), &mut || Duration::from_secs(3600));
     (told.into_inner().unwrap(), results.iter().map(Option::is_some).collect())
 }
 
@@ -85,7 +85,8 @@ fn a_run_that_was_stopped_before_it_begins_starts_nothing() {
     let lives: Vec<Live> = entries.iter().map(|_| Live::default()).collect();
     let stop = AtomicBool::new(true);
     let schedule = Schedule { entries: &entries, lives: &lives, clock: Clock::start(), stop: &stop };
-    let results = schedule.run(&|index, _| panic!("{index} began"), &mut || Duration::from_secs(3600));
+    let results = schedule
+        .run(&|index, _| panic!("{index} began"), &|_, error| panic!("{error}"), &mut || Duration::from_secs(3600));
     assert!(results.iter().all(Option::is_none));
 }
 
@@ -108,7 +109,7 @@ fn a_batch_that_prepares_is_watched_and_can_be_stopped() {
         JobResult::default()
     };
     let mut looks = 0;
-    let results = schedule.run(&clone, &mut || {
+    let results = schedule.run(&clone, &|_, error| panic!("{error}"), &mut || {
         looks += 1;
         stop.fetch_or(looks == 3, Ordering::Relaxed);
         Duration::from_millis(1)
