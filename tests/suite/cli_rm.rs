@@ -359,6 +359,24 @@ fn patterns_and_ages_leave_things_alone() {
     assert_eq!(left(&bench, "t"), Vec::<String>::new());
 }
 
+/// As `find` and `find -depth` write them: lanes begin with a directory while what is in it waits for its turn.
+#[test]
+fn a_list_may_name_directories_and_what_is_in_them() {
+    let bench = Bench::new();
+    let files: String = (0..40).map(|n| format!("d/e/f{n}\n")).collect();
+    for (n, text) in [format!("{files}d/e\nd\n"), format!("./d/\n./d/e\n{files}")].iter().cycle().take(10).enumerate() {
+        fs::create_dir_all(bench.path("t/d/e")).unwrap();
+        files.lines().for_each(|file| fs::write(bench.path("t").join(file), "").unwrap());
+        fs::write(bench.path("list"), text).unwrap();
+        bench.run_as("parrm --files-from list t").ok();
+        assert_eq!(left(&bench, "t"), Vec::<String>::new(), "round {n}");
+    }
+    fs::create_dir_all(bench.path("t/d")).unwrap();
+    fs::write(bench.path("list"), "d\ne/f\nd2\n").unwrap();
+    let ran = bench.run_as("parrm --files-from list t").ended(1, "e/f: LOOKUP: No such file or directory");
+    assert!(ran.stderr.contains("d2: LOOKUP: No such file or directory"), "{ran:?}");
+}
+
 #[test]
 fn lists_of_paths_are_relative_to_the_directory() {
     let bench = Bench::new();

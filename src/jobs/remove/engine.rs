@@ -20,6 +20,7 @@ use crate::storage::{Attr, Call, Cookie, Kind, Mount, Node, Route, Want};
 
 use super::super::Live;
 use super::super::port::Port;
+use super::begun::Begun;
 use super::frame::{Cursor, Frame, Root, flag};
 use super::later::Later;
 use super::turn::{Gone, Turn};
@@ -169,6 +170,8 @@ pub(in crate::jobs) struct Engine<'a, T> {
     /// May the object of this path go? Asked for entries below roots, with the root's `skip` taken off. A directory that may
     /// not is not entered. None: all may.
     pub allow: Option<&'a Allow<'a>>,
+    /// Which operands were begun, where trees are removed.
+    pub(super) begun: Option<&'a Begun>,
     /// How many objects may still be removed; counted down before each removal, and up again when it certainly failed.
     pub may_remove: Option<&'a AtomicI64>,
     /// Is the directory of this node, file system and file id one that must stay, with all that is in it? None: there is none.
@@ -210,6 +213,7 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
             counts,
             tell,
             allow: None,
+            begun: None,
             may_remove: None,
             spare: None,
             serial,
@@ -220,6 +224,11 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
             cursors: Mutex::default(),
             later: how.empty_only.then(Later::default),
         }
+    }
+
+    /// Is what an operand names in another one, which has it or will have?
+    pub(super) fn is_taken(&self, shown: &[u8]) -> bool {
+        self.begun.is_some_and(|begun| begun.has_above(shown))
     }
 
     /// How many tasks a lane best takes at once.

@@ -11,6 +11,7 @@
 //! followed. What fails is told by path, once, and its parents stay without a word. Memory is bounded by the depth of the tree
 //! (see `frame`), not by its size. Leaves out: undoing, and waiting for files that some client has open.
 
+mod begun;
 mod complete;
 mod engine;
 mod excluded;
@@ -32,6 +33,7 @@ use crate::storage::{Node, Volume};
 
 use super::Live;
 use super::port::Port;
+use begun::Begun;
 use feed::{Feed, Operands};
 use later::Later;
 
@@ -158,6 +160,10 @@ fn run(
     let mut engine = Engine::new(Port::new(volume, crew.shape().window), how, crew, live, &counts, tell);
     if !options.excluded.is_empty() {
         engine.allow = Some(&allow);
+    }
+    let begun = Begun::default();
+    if !options.empty_only {
+        engine.begun = Some(&begun);
     }
     let feed = Feed::new(operands);
     let take_max = engine.take_max();

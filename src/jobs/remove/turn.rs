@@ -229,7 +229,9 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             // Somebody else removed it, or the whole directory.
             Status::NoEnt | Status::Stale if up.root.is_none() => true,
             // rm -f: what cannot be there is not there.
-            Status::NoEnt | Status::NotDir => self.engine.how.force,
+            Status::NoEnt | Status::NotDir => {
+                self.engine.how.force || up.root.as_ref().is_some_and(|root| self.engine.is_taken(&root.shown))
+            }
             _ => false,
         };
         if gone { self.vanished(up.clone(), name) } else { self.fail(up, name, proc, status) }
