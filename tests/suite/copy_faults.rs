@@ -42,6 +42,9 @@ fn source() -> Arc<dyn Mount> {
     put(&mount, &big, 6 << 20, &random.bytes(10));
     set_time(&mount, &big, past(50));
     mount.link(&big, &a, "big once more").unwrap();
+    let pair = mount.file(&a, "one of two", b"12");
+    set_time(&mount, &pair, past(51));
+    mount.link(&pair, &mount.lookup(&root, "b").unwrap().node, "two of two").unwrap();
     set(&mount, &mount.lookup(&a, "f1").unwrap().node, AttrChange { mode: Some(0o4711), ..Default::default() });
     for (i, way) in ["deep", "a", "b", "c"].into_iter().enumerate() {
         let dir = if way == "deep" { &deep } else { &mount.lookup(&root, way).unwrap().node };
@@ -63,6 +66,8 @@ fn target() -> Arc<dyn Mount> {
     mount.rmdir(&root, "c").unwrap();
     mount.file(&root, "c", b"a file where a directory should be");
     mount.remove(&b, "f2").unwrap();
+    mount.remove(&a, "one of two").unwrap();
+    mount.remove(&b, "two of two").unwrap();
     let dir = mount.dir(&b, "f2");
     mount.file(&dir, "in the way", b"x");
     mount.remove(&a, "link").unwrap();

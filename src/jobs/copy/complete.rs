@@ -66,8 +66,15 @@ fn settled_node(ctx: &Ctx<'_>, routes: Routes, object: &Object, made: &Made) -> 
         return Some(made.node.clone());
     }
     let lookup = Call::lookup(&object.dir.made().node, &object.name);
-    // Without it the next name begins anew, as a file of its own.
-    ctx.target.one(routes.target, lookup).found().ok().map(|found| found.node)
+    match ctx.target.one(routes.target, lookup).found() {
+        Ok(found) => Some(found.node),
+        // The next name begins anew, as a file of its own: that is told, and mended by the next run.
+        Err(status) => {
+            let why = format!("{}: {status}, so its other names may not be hard links", Proc::Lookup);
+            ctx.fail(&object.dir, Some(&object.name), Trouble::Refused(On::Target, why));
+            None
+        }
+    }
 }
 
 /// What was begun and is not complete: a name that was to be renamed goes, if it can. A file that was written in its place is emptied and
