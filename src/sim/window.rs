@@ -255,6 +255,7 @@ impl<'r, 't> Window<'r, 't> {
             if let Some((uid, gid)) = pending.owner {
                 service.give_owner(&mut call, uid, gid);
             }
+            service.tell_attributes(&mut call);
             service.handles.settle(&mut call);
             let late = pending.due - self.now + pending.fate.late;
             self.target.ledger.record(call.proc(), call.payload(), call.status().is_err(), late);
@@ -348,6 +349,20 @@ impl super::service::Service {
     fn found(&self, node: Node) -> Result<Found, Status> {
         let attr = Some(self.attr(&node)?);
         Ok(Found { node, attr })
+    }
+
+    /// What was made is told with its attributes, as real servers tell it, also where the mount did not look again after the last change.
+    fn tell_attributes(&self, call: &mut Call<'_>) {
+        let (Op::Create { out, .. } | Op::MkDir { out, .. } | Op::Symlink { out, .. } | Op::MkNod { out, .. }) =
+            &mut call.op
+        else {
+            return;
+        };
+        if let Ok(found) = out
+            && found.attr.is_none()
+        {
+            found.attr = self.attr(&found.node).ok();
+        }
     }
 
     /// Exclusive create sets no attributes (RFC 1813 3.3.8), the owner among them: it is set afterwards.

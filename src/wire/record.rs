@@ -156,11 +156,13 @@ impl Inbox {
         }
         let body_bytes = self.mark_at(self.start).map_or(0, |(len, _)| len.min(self.record_bytes_max));
         let whole = self.start + MARK_BYTES + body_bytes;
-        if whole.max(self.end + 1) > self.buf.len() {
-            self.buf.resize(whole.max(self.end + ROOM_BYTES), 0);
+        // At most twice what has come: who announces a record and sends none of it gets no room for it.
+        let room = whole.max(self.end + ROOM_BYTES).min((self.end * 2).max(self.end + ROOM_BYTES));
+        if whole.max(self.end + 1) > self.buf.len() && room > self.buf.len() {
+            self.buf.resize(room, 0);
         }
         // A large record ends the space, so that what follows it need not be moved to the front afterwards.
-        let until = if whole > self.end + ROOM_BYTES { whole } else { self.buf.len() };
+        let until = if whole > self.end + ROOM_BYTES { whole.min(self.buf.len()) } else { self.buf.len() };
         &mut self.buf[self.end..until]
     }
 
@@ -297,6 +299,21 @@ mod tests {
         let mut seen = 0;
         Records::new(10).push(&mark(0, true), |record| seen += 1 + record.len()).unwrap();
         assert_eq!(seen, 1);
+    }
+
+    #[test]
+    fn who_announces_a_record_and_sends_little_of_it_gets_little_room() {
+        let mut inbox = Inbox::new(1 << 20, 64);
+        inbox.space()[..4].copy_from_slice(&mark(1 << 20, true));
+        inbox.filled(4);
+        for _ in 0..100 {
+            let space = inbox.space();
+            assert!(!space.is_empty());
+            space[0] = 0;
+            inbox.filled(1);
+        }
+        assert_eq!(inbox.next_record(), Ok(None));
+        assert!(inbox.buf.len() <= 2 * ROOM_BYTES, "{}", inbox.buf.len());
     }
 
     #[test]
