@@ -13,7 +13,7 @@ use parfs::crew::Crew;
 use parfs::jobs::Live;
 use parfs::jobs::copy::{self, Side, Sparse, What};
 use parfs::jobs::remove::{self, Operand};
-use parfs::mounts::nfs::{Url, attach};
+use parfs::mounts::nfs::{Url, Usage, attach};
 use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::sim::{Config, Server};
 use parfs::storage::{AttrChange, Call, How, Mount, Node, SetTime, Shape, Spread, Stable, Tally, Volume};
@@ -136,7 +136,9 @@ fn say(line: &str) {
 /// The volume of a location: `nfs://...` or a directory.
 fn volume(location: &str) -> Volume {
     let mounts: Vec<Arc<dyn Mount>> = match Url::parse(location) {
-        Ok(url) => attach(&url).expect("the servers answer").into_iter().map(|m| m as Arc<dyn Mount>).collect(),
+        Ok(url) => {
+            attach(&url, Usage::Writes).expect("the servers answer").into_iter().map(|m| m as Arc<dyn Mount>).collect()
+        }
         Err(_) => vec![Arc::new(LocalMount::open(location.as_ref()).expect("a directory"))],
     };
     Volume::new(mounts, Spread::default())

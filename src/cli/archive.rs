@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::archive::{Codec, Input, ReadAt, detect};
 use crate::crew::Stop;
-use crate::mounts::nfs::{Url, UrlError};
+use crate::mounts::nfs::{Url, UrlError, Usage};
 use crate::storage::{Call, Kind, Mount, Node, Op, Volume};
 
 use super::console::reason;
@@ -65,7 +65,7 @@ impl Remote {
     /// Finds the file at `url`. An error is `CALL: reason`.
     fn open(url: &Url, opener: &mut Opener) -> Result<Remote, String> {
         let mut exports = Exports::default();
-        let (mounts, name) = match exports.find(url)? {
+        let (mounts, name) = match exports.find(url, Usage::Reads)? {
             Found::Other(mounts, name) => (mounts, name),
             Found::Dir(_) => return Err("Cannot read: Is a directory".into()),
             Found::Nothing(..) => return Err("Cannot open: No such file or directory".into()),

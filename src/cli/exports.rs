@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use crate::base::name::Shown;
 use crate::base::{Name, Status};
-use crate::mounts::nfs::{self, AttachError, Host, NfsMount, Url};
+use crate::mounts::nfs::{self, AttachError, Host, NfsMount, Url, Usage};
 use crate::storage::{Attr, Call, Mount};
 
 /// The mounts of one directory of an export, one for each target.
 pub type Mounts = Vec<Arc<NfsMount>>;
 
-/// Attached directories, each by the URL it was attached with.
+/// Attached directories, each by the URL it was attached with and what was said to be done there.
 #[derive(Default)]
-pub struct Exports(Vec<(Url, Mounts)>);
+pub struct Exports(Vec<(Url, Usage, Mounts)>);
 
 /// What a URL leads to.
 pub enum Found {
@@ -56,18 +56,19 @@ fn root_attr(mounts: &Mounts) -> Option<Attr> {
 
 impl Exports {
     /// The mounts of the directory at `url`.
-    pub fn attach(&mut self, url: &Url) -> Result<Mounts, AttachError> {
-        if let Some((_, mounts)) = self.0.iter().rev().find(|(there, _)| there == url) {
+    pub fn attach(&mut self, url: &Url, usage: Usage) -> Result<Mounts, AttachError> {
+        let is_such = |what: Usage| what == usage || what == Usage::Writes;
+        if let Some((_, _, mounts)) = self.0.iter().rev().find(|(there, what, _)| there == url && is_such(*what)) {
             return Ok(mounts.clone());
         }
-        let mounts = nfs::attach(url)?;
-        self.0.push((url.clone(), mounts.clone()));
+        let mounts = nfs::attach(url, usage)?;
+        self.0.push((url.clone(), usage, mounts.clone()));
         Ok(mounts)
     }
 
     /// What is at `url`.
-    pub fn find(&mut self, url: &Url) -> Result<Found, String> {
-        let error = match self.attach(url) {
+    pub fn find(&mut self, url: &Url, usage: Usage) -> Result<Found, String> {
+        let error = match self.attach(url, usage) {
             Ok(mounts) => return Ok(Found::Dir(mounts)),
             Err(error) => error,
         };
@@ -77,7 +78,7 @@ impl Exports {
             _ => return Err(cannot(url, &error)),
         };
         let Some((parent, name)) = above(url)? else { return Err(cannot(url, &error)) };
-        let mounts = self.attach(&parent).map_err(|error| cannot(&parent, &error))?;
+        let mounts = self.attach(&parent, usage).map_err(|error| cannot(&parent, &error))?;
         Ok(if is_there { Found::Other(mounts, name) } else { Found::Nothing(mounts, name) })
     }
 
@@ -92,7 +93,7 @@ impl Exports {
         let Some((parent, _)) = above(url)? else { return Ok(true) };
         // One target can say so, and nothing has to be proved of the others.
         let parent = Url { hosts: parent.hosts[..1].to_vec(), nconnect: 1, ..parent };
-        let Ok(parent) = nfs::attach(&parent) else { return Ok(true) };
+        let Ok(parent) = nfs::attach(&parent, Usage::Reads) else { return Ok(true) };
         let fsid = |mounts: &Mounts| root_attr(mounts).map(|attr| attr.fsid);
         Ok(fsid(&parent).is_none() || fsid(&parent) != fsid(mounts))
     }

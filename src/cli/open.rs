@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::base::price::Ceiling;
 use crate::base::{Name, PriceList};
 use crate::mounts::local::peers::{Mounted, Purpose, Way};
-use crate::mounts::nfs::{self, NfsMount, Url};
+use crate::mounts::nfs::{self, NfsMount, Url, Usage};
 use crate::mounts::{LocalMount, ShadowMount, Shadows};
 use crate::storage::{self, Lowered, Mount, Tap, Tapped, Throttle, Volume};
 
@@ -149,6 +149,14 @@ impl Opener {
         }
     }
 
+    /// What is done to a directory on the side of `role`.
+    pub fn usage(&self, role: impl Into<Option<Role>>) -> Usage {
+        match self.purpose(role.into()) {
+            Purpose::Writes => Usage::Writes,
+            Purpose::Reads | Purpose::Rehearses => Usage::Reads,
+        }
+    }
+
     /// From now on volumes are opened for a rehearsal, where one is given.
     pub fn rehearse(mut self, rehearsal: Option<Rehearsal>) -> Opener {
         self.rehearsal = rehearsal;
@@ -177,7 +185,8 @@ impl Opener {
         match location {
             Location::Dir(path) => self.local(path, role, &[]),
             Location::Nfs(url, text) => {
-                let mounts = nfs::attach(url).map_err(|error| format!("{text}: Cannot mount: {error}"))?;
+                let mounts =
+                    nfs::attach(url, self.usage(role)).map_err(|error| format!("{text}: Cannot mount: {error}"))?;
                 Ok(self.attached(mounts, role, &[]))
             }
         }

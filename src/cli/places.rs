@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::base::{Failure, Name};
 use crate::jobs::create::{Follow, Operand};
-use crate::mounts::nfs::Url;
+use crate::mounts::nfs::{Url, Usage};
 use crate::storage::Volume;
 
 use super::console::reason;
@@ -91,7 +91,7 @@ impl Places {
                 return Err(refused("symbolic links are not followed through nfs://; leave out -h".into()));
             }
             if let Some((_, text)) = rest {
-                let mounted = self.exports().attach(url).map(drop);
+                let mounted = self.exports().attach(url, Usage::Reads).map(drop);
                 let why = |error| Failure::refused(text.as_bytes(), format!("Cannot mount: {error}"));
                 mounted.map_err(|error| Lost::Base(why(error)))?;
             }
@@ -130,10 +130,10 @@ impl Places {
             Some(name) => {
                 let parts = name.split(|&b| b == b'/').filter(|part| !part.is_empty() && *part != b".");
                 let way = parts.map(Name::new).collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
-                let mounts = exports.attach(url).map_err(|error| format!("Cannot mount: {error}"))?;
+                let mounts = exports.attach(url, Usage::Reads).map_err(|error| format!("Cannot mount: {error}"))?;
                 (mounts, way, name.to_vec())
             }
-            None => match exports.find(url)? {
+            None => match exports.find(url, Usage::Reads)? {
                 Found::Dir(mounts) => {
                     let last = exports.name(url)?.map_or_else(|| b".".to_vec(), |name| name.as_bytes().to_vec());
                     (mounts, Vec::new(), last)

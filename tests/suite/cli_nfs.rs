@@ -91,8 +91,26 @@ fn the_demo_compares_three_runs() {
     }
 }
 
-/// Targets are shown to be one server's by a name that is made through one and found through the others; what is copied from them
-/// is not to have that name.
+/// Whichever call of the first target is its last.
+#[test]
+fn a_target_that_dies_while_it_is_proven_leaves_no_name_and_no_time() {
+    let bench = Bench::new();
+    for nth in 1..=11 {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("f"), "data").unwrap();
+        let old = std::time::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        fs::File::open(dir.path()).unwrap().set_modified(old).unwrap();
+        let fault = format!("gone:target=1,nth={nth}");
+        let sim = Sim::start(&["--dir", dir.path().to_str().unwrap(), "--targets", "2", "--fault", &fault]);
+        let ran = bench.run_as(&format!("parrm -f {}none?timeo=2&away=1", sim.url));
+        let names: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["f"], "{fault}: {ran:?}");
+        assert_eq!(fs::metadata(dir.path()).unwrap().modified().unwrap(), old, "{fault}: {ran:?}");
+        assert!(!ran.stderr.contains("does not serve the same"), "{fault}: {ran:?}");
+    }
+}
+
+/// Targets are shown to be one server's by a name that is made through one and found through the others; it is not to stay there.
 #[test]
 fn a_signal_before_the_job_leaves_no_name_on_the_server() {
     let bench = Bench::new();
@@ -105,7 +123,8 @@ fn a_signal_before_the_job_leaves_no_name_on_the_server() {
     };
     let before = fs::metadata(dir.path()).unwrap().modified().unwrap();
     for signal in [Signal::INT, Signal::TERM] {
-        let mut child = bench.command(&format!("cp {} out/d", sim.url)).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child =
+            bench.command_as("parcp", ["out", &format!("{}d", sim.url)]).stderr(Stdio::piped()).spawn().unwrap();
         while names().is_empty() {
             assert!(child.try_wait().unwrap().is_none(), "it made no name");
             std::thread::sleep(Duration::from_millis(5));
@@ -114,6 +133,6 @@ fn a_signal_before_the_job_leaves_no_name_on_the_server() {
         assert_eq!(child.wait().unwrap().signal(), Some(signal.as_raw()));
         assert_eq!(names(), [""; 0]);
         assert_eq!(fs::metadata(dir.path()).unwrap().modified().unwrap(), before);
-        assert!(!bench.path("out/d").exists());
+        assert!(!dir.path().join("d").exists());
     }
 }

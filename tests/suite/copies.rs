@@ -10,7 +10,7 @@ use parfs::crew::Crew;
 use parfs::jobs::Live;
 use parfs::jobs::copy::{Delete, Options, Side, Summary, What, copy};
 use parfs::mounts::LocalMount;
-use parfs::mounts::nfs::{Url, attach};
+use parfs::mounts::nfs::{Url, Usage, attach};
 use parfs::sim::{Config, Server};
 use parfs::storage::{Ledger, Mount, Shape, Spread, Tally, Tap, Tapped, Volume};
 
@@ -93,7 +93,8 @@ pub fn local() -> (tempfile::TempDir, Arc<dyn Mount>) {
 pub fn direct(served: Arc<dyn Mount>, targets: usize) -> (Server, Vec<Arc<dyn Mount>>) {
     let ceiling = Ceiling { iops: f64::INFINITY, bytes_per_s: f64::INFINITY, latency: Duration::ZERO };
     let server = Server::start(served, Config { targets, ceiling, squash: true, ..Config::default() }).unwrap();
-    let views = attach(&Url::parse(&server.url()).unwrap()).unwrap().into_iter().map(|m| m as Arc<dyn Mount>);
+    let views =
+        attach(&Url::parse(&server.url()).unwrap(), Usage::Writes).unwrap().into_iter().map(|m| m as Arc<dyn Mount>);
     (server, views.collect())
 }
 

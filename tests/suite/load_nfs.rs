@@ -15,7 +15,7 @@ use parfs::load::engine::nfs::{Export, Modes, NfsEngine, NfsMetadata, NfsPlace};
 use parfs::load::engine::{Buf, Done, Engine, Io, Layout, Open, Place, Queued, SyncKind};
 use parfs::load::settings::{Allocate, OpenSync};
 use parfs::mounts::MemoryMount;
-use parfs::mounts::nfs::{Url, attach};
+use parfs::mounts::nfs::{Url, Usage, attach};
 use parfs::sim::{Config, Server};
 use parfs::storage::faults::Which;
 use parfs::storage::{Call, Faults, Limits, Mount, Node, Op, Spread, Stable, Tally, Tap, Tapped, Volume};
@@ -501,7 +501,7 @@ fn served(memory: &Arc<MemoryMount>, targets: usize, faults: &[&str], arguments:
     };
     let server = Server::start(memory.clone(), config).unwrap();
     let url = format!("{}?uid=0&gid=0&wsize=64k&rsize=64k&{arguments}", server.url());
-    let mounts = attach(&Url::parse(&url).unwrap()).unwrap();
+    let mounts = attach(&Url::parse(&url).unwrap(), Usage::Writes).unwrap();
     let mounts = mounts.into_iter().map(|mount| mount as Arc<dyn Mount>).collect();
     let export = Arc::new(Export::new(Arc::new(Volume::new(mounts, Spread::RoundRobin)), MODES));
     (server, export)

@@ -14,7 +14,7 @@ use parfs::base::Proc;
 use parfs::base::price::Ceiling;
 use parfs::jobs::extract::Options;
 use parfs::mounts::MemoryMount;
-use parfs::mounts::nfs::{NfsMount, Url, attach};
+use parfs::mounts::nfs::{NfsMount, Url, Usage, attach};
 use parfs::sim::{Config, Server, TargetReport};
 use parfs::storage::{Ledger, Mount, Spread, Tally, Tapped, Volume};
 
@@ -135,7 +135,7 @@ fn mounts(server: &Server, case: &Case) -> Vec<Arc<NfsMount>> {
         () => LONG,
     };
     let url = format!("{}?uid=0&gid=0&wsize=64k&{patience}", server.url());
-    attach(&Url::parse(&url).unwrap()).unwrap()
+    attach(&Url::parse(&url).unwrap(), Usage::Writes).unwrap()
 }
 
 fn issued(mounts: &[Arc<NfsMount>]) -> Vec<Tally> {

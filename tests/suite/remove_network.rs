@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parfs::base::Proc;
 use parfs::jobs::remove::Options;
 use parfs::mounts::MemoryMount;
-use parfs::mounts::nfs::{NfsMount, Url, attach};
+use parfs::mounts::nfs::{NfsMount, Url, Usage, attach};
 use parfs::sim::{Config, Server};
 use parfs::storage::{Ledger, Mount, Spread, Tally, Tap, Tapped, Volume};
 
@@ -86,7 +86,9 @@ fn run(case: &Case) -> Outcome {
         ..Config::default()
     };
     let server = Server::start(memory.clone(), config).unwrap();
-    let mounts = attach(&Url::parse(&format!("{}?uid=0&gid=0&{}", server.url(), case.patience)).unwrap()).unwrap();
+    let mounts =
+        attach(&Url::parse(&format!("{}?uid=0&gid=0&{}", server.url(), case.patience)).unwrap(), Usage::Writes)
+            .unwrap();
     let (attached, served_before) = (issued(&mounts), sum(server.served()));
     let ledger = Arc::new(Ledger::default());
     let tapped = mounts.iter().map(|mount| {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use parfs::base::{Name, Proc, Status};
 use parfs::mounts::MemoryMount;
-use parfs::mounts::nfs::{NfsMount, Url, attach};
+use parfs::mounts::nfs::{NfsMount, Url, Usage, attach};
 use parfs::storage::{Handle, Ledger, Mount, Node};
 use parfs::wire::mount3;
 use parfs::wire::nfs3::{self, Asked, decode_args, encode_failure, encode_results};
@@ -94,12 +94,12 @@ impl Scripted {
     }
 
     pub fn mount(&self) -> Arc<NfsMount> {
-        attach(&Url::parse(&self.url).unwrap()).unwrap().remove(0)
+        attach(&Url::parse(&self.url).unwrap(), Usage::Writes).unwrap().remove(0)
     }
 
     /// With a patience that no pause of a busy machine outlasts.
     pub fn patient_mount(&self) -> Arc<NfsMount> {
-        attach(&Url::parse(&self.url.replace("timeo=3", "timeo=200")).unwrap()).unwrap().remove(0)
+        attach(&Url::parse(&self.url.replace("timeo=3", "timeo=200")).unwrap(), Usage::Writes).unwrap().remove(0)
     }
 
     fn serve(&self, mut stream: TcpStream) {

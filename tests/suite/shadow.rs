@@ -11,7 +11,7 @@ use parfs::base::{Proc, Status, Time};
 use parfs::jobs::Live;
 use parfs::jobs::extract::{Existing, Options};
 use parfs::jobs::remove;
-use parfs::mounts::nfs::{Url, attach};
+use parfs::mounts::nfs::{Url, Usage, attach};
 use parfs::mounts::{LocalMount, MemoryMount, ShadowMount};
 use parfs::sim::{Config, Server};
 use parfs::storage::{
@@ -51,7 +51,8 @@ fn reals() -> Vec<Real> {
     let ceiling = Ceiling { iops: f64::INFINITY, bytes_per_s: f64::INFINITY, latency: Duration::ZERO };
     let config = Config { targets: 2, ceiling, squash: true, ..Config::default() };
     let server = Server::start(Arc::new(MemoryMount::new()), config).unwrap();
-    let views = attach(&Url::parse(&server.url()).unwrap()).unwrap().into_iter().map(|m| m as Arc<dyn Mount>);
+    let views =
+        attach(&Url::parse(&server.url()).unwrap(), Usage::Writes).unwrap().into_iter().map(|m| m as Arc<dyn Mount>);
     let direct = Arc::new(Volume::new(views.collect(), Spread::RoundRobin));
     let reals: Vec<Real> = vec![
         ("memory", Arc::new(MemoryMount::new()), None),

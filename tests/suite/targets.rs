@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parfs::base::{Name, Proc, Status};
 use parfs::jobs::extract::Options;
 use parfs::mounts::MemoryMount;
-use parfs::mounts::nfs::{AttachError, Url, attach};
+use parfs::mounts::nfs::{AttachError, Url, Usage, attach};
 use parfs::storage::{AttrChange, Call, How, Mount, Node, Op, Spread, Stable, Volume};
 
 use crate::scripted::{Act, Scripted, name};
@@ -15,8 +15,24 @@ use crate::tree::{assert_same, dump};
 #[test]
 fn two_servers_of_different_data_are_not_one_volume() {
     let (one, two) = (Scripted::start(|_, _| Act::Send), Scripted::start(|_, _| Act::Send));
-    let error = attach(&Url::parse(&format!("nfs://{},{}/", one.host(), two.host())).unwrap()).unwrap_err();
-    assert!(matches!(error, AttachError::Different { .. }), "{error}");
+    for usage in [Usage::Writes, Usage::Reads] {
+        let error = attach(&Url::parse(&format!("nfs://{},{}/", one.host(), two.host())).unwrap(), usage).unwrap_err();
+        assert!(matches!(error, AttachError::Different { .. }), "{error}");
+    }
+}
+
+/// Another run may read the same at the same time, and a copy is compared by its times.
+#[test]
+fn who_only_reads_is_shown_one_server_without_a_trace() {
+    let memory = Arc::new(MemoryMount::new());
+    let servers = [1, 2].map(|skew| Scripted::serving(memory.clone(), skew, |_, _| Act::Send));
+    let url = Url::parse(&format!("nfs://{},{}/", servers[0].host(), servers[1].host())).unwrap();
+    let carried_out = |proc| servers.iter().map(|server| server.carried_out(proc)).sum::<u64>();
+    let changes = || [Proc::Create, Proc::Remove, Proc::SetAttr].map(carried_out);
+    attach(&url, Usage::Reads).unwrap();
+    assert_eq!(changes(), [0; 3]);
+    attach(&url, Usage::Writes).unwrap();
+    assert_eq!(changes(), [1; 3]);
 }
 
 /// Targets whose handles differ are one volume all the same: what one made is looked up at the other.
@@ -25,7 +41,7 @@ fn a_handle_good_at_one_target_only_is_looked_up_at_the_other() {
     let memory = Arc::new(MemoryMount::new());
     let one = Scripted::serving(memory.clone(), 1, |_, _| Act::Send);
     let two = Scripted::serving(memory, 2, |_, _| Act::Send);
-    let mounts = attach(&Url::parse(&format!("nfs://{},{}/", one.host(), two.host())).unwrap()).unwrap();
+    let mounts = attach(&Url::parse(&format!("nfs://{},{}/", one.host(), two.host())).unwrap(), Usage::Writes).unwrap();
     let root = mounts[0].root();
     let dir = Name::new(b"dir").unwrap();
     let mut calls = [Call::mkdir(&root, &dir, AttrChange::default())];
@@ -65,7 +81,7 @@ fn removals_stay(by_away: bool) {
     // Silence is noticed by `away`, or by `retrans` first.
     let patience = if by_away { "retrans=50&away=1" } else { "retrans=2&away=60" };
     let url = format!("nfs://{},{}/?timeo=2&{patience}", one.host(), two.host());
-    let mounts = attach(&Url::parse(&url).unwrap()).unwrap();
+    let mounts = attach(&Url::parse(&url).unwrap(), Usage::Writes).unwrap();
     let volume = Volume::new(mounts.into_iter().map(|m| m as Arc<dyn Mount>).collect(), Spread::First);
     let root = volume.root();
     let empty = AttrChange { size: Some(0), ..AttrChange::default() };
@@ -88,7 +104,7 @@ fn a_commit_at_another_target_does_not_vouch_for_a_write() {
     let memory = Arc::new(MemoryMount::new());
     let one = Scripted::serving(memory.clone(), 0, |_, _| Act::Send);
     let two = Scripted::serving(memory, 0, |_, _| Act::Send);
-    let mounts = attach(&Url::parse(&format!("nfs://{},{}/", one.host(), two.host())).unwrap()).unwrap();
+    let mounts = attach(&Url::parse(&format!("nfs://{},{}/", one.host(), two.host())).unwrap(), Usage::Writes).unwrap();
     let mut calls = [Call::create(&mounts[0].root(), &name(0), How::Guarded, AttrChange::default())];
     mounts[0].perform(&mut calls);
     let file = calls[0].found().unwrap().node;
@@ -112,7 +128,7 @@ fn a_shared_root_does_not_vouch_for_what_is_in_it() {
     servers.iter().for_each(|server| server.share_root());
     let url = format!("nfs://{},{}/", servers[0].host(), servers[1].host());
     let attached = || {
-        let mounts = attach(&Url::parse(&url).unwrap()).unwrap();
+        let mounts = attach(&Url::parse(&url).unwrap(), Usage::Writes).unwrap();
         Volume::new(mounts.into_iter().map(|mount| mount as Arc<dyn Mount>).collect(), Spread::RoundRobin)
     };
     let mut tar = Tar::default();
@@ -135,7 +151,7 @@ fn a_shared_root_does_not_vouch_for_what_is_in_it() {
     });
     readers.iter().for_each(|server| server.share_root());
     let url = format!("nfs://{},{}/", readers[0].host(), readers[1].host());
-    let mounts = attach(&Url::parse(&url).unwrap()).unwrap();
+    let mounts = attach(&Url::parse(&url).unwrap(), Usage::Writes).unwrap();
     assert!(matches!(mounts[0].root(), Node::Chain(_)));
 }
 
@@ -149,7 +165,8 @@ fn what_mount_denies_is_not_entered_from_above() {
         Call::create(&root, &name(1), How::Guarded, AttrChange::default()),
     ];
     server.memory.perform(&mut calls);
-    let at = |path: &str| attach(&Url::parse(&format!("nfs://{}{path}", server.host())).unwrap()).map(drop);
+    let at =
+        |path: &str| attach(&Url::parse(&format!("nfs://{}{path}", server.host())).unwrap(), Usage::Writes).map(drop);
     at("/data").unwrap();
     server.deny("/data");
     for path in ["/data", "/data/sub"] {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parfs::base::{Name, Proc, Status};
 use parfs::mounts::MemoryMount;
-use parfs::mounts::nfs::{AttachError, NfsMount, Url, attach};
+use parfs::mounts::nfs::{AttachError, NfsMount, Url, Usage, attach};
 use parfs::storage::{AttrChange, Call, How, Mount, Node, Op, Stable};
 use parfs::wire::nfs3;
 
@@ -191,7 +191,8 @@ fn connections_that_break_are_no_reason_to_give_a_call_up() {
         // `retrans` is 3.
         let broken = move |p, n| if p == proc && n > 0 && n < 8 { Act::ResetBefore } else { Act::Send };
         let server = Scripted::start(broken);
-        let mount = attach(&Url::parse(&server.url.replace("away=1", "away=60")).unwrap()).unwrap().remove(0);
+        let mount =
+            attach(&Url::parse(&server.url.replace("away=1", "away=60")).unwrap(), Usage::Writes).unwrap().remove(0);
         let root = mount.root();
         // The first one is for comparison, as `attach` may have asked it, too.
         for _ in 0..2 {
@@ -215,7 +216,7 @@ fn a_call_that_only_asks_and_is_never_answered_says_so() {
             (Proc::Lookup, false) => Act::Drop,
             _ => Act::Send,
         });
-        let mount = attach(&Url::parse(&server.url.replace("away=1", away)).unwrap()).unwrap().remove(0);
+        let mount = attach(&Url::parse(&server.url.replace("away=1", away)).unwrap(), Usage::Writes).unwrap().remove(0);
         let mut calls = [Call::lookup(&mount.root(), &name(1))];
         mount.perform(&mut calls);
         assert_eq!(calls[0].status(), Err(Status::Unanswered));
@@ -227,7 +228,7 @@ fn a_call_that_only_asks_and_is_never_answered_says_so() {
 #[test]
 fn a_server_that_is_not_there_is_a_clear_error() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let error = attach(&Url::parse(&format!("nfs://127.0.0.1:{port}/x")).unwrap()).unwrap_err();
+    let error = attach(&Url::parse(&format!("nfs://127.0.0.1:{port}/x")).unwrap(), Usage::Writes).unwrap_err();
     assert!(matches!(error, AttachError::Connect { .. }), "{error}");
     assert!(error.to_string().contains(&format!("127.0.0.1:{port}: cannot reach MOUNT")), "{error}");
 }
@@ -319,14 +320,16 @@ fn a_silent_target_is_gone_although_it_takes_connections() {
     let now_silent = silent.clone();
     let server = Scripted::start(move |_, _| if now_silent.load(Ordering::SeqCst) { Act::Drop } else { Act::Send });
     let url = server.url.replace("timeo=3&retrans=3&away=1", "timeo=1&retrans=1&away=30");
-    let mount = attach(&Url::parse(&url).unwrap()).unwrap().remove(0);
+    let mount = attach(&Url::parse(&url).unwrap(), Usage::Writes).unwrap().remove(0);
     silent.store(true, Ordering::SeqCst);
     let mut calls = [Call::mkdir(&mount.root(), &name(1), AttrChange::default())];
     mount.perform(&mut calls);
     assert_eq!((calls[0].status(), calls[0].repeated), (Err(Status::TargetGone), true));
     // It answers all else: the call is to blame.
     let server = Scripted::start(|proc, _| if proc == Proc::MkDir { Act::Drop } else { Act::Send });
-    let mount = attach(&Url::parse(&server.url.replace("timeo=3&retrans=3", "timeo=1&retrans=1")).unwrap()).unwrap();
+    let mount =
+        attach(&Url::parse(&server.url.replace("timeo=3&retrans=3", "timeo=1&retrans=1")).unwrap(), Usage::Writes)
+            .unwrap();
     let mut calls = [Call::mkdir(&mount[0].root(), &name(1), AttrChange::default())];
     mount[0].perform(&mut calls);
     assert_eq!(calls[0].status(), Err(Status::NoReply));

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use parfs::base::Time;
 use parfs::base::price::Ceiling;
-use parfs::mounts::nfs::{Url, attach};
+use parfs::mounts::nfs::{Url, Usage, attach};
 use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::sim::{Config, Server};
 use parfs::storage::{AttrChange, Call, Kind, Mount, Node, Special};
@@ -164,7 +164,7 @@ fn times_that_nfs_cannot_carry_are_the_nearest_that_it_can() {
     let ceiling = Ceiling { iops: f64::INFINITY, bytes_per_s: f64::INFINITY, latency: Duration::ZERO };
     let server =
         Server::start(memory.clone(), Config { targets: 1, ceiling, squash: true, ..Config::default() }).unwrap();
-    let mount = attach(&Url::parse(&server.url()).unwrap()).unwrap().remove(0);
+    let mount = attach(&Url::parse(&server.url()).unwrap(), Usage::Writes).unwrap().remove(0);
     let root = mount.root();
     let (old, far) = (Time { secs: -315_619_200, nanos: 987_654_321 }, Time { secs: 7_258_118_400, nanos: 5 });
     for (name, at) in [("old", old), ("far", far), ("fits", past(5))] {

@@ -11,7 +11,7 @@ use crate::load::engine::{self, Engine, Place, WithEngine, with_engine};
 use crate::load::results::JobResult;
 use crate::load::run::{Work, failed, run};
 use crate::load::settings::Settings;
-use crate::mounts::nfs::{self, Url};
+use crate::mounts::nfs::{self, Url, Usage};
 
 /// The places of all jobs.
 pub struct Places {
@@ -66,7 +66,8 @@ impl Places {
             url.nconnect = connections as usize;
         }
         (url.uid, url.gid) = (uid.or(url.uid), gid.or(url.gid));
-        let mounts = nfs::attach(&url).map_err(|error| format!("fio: nfs_url={text}: Cannot mount: {error}"))?;
+        let mounts =
+            nfs::attach(&url, Usage::Writes).map_err(|error| format!("fio: nfs_url={text}: Cannot mount: {error}"))?;
         let volume = Opener::new(None, self.meters.clone()).attached(mounts, None, &[]);
         let export = Arc::new(Export::new(Arc::new(volume), Modes::under(super::super::host::umask())));
         self.exports.push(NfsPlace::new(export.clone()));

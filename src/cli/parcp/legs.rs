@@ -14,7 +14,7 @@ use crate::cli::console::{Quoted, reason};
 use crate::cli::exports::{Exports, Found};
 use crate::cli::location::{Location, is_fs_root};
 use crate::jobs::copy::Verify;
-use crate::mounts::nfs::NfsMount;
+use crate::mounts::nfs::{NfsMount, Usage};
 
 use super::across::Destinations;
 use super::high::High;
@@ -121,7 +121,7 @@ fn source(location: &Location, exports: &mut Exports) -> Result<Source, String> 
     let path = match location {
         Location::Dir(path) => path,
         Location::Nfs(url, _) => {
-            return match exports.find(url)? {
+            return match exports.find(url, Usage::Reads)? {
                 Found::Dir(mounts) => {
                     let fs_root = exports.is_fs_root(url, &mounts)?;
                     let place = Place { base: Base::Nfs(mounts), way: Vec::new(), fs_root, shown };
@@ -150,7 +150,7 @@ fn source(location: &Location, exports: &mut Exports) -> Result<Source, String> 
 }
 
 /// Finds where the source is mapped to.
-fn mapped(location: &Location, source: &Source, exports: &mut Exports) -> Result<Place, String> {
+fn mapped(location: &Location, source: &Source, (exports, usage): (&mut Exports, Usage)) -> Result<Place, String> {
     let shown = shown(location);
     let in_dir = |base: Base, fs_root: bool, shown: Vec<u8>| match (&source.name, source.is_dir) {
         (Some(name), false) => Place { base, way: vec![name.clone()], fs_root: false, shown: joined(&shown, name) },
@@ -161,7 +161,7 @@ fn mapped(location: &Location, source: &Source, exports: &mut Exports) -> Result
         format!("cannot overwrite non-directory '{to}' with directory '{from}'")
     };
     match location {
-        Location::Nfs(url, _) => match exports.find(url)? {
+        Location::Nfs(url, _) => match exports.find(url, usage)? {
             Found::Dir(mounts) => {
                 let fs_root = exports.is_fs_root(url, &mounts)?;
                 Ok(in_dir(Base::Nfs(mounts), fs_root, shown))
@@ -218,7 +218,7 @@ fn is_dir(path: &Path) -> Result<(), String> {
 }
 
 /// The directory that sources go below.
-fn directory(location: &Location, exports: &mut Exports) -> Result<Place, String> {
+fn directory(location: &Location, (exports, usage): (&mut Exports, Usage)) -> Result<Place, String> {
     let shown = shown(location);
     let (base, fs_root) = match location {
         Location::Dir(path) => {
@@ -231,7 +231,7 @@ fn directory(location: &Location, exports: &mut Exports) -> Result<Place, String
             }
             (Base::Dir(path.clone()), is_fs_root(path))
         }
-        Location::Nfs(url, _) => match exports.find(url)? {
+        Location::Nfs(url, _) => match exports.find(url, usage)? {
             Found::Dir(mounts) => {
                 let fs_root = exports.is_fs_root(url, &mounts)?;
                 (Base::Nfs(mounts), fs_root)
@@ -269,8 +269,8 @@ fn relation(
     }
 }
 
-/// The legs of a run, and the sources that are refused. An error is about the destination, or the one source.
-pub fn legs(high: &High, is_one: IsOne<'_>) -> Result<(Vec<Leg>, Vec<Failure>), String> {
+/// The legs of a run, and the sources that are refused. An error is about the destination, which is used so, or the one source.
+pub fn legs(high: &High, usage: Usage, is_one: IsOne<'_>) -> Result<(Vec<Leg>, Vec<Failure>), String> {
     let mut exports = Exports::default();
     if !high.below {
         let location = &high.sources[0];
@@ -278,7 +278,7 @@ pub fn legs(high: &High, is_one: IsOne<'_>) -> Result<(Vec<Leg>, Vec<Failure>), 
         if high.list.is_some() && !source.is_dir {
             return Err(format!("--files-from: '{}' is not a directory", Quoted(&source.place.shown)));
         }
-        let mut target = mapped(&high.destination, &source, &mut exports)?;
+        let mut target = mapped(&high.destination, &source, (&mut exports, usage))?;
         let below = source.name.as_ref().filter(|_| !source.is_dir && target.way.len() == 1);
         let is_in_dir = below.is_some_and(|name| target.shown == joined(&shown(&high.destination), name));
         let relation = relation((location, source.is_dir), &high.destination, below.filter(|_| is_in_dir), is_one);
@@ -290,7 +290,7 @@ pub fn legs(high: &High, is_one: IsOne<'_>) -> Result<(Vec<Leg>, Vec<Failure>), 
             None => Ok((vec![Leg { source: source.place, target, names: None }], Vec::new())),
         };
     }
-    let directory = directory(&high.destination, &mut exports)?;
+    let directory = directory(&high.destination, (&mut exports, usage))?;
     let (mut legs, mut refused): (Vec<Leg>, Vec<Failure>) = Default::default();
     let mut taken: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
     for location in &high.sources {

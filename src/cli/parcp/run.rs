@@ -18,7 +18,7 @@ use crate::cli::session::{Ended, Session};
 use crate::cli::{Exit, Fatal};
 use crate::crew::Crew;
 use crate::jobs::Live;
-use crate::jobs::copy::{Compare, Deed, Options, Series, Side, Summary, Taken, Verify, What};
+use crate::jobs::copy::{Compare, Deed, Options, Series, Side, Sparse, Summary, Taken, Verify, What};
 use crate::storage::throttle::Clock;
 use crate::storage::{Attr, Call, Mount, Shape, Tap, Volume};
 
@@ -129,6 +129,9 @@ impl Sides {
         let rehearsal = if reads { Rehearsal::Reading } else { Rehearsal::Unread };
         let opener =
             Opener::new(high.manner.held, session.meters.clone()).telling(&session.console).over(&high.manner.spread);
+        if let Some(planned) = planned.filter(|_| high.options.sparse == Sparse::Always && !compares) {
+            planned.note("--sparse=always is forecast as if nothing were zeros, for what is read is not known");
+        }
         if let (Some(planned), Some(rate)) = (planned, high.bwlimit) {
             planned.writes_below(rate as f64);
         }
@@ -193,9 +196,9 @@ fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exi
     let console = session.console.clone();
     let paths = high.list.as_ref().map(|list| Paths::open(&list.file, list.null)).transpose()?;
     let mut sides = Sides::new(high, session);
-    let writes = sides.opener.is_changing();
+    let (writes, usage) = (sides.opener.is_changing(), sides.opener.usage(Role::Destination));
     let spreader = RefCell::new(sides.opener.spreader());
-    let (legs, refused) = legs(high, &|source, target| spreader.borrow_mut().is_one(source, target, writes))?;
+    let (legs, refused) = legs(high, usage, &|source, target| spreader.borrow_mut().is_one(source, target, writes))?;
     sides.spread(&legs).map_err(Fatal::usage)?;
     let first = match legs.first() {
         Some(leg) => Some((sides.open(&leg.source, Role::Source)?, sides.open(&leg.target, Role::Destination)?)),

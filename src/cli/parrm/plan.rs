@@ -9,7 +9,7 @@ use crate::base::{Failure, Name, Proc, Status};
 use crate::cli::exports::{Exports, Mounts};
 use crate::cli::location::{Location, is_fs_root};
 use crate::jobs::remove::Operand;
-use crate::mounts::nfs::{AttachError, Url};
+use crate::mounts::nfs::{AttachError, Url, Usage};
 use crate::storage::{Attr, Call, Kind, Mount, Volume};
 
 use super::operands::{self, Parent, Placed, Rule};
@@ -47,20 +47,20 @@ pub struct Wanted {
 }
 
 /// An object of an export: in its directory, or a whole export where the directory above it is none.
-fn place(exports: &mut Exports, url: &Url, rule: Rule) -> Result<(Placed, Mounts), String> {
+fn place(exports: &mut Exports, (url, usage): (&Url, Usage), rule: Rule) -> Result<(Placed, Mounts), String> {
     let cannot = |error: AttachError| format!("Cannot mount: {error}");
     let placed = operands::nfs(url)?;
     if let (Parent::Nfs(parent), Some(name)) = (&placed.parent, &placed.name) {
         if name.as_bytes() == SNAPSHOTS {
             return Err(IS_SNAPSHOTS.into());
         }
-        match exports.attach(parent) {
+        match exports.attach(parent, usage) {
             Ok(mounts) => return Ok((placed, mounts)),
             Err(AttachError::Mount { .. }) => {}
             Err(error) => return Err(cannot(error)),
         }
     }
-    let mounts = exports.attach(url).map_err(cannot)?;
+    let mounts = exports.attach(url, usage).map_err(cannot)?;
     if !rule.contents || rule.same_device {
         return Err("it is an export's root; --contents removes what is in it".into());
     }
@@ -116,7 +116,7 @@ impl Taken {
 
 /// The groups, and the operands that are refused. A name that comes twice in a directory is in a later group the second time: it is told
 /// as what is not there any more, whatever lanes are faster.
-pub fn plan(typed: &[OsString], rule: Rule) -> (Vec<Group>, Vec<Failure>) {
+pub fn plan(typed: &[OsString], rule: Rule, usage: Usage) -> (Vec<Group>, Vec<Failure>) {
     let mut exports = Exports::default();
     let (mut groups, mut refused): (Vec<Group>, Vec<Failure>) = Default::default();
     let (mut taken, mut names) = (Taken::default(), HashSet::new());
@@ -124,7 +124,9 @@ pub fn plan(typed: &[OsString], rule: Rule) -> (Vec<Group>, Vec<Failure>) {
     for operand in typed {
         let placed = match Location::parse(operand) {
             Err(error) => Err(error.to_string()),
-            Ok(Location::Nfs(url, _)) => place(&mut exports, &url, rule).map(|(placed, mounts)| (placed, Some(mounts))),
+            Ok(Location::Nfs(url, _)) => {
+                place(&mut exports, (&url, usage), rule).map(|(placed, mounts)| (placed, Some(mounts)))
+            }
             Ok(Location::Dir(_)) => operands::local(operand, rule).map(|placed| (placed, None)),
         };
         let placed = placed.and_then(|(placed, mounts)| {

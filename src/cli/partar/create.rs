@@ -28,6 +28,7 @@ use crate::cli::session::{Ended, Session};
 use crate::crew::{Crew, Stop};
 use crate::jobs::Live;
 use crate::jobs::create::{Archived, Operand, Options, Output, Summary, create};
+use crate::mounts::nfs::Usage;
 use crate::storage::{Mount, Shape};
 
 use super::creation::{Creation, Packed};
@@ -347,7 +348,8 @@ fn had(high: &High, opener: &mut Opener, keep_times: bool) -> Result<Had, String
         }
     }
     if let ArchiveName::Nfs(url, _) = name
-        && let Found::Nothing(..) = Exports::default().find(url).map_err(|error| format!("{name}: {error}"))?
+        && let Found::Nothing(..) =
+            Exports::default().find(url, Usage::Reads).map_err(|error| format!("{name}: {error}"))?
     {
         return Ok(had);
     }

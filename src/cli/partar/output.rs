@@ -192,7 +192,7 @@ enum Was {
 fn remote(url: &Url, text: &str, opener: &mut Opener, mode: u32, was: Was) -> Result<Sink, String> {
     let empty = matches!(was, Was::Emptied);
     let mut exports = Exports::default();
-    let (mounts, name, is_new) = match exports.find(url)? {
+    let (mounts, name, is_new) = match exports.find(url, opener.usage(Role::Destination))? {
         Found::Dir(_) => return Err(format!("{text}: Cannot open: Is a directory")),
         Found::Other(mounts, name) => (mounts, name, false),
         Found::Nothing(..) if matches!(was, Was::Of(1..)) => return Err(changed(&text)),

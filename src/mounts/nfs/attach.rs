@@ -1,4 +1,4 @@
-//! From a URL to mounts: portmap, MOUNT, limits, and the proof that several targets serve one file system.
+//! From a URL to mounts: portmap, MOUNT and limits.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -9,13 +9,14 @@ use thiserror::Error;
 
 use crate::base::hash::mix;
 use crate::base::name::Shown;
-use crate::base::{Name, Proc, Status, Time, Unbroken, reason};
-use crate::storage::{AttrChange, Call, Extras, Handle, How, Kind, Limits, Mount, Node, Op, SetTime, Shape, Want};
+use crate::base::{Name, Proc, Status, Time, reason};
+use crate::storage::{Call, Extras, Handle, Kind, Limits, Mount, Node, Op, Shape};
 use crate::wire::mount3::{self, MountProc, MountStatus};
 use crate::wire::rpc::{self, Credential};
 use crate::wire::{nfs3, portmap};
 
 use super::connection::open_stream;
+use super::proof::{Handles, Usage, attr_of, prove_same};
 use super::url::{Host, Url, UrlError};
 use super::{NfsMount, Patience, Setup};
 
@@ -53,8 +54,8 @@ pub enum AttachError {
     Different { first: String, other: String, why: String },
 }
 
-/// Attaches every target of `url`, one mount each, and proves that they serve the same file system.
-pub fn attach(url: &Url) -> Result<Vec<Arc<NfsMount>>, AttachError> {
+/// Attaches every target of `url`, one mount each, and proves that they serve the same file system, by what the job does there.
+pub fn attach(url: &Url, usage: Usage) -> Result<Vec<Arc<NfsMount>>, AttachError> {
     let credential = credential(url);
     let mut mounts = Vec::with_capacity(url.hosts.len());
     for (index, host) in url.hosts.iter().enumerate() {
@@ -63,7 +64,7 @@ pub fn attach(url: &Url) -> Result<Vec<Arc<NfsMount>>, AttachError> {
     let handles: Vec<Node> = mounts.iter().map(|m| m.root.clone()).collect();
     let differ = handles.windows(2).any(|pair| pair[0] != pair[1]);
     // Targets may give the export one handle and what is in it others of their own.
-    if prove_same(&mounts)? == Handles::Own || differ {
+    if prove_same(&mounts, usage)? == Handles::Own || differ {
         let root = Node::root_chain(mounts.len());
         if let Node::Chain(chain) = &root {
             for (slot, handle) in chain.handles.iter().zip(&handles) {
@@ -75,21 +76,6 @@ pub fn attach(url: &Url) -> Result<Vec<Arc<NfsMount>>, AttachError> {
         mounts.iter_mut().for_each(|m| m.root = root.clone());
     }
     Ok(mounts.into_iter().map(Arc::new).collect())
-}
-
-/// The handles that several targets give to one object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Handles {
-    /// The same ones.
-    Shared,
-    /// Each target has its own.
-    Own,
-}
-
-impl Handles {
-    fn and(self, equal: bool) -> Handles {
-        if equal { self } else { Handles::Own }
-    }
 }
 
 impl Url {
@@ -210,94 +196,6 @@ fn limits(mount: &NfsMount, most: Limits) -> Result<Limits, (Proc, Status)> {
         extras: Extras::default(),
         dirs_locked: false,
     })
-}
-
-/// Proves that all mounts, each asked by its own root's handle, show one directory: a name made through the first is seen through the
-/// others. Where nothing can be made, equal file ids, change times and first pages of the listing have to do. The directory gets the
-/// time back that it had: it may be the source of a copy.
-fn prove_same(mounts: &[NfsMount]) -> Result<Handles, AttachError> {
-    let Some((first, others)) = mounts.split_first().filter(|(_, others)| !others.is_empty()) else {
-        return Ok(Handles::Shared);
-    };
-    let root = first.root();
-    let unique = mix(mix(u64::from(std::process::id())) ^ Time::now().nanos as u64 ^ (Time::now().secs as u64) << 30);
-    let name = Name::new(format!(".parfs-{unique:016x}").as_bytes()).expect("hex digits are a name");
-    let change = AttrChange { mode: Some(0o600), ..AttrChange::default() };
-    let before = attr_of(first, &root);
-    // The directory may be the source of a copy: nothing stays in it.
-    let _unbroken = Unbroken::begin();
-    let mut calls = [Call::create(&root, &name, How::Guarded, change)];
-    first.perform(&mut calls);
-    let Ok(made) = calls[0].found() else { return prove_same_by_looks(first, others) };
-    let fileid = attr_of(first, &made.node).map(|a| a.fileid);
-    let mut handles = Handles::Shared;
-    let verdict = others.iter().try_for_each(|other| {
-        let mut calls = [Call::lookup(&other.root(), &name)];
-        other.perform(&mut calls);
-        let seen = calls[0]
-            .found()
-            .map_err(|status| different(first, other, format!("a file made there is not seen: {status}")))?;
-        // CREATE may give another form of a handle than LOOKUP.
-        let is_shared = || seen.node == made.node || found(first, &name).is_some_and(|node| node == seen.node);
-        handles = handles.and(is_shared());
-        match (attr_of(other, &seen.node).map(|a| a.fileid), &fileid) {
-            (Ok(seen), Ok(made)) if seen == *made => Ok(()),
-            _ => Err(different(first, other, "a file made there has another file id".into())),
-        }
-    });
-    let mut calls = [Call::remove(&root, &name)];
-    first.perform(&mut calls);
-    if let Ok(before) = before {
-        // Refused to those who do not own it; then it has the time of this proof.
-        let change = AttrChange { mtime: SetTime::At(before.mtime), ..AttrChange::default() };
-        first.perform(&mut [Call::set_attr(&root, change)]);
-    }
-    verdict?;
-    let removed = calls[0].status();
-    let failed =
-        |status| AttachError::Call { target: first.label(), path: name.to_string(), proc: Proc::Remove, status };
-    removed.map(|()| handles).map_err(failed)
-}
-
-fn different(first: &NfsMount, other: &NfsMount, why: String) -> AttachError {
-    AttachError::Different { first: first.label(), other: other.label(), why }
-}
-
-fn prove_same_by_looks(first: &NfsMount, others: &[NfsMount]) -> Result<Handles, AttachError> {
-    let looks = |mount: &NfsMount| -> Result<_, Status> {
-        let root = mount.root();
-        let attr = attr_of(mount, &root)?;
-        let mut calls = [Call::read_dir(&root, Default::default(), Want::Names, 8192)];
-        mount.perform(&mut calls);
-        let page = calls[0].take_page()?;
-        let names: Vec<_> = page.entries.into_iter().map(|entry| (entry.name, entry.fileid)).collect();
-        Ok((attr.fileid, attr.ctime, names))
-    };
-    let failed = |mount: &NfsMount, status| call_error(&mount.label, b"/", Proc::GetAttr, status);
-    let seen = looks(first).map_err(|status| failed(first, status))?;
-    // Of an empty directory that nothing can be made in, no handle is needed.
-    let sample = seen.2.first().map(|(name, _)| name.clone());
-    others.iter().try_fold(Handles::Shared, |handles, other| {
-        if looks(other).map_err(|status| failed(other, status))? != seen {
-            let why = "its root has another file id, change time or listing".into();
-            return Err(different(first, other, why));
-        }
-        Ok(handles.and(
-            sample.as_ref().is_none_or(|name| found(first, name).is_some_and(|node| found(other, name) == Some(node))),
-        ))
-    })
-}
-
-fn found(mount: &NfsMount, name: &Name) -> Option<Node> {
-    let mut calls = [Call::lookup(&mount.root(), name)];
-    mount.perform(&mut calls);
-    calls[0].found().ok().map(|found| found.node)
-}
-
-fn attr_of(mount: &NfsMount, node: &Node) -> Result<crate::storage::Attr, Status> {
-    let mut calls = [Call::get_attr(node)];
-    mount.perform(&mut calls);
-    calls[0].attr()
 }
 
 /// An export, and the names that lead from it to what a URL names. With a name comes the error of a MOUNT that was denied there: a

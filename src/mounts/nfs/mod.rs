@@ -8,6 +8,7 @@
 mod attach;
 mod connection;
 mod lowat;
+mod proof;
 mod reader;
 mod replay;
 mod retry;
@@ -24,6 +25,7 @@ use crate::storage::{Call, Chain, Handle, Ledger, Limits, Mount, Node, Op, Tally
 use crate::wire::rpc::Credential;
 
 pub use attach::{AttachError, attach, shape};
+pub use proof::Usage;
 pub use url::{Host, Url, UrlError};
 
 use connection::Connection;

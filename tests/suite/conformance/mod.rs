@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use parfs::base::Time;
 use parfs::base::price::Ceiling;
-use parfs::mounts::nfs::{Url, attach};
+use parfs::mounts::nfs::{Url, Usage, attach};
 use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::sim::{Config, Server};
 use parfs::storage::{AttrChange, Ledger, Mount, Node, SetTime, Spread, Tapped, Volume, Want};
@@ -97,7 +97,7 @@ fn local(name: &'static str, descriptors_max: Option<usize>) -> Sample {
 fn direct(name: &'static str, served: Arc<dyn Mount>, targets: usize, can: Can, guard: Option<Box<dyn Any>>) -> Sample {
     let ceiling = Ceiling { iops: f64::INFINITY, bytes_per_s: f64::INFINITY, latency: Duration::ZERO };
     let server = Server::start(served, Config { targets, ceiling, squash: true, ..Config::default() }).unwrap();
-    let mounts = attach(&Url::parse(&server.url()).unwrap()).unwrap();
+    let mounts = attach(&Url::parse(&server.url()).unwrap(), Usage::Writes).unwrap();
     let views = mounts.into_iter().map(|m| m as Arc<dyn Mount>).collect();
     let mount = Arc::new(Volume::new(views, Spread::RoundRobin));
     Sample { name, mount, can, _guard: Some(Box::new((server, guard))) }
