@@ -30,6 +30,8 @@ const NO_PASSTHROUGH: &str = "NVMe pass-through is for character devices; use io
 const NO_CGROUP: &str = "control groups are the caller's; start the job within one (systemd-run --scope)";
 const NO_REPLAY: &str = "blktrace files cannot be replayed; use read_iolog= with a text log of version 2 or 3";
 const NO_COMPRESSION: &str = "logs are written as text; compress them afterwards";
+const NO_NOWAIT: &str =
+    "a file system may answer EAGAIN instead of waiting, and then nothing is measured; leave it out";
 const NO_WORKING_SET: &str = "only repeated buffers are generated; use dedupe_percentage= alone";
 
 /// Names, or beginnings of names that end in `*`, and why they are refused.
@@ -88,6 +90,13 @@ const OPTIONS: &[(&str, &str)] = &[
     ("ioscheduler", "the scheduler is a block device's; set it in /sys before the run"),
     ("allow_mounted_write", "block devices in use are never written to"),
     ("hugepage-size", "use mem=malloc or mem=mmap; transparent huge pages need no option"),
+    ("nowait", NO_NOWAIT),
+    ("userspace_reap", "completions are taken as the kernel gives them; leave it out"),
+    ("force_async", "the kernel decides what it does in its own threads; leave it out"),
+    ("sqthread_poll_cpu", "the kernel's polling thread is not bound; use sqthread_poll=1 alone"),
+    ("hipri_percentage", "all I/O is polled or none; use hipri=1"),
+    ("thp", "transparent huge pages are the host's; see /sys/kernel/mm/transparent_hugepage/enabled"),
+    ("job_max_open", "files are bounded for each job; use openfiles= and ulimit -n"),
     ("verifysort", "verification always goes in the order of writing"),
     ("verifysort_nr", "verification always goes in the order of writing"),
 ];

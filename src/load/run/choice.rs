@@ -54,6 +54,8 @@ struct File {
     visits: Visits,
     /// Nothing is left of this round.
     is_done: bool,
+    /// It has begun, and is not done.
+    is_under_way: bool,
 }
 
 /// How the next file is found.
@@ -73,6 +75,9 @@ enum Pick {
 #[derive(Clone, Debug)]
 pub struct Choice {
     files: Vec<File>,
+    /// Files that are under way at most, and that are: as in fio, another is begun when one is done (openfiles=).
+    most: usize,
+    under_way: usize,
     pick: Pick,
     mix: Mix,
     /// Bytes of a pass.
@@ -103,6 +108,7 @@ impl Choice {
         let file = |(index, region): (usize, &Extent)| File {
             visits: visits(load, seeds, *region, index as u64),
             is_done: false,
+            is_under_way: false,
         };
         let files: Vec<File> = regions.iter().enumerate().map(file).collect();
         let (service, each) = &settings.files.service;
@@ -120,6 +126,8 @@ impl Choice {
         let held: u64 = regions.iter().map(|region| region.len).sum();
         Choice {
             left: files.len(),
+            most: (settings.files.open_max as usize).max(1),
+            under_way: 0,
             files,
             pick,
             mix: Mix::new(load.read_percent, seeds.random(Stream::Mix, 0)),
@@ -158,7 +166,8 @@ impl Choice {
                     return Some(next);
                 }
                 None => {
-                    self.files[file].is_done = true;
+                    (self.files[file].is_done, self.files[file].is_under_way) = (true, false);
+                    self.under_way -= 1;
                     self.left -= 1;
                     self.on_current = 0;
                 }
@@ -181,9 +190,9 @@ impl Choice {
         self.rounds += u64::from(self.has_end);
         self.files.iter_mut().for_each(|file| {
             file.visits.restart();
-            file.is_done = false;
+            (file.is_done, file.is_under_way) = (false, false);
         });
-        self.left = self.files.len();
+        (self.left, self.under_way) = (self.files.len(), 0);
         (self.current, self.on_current) = (0, 0);
     }
 
@@ -205,7 +214,16 @@ impl Choice {
             Pick::Drawn { each, .. } if stays(self, *each) => self.current,
             Pick::Drawn { .. } => self.draw(),
         };
-        let found = (0..n).map(|step| (start + step) % n).find(|file| !self.files[*file].is_done)?;
+        let has_room = self.under_way < self.most;
+        let may = |file: &usize| {
+            let file = &self.files[*file];
+            file.is_under_way || has_room && !file.is_done
+        };
+        let found = (0..n).map(|step| (start + step) % n).find(may)?;
+        if !self.files[found].is_under_way {
+            self.files[found].is_under_way = true;
+            self.under_way += 1;
+        }
         let is_next = !matches!(self.pick, Pick::Sequential) && start == self.current + 1;
         if found != self.current || is_next {
             self.on_current = 0;

@@ -68,6 +68,10 @@ fn files_take_turns_as_file_service_type_says() {
     assert_eq!(order("--nrfiles=2"), "01010101");
     assert_eq!(order("--nrfiles=2 --file_service_type=roundrobin:2"), "00110011");
     assert_eq!(order("--nrfiles=2 --file_service_type=sequential"), "00001111");
+    assert_eq!(order("--nrfiles=2 --openfiles=1"), "00001111", "another is begun when one is done");
+    assert_eq!(order("--nrfiles=2 --openfiles=1 --file_service_type=roundrobin:2"), "00001111");
+    let one_by_one = order("--nrfiles=2 --openfiles=1 --file_service_type=random");
+    assert!(["00001111", "11110000"].contains(&one_by_one.as_str()), "{one_by_one}");
     let random = order("--nrfiles=2 --file_service_type=random");
     assert_eq!(random.matches('1').count(), 4, "each to its end: {random}");
 }
