@@ -217,3 +217,15 @@ fn jobs_of_the_command_line_run_with_those_of_the_first_file() {
     let groups = report["jobs"].as_array().unwrap().iter().map(|job| job["groupid"].as_u64().unwrap());
     assert_eq!(groups.collect::<Vec<_>>(), [0, 0, 0, 1]);
 }
+
+/// As fio 3.33: what reads `bw_mean` and `iops_mean` reads them of such jobs too.
+#[test]
+fn bandwidth_is_sampled_where_latencies_are_not_measured() {
+    let loads = Loads::new();
+    for option in ["gtod_reduce", "disable_bw_measurement"] {
+        let line = "--name=a --ioengine=null --rw=read --size=4k --rate_iops=100 --time_based --runtime=1200ms";
+        let report = loads.json(&format!("{line} --{option}=1"));
+        let read = &report["jobs"][0]["read"];
+        assert!(read["bw_samples"].as_u64() > Some(0) && read["iops_mean"].as_f64() > Some(0.0), "{option}: {read}");
+    }
+}

@@ -157,7 +157,7 @@ impl Recorder {
         if let Some(timeline) = &mut result.timeline {
             timeline.add(times.ended.saturating_sub(self.since), bytes, times.ended.saturating_sub(times.ready));
         }
-        if times.ended >= self.due && self.measures.bw {
+        if times.ended >= self.due {
             self.sample(times.ended);
         }
     }

@@ -19,7 +19,8 @@ pub struct Measures {
     pub clat: bool,
     #[allow(missing_docs)] // as above
     pub lat: bool,
-    #[allow(missing_docs)] // as above
+    /// Of the same kind: samples of bandwidth and IOPS, which there always are, as in fio, have each I/O's time; else one that is looked at
+    /// now and then.
     pub bw: bool,
     /// slat_percentiles, clat_percentiles, lat_percentiles.
     #[allow(missing_docs)] // as above
