@@ -375,6 +375,36 @@ fn a_list_may_name_directories_and_what_is_in_them() {
     fs::write(bench.path("list"), "d\ne/f\nd2\n").unwrap();
     let ran = bench.run_as("parrm --files-from list t").ended(1, "e/f: LOOKUP: No such file or directory");
     assert!(ran.stderr.contains("d2: LOOKUP: No such file or directory"), "{ran:?}");
+    // What is in a directory goes not with a link to it, in whatever batch it is asked for.
+    fs::create_dir_all(bench.path("t/d")).unwrap();
+    fs::write(bench.path("t/d/x"), "").unwrap();
+    symlink("d", bench.path("t/l")).unwrap();
+    let others: String = (0..300).map(|n| format!("f{n}\n")).collect();
+    others.lines().for_each(|file| fs::write(bench.path("t").join(file), "").unwrap());
+    fs::write(bench.path("list"), format!("l\n{others}l/x\n")).unwrap();
+    bench.run_as("parrm --files-from list t").ended(1, "l/x: LOOKUP: No such file or directory");
+    assert_eq!(left(&bench, "t"), ["d", "d/x"]);
+}
+
+/// Of directories that were looked up and are gone meanwhile, a server says that the handle is stale.
+#[test]
+fn a_list_over_nfs_may_name_directories_and_what_is_in_them() {
+    let bench = Bench::new();
+    let sim = Sim::start(&["--unlimited"]);
+    let url = sim.url.trim_end_matches('/');
+    let mut text = "d\nd/b\n".to_string();
+    for n in 0..300 {
+        fs::create_dir_all(bench.path(format!("s/d/b/c{n}"))).unwrap();
+        fs::write(bench.path(format!("s/d/b/c{n}/z")), "").unwrap();
+        text += &format!("d/b/c{n}\nd/b/c{n}/z\n");
+    }
+    fs::write(bench.path("list"), text).unwrap();
+    for options in ["", "-P 1 "] {
+        bench.run_as(&format!("parcp s {url}/t")).ok();
+        bench.run_as(&format!("parrm {options}--files-from list {url}/t")).ok();
+        bench.run_as(&format!("parcp {url}/t empty")).ok();
+        assert_eq!(left(&bench, "empty"), Vec::<String>::new());
+    }
 }
 
 #[test]

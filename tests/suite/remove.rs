@@ -168,11 +168,11 @@ fn what_is_not_there_is_told_unless_forced() {
         let ways = ["no", "a/no", "no/x", "a/f/x", "a/f/x/y", "l/f"];
         let ran = remove(&ways, &Options::default(), &crew(2, 2));
         let through = "a directory on the way is a symbolic link, which is not followed";
-        // What is in an operand that is not there is told by that.
         let mut expected = vec![
             "a/f/x/y: LOOKUP: Not a directory".to_string(),
             "a/no: LOOKUP: No such file or directory".into(),
             format!("l/f: {through}"),
+            "no/x: LOOKUP: No such file or directory".into(),
             "no: LOOKUP: No such file or directory".into(),
         ];
         expected.insert(0, "a/f/x: LOOKUP: Not a directory".into());

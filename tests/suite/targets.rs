@@ -6,7 +6,7 @@ use parfs::base::{Name, Proc, Status};
 use parfs::jobs::extract::Options;
 use parfs::mounts::MemoryMount;
 use parfs::mounts::nfs::{AttachError, Url, Usage, attach};
-use parfs::storage::{AttrChange, Call, How, Mount, Node, Op, Spread, Stable, Volume};
+use parfs::storage::{AttrChange, Call, How, Mount, Node, Op, Spread, Stable, Volume, Want};
 
 use crate::scripted::{Act, Scripted, name};
 use crate::tars::{Tar, crew, extract, seekable, volume};
@@ -33,6 +33,38 @@ fn who_only_reads_is_shown_one_server_without_a_trace() {
     assert_eq!(changes(), [0; 3]);
     attach(&url, Usage::Writes).unwrap();
     assert_eq!(changes(), [1; 3]);
+}
+
+/// Others write to the file system all the time, and in this directory nothing can be made: a read-only export, or another user's.
+#[test]
+fn one_server_in_use_is_one_server() {
+    let memory = Arc::new(MemoryMount::with_capacity(1 << 30, 10_000));
+    let mut calls = [Call::mkdir(&memory.root(), &Name::new(b"dir").unwrap(), AttrChange::default())];
+    memory.perform(&mut calls);
+    let dir = calls[0].found().unwrap().node;
+    let servers = [1, 2].map(|skew| {
+        let (used, dir) = (memory.clone(), dir.clone());
+        Scripted::serving(memory.clone(), skew, move |proc, n| {
+            if proc == Proc::FsStat {
+                let name = Name::new(format!("{skew} {n}").as_bytes()).unwrap();
+                used.perform(&mut [Call::create(&dir, &name, How::Guarded, AttrChange::default())]);
+            }
+            if proc == Proc::Create { Act::Fail(Status::RoFs) } else { Act::Send }
+        })
+    });
+    let url = Url::parse(&format!("nfs://{},{}/", servers[0].host(), servers[1].host())).unwrap();
+    for usage in [Usage::Reads, Usage::Writes] {
+        attach(&url, usage).unwrap();
+    }
+    let mut calls = [Call::read_dir(&dir, Default::default(), Want::Names, 8192)];
+    memory.perform(&mut calls);
+    assert!(calls[0].take_page().unwrap().entries.len() > 4, "it was in use");
+    // It may be searched, and a name in it made, but not be listed.
+    let dropbox = [1, 2].map(|skew| {
+        let unlisted = |proc, _| if proc == Proc::ReadDir { Act::Fail(Status::Access) } else { Act::Send };
+        Scripted::serving(memory.clone(), skew, unlisted)
+    });
+    attach(&Url::parse(&format!("nfs://{},{}/", dropbox[0].host(), dropbox[1].host())).unwrap(), Usage::Reads).unwrap();
 }
 
 /// Targets whose handles differ are one volume all the same: what one made is looked up at the other.

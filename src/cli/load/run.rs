@@ -264,7 +264,15 @@ impl<'a> Run<'a> {
         let mut steady = SteadyWatch::new(&groups, &lives);
         let mut line = StatusLine::new(&self.gathered.general, of_clones, self.clock);
         idle.iter().for_each(|idle| idle.begin());
-        let lost = |index: usize, error: &std::io::Error| self.lost(index, &found[index], &lives[index], error);
+        let is_told = std::cell::Cell::new(false);
+        let lost = |index: usize, error: &std::io::Error| {
+            let errno = error.raw_os_error().map_or(Errno::AGAIN, Errno::from_raw_os_error);
+            let text = format!("pthread_create: {}", said(errno));
+            if !is_told.replace(true) {
+                self.tell(&format!("fio: {text}"));
+            }
+            failed(&self.work(index, &found[index], &lives[index]), errno, &text)
+        };
         let results = schedule.run(&clone, &lost, &mut || {
             let next = line.as_mut().map_or(LOOK_EVERY, |line| line.refresh(&lives));
             next.min(sofar.tell(&lives)).min(steady.look(self.clock.now(), &lives)).min(LOOK_EVERY)
@@ -335,14 +343,6 @@ impl<'a> Run<'a> {
             return failed(&work, errno, &text);
         }
         self.places.run(start.job, start.clone, &work, go)
-    }
-
-    /// A clone for which there is no thread.
-    fn lost(&self, index: usize, found: &Result<Found, NotReady>, live: &Live, error: &std::io::Error) -> JobResult {
-        let errno = error.raw_os_error().map_or(Errno::AGAIN, Errno::from_raw_os_error);
-        let text = format!("pthread_create: {}", said(errno));
-        self.tell(&format!("fio: {text}"));
-        failed(&self.work(index, found, live), errno, &text)
     }
 
     fn work<'w>(&'w self, index: usize, found: &Result<Found, NotReady>, live: &'w Live) -> Work<'w> {

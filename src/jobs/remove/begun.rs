@@ -1,15 +1,15 @@
-//! Which operands of a list were begun: what is in one of them may be gone before its own turn comes, and that is no failure. `find -depth`
-//! names what is in a directory right before the directory, and lanes begin with both.
+//! Which directories of a list were begun: what is in one of them may be gone before its own turn comes, and that is no failure.
+//! `find -depth` names what is in a directory right before the directory, and lanes begin with both.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use crate::jobs::select::normal;
 
-/// Operands remembered at most; of those in others the others alone. Some tens of batches: more are not under way at once.
+/// Directories remembered at most; of those in others the others alone. Some tens of batches: more are not under way at once.
 const REMEMBERED_MAX: usize = 4096;
 
-/// The operands that were begun last, by their paths from one directory.
+/// The operands that are directories and were begun last, by their paths from one directory.
 #[derive(Debug, Default)]
 pub(super) struct Begun(Mutex<Paths>);
 

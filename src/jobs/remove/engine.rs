@@ -170,7 +170,7 @@ pub(in crate::jobs) struct Engine<'a, T> {
     /// May the object of this path go? Asked for entries below roots, with the root's `skip` taken off. A directory that may
     /// not is not entered. None: all may.
     pub allow: Option<&'a Allow<'a>>,
-    /// Which operands were begun, where trees are removed.
+    /// Which directories of operands were begun, where trees are removed.
     pub(super) begun: Option<&'a Begun>,
     /// How many objects may still be removed; counted down before each removal, and up again when it certainly failed.
     pub may_remove: Option<&'a AtomicI64>,
@@ -223,6 +223,17 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
             names_only: AtomicBool::new(false),
             cursors: Mutex::default(),
             later: how.empty_only.then(Later::default),
+        }
+    }
+
+    /// Does this status of a directory on the way to an operand say that it is not there, rather than that all of the file system is not?
+    pub(super) fn is_absent(&self, status: Status) -> bool {
+        match status {
+            Status::NoEnt | Status::NotDir => true,
+            Status::Stale => {
+                self.port.one(self.port.route(), Call::get_attr(&self.port.volume.root())).status().is_ok()
+            }
+            _ => false,
         }
     }
 

@@ -174,11 +174,8 @@ impl State<'_> {
         }
         let dir = match self.node(&operand.dir, above(&operand)) {
             Ok(dir) => dir,
-            Err(Astray::Call(_, Status::NoEnt | Status::NotDir))
-                if options.force || engine.is_taken(&operand.shown) =>
-            {
-                return;
-            }
+            Err(Astray::Call(_, Status::NoEnt | Status::NotDir)) if options.force => return,
+            Err(Astray::Call(_, status)) if engine.is_taken(&operand.shown) && engine.is_absent(status) => return,
             Err(Astray::Call(proc, Status::NoTarget)) => return engine.lose(&operand.shown, proc),
             Err(Astray::Call(proc, status)) => {
                 return engine.crew.report().add(Failure::call(&operand.shown, proc, status));
@@ -196,9 +193,6 @@ impl State<'_> {
                 return engine.crew.report().add(Failure::call(&operand.shown, Proc::GetAttr, status));
             }
         };
-        if let Some(begun) = engine.begun {
-            begun.note(&operand.shown);
-        }
         let Operand { shown, contents, fs_root, must_be_dir, .. } = operand;
         let skip = shown.iter().rposition(|b| *b != b'/').map_or(0, |i| i + 1) + 1;
         let root = Root { dir, name, shown, skip, contents, fs_root, fsid, tag: () };

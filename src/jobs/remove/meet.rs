@@ -82,6 +82,9 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         if name.is_some() && up.is_within(&node) {
             return self.refuse(up, name.as_ref(), "a directory that contains itself");
         }
+        if let (Some(begun), Some(root)) = (self.engine.begun, root) {
+            begun.note(&root.shown);
+        }
         let listed = !self.engine.how.empty_only || emptied;
         let mut frame = Frame::dir(up, name, node);
         frame.fsid = met.fsid;

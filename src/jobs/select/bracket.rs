@@ -128,7 +128,7 @@ impl Bracket {
                     regex.push('-');
                     charset::push_char(regex, high);
                 }
-                Item::Class(name) => regex.push_str(charset::class(name.as_bytes()).unwrap_or_default()),
+                Item::Class(name) => regex.push_str(charset::class(name.as_bytes()).expect("CLASSES are known")),
             }
         }
         regex.push_str(match (self.negated, slashes) {

@@ -13,7 +13,7 @@ use regex::bytes::{RegexSet, RegexSetBuilder};
 use super::shell::{Reach, Shell};
 use super::{BadPattern, Pattern};
 
-/// Bytes of the patterns' states, compiled: some 10,000 patterns' of usual length.
+/// Bytes that compiled patterns may take.
 const REGEX_BYTES_MAX: usize = 256 << 20;
 
 /// Patterns of which a path is asked. The default matches nothing.
@@ -22,30 +22,33 @@ pub(in crate::jobs) struct Set {
     globs: GlobSet,
     /// The place of each glob's pattern.
     of: Vec<usize>,
-    /// A pattern each; none where bytes match as characters do.
+    /// Those of which characters match otherwise than bytes.
     chars: Option<RegexSet>,
+    /// The place of each one's pattern.
+    of_chars: Vec<usize>,
 }
 
 impl Set {
     pub fn new(patterns: &[Pattern]) -> Result<Set, BadPattern> {
         let mut globs = GlobSetBuilder::new();
         let mut of = Vec::new();
-        let mut regexes = Vec::with_capacity(patterns.len());
-        let mut hangs_on_chars = false;
+        let (mut regexes, mut of_chars) = (Vec::new(), Vec::new());
         for (at, pattern) in patterns.iter().enumerate() {
             let compiled = Compiled::new(pattern)?;
             of.extend(compiled.globs.iter().map(|_| at));
             compiled.globs.into_iter().for_each(|glob| {
                 globs.add(glob);
             });
-            hangs_on_chars |= compiled.hangs_on_chars;
-            regexes.push(compiled.regex);
+            if let Some(regex) = compiled.regex {
+                regexes.push(regex);
+                of_chars.push(at);
+            }
         }
         let all = || patterns.iter().map(|p| String::from_utf8_lossy(&p.text)).collect::<Vec<_>>().join(" ");
         let bad = |reason| BadPattern { pattern: all(), reason };
         let globs = globs.build().map_err(|e| bad(e.to_string()))?;
-        let chars = hangs_on_chars.then(|| RegexSetBuilder::new(regexes).size_limit(REGEX_BYTES_MAX).build());
-        Ok(Set { globs, of, chars: chars.transpose().map_err(|e| bad(e.to_string()))? })
+        let chars = (!regexes.is_empty()).then(|| RegexSetBuilder::new(regexes).size_limit(REGEX_BYTES_MAX).build());
+        Ok(Set { globs, of, of_chars, chars: chars.transpose().map_err(|e| bad(e.to_string()))? })
     }
 
     pub fn is_empty(&self) -> bool {
@@ -59,7 +62,9 @@ impl Set {
     /// The places of the patterns that match, some of them more than once.
     pub fn matches(&self, text: &[u8]) -> Vec<usize> {
         let by_bytes = self.globs.matches(as_path(text)).into_iter().map(|glob| self.of[glob]);
-        by_bytes.chain(self.by_chars(text).iter().flat_map(|chars| chars.matches(text))).collect()
+        let by_chars =
+            self.by_chars(text).into_iter().flat_map(|chars| chars.matches(text)).map(|regex| self.of_chars[regex]);
+        by_bytes.chain(by_chars).collect()
     }
 
     fn by_chars(&self, text: &[u8]) -> Option<&RegexSet> {
@@ -72,11 +77,10 @@ pub(super) fn as_path(text: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(text))
 }
 
-/// A pattern's globs, which compare bytes, and its regex, which compares characters.
+/// A pattern's globs, which compare bytes, and where that is something else its regex, which compares characters.
 struct Compiled {
     globs: Vec<Glob>,
-    regex: String,
-    hangs_on_chars: bool,
+    regex: Option<String>,
 }
 
 impl Compiled {
@@ -91,7 +95,7 @@ impl Compiled {
         let plain = typed.strip_prefix("./").unwrap_or(typed);
         // A script's unset variable: nobody has that name, not even the root, whose path is empty as well.
         if plain.is_empty() {
-            return Ok(Compiled { globs: Vec::new(), regex: NOTHING.into(), hangs_on_chars: false });
+            return Ok(Compiled { globs: Vec::new(), regex: None });
         }
         let shell = match pattern.wildcards {
             true => Shell::pattern(plain, reach, pattern.ignore_case).map_err(bad)?,
@@ -117,10 +121,7 @@ impl Compiled {
         let globs = forms.into_iter().map(glob).collect::<Result<_, _>>()?;
         let (before, behind) =
             (if is_anchored { "" } else { "(?s-u:.*/)?" }, if pattern.below { "(?s-u:/.*)?" } else { "" });
-        let regex = format!(r"\A{before}{}{behind}\z", shell.regex());
-        Ok(Compiled { globs, regex, hangs_on_chars: shell.hangs_on_chars() })
+        let regex = shell.hangs_on_chars().then(|| format!(r"\A{before}{}{behind}\z", shell.regex()));
+        Ok(Compiled { globs, regex })
     }
 }
-
-/// A regex that matches nothing.
-const NOTHING: &str = "[a&&b]";

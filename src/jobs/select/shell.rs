@@ -133,9 +133,8 @@ impl Shell {
                 Part::Any => regex.push_str(if slashes { "(?s:.)" } else { "[^/]" }),
                 Part::Bracket(bracket) => bracket.push_regex(&mut regex, slashes, self.fold),
                 // By bytes, in fewer states; what is behind it begins with a character.
-                Part::Star | Part::Stars | Part::StarsAndSlash => {
-                    regex.push_str(if slashes { "(?s-u:.)*" } else { "(?-u:[^/])*" });
-                }
+                Part::Star => regex.push_str(if slashes { "(?s-u:.)*" } else { "(?-u:[^/])*" }),
+                Part::Stars | Part::StarsAndSlash => unreachable!("rsync's stars compare bytes"),
             }
         }
         regex

@@ -77,7 +77,9 @@ pub struct Choice {
     files: Vec<File>,
     /// Files that are under way at most, and that are: as in fio, another is begun when one is done (openfiles=).
     most: usize,
-    under_way: usize,
+    under_way: Vec<usize>,
+    /// The place in `under_way` of the last that was picked there.
+    turn: usize,
     pick: Pick,
     mix: Mix,
     /// Bytes of a pass.
@@ -127,7 +129,8 @@ impl Choice {
         Choice {
             left: files.len(),
             most: (settings.files.open_max as usize).max(1),
-            under_way: 0,
+            under_way: Vec::new(),
+            turn: 0,
             files,
             pick,
             mix: Mix::new(load.read_percent, seeds.random(Stream::Mix, 0)),
@@ -167,7 +170,7 @@ impl Choice {
                 }
                 None => {
                     (self.files[file].is_done, self.files[file].is_under_way) = (true, false);
-                    self.under_way -= 1;
+                    self.over(file);
                     self.left -= 1;
                     self.on_current = 0;
                 }
@@ -192,7 +195,8 @@ impl Choice {
             file.visits.restart();
             (file.is_done, file.is_under_way) = (false, false);
         });
-        (self.left, self.under_way) = (self.files.len(), 0);
+        self.left = self.files.len();
+        (self.under_way, self.turn) = (Vec::new(), 0);
         (self.current, self.on_current) = (0, 0);
     }
 
@@ -202,9 +206,21 @@ impl Choice {
         self.given = 0;
     }
 
+    /// `file` is under way no more: what stands behind it is next.
+    fn over(&mut self, file: usize) {
+        if let Some(place) = self.under_way.iter().position(|other| *other == file) {
+            self.under_way.remove(place);
+            self.turn = (place + self.under_way.len()).saturating_sub(1) % self.under_way.len().max(1);
+        }
+    }
+
     /// A file that has I/O left.
     fn file(&mut self) -> Option<usize> {
         let n = self.files.len();
+        let may_begin = self.most >= n || self.under_way.len() < self.most.min(self.left);
+        if !may_begin {
+            return self.file_under_way();
+        }
         let stays = |choice: &Choice, each: u64| choice.on_current > 0 && choice.on_current < each;
         let start = match &self.pick {
             Pick::Sequential => self.current,
@@ -212,32 +228,43 @@ impl Choice {
             Pick::RoundRobin(_) if self.number == 0 => 0,
             Pick::RoundRobin(_) => self.current + 1,
             Pick::Drawn { each, .. } if stays(self, *each) => self.current,
-            Pick::Drawn { .. } => self.draw(),
+            Pick::Drawn { .. } => self.draw(n),
         };
-        let has_room = self.under_way < self.most;
-        let may = |file: &usize| {
-            let file = &self.files[*file];
-            file.is_under_way || has_room && !file.is_done
-        };
-        let found = (0..n).map(|step| (start + step) % n).find(may)?;
-        if !self.files[found].is_under_way {
-            self.files[found].is_under_way = true;
-            self.under_way += 1;
-        }
+        let found = (0..n).map(|step| (start + step) % n).find(|file| !self.files[*file].is_done)?;
         let is_next = !matches!(self.pick, Pick::Sequential) && start == self.current + 1;
         if found != self.current || is_next {
             self.on_current = 0;
+        }
+        if self.most < n && !self.files[found].is_under_way {
+            self.files[found].is_under_way = true;
+            self.turn = self.under_way.len();
+            self.under_way.push(found);
         }
         self.current = found;
         Some(found)
     }
 
-    fn draw(&mut self) -> usize {
-        let n = self.files.len() as u64;
+    /// One of those under way, where no other may begin.
+    fn file_under_way(&mut self) -> Option<usize> {
+        let n = self.under_way.len();
+        let each = match &self.pick {
+            Pick::Sequential => u64::MAX,
+            Pick::RoundRobin(each) | Pick::Drawn { each, .. } => *each,
+        };
+        let stays = self.on_current > 0 && self.on_current < each && self.files[self.current].is_under_way;
+        if !stays {
+            self.turn = if matches!(self.pick, Pick::Drawn { .. }) { self.draw(n) % n } else { (self.turn + 1) % n };
+            self.on_current = 0;
+            self.current = *self.under_way.get(self.turn)?;
+        }
+        Some(self.current)
+    }
+
+    fn draw(&mut self, n: usize) -> usize {
         self.on_current = 0;
         match &mut self.pick {
             Pick::Drawn { sampler: Some(sampler), random, .. } => sampler.draw(random) as usize,
-            Pick::Drawn { random, .. } => random.below(n) as usize,
+            Pick::Drawn { random, .. } => random.below(n as u64) as usize,
             _ => self.current,
         }
     }

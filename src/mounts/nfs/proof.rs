@@ -9,7 +9,7 @@ use super::{AttachError, NfsMount};
 /// What a job does to the directory that it attaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usage {
-    /// It changes nothing there, and no proof may: another run may read the same, or a copy be compared by its times.
+    /// It changes nothing there, and no proof is to: another run may read the same, or a copy be compared by its times.
     Reads,
     /// It makes or removes names.
     Writes,
@@ -34,21 +34,20 @@ impl Handles {
 const LOOKS_MAX: usize = 4;
 
 /// Proves that all mounts, each asked by its own root's handle, show one directory. For a job that writes a name made through the first
-/// has to be seen through the others. For one that reads, and where nothing can be made, equal file ids, change times, first pages of
-/// the listing and counts of what is free have to do; where they go on changing, it is the name for readers too.
+/// has to be seen through the others. For one that reads equal file ids, change times, first pages of the listing and counts of what is free
+/// have to do; where these differ or go on changing, or are not to be had, the name decides for it too: a server may have cached what it
+/// shows. Where nothing can be made, it is what can be seen, but for what is free, which others change all the time.
 pub(super) fn prove_same(mounts: &[NfsMount], usage: Usage) -> Result<Handles, AttachError> {
     let Some((first, others)) = mounts.split_first().filter(|(_, others)| !others.is_empty()) else {
         return Ok(Handles::Shared);
     };
     if usage == Usage::Reads {
-        for _ in 0..LOOKS_MAX {
-            match by_looks(first, others) {
-                Err(AttachError::Different { .. }) => {}
-                proven => return proven,
-            }
+        match by_looks(first, others, Counts::All) {
+            Err(AttachError::Different { .. } | AttachError::Call { status: Status::Access, .. }) => {}
+            proven => return proven,
         }
     }
-    by_name(first, others).unwrap_or_else(|| by_looks(first, others))
+    by_name(first, others).unwrap_or_else(|| by_looks(first, others, Counts::Totals))
 }
 
 /// By a name; none where none can be made. The directory gets the time back that it had.
@@ -59,34 +58,36 @@ fn by_name(first: &NfsMount, others: &[NfsMount]) -> Option<Result<Handles, Atta
     let change = AttrChange { mode: Some(0o600), ..AttrChange::default() };
     let before = attr_of(first, &root);
     let _unbroken = Unbroken::begin();
-    let mut calls = [Call::create(&root, &name, How::Guarded, change)];
-    first.perform(&mut calls);
-    let verdict = match calls[0].found() {
+    let verdict = match sent(first, Call::create(&root, &name, How::Guarded, change)).found() {
         Ok(made) => seen_by_all(first, others, &name, &made.node),
-        // It may be there all the same.
-        Err(status) if status.is_uncertain() => Err(failed(first, &name.to_string(), Proc::Create, status)),
+        // It may be there all the same; nobody else has this name.
+        Err(status) if status.is_uncertain() || status == Status::Exist => {
+            Err(failed(first, &name.to_string(), Proc::Create, status))
+        }
         Err(_) => return None,
     };
-    // By another target where the first is gone meanwhile: no name is to stay, nor the time of its making.
-    let of_any = |call: &dyn Fn(&NfsMount) -> Call<'static>| {
-        let mut status = Ok(());
-        for mount in std::iter::once(first).chain(others) {
-            let mut calls = [call(mount)];
-            mount.perform(&mut calls);
-            status = calls[0].status();
-            if !status.is_err_and(Status::is_uncertain) {
+    // By another target where the first is gone meanwhile: no name is to stay.
+    let mut removed = (first, Err(Status::NoReply));
+    for mount in std::iter::once(first).chain(others) {
+        removed = (mount, sent(mount, Call::remove(&mount.root(), &name)).status());
+        if !removed.1.is_err_and(Status::is_uncertain) {
+            break;
+        }
+    }
+    // Nor the time of its making. Whoever had the name to remove shows this directory, and who has seen it.
+    let shows = |mount: &&NfsMount| {
+        std::ptr::eq(*mount, first) || verdict.is_ok() || removed.1.is_ok() && std::ptr::eq(*mount, removed.0)
+    };
+    if let Ok(before) = before {
+        let change = AttrChange { mtime: SetTime::At(before.mtime), ..AttrChange::default() };
+        for mount in std::iter::once(first).chain(others).filter(shows) {
+            // Refused to those who do not own it; then it has the time of this proof.
+            if !sent(mount, Call::set_attr(&mount.root(), change)).status().is_err_and(Status::is_uncertain) {
                 break;
             }
         }
-        status
-    };
-    let removed = of_any(&|mount| Call::remove(&mount.root(), &name));
-    if let Ok(before) = before {
-        // Refused to those who do not own it; then it has the time of this proof.
-        let change = AttrChange { mtime: SetTime::At(before.mtime), ..AttrChange::default() };
-        let _refused = of_any(&|mount| Call::set_attr(&mount.root(), change));
     }
-    Some(verdict.and_then(|handles| match removed {
+    Some(verdict.and_then(|handles| match removed.1 {
         // A target that fell silent amid it may have removed it all the same.
         Ok(()) | Err(Status::NoEnt) => Ok(handles),
         Err(status) => Err(failed(first, &name.to_string(), Proc::Remove, status)),
@@ -99,9 +100,7 @@ fn seen_by_all(first: &NfsMount, others: &[NfsMount], name: &Name, made: &Node) 
     };
     let fileid = asked(first, made)?.fileid;
     others.iter().try_fold(Handles::Shared, |handles, other| {
-        let mut calls = [Call::lookup(&other.root(), name)];
-        other.perform(&mut calls);
-        let seen = calls[0].found().map_err(|status| match status {
+        let seen = sent(other, Call::lookup(&other.root(), name)).found().map_err(|status| match status {
             _ if status.is_uncertain() => failed(other, &name.to_string(), Proc::Lookup, status),
             status => different(first, other, format!("a file made there is not seen: {status}")),
         })?;
@@ -114,6 +113,14 @@ fn seen_by_all(first: &NfsMount, others: &[NfsMount], name: &Name, made: &Node) 
     })
 }
 
+/// Which of FSSTAT's counts are compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counts {
+    All,
+    /// Not what is free.
+    Totals,
+}
+
 /// What a mount shows of its root.
 #[derive(PartialEq)]
 struct Looks {
@@ -124,33 +131,54 @@ struct Looks {
 }
 
 impl Looks {
-    fn of(mount: &NfsMount) -> Result<Looks, AttachError> {
+    fn of(mount: &NfsMount, counts: Counts) -> Result<Looks, AttachError> {
         let root = mount.root();
         let attr = attr_of(mount, &root).map_err(|status| failed(mount, "/", Proc::GetAttr, status))?;
         let mut calls = [Call::read_dir(&root, Default::default(), Want::Names, 8192), Call::fs_stat(&root)];
         mount.perform(&mut calls);
         let page = calls[0].take_page().map_err(|status| failed(mount, "/", Proc::ReadDir, status))?;
         let names = page.entries.into_iter().map(|entry| (entry.name, entry.fileid)).collect();
-        let space = match &calls[1].op {
-            Op::FsStat { out: Ok(space), .. } => Some(*space),
+        let space = match (&calls[1].op, counts) {
+            (Op::FsStat { out: Ok(space), .. }, Counts::All) => Some(*space),
+            (Op::FsStat { out: Ok(Space { total_bytes, total_files, .. }), .. }, Counts::Totals) => {
+                Some(Space { total_bytes: *total_bytes, total_files: *total_files, ..Space::default() })
+            }
             _ => None,
         };
         Ok(Looks { fileid: attr.fileid, ctime: attr.ctime, names, space })
     }
 }
 
-fn by_looks(first: &NfsMount, others: &[NfsMount]) -> Result<Handles, AttachError> {
-    let seen = Looks::of(first)?;
-    // Of an empty directory that nothing can be made in, no handle is needed.
-    let sample = seen.names.first().map(|(name, _)| name.clone());
-    others.iter().try_fold(Handles::Shared, |handles, other| {
-        if Looks::of(other)? != seen {
-            let why = "its root has another file id, change time, listing or free space".into();
-            return Err(different(first, other, why));
+/// Each other is compared with what the first shows before and after it, for both may be changing.
+fn by_looks(first: &NfsMount, others: &[NfsMount], counts: Counts) -> Result<Handles, AttachError> {
+    let look = |mount| Looks::of(mount, counts);
+    let mut seen = look(first)?;
+    let mut handles = Handles::Shared;
+    for other in others {
+        let mut tries = 1;
+        loop {
+            let there = look(other)?;
+            if there == seen {
+                break;
+            }
+            let now = look(first)?;
+            let (is_same, is_still) = (there == now, now == seen);
+            seen = now;
+            if is_same {
+                break;
+            }
+            if is_still || tries == LOOKS_MAX {
+                let why = "its root has another file id, change time, listing or space".into();
+                return Err(different(first, other, why));
+            }
+            tries += 1;
         }
-        let is_shared = |name: &Name| found(first, name).is_some_and(|node| found(other, name) == Some(node));
-        Ok(handles.and(sample.as_ref().is_none_or(is_shared)))
-    })
+        // Of an empty directory that nothing can be made in, no handle is needed.
+        let sample = seen.names.first().map(|(name, _)| name);
+        handles = handles
+            .and(sample.is_none_or(|name| found(first, name).is_some_and(|node| found(other, name) == Some(node))));
+    }
+    Ok(handles)
 }
 
 fn different(first: &NfsMount, other: &NfsMount, why: String) -> AttachError {
@@ -161,14 +189,17 @@ fn failed(mount: &NfsMount, path: &str, proc: Proc, status: Status) -> AttachErr
     AttachError::Call { target: mount.label(), path: path.into(), proc, status }
 }
 
-fn found(mount: &NfsMount, name: &Name) -> Option<Node> {
-    let mut calls = [Call::lookup(&mount.root(), name)];
+fn sent<'a>(mount: &NfsMount, call: Call<'a>) -> Call<'a> {
+    let mut calls = [call];
     mount.perform(&mut calls);
-    calls[0].found().ok().map(|found| found.node)
+    let [call] = calls;
+    call
+}
+
+fn found(mount: &NfsMount, name: &Name) -> Option<Node> {
+    sent(mount, Call::lookup(&mount.root(), name)).found().ok().map(|found| found.node)
 }
 
 pub(super) fn attr_of(mount: &NfsMount, node: &Node) -> Result<Attr, Status> {
-    let mut calls = [Call::get_attr(node)];
-    mount.perform(&mut calls);
-    calls[0].attr()
+    sent(mount, Call::get_attr(node)).attr()
 }
