@@ -5,7 +5,7 @@
 
 use tar::Header;
 
-use crate::base::Time;
+use crate::base::{Time, Warnings};
 
 /// An archive is made of blocks of this many bytes.
 pub(super) const BLOCK_BYTES: usize = 512;
@@ -18,7 +18,7 @@ pub(super) const NOBODY: u32 = 65534;
 /// What is told of headers.
 #[derive(Default)]
 pub(super) struct Notes {
-    pub warnings: Vec<String>,
+    pub warnings: Warnings,
     /// A member has something else than its header says.
     pub flawed: bool,
 }
@@ -26,7 +26,7 @@ pub(super) struct Notes {
 impl Notes {
     /// Tells of a value that could not be taken.
     pub fn flaw(&mut self, text: String) {
-        self.warnings.push(text);
+        self.warnings.add(text);
         self.flawed = true;
     }
 }

@@ -93,7 +93,7 @@ impl Overrides {
         if bad {
             notes.flaw(malformed());
         } else if odd {
-            notes.warnings.push(malformed());
+            notes.warnings.add(malformed());
         }
         Ok(())
     }

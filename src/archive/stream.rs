@@ -21,7 +21,7 @@ use super::member::{ArchiveError, Member};
 use super::pax::Overrides;
 use super::write::UNFINISHED;
 use crate::base::Time;
-use crate::base::name::cut;
+use crate::base::Warnings;
 
 use assemble::continued;
 
@@ -29,10 +29,6 @@ use assemble::continued;
 pub(super) const LONG_NAME_BYTES_MAX: u64 = 1 << 20;
 /// Bytes of the records of one pax header: extended attributes, or a sparse map of format 0.1 with about 500,000 segments.
 pub(super) const PAX_BYTES_MAX: u64 = 16 << 20;
-/// Warnings kept until they are taken.
-const WARNINGS_MAX: usize = 1000;
-/// Bytes kept of a warning: names and records in it can be of 16 MiB.
-const WARNING_BYTES_MAX: usize = 8192;
 
 /// How to read an archive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -173,7 +169,6 @@ impl Archive {
         if self.progress == Progress::Done {
             return Ok(None);
         }
-        let warned = self.notes.warnings.len();
         let mut result = self.advance();
         match (&result, &mut self.watch) {
             (Ok(Some(member)), Some(watch)) => watch(&member.path, self.offset),
@@ -187,13 +182,6 @@ impl Archive {
         }
         if matches!(&result, Ok(None)) || result.as_ref().is_err_and(ArchiveError::is_fatal) {
             self.finish();
-        }
-        for warning in self.notes.warnings.iter_mut().skip(warned) {
-            *warning = cut(mem::take(warning), WARNING_BYTES_MAX);
-        }
-        if self.notes.warnings.len() > WARNINGS_MAX {
-            self.notes.warnings.truncate(WARNINGS_MAX);
-            self.notes.warnings.push("further warnings are not shown".into());
         }
         result
     }
@@ -248,7 +236,7 @@ impl Archive {
     }
 
     /// What was found odd since the last call, as lines for the user.
-    pub fn take_warnings(&mut self) -> Vec<String> {
+    pub fn take_warnings(&mut self) -> Warnings {
         mem::take(&mut self.notes.warnings)
     }
 
@@ -383,12 +371,12 @@ impl Archive {
                 }
             } else if zeros == 1 {
                 // GNU tar numbers blocks from 1 here.
-                self.notes.warnings.push(format!("A lone zero block at {}", at / BLOCK_BYTES as u64));
+                self.notes.warnings.add(format!("A lone zero block at {}", at / BLOCK_BYTES as u64));
             } else {
                 self.check_end(got, passed_zeros, extensions)?;
             }
             if !extensions.is_empty() {
-                self.notes.warnings.push("the archive ends with an extended header that has no member".into());
+                self.notes.warnings.add("the archive ends with an extended header that has no member".into());
             }
             return Ok(None);
         }

@@ -11,6 +11,7 @@ pub(crate) mod status;
 pub mod time;
 pub(crate) mod unbroken;
 pub mod units;
+pub(crate) mod warnings;
 
 pub(crate) use bell::Bell;
 pub use failure::{Cause, Failure, reason};
@@ -21,3 +22,4 @@ pub use proc::Proc;
 pub use status::Status;
 pub use time::Time;
 pub(crate) use unbroken::Unbroken;
+pub use warnings::Warnings;

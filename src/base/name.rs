@@ -7,6 +7,9 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::hash::mix;
+use super::time::Time;
+
 /// The longest component, in bytes: most file systems take 255 of them, those that count in UTF-16 (vfat, NTFS, CIFS) 255 characters, which
 /// Linux shows in up to four bytes each.
 pub const NAME_MAX: usize = 1020;
@@ -149,6 +152,16 @@ impl fmt::Debug for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\"{self}\"")
     }
+}
+
+/// A directory of a file system's root in which its server shows former states: nobody's data of now.
+pub const SNAPSHOT: &[u8] = b".snapshot";
+
+/// A name that nobody else has, for a file that proves what sees it.
+pub(crate) fn unique() -> Name {
+    let now = Time::now();
+    let digits = mix(mix(u64::from(std::process::id())) ^ u64::from(now.nanos) ^ (now.secs as u64) << 30);
+    Name::new(format!(".parfs-{digits:016x}").as_bytes()).expect("hex digits are a name")
 }
 
 /// True for a client's name for a file that was removed while open (Linux's nfs_sillyrename: 24 hex digits; others use fewer).

@@ -208,7 +208,7 @@ mod tests {
     fn archives_are_unpacked_by_their_content_or_by_a_program() {
         let dir = tempfile::tempdir().unwrap();
         let (file, stop) = (dir.path().join("a"), Stop::default());
-        let opener = &mut Opener::new(None, Meters::default());
+        let opener = &mut Opener::new(Meters::default());
         let name = ArchiveName::Path(file.clone());
         let program = Filter::new(OsStr::new("sh -c 'tr a-z A-Z' x"), &stop);
         let missing = format!("{name}: Cannot open: No such file or directory");

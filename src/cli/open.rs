@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::base::price::Ceiling;
 use crate::base::{Name, PriceList};
+use crate::crew::Stop;
 use crate::mounts::local::peers::{Mounted, Purpose, Way};
 use crate::mounts::nfs::{self, NfsMount, Url, Usage};
 use crate::mounts::{LocalMount, ShadowMount, Shadows};
@@ -28,6 +29,7 @@ const NFS_SUPER_MAGIC: rustix::fs::FsWord = 0x6969;
 /// volumes and sides it is in.
 pub struct Opener {
     held: Option<Ceiling>,
+    stop: Stop,
     meters: Meters,
     throttles: HashMap<String, Arc<Throttle>>,
     rehearsal: Option<Rehearsal>,
@@ -57,11 +59,12 @@ pub enum Rehearsal {
 }
 
 impl Opener {
-    /// Counts into `meters`; holds each target under `held`.
-    pub fn new(held: Option<Ceiling>, meters: Meters) -> Opener {
+    /// Counts into `meters`.
+    pub fn new(meters: Meters) -> Opener {
         let (throttles, spreader) = (HashMap::new(), Spreader::default());
         Opener {
-            held,
+            held: None,
+            stop: Stop::default(),
             meters,
             throttles,
             rehearsal: None,
@@ -75,6 +78,12 @@ impl Opener {
             nested: None,
             found: Vec::new(),
         }
+    }
+
+    /// Holds each target under `ceiling`, until `stop`.
+    pub fn held(mut self, ceiling: Option<Ceiling>, stop: &Stop) -> Opener {
+        (self.held, self.stop) = (ceiling, stop.clone());
+        self
     }
 
     /// For a job that removes from one volume after the other, which may be one in the other: a rehearsal knows in each what is gone
@@ -278,6 +287,7 @@ impl Opener {
     /// A volume of these targets, with the taps `more` before their own.
     pub fn attached(&mut self, mounts: Vec<Arc<NfsMount>>, role: Option<Role>, more: &[Arc<dyn Tap>]) -> Volume {
         let metered = mounts.into_iter().map(|mount| {
+            mount.stop_by(&self.stop.flag());
             let (label, nfs) = (mount.label(), vec![mount.clone()]);
             let meter = Meter {
                 key: label.clone(),
@@ -314,7 +324,7 @@ impl Opener {
         // holds what is really asked, under the shadow.
         let mut throttle = |(meter, mount): (&Meter, &Arc<dyn Mount>)| -> Option<Arc<dyn Tap>> {
             let ceiling = self.held?;
-            let new = || Arc::new(Throttle::new(ceiling, PriceList::oci()));
+            let new = || Arc::new(Throttle::new(ceiling, PriceList::oci(), self.stop.flag()));
             let throttle = self.throttles.entry(meter.target.clone()).or_insert_with(new).clone();
             Some(if is_lowered(mount) { Arc::new(Lowered::new(mount.clone(), throttle)) } else { throttle })
         };
@@ -385,7 +395,7 @@ mod tests {
     fn a_forecast_goes_through_local_files_many_at_once_unless_it_reads_them() {
         let dir = tempfile::tempdir().unwrap();
         let bulk = |rehearsal: Option<Rehearsal>, planned: Option<&Planned>| {
-            let mut opener = Opener::new(None, Meters::default()).rehearse(rehearsal).planned(planned);
+            let mut opener = Opener::new(Meters::default()).rehearse(rehearsal).planned(planned);
             opener.local(dir.path(), None, &[]).unwrap().limits().extras.bulk
         };
         let planned = Some(&Planned::default());

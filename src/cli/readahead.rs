@@ -44,27 +44,28 @@ impl ReadAhead {
                 Ok(chunk) => {
                     self.taken = 0;
                     self.current = chunk.inspect_err(|_| self.ended = true)?;
+                    self.ended = self.current.is_empty();
                     return Ok(());
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                // The pump hangs up only after its end or its error.
-                Err(RecvTimeoutError::Disconnected) => self.ended = true,
+                // The pump says when it is done, so one that does not has panicked: an archive must not look complete for that.
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.ended = true;
+                    return Err(io::Error::other("reading ended early"));
+                }
             }
         }
         Ok(())
     }
 }
 
-/// Ends when `source` does, or when `to` has no reader any more.
+/// Ends when `source` does, which an empty chunk or the error says, or when `to` has no reader any more.
 fn pump(mut source: Box<dyn Read + Send>, to: &SyncSender<Chunk>) {
     loop {
         let chunk = read_chunk(&mut source);
-        if chunk.as_ref().is_ok_and(Vec::is_empty) {
-            return;
-        }
-        let failed = chunk.is_err();
+        let is_last = chunk.as_ref().map_or(true, Vec::is_empty);
         // Nobody is left to read when it cannot be sent.
-        if to.send(chunk).is_err() || failed {
+        if to.send(chunk).is_err() || is_last {
             return;
         }
     }
@@ -139,6 +140,19 @@ mod tests {
             assert_eq!(error.to_string(), "bad block");
             assert_eq!(got.len(), len);
         }
+    }
+
+    #[test]
+    fn a_decoder_that_panics_is_no_end() {
+        struct Panics;
+        impl Read for Panics {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                // Without the words that a panic writes.
+                std::panic::resume_unwind(Box::new(()))
+            }
+        }
+        let mut ahead = ReadAhead::new(Box::new(Panics), Stop::default()).unwrap();
+        assert_eq!(ahead.read(&mut [0; 8]).unwrap_err().to_string(), "reading ended early");
     }
 
     #[test]

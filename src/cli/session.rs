@@ -20,6 +20,7 @@ use super::host::Manner;
 use super::huge;
 use super::kernel;
 use super::meter::{self, Meters};
+use super::open::Opener;
 use super::report::{self, Document, FailureReport, RunReport};
 use super::signals::{self, Caught};
 use super::spread::Spreader;
@@ -44,6 +45,8 @@ pub struct Session<'a> {
     pub manner: &'a Manner,
     /// The counters of its targets.
     pub meters: Meters,
+    /// What ends it early.
+    pub stop: Stop,
     /// What it did.
     pub report: RunReport,
     /// The name of what it counts: `members`, `files`.
@@ -106,6 +109,7 @@ impl<'a> Session<'a> {
             console: console.clone(),
             manner,
             meters: Meters::default(),
+            stop: Stop::default(),
             report: RunReport::new(program),
             noun,
             started: Instant::now(),
@@ -121,6 +125,12 @@ impl<'a> Session<'a> {
             session.unwatched = session.open_watches().err();
         }
         session
+    }
+
+    /// Opens the run's volumes, by its counters and under its ceiling.
+    pub fn opener(&self) -> Opener {
+        let opener = Opener::new(self.meters.clone()).telling(&self.console).over(&self.manner.spread);
+        opener.held(self.manner.held, &self.stop)
     }
 
     fn open_watches(&mut self) -> Result<(), String> {
@@ -169,10 +179,10 @@ impl<'a> Session<'a> {
         let lanes = if self.waits() { suggested.lanes } else { suggested.lanes.min(processors) };
         let suggested = Shape { lanes, ..suggested };
         let threads = if waits { usize::MAX } else { processors.max(LOOKING_THREADS) };
-        let crew = Crew::of_threads(self.manner.shape(suggested), threads, BUDGET_BYTES);
+        let crew = Crew::of_threads(self.manner.shape(suggested), threads, BUDGET_BYTES, self.stop.clone());
         let crew = crew.map_err(|error| error.to_string())?;
         self.report.shape = Some(crew.shape().into());
-        let caught = self.watch_signals(crew.stop())?;
+        let caught = self.watch_signals()?;
         if let Some(log) = self.console.log().cloned() {
             crew.report().tell(move |failure| log.add("failure", &FailureReport::from(failure)));
         }
@@ -185,9 +195,9 @@ impl<'a> Session<'a> {
         self.manner.planned.is_none() || self.meters.list().iter().any(|meter| meter.is_nfs)
     }
 
-    fn watch_signals(&self, stop: &Stop) -> Result<Caught, String> {
+    fn watch_signals(&self) -> Result<Caught, String> {
         let tell = self.console.clone();
-        signals::watch(stop.clone(), move |signal| {
+        signals::watch(self.stop.clone(), move |signal| {
             let name = signal_hook::low_level::signal_name(signal).unwrap_or("A signal");
             tell.message(format_args!("{name}: finishing what is under way; a second one ends at once"));
         })

@@ -50,19 +50,18 @@ pub struct Crew {
 impl Crew {
     /// `shape.lanes` named threads (at least one) that together hold at most `budget_bytes` of data.
     pub fn new(shape: Shape, budget_bytes: u64) -> Result<Crew, CrewError> {
-        Crew::of_threads(shape, usize::MAX, budget_bytes)
+        Crew::of_threads(shape, usize::MAX, budget_bytes, Stop::default())
     }
 
     /// The same with `threads` of them, where that is less: for tasks that wait neither for a server nor for each other, and of which
-    /// it makes no difference how many run at once.
-    pub fn of_threads(shape: Shape, threads: usize, budget_bytes: u64) -> Result<Crew, CrewError> {
+    /// it makes no difference how many run at once. `stop` ends its run early.
+    pub fn of_threads(shape: Shape, threads: usize, budget_bytes: u64, stop: Stop) -> Result<Crew, CrewError> {
         let shape = Shape { lanes: shape.lanes.max(1), window: shape.window.max(1) };
         if shape.lanes > LANES_MAX {
             return Err(CrewError::TooMany(shape.lanes));
         }
         let threads = threads.clamp(1, shape.lanes);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("lane {i}")).build()?;
-        let stop = Stop::default();
         Ok(Crew { pool, shape, budget: Budget::new(budget_bytes, stop.clone()), stop, report: Report::default() })
     }
 
@@ -124,7 +123,7 @@ mod tests {
     #[test]
     fn there_are_as_many_threads_as_are_wanted_whatever_the_shape() {
         for (threads, wanted) in [(0, 1), (1, 1), (2, 2), (9, 3)] {
-            let crew = Crew::of_threads(Shape { lanes: 3, window: 4 }, threads, 1).unwrap();
+            let crew = Crew::of_threads(Shape { lanes: 3, window: 4 }, threads, 1, Stop::default()).unwrap();
             let there = AtomicU64::new(0);
             crew.run(|scope| scope.spawn(|_| there.store(rayon::current_num_threads() as u64, Ordering::Relaxed)));
             assert_eq!((there.into_inner(), crew.shape()), (wanted, Shape { lanes: 3, window: 4 }));

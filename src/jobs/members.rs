@@ -1,14 +1,11 @@
 //! The members of an archive that are meant, one after the other, with what goes wrong on the way told once.
 
 use crate::archive::{Archive, ArchiveError, Member, MemberKind};
-use crate::base::{Failure, Time};
+use crate::base::{Failure, Time, Warnings};
 use crate::crew::Crew;
 
 use super::inside::{self, Of, TakenOff};
 use super::select::{Matched, Selection};
-
-/// Warnings kept.
-const WARNINGS_MAX: usize = 1000;
 
 /// What becomes of names that lead out of the place where members are put.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,7 +25,7 @@ pub struct Read {
     /// What is wrong with the archive, first of all.
     pub archive_error: Option<String>,
     /// What was odd.
-    pub warnings: Vec<String>,
+    pub warnings: Warnings,
     /// Members that were given.
     pub members: u64,
     /// The run was stopped.
@@ -72,8 +69,7 @@ impl<'a> Members<'a> {
     pub fn next(&mut self) -> Option<Member> {
         while !self.crew.stop().is_set() {
             let next = self.archive.next();
-            let warnings = self.archive.take_warnings();
-            warnings.into_iter().for_each(|warning| self.warn(warning));
+            self.read.warnings.append(self.archive.take_warnings());
             match next {
                 Ok(Some(mut member)) => {
                     let is_old = self.newer.is_some_and(|newer| member.mtime < newer);
@@ -106,9 +102,7 @@ impl<'a> Members<'a> {
     }
 
     fn warn(&mut self, warning: String) {
-        if self.read.warnings.len() < WARNINGS_MAX {
-            self.read.warnings.push(warning);
-        }
+        self.read.warnings.add(warning);
     }
 
     /// Notes an error of the archive.

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use crate::base::{Name, Status, Time};
-use crate::storage::call::Space;
+use crate::storage::Space;
 use crate::storage::{
     Attr, Call, Cookie, Entry, Extras, Found, Handle, Kind, Limits, Mount, Node, Op, Out, Page, Tally, Want,
 };

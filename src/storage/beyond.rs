@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::base::{Name, Proc, Status, Time};
 
-use super::call::{Out, PENDING, Page};
-use super::{Attr, AttrChange, Call, Kind, Node, Op, SetTime};
+use super::call::PENDING;
+use super::{Attr, AttrChange, Call, Kind, Node, Op, Out, Page, SetTime};
 
 /// How GETXATTR and REMOVEXATTR end when the object has no such attribute: NFS4ERR_NOXATTR (RFC 8276), ENODATA on Linux.
 pub const NO_XATTR: Status = Status::Errno(61);

@@ -93,7 +93,7 @@ mod tests {
     fn a_throttle_holds_what_is_issued() {
         // Two READs of 40,000 bytes are 3 IOPS each, and two ACCESSes 1: 8 in all, at 1,000 a second.
         let ceiling = Ceiling { iops: 1000.0, bytes_per_s: f64::INFINITY, latency: Duration::ZERO };
-        let throttle = Arc::new(Throttle::new(ceiling, PriceList::oci()));
+        let throttle = Arc::new(Throttle::new(ceiling, PriceList::oci(), Arc::default()));
         let start = std::time::Instant::now();
         Lowered::new(Arc::new(Twice), throttle).before(&reads());
         assert!(start.elapsed() >= Duration::from_millis(8));

@@ -2,6 +2,7 @@
 //!
 //! Knows no back end and no wire format. What wraps a mount (count, slow down, fail, record) is a [`Tap`].
 
+pub(crate) mod answer;
 pub(crate) mod attr;
 pub mod beyond;
 pub mod call;
@@ -18,9 +19,11 @@ pub(crate) mod trail;
 pub(crate) mod unstable;
 pub mod volume;
 
+pub(crate) use answer::NO_PROGRESS;
+pub use answer::{Cookie, Entry, Found, Out, Page, Space, Verifier, Written};
 pub use attr::{Attr, AttrChange, Kind, SetTime};
 pub use beyond::{Beyond, Copied, Extras, Left, Lent, NO_XATTR, Rule, Sought, Was};
-pub use call::{Call, Cookie, Entry, Found, How, Op, Out, Page, Space, Special, Stable, Verifier, Want, Written};
+pub use call::{Call, How, Op, Special, Stable, Want};
 pub use faults::Faults;
 pub use ledger::{Ledger, Tally};
 pub use lowered::Lowered;

@@ -1,7 +1,8 @@
 //! A ceiling for one target: priced IOPS and payload bytes a second. The same clock shapes the simulator's targets
 //! and holds a real run under a budget.
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::base::price::Ceiling;
@@ -57,17 +58,30 @@ fn time_for(amount: u64, per_s: f64) -> Duration {
     if binds { Duration::from_secs_f64((amount as f64 / per_s).min(BOOKING_S_MAX)) } else { Duration::ZERO }
 }
 
+/// How often a call that is held looks whether the run is stopped.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
 /// Holds the calls of one mount under a ceiling, by waiting before they are performed.
 #[derive(Debug)]
 pub struct Throttle {
     clock: Clock,
     price: PriceList,
+    /// What is held, if not every procedure.
+    only: Option<Proc>,
+    stopped: Arc<AtomicBool>,
 }
 
 impl Throttle {
-    /// A throttle at `ceiling`, priced by `price`.
-    pub fn new(ceiling: Ceiling, price: PriceList) -> Throttle {
-        Throttle { clock: Clock::new(ceiling, price.clone()), price }
+    /// A throttle at `ceiling`, priced by `price`. Nothing waits once `stopped` is set: what is under way then is a window for each
+    /// lane and what puts things in order, and a low ceiling would hold that for minutes.
+    pub fn new(ceiling: Ceiling, price: PriceList, stopped: Arc<AtomicBool>) -> Throttle {
+        Throttle { clock: Clock::new(ceiling, price.clone()), price, only: None, stopped }
+    }
+
+    /// Holds what `proc` carries and nothing else.
+    pub fn only(mut self, proc: Proc) -> Throttle {
+        self.only = Some(proc);
+        self
     }
 
     /// Waits until a target under the ceiling has served these.
@@ -76,22 +90,27 @@ impl Throttle {
     }
 
     fn wait(&self, price: u64, bytes: u64) {
-        let now = Instant::now();
+        let mut now = Instant::now();
         let ready = self.clock.book_all(now, price, bytes);
-        std::thread::sleep(ready.saturating_duration_since(now));
+        while now < ready && !self.stopped.load(Ordering::Relaxed) {
+            std::thread::sleep((ready - now).min(LOOK_EVERY));
+            now = Instant::now();
+        }
     }
 }
 
 impl Tap for Throttle {
     fn before(&self, calls: &[Call<'_>]) {
-        let price = calls.iter().map(|c| self.price.price(c.proc(), c.payload())).sum();
-        self.wait(price, calls.iter().map(Call::payload).sum());
+        let held = || calls.iter().filter(|call| self.only.is_none_or(|only| call.proc() == only));
+        let price = held().map(|call| self.price.price(call.proc(), call.payload())).sum();
+        self.wait(price, held().map(Call::payload).sum());
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storage::{Node, Stable};
 
     #[test]
     fn the_clock_is_the_price_list() {
@@ -106,6 +125,22 @@ mod tests {
         // 1 MB takes a second of the byte clock, which the IOPS clock's 4 + 2*30 = 64 ms + 400 ms do not reach.
         let ready = clock.book(start, Proc::Write, 1_000_000);
         assert_eq!((ready - start).as_millis(), 1000);
+    }
+
+    #[test]
+    fn a_run_that_is_stopped_is_not_held() {
+        let ceiling = Ceiling { iops: f64::INFINITY, bytes_per_s: 0.001, latency: Duration::ZERO };
+        let stopped = Arc::new(AtomicBool::new(false));
+        let throttle = Throttle::new(ceiling, PriceList::oci(), stopped.clone()).only(Proc::Write);
+        let node = Node::root_chain(0);
+        // What is not held takes no time; a day of waiting ends with the run.
+        throttle.before(&[Call::read(&node, 0, 100, Vec::new())]);
+        std::thread::scope(|scope| {
+            let held = scope.spawn(|| throttle.before(&[Call::write(&node, 0, &[0; 100], Stable::Unstable)]));
+            std::thread::sleep(LOOK_EVERY);
+            assert!(!held.is_finished());
+            stopped.store(true, Ordering::Relaxed);
+        });
     }
 
     #[test]

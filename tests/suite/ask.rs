@@ -1,7 +1,7 @@
 //! One call at a time on any mount, for tests: each function is a procedure and returns its outcome.
 
 use parfs::base::Name;
-use parfs::storage::call::Space;
+use parfs::storage::Space;
 use parfs::storage::{
     Attr, AttrChange, Beyond, Call, Cookie, Entry, Found, How, Lent, Limits, Mount, Node, Op, Out, Page, Sought,
     Special, Stable, Verifier, Want, Written,

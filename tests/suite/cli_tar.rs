@@ -83,6 +83,22 @@ fn a_pattern_that_is_empty_excludes_nothing() {
 }
 
 /// Members are there under the names that they would get.
+/// Of a name that is in the archive twice the later time counts, wherever it stands: as GNU tar.
+#[test]
+fn what_is_updated_is_newer_than_any_member_of_its_name() {
+    let bench = Bench::new();
+    let dated = |day: u64| {
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(day * 86_400);
+        fs::write(bench.path("f"), day.to_string()).unwrap();
+        fs::File::open(bench.path("f")).unwrap().set_modified(time).unwrap();
+    };
+    for (day, command) in [(20, "-cf x.tar f"), (10, "-rf x.tar f"), (15, "-uf x.tar f"), (21, "-uf x.tar f")] {
+        dated(day);
+        bench.run(command).ok();
+    }
+    assert_eq!(bench.run("-tf x.tar").ok().stdout.lines().count(), 3);
+}
+
 #[test]
 fn what_is_updated_is_known_by_its_name_in_the_archive() {
     let bench = Bench::new();

@@ -52,7 +52,7 @@ pub fn read_all(input: Input) -> Read {
         }
         found.push((String::from_utf8_lossy(&member.path).into_owned(), member.kind, data));
     }
-    (found, reader.take_warnings())
+    (found, reader.take_warnings().told())
 }
 
 fn paths(archive: &[u8]) -> Vec<String> {

@@ -16,6 +16,8 @@ mod cli_nfs;
 mod cli_plan;
 mod cli_reach;
 mod cli_rm;
+mod cli_rm_patterns;
+mod cli_stop;
 mod cli_support;
 mod cli_tar;
 mod clients;

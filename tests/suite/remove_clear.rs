@@ -130,7 +130,7 @@ fn who_leaves_something_or_hears_of_each_clears_nothing() {
     };
     // --max-iops holds each REMOVE back.
     let ceiling = Ceiling { iops: 1e6, bytes_per_s: f64::INFINITY, latency: Duration::ZERO };
-    let held: Arc<dyn Tap> = Arc::new(Throttle::new(ceiling, PriceList::oci()));
+    let held: Arc<dyn Tap> = Arc::new(Throttle::new(ceiling, PriceList::oci(), Arc::default()));
     assert!(!Tapped::new(local(Path::new("/")), vec![held]).limits().extras.clears);
     let excluded = Excluded::anywhere(&["f1"]).unwrap();
     assert_eq!(run(Options { excluded, ..Options::default() }, false), (0, 0));

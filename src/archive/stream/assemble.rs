@@ -84,14 +84,12 @@ impl Archive {
             b'\0' | b'0' | b'7' if name.ends_with(b"/") => MemberKind::Dir,
             b'\0' | b'0' | b'7' | b'S' | b'M' => MemberKind::File,
             b'D' => {
-                self.notes.warnings.push(format!("{}: dump directory, taken as a directory", Shown(name)));
+                self.notes.warnings.add(format!("{}: dump directory, taken as a directory", Shown(name)));
                 MemberKind::Dir
             }
             _ => {
                 let flag = Shown(&[typeflag]).to_string();
-                self.notes
-                    .warnings
-                    .push(format!("{}: Unknown file type '{flag}', taken as a normal file", Shown(name)));
+                self.notes.warnings.add(format!("{}: Unknown file type '{flag}', taken as a normal file", Shown(name)));
                 MemberKind::File
             }
         }

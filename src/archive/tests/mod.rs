@@ -41,7 +41,7 @@ fn drain(archive: &mut Archive, steps_max: usize) -> Seen {
     let mut buf = [0; 700];
     for _ in 0..=steps_max {
         let next = archive.next();
-        seen.warnings.extend(archive.take_warnings());
+        seen.warnings.extend(archive.take_warnings().told());
         match next {
             Ok(None) => {
                 assert!(matches!(archive.next(), Ok(None)));

@@ -85,7 +85,7 @@ impl Round {
         let url = format!("{}?uid=0&gid=0", server.url());
         let location = Location::parse(url.as_ref()).map_err(|error| error.to_string())?;
         let meters = Meters::default();
-        let volume = Opener::new(None, meters.clone()).volume(&location, None)?;
+        let volume = Opener::new(meters.clone()).volume(&location, None)?;
         let crew = Crew::new(self.shape.unwrap_or(volume.limits().shape), BUDGET_BYTES).map_err(|e| e.to_string())?;
         let source = Input::Seekable(Arc::new(Seekable::new(patch.file.clone(), patch.len)));
         let mut archive = Archive::new(source, archive::Options { ignore_zeros: false });

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use crate::base::name::{Shown, is_silly};
+use crate::base::name::{SNAPSHOT, Shown, is_silly};
 use crate::base::units::grouped;
 use crate::cli::console::reason;
 
@@ -165,7 +165,7 @@ fn one(dir: &Path, device: u64, wanted: bool, walk: &mut Walk, tell: &Sender<Tol
             walk.silly.push(entry.path());
         }
         // Snapshots show the tree again.
-        if wanted && name != ".snapshot" && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        if wanted && name.as_bytes() != SNAPSHOT && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             below.push(entry.path());
         }
         if entries >= ENTRIES_MAX || walk.entries + entries >= ENTRIES_ALL_MAX {

@@ -68,7 +68,7 @@ impl Places {
         (url.uid, url.gid) = (uid.or(url.uid), gid.or(url.gid));
         let mounts =
             nfs::attach(&url, Usage::Writes).map_err(|error| format!("fio: nfs_url={text}: Cannot mount: {error}"))?;
-        let volume = Opener::new(None, self.meters.clone()).attached(mounts, None, &[]);
+        let volume = Opener::new(self.meters.clone()).attached(mounts, None, &[]);
         let export = Arc::new(Export::new(Arc::new(volume), Modes::under(super::super::host::umask())));
         self.exports.push(NfsPlace::new(export.clone()));
         Ok((self.exports.len() - 1, export))

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
+use crate::base::name::SNAPSHOT;
 use crate::cli::console::{Quoted, reason};
 use crate::jobs::copy::Options;
 use crate::mounts::nfs::Url;
@@ -133,7 +134,7 @@ pub fn refusal(
         }),
         Relation::Around(path) => {
             let delete = options.delete?;
-            let in_snapshots = snapshots && path.split(|b| *b == b'/').next() == Some(b".snapshot");
+            let in_snapshots = snapshots && path.split(|b| *b == b'/').next() == Some(SNAPSHOT);
             let is_safe = in_snapshots || (!delete.excluded && excluded(path));
             let refusal = || {
                 format!(

@@ -19,8 +19,7 @@ use crate::cli::{Exit, Fatal};
 use crate::crew::Crew;
 use crate::jobs::Live;
 use crate::jobs::copy::{Compare, Deed, Options, Series, Side, Sparse, Summary, Taken, Verify, What};
-use crate::storage::throttle::Clock;
-use crate::storage::{Attr, Call, Mount, Shape, Tap, Volume};
+use crate::storage::{Attr, Mount, Shape, Tap, Throttle, Volume};
 
 use super::high::High;
 use super::legs::{Base, Leg, Place, legs};
@@ -84,17 +83,6 @@ struct Job {
     copied: Copied,
 }
 
-/// Holds what is written under a rate: one clock for all targets.
-struct WriteLimit(Clock);
-
-impl Tap for WriteLimit {
-    fn before(&self, calls: &[Call<'_>]) {
-        let bytes = calls.iter().filter(|call| call.proc() == Proc::Write).map(Call::payload).sum();
-        let now = Instant::now();
-        std::thread::sleep(self.0.book_all(now, 0, bytes).saturating_duration_since(now));
-    }
-}
-
 /// Runs `high`; the report is written however it ends.
 pub fn run(high: &High, console: &Arc<Console>) -> Exit {
     let mut session = Session::new("parcp", "files", console, &high.manner);
@@ -127,8 +115,7 @@ impl Sides {
         let planned = high.manner.planned.as_ref();
         let rehearses = high.dry_run || planned.is_some();
         let rehearsal = if reads { Rehearsal::Reading } else { Rehearsal::Unread };
-        let opener =
-            Opener::new(high.manner.held, session.meters.clone()).telling(&session.console).over(&high.manner.spread);
+        let opener = session.opener();
         if let Some(planned) = planned.filter(|_| high.options.sparse == Sparse::Always && !compares) {
             planned.note("--sparse=always is forecast as if nothing were zeros, for what is read is not known");
         }
@@ -137,7 +124,7 @@ impl Sides {
         }
         let limit = high.bwlimit.map(|rate| -> Arc<dyn Tap> {
             let ceiling = Ceiling { iops: f64::INFINITY, bytes_per_s: rate as f64, latency: Duration::ZERO };
-            Arc::new(WriteLimit(Clock::new(ceiling, PriceList::oci())))
+            Arc::new(Throttle::new(ceiling, PriceList::oci(), session.stop.flag()).only(Proc::Write))
         });
         let changes_nothing = rehearses || compares;
         Sides {

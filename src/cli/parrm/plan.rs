@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
+use crate::base::name::SNAPSHOT;
 use crate::base::{Failure, Name, Proc, Status};
 use crate::cli::exports::{Exports, Mounts};
 use crate::cli::location::{Location, is_fs_root};
@@ -17,8 +18,6 @@ use super::operands::{self, Parent, Placed, Rule};
 /// LOOKUPs of operands in flight at once.
 const LOOKUPS: usize = 64;
 
-/// Where many servers show a file system's snapshots.
-pub const SNAPSHOTS: &[u8] = b".snapshot";
 pub const IS_SNAPSHOTS: &str = "the snapshots of a file system are never removed through it";
 
 /// Operands of one volume.
@@ -51,7 +50,7 @@ fn place(exports: &mut Exports, (url, usage): (&Url, Usage), rule: Rule) -> Resu
     let cannot = |error: AttachError| format!("Cannot mount: {error}");
     let placed = operands::nfs(url)?;
     if let (Parent::Nfs(parent), Some(name)) = (&placed.parent, &placed.name) {
-        if name.as_bytes() == SNAPSHOTS {
+        if name.as_bytes() == SNAPSHOT {
             return Err(IS_SNAPSHOTS.into());
         }
         match exports.attach(parent, usage) {
@@ -76,11 +75,11 @@ fn in_fs_root(parent: &Parent) -> bool {
 /// True of a directory among a file system's snapshots.
 pub fn in_snapshots(parent: &Parent) -> bool {
     match parent {
-        Parent::Nfs(url) => url.path.split(|&byte| byte == b'/').any(|part| part == SNAPSHOTS),
+        Parent::Nfs(url) => url.path.split(|&byte| byte == b'/').any(|part| part == SNAPSHOT),
         Parent::Dir(parent) => {
             let Ok(parent) = parent.canonicalize() else { return false };
             let mut above =
-                parent.ancestors().filter(|path| path.file_name().is_some_and(|name| name.as_bytes() == SNAPSHOTS));
+                parent.ancestors().filter(|path| path.file_name().is_some_and(|name| name.as_bytes() == SNAPSHOT));
             above.any(|path| path.parent().is_some_and(is_fs_root))
         }
     }
@@ -134,7 +133,7 @@ pub fn plan(typed: &[OsString], rule: Rule, usage: Usage) -> (Vec<Group>, Vec<Fa
             if last.as_ref().is_none_or(|(parent, _)| *parent != placed.parent) {
                 last = Some((placed.parent.clone(), in_snapshots(&placed.parent)));
             }
-            let named = placed.name.as_ref().is_some_and(|name| name.as_bytes() == SNAPSHOTS);
+            let named = placed.name.as_ref().is_some_and(|name| name.as_bytes() == SNAPSHOT);
             let is_snapshot = last.as_ref().is_some_and(|(_, is)| *is) || (named && in_fs_root(&placed.parent));
             if is_snapshot { Err(IS_SNAPSHOTS.into()) } else { Ok((placed, mounts)) }
         });

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::base::name::Shown;
+use crate::base::name::{SNAPSHOT, Shown};
 use crate::base::units::grouped;
 use crate::base::{Failure, Status};
 use crate::cli::bound::Flow;
@@ -127,11 +127,7 @@ fn remove_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<E
     let console = session.console.clone();
     let rule = Rule { contents: high.contents, same_device: high.same_device };
     let rehearsal = high.dry_run.then_some(Rehearsal::Unread);
-    let mut opener = Opener::new(high.manner.held, session.meters.clone())
-        .over(&high.manner.spread)
-        .rehearse(rehearsal)
-        .planned(high.manner.planned.as_ref())
-        .nesting();
+    let mut opener = session.opener().rehearse(rehearsal).planned(high.manner.planned.as_ref()).nesting();
     let (work, refused, shape) = prepare(high, &mut opener, rule)?;
     let is_all_refused = matches!(&work, Work::Groups(groups) if groups.is_empty()) && !refused.is_empty();
     session.tell_mounts(opener.spreader());
@@ -292,7 +288,7 @@ fn listed<'a>(
         };
         let way = operands::way(&shown, base_is_root).and_then(|way| {
             points.check(&way.0)?;
-            let is_snapshots = in_fs_root && way.0[0].as_bytes() == plan::SNAPSHOTS;
+            let is_snapshots = in_fs_root && way.0[0].as_bytes() == SNAPSHOT;
             if is_snapshots { Err(plan::IS_SNAPSHOTS.into()) } else { Ok(way) }
         });
         match way {

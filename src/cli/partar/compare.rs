@@ -12,7 +12,6 @@ use crate::cli::bound::Flow;
 use crate::cli::console::Quoted;
 use crate::cli::location::Location;
 use crate::cli::meter::Role;
-use crate::cli::open::Opener;
 use crate::cli::owners::HostOwners;
 use crate::cli::session::Session;
 use crate::jobs::Live;
@@ -54,10 +53,7 @@ fn compare_all(
     job: &mut Job,
 ) -> Result<Exit, String> {
     let console = session.console.clone();
-    let mut opener = Opener::new(high.manner.held, session.meters.clone())
-        .telling(&session.console)
-        .over(&high.manner.spread)
-        .changing(false);
+    let mut opener = session.opener().changing(false);
     opener.spread(directory.dir().map(|path| (path, Some(Role::Source))))?;
     let volume = opener.volume(directory, Some(Role::Source))?;
     session.tell_mounts(opener.spreader());

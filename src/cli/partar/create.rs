@@ -107,10 +107,7 @@ fn open(high: &High, creation: &Creation, how: How, session: &Session<'_>) -> Re
     packed(creation, &high.archive, &Stop::default())?;
     index::check(high)?;
     let planned = high.manner.planned.as_ref();
-    let mut opener = Opener::new(high.manner.held, session.meters.clone())
-        .telling(&session.console)
-        .over(&high.manner.spread)
-        .planned(planned);
+    let mut opener = session.opener().planned(planned);
     spread(&mut opener, high, creation)?;
     let mut options = creation.options.clone();
     let had = if how == How::Create { Had::default() } else { had(high, &mut opener, how == How::Update)? };
@@ -365,7 +362,8 @@ fn had(high: &High, opener: &mut Opener, keep_times: bool) -> Result<Had, String
                 if had.times.len() == UPDATED_MAX {
                     return Err(format!("{name}: has more than {UPDATED_MAX} members; use -r"));
                 }
-                had.times.insert(plain(&member.path).to_vec(), member.mtime);
+                let latest = had.times.entry(plain(&member.path).to_vec()).or_insert(member.mtime);
+                *latest = member.mtime.max(*latest);
             }
             // An end is what is written now.
             Ok(Some(_)) | Err(ArchiveError::NoEnd { .. }) => {}

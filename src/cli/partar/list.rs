@@ -13,7 +13,6 @@ use crate::base::Time;
 use crate::cli::Exit;
 use crate::cli::bound::Flow;
 use crate::cli::console::Quoted;
-use crate::cli::open::Opener;
 use crate::cli::session::Session;
 use crate::jobs::Live;
 use crate::jobs::members::{Members, Names};
@@ -68,7 +67,7 @@ pub fn run(high: &High, options: &Options, mut session: Session<'_>) -> Exit {
 fn list(high: &High, options: &Options, session: &mut Session<'_>, job: &mut Job) -> Result<Exit, String> {
     let console = session.console.clone();
     let (crew, caught) = session.crew(Shape { lanes: 1, window: 1 })?;
-    let mut opener = Opener::new(high.manner.held, session.meters.clone());
+    let mut opener = session.opener();
     let opened = reading::open(high, session, &mut opener, &crew, &mut job.codec)?;
     let mut archive = Archive::new(opened.input, high.reading());
     let keeper = index::prepare(high, &mut archive, &options.select, &console)?;

@@ -304,7 +304,7 @@ mod tests {
         let path = dir.path().join("a.tar");
         let open = |len| {
             let name = ArchiveName::Path(path.clone());
-            Sink::existing(&name, &mut Opener::new(None, Meters::default()), 0o644, len).map(drop)
+            Sink::existing(&name, &mut Opener::new(Meters::default()), 0o644, len).map(drop)
         };
         assert!(open(512).unwrap_err().contains("No such file") && !path.exists());
         assert_eq!(open(0), Ok(()));

@@ -58,7 +58,7 @@ pub fn open(
 
 /// How reading an archive ended.
 pub fn of_read(read: Read, elapsed: Duration, stopped: Option<String>) -> Ended {
-    let (warnings, fatal) = (read.warnings, read.archive_error);
+    let (warnings, fatal) = (read.warnings.told(), read.archive_error);
     Ended { elapsed, warnings, stopped, fatal, ..Ended::default() }
 }
 

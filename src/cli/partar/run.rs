@@ -13,7 +13,6 @@ use crate::cli::archive::ArchiveName;
 use crate::cli::bound::Flow;
 use crate::cli::console::{Console, Quoted};
 use crate::cli::location::Location;
-use crate::cli::open::Opener;
 use crate::cli::owners::HostOwners;
 use crate::cli::session::{Ended, Session};
 use crate::jobs::Live;
@@ -78,10 +77,7 @@ fn extract_all(
 ) -> Result<Exit, String> {
     let console = session.console.clone();
     let planned = high.manner.planned.as_ref();
-    let opener = Opener::new(high.manner.held, session.meters.clone())
-        .telling(&session.console)
-        .over(&high.manner.spread)
-        .planned(planned);
+    let opener = session.opener().planned(planned);
     let mut opener = opener.batched();
     opener.spread(destination.dir().map(|path| (path, None)))?;
     let volume = opener.volume(destination, None)?;

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::base::Proc;
 use crate::base::units::{self, bytes_shown, grouped};
 use crate::cli::console::Console;
-use crate::cli::flags::PARALLEL_MAX;
+use crate::cli::flags::{PARALLEL_MAX, scale};
 use crate::cli::planned::Planned;
 use crate::cli::table::Table;
 use crate::cli::{Exit, parcp, parrm, partar};
@@ -129,11 +129,6 @@ fn targets(text: &str) -> Result<usize, String> {
 fn files(text: &str) -> Result<u64, String> {
     let n = units::parse_count(text).map_err(|error| error.to_string())?;
     if n > 0 { Ok(n) } else { Err("a number above 0, such as 10M".into()) }
-}
-
-fn scale(text: &str) -> Result<f64, String> {
-    let n = text.parse().ok().filter(|n: &f64| (1e-6..=1e6).contains(n));
-    n.ok_or_else(|| "a factor such as 0.1, from 0.000001 to 1000000".into())
 }
 
 /// True of a word that names a job.

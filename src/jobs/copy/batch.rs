@@ -3,7 +3,7 @@
 
 use crate::base::{PriceList, Proc, Status};
 use crate::crew::{Due, Seat};
-use crate::storage::{Attr, AttrChange, Call, Kind, Node, Op, Promise, Route};
+use crate::storage::{Attr, AttrChange, Call, Kind, Node, Promise, Route};
 
 use super::compare::{self, content_differs};
 use super::ctx::{Ctx, On, Trouble, add};
@@ -399,14 +399,6 @@ pub(super) fn set_attributes(
                 end(ctx, object, Some((node, fileid)), due);
             }
         }
-    }
-}
-
-/// The text that a READLINK read.
-pub(super) fn text(call: Call<'_>) -> Result<Vec<u8>, Status> {
-    match call.op {
-        Op::ReadLink { out, .. } => out,
-        _ => Err(Status::ServerFault),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::base::{Proc, Status};
 use crate::crew::Due;
 use crate::storage::{Call, Node};
 
-use super::batch::{Known, Routes, end, give_up, retry, set_attributes, text};
+use super::batch::{Known, Routes, end, give_up, retry, set_attributes};
 use super::big;
 use super::ctx::{Ctx, On, Trouble, add};
 use super::decide::{self, Verdict};
@@ -18,8 +18,8 @@ pub(super) fn texts(ctx: &Ctx<'_>, routes: Routes, links: Vec<Known>, items: &mu
     ctx.source.perform(routes.source, &mut ours);
     let mut theirs: Vec<Call<'_>> = links.iter().filter_map(there).map(Call::read_link).collect();
     ctx.target.perform(routes.target, &mut theirs);
-    let ours: Vec<_> = ours.into_iter().map(text).collect();
-    let theirs: Vec<_> = theirs.into_iter().map(text).collect();
+    let ours: Vec<_> = ours.into_iter().map(Call::into_text).collect();
+    let theirs: Vec<_> = theirs.into_iter().map(Call::into_text).collect();
     let mut equal = Vec::new();
     for (known, (ours, theirs)) in links.into_iter().zip(ours.into_iter().zip(theirs)) {
         match (ours, theirs) {

@@ -6,10 +6,10 @@ use std::sync::Mutex;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use crate::base::name::Shown;
-use crate::base::{Failure, Name, Proc, Status, Time, hash::mix};
+use crate::base::name::{self, SNAPSHOT, Shown};
+use crate::base::{Failure, Name, Proc, Status, Unbroken};
 use crate::crew::{Crew, Due};
-use crate::storage::{Attr, AttrChange, Call, How, Kind, Limits, Mount, Node};
+use crate::storage::{Attr, AttrChange, Call, How, Kind, Limits, Mount, Node, SetTime};
 
 use super::super::Live;
 use super::super::port::Port;
@@ -28,15 +28,6 @@ const PAGE_BYTES: u32 = 64 << 10;
 
 /// A file of up to this size is copied in windows with others, if one READ and one WRITE carry it.
 const SMALL_BYTES_MAX: u64 = 1 << 20;
-
-/// Warnings kept.
-const WARNINGS_MAX: usize = 100;
-
-/// The name of the directory in which a file system shows its snapshots.
-pub(super) const SNAPSHOT: &[u8] = b".snapshot";
-
-/// What a server's listing does that answers with the cookie it was asked with.
-pub(super) const NO_PROGRESS: &str = "the server's listing does not go on";
 
 /// Which side a call was made on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -307,7 +298,7 @@ impl<'a> Ctx<'a> {
     /// Says something once.
     pub fn warn_once(&self, kind: &'static str, text: impl FnOnce() -> String) {
         let mut warnings = self.warnings.lock().expect("nothing panics while it warns");
-        if warnings.0.insert(kind) && warnings.1.len() < WARNINGS_MAX {
+        if warnings.0.insert(kind) {
             warnings.1.push(text());
         }
     }
@@ -390,13 +381,22 @@ pub(super) fn may_be_one(source: Port<'_>, ours: (u64, u64), target: Port<'_>, t
 /// Are the source's and the target's directories one? Ids that are equal may be those of two servers, so a name made in the
 /// one is looked for in the other. None where nothing can be made: in a full file system, say, or by a caller who may not.
 pub(super) fn is_one(source: Port<'_>, ours: &Node, target: Port<'_>, theirs: &Node) -> Option<bool> {
-    let now = Time::now();
-    let unique = mix(mix(u64::from(std::process::id())) ^ u64::from(now.nanos) ^ (now.secs as u64) << 30);
-    let name = Name::new(format!(".parfs-{unique:016x}").as_bytes()).expect("hex digits are a name");
+    let name = name::unique();
     let change = AttrChange { mode: Some(0o600), ..AttrChange::default() };
     let route = target.route();
-    target.one(route, Call::create(theirs, &name, How::Guarded, change)).status().ok()?;
-    let seen = source.one(source.route(), Call::lookup(ours, &name)).status();
-    target.one(route, Call::remove(theirs, &name));
-    Some(seen != Err(Status::NoEnt))
+    let before = target.one(route, Call::get_attr(theirs)).attr();
+    let _unbroken = Unbroken::begin();
+    let made = target.one(route, Call::create(theirs, &name, How::Guarded, change)).status();
+    let is_one =
+        made.is_ok().then(|| source.one(source.route(), Call::lookup(ours, &name)).status() != Err(Status::NoEnt));
+    // Of a CREATE without an answer the name may be there all the same.
+    if made.is_ok() || made.is_err_and(Status::is_uncertain) {
+        target.one(route, Call::remove(theirs, &name));
+        // Whoever compares the directory's time later is to find what it was.
+        if let Ok(before) = before {
+            let change = AttrChange { mtime: SetTime::At(before.mtime), ..AttrChange::default() };
+            target.one(route, Call::set_attr(theirs, change));
+        }
+    }
+    is_one
 }

@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex};
 
 use crate::base::{Proc, Status};
 use crate::crew::{Agenda, Class, Due};
-use crate::storage::{Call, Cookie, Entry, Kind, Want};
+use crate::storage::{Call, Cookie, Entry, Kind, NO_PROGRESS, Want};
 
 use super::super::remove::{Met, Root, Task as RemoveTask};
 use super::batch::{self, Known};
-use super::ctx::{Ctx, NO_PROGRESS, On, Trouble, add};
+use super::ctx::{Ctx, On, Trouble, add};
 use super::dir::Dir;
 use super::join::Alone;
 use super::task::{At, Object, Task};

@@ -5,7 +5,7 @@ use crate::base::{Name, Proc, Status, hash::mix};
 use crate::crew::Due;
 use crate::storage::{Attr, AttrChange, Call, Found, How, Kind, Node, Special};
 
-use super::batch::{self, Known, Routes, text};
+use super::batch::{self, Known, Routes};
 use super::big;
 use super::complete;
 use super::ctx::{Ctx, On, Trouble};
@@ -144,7 +144,7 @@ fn read_texts(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
     let mut calls: Vec<Call<'_>> = links.iter().map(|item| Call::read_link(&item.known.node)).collect();
     ctx.source.perform(routes.source, &mut calls);
     for (item, call) in links.iter_mut().zip(calls) {
-        match text(call) {
+        match call.into_text() {
             Ok(text) => item.data = text,
             Err(status) => item.trouble = Some(Trouble::Call(On::Source, Proc::ReadLink, status)),
         }

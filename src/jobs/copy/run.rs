@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use crate::base::name::SNAPSHOT;
 use crate::base::{Cause, Failure, Name, Proc, Status};
 use crate::crew::{Agenda, Class, Crew, Due, Seat};
 use crate::storage::{Attr, AttrChange, Call, Kind, Mount, Node};
@@ -11,7 +12,7 @@ use super::super::Live;
 use super::super::port::Port;
 use super::super::remove::{Counts as RemoveCounts, Engine, How, Tell as Told};
 use super::big::{self, Big};
-use super::ctx::{self, Ctx, On, SNAPSHOT, Trouble, is_one, may_be_one};
+use super::ctx::{self, Ctx, On, Trouble, is_one, may_be_one};
 use super::delete::{self, Removal, Tag};
 use super::dir::{Dir, Made};
 use super::feed::Feed;
@@ -86,7 +87,7 @@ impl Run<'_> {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         summary.deleted = get(&removed.files) + get(&removed.dirs);
         summary.delete_held_back += get(&removed.held_back);
-        summary.warnings.extend(removed.warnings.lock().expect("nothing panics while it warns").drain(..));
+        summary.warnings.extend(removed.take_warnings());
         if self.crew.stop().is_set() {
             let why = if ctx.is_lost() { "no mount target is left that answers" } else { "interrupted" };
             summary.stopped = Some(format!(

@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering;
 
 use crate::base::{Name, Status};
 use crate::crew::Due;
-use crate::storage::{Attr, Call, Cookie, Entry, Found, Kind, Route, Want};
+use crate::storage::{Attr, Call, Cookie, Entry, Found, Kind, NO_PROGRESS, Route, Want};
 
 use super::Compare;
-use super::ctx::{Ctx, NO_PROGRESS, On, Trouble, add};
+use super::ctx::{Ctx, On, Trouble, add};
 use super::decide::{self, Verdict};
 use super::dir::Dir;
 use super::enter;

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use crate::base::name::Shown;
 use crate::base::{Name, Proc, Status};
-use crate::storage::{Beyond, Call, NO_XATTR, Node, Op, Route};
+use crate::storage::{Call, NO_XATTR, Node, Route};
 
 use super::super::port::Port;
 use super::ctx::{Ctx, On, Trouble};
@@ -20,17 +20,11 @@ const TRIES_MAX: usize = 3;
 type Xattrs = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn list(port: Port<'_>, route: Route, node: &Node) -> Result<Vec<Vec<u8>>, Status> {
-    match port.one(route, Call::list_xattrs(node)).op {
-        Op::Beyond(Beyond::ListXattrs { out, .. }) => out,
-        _ => Err(Status::ServerFault),
-    }
+    port.one(route, Call::list_xattrs(node)).into_xattr_names()
 }
 
 fn get(port: Port<'_>, route: Route, node: &Node, name: &[u8]) -> Result<Vec<u8>, Status> {
-    match port.one(route, Call::get_xattr(node, name)).op {
-        Op::Beyond(Beyond::GetXattr { out, .. }) => out,
-        _ => Err(Status::ServerFault),
-    }
+    port.one(route, Call::get_xattr(node, name)).into_xattr()
 }
 
 /// The attributes that are carried by the options, with their values.

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use crate::base::Failure;
 use crate::base::name::Shown;
+use crate::base::{Failure, Warnings};
 use crate::crew::{Crew, Flight};
 use crate::storage::{Attr, Kind, Volume};
 
@@ -20,8 +20,6 @@ const AGAIN_MAX: usize = 10_000;
 /// How often that is done.
 const AGAIN_ROUNDS: usize = 3;
 
-/// Warnings kept.
-const WARNINGS_MAX: usize = 1000;
 /// Bytes of buffers that wait to be used again: four pieces of zstd. What more lanes hold is in use, or goes back to the system.
 const SPARE_BYTES_MAX: usize = 32 << 20;
 
@@ -92,7 +90,7 @@ pub(super) struct Ctx<'a> {
     pub spare: Spare,
     /// Told once: holes cannot be seen, extended attributes cannot be read.
     pub said: [AtomicBool; 2],
-    warnings: Mutex<Vec<String>>,
+    warnings: Mutex<Warnings>,
     missed: Mutex<Missed>,
     /// Pieces that are not read, and packed, yet.
     pub flight: Flight,
@@ -134,16 +132,11 @@ impl<'a> Ctx<'a> {
     }
 
     pub fn warn(&self, text: String) {
-        let mut warnings = self.warnings.lock().expect("nothing panics while it warns");
-        match warnings.len() {
-            0..WARNINGS_MAX => warnings.push(text),
-            WARNINGS_MAX => warnings.push("further warnings are not shown".into()),
-            _ => {}
-        }
+        self.warnings.lock().expect("nothing panics while it warns").add(text);
     }
 
     pub fn take_warnings(&self) -> Vec<String> {
-        std::mem::take(&mut self.warnings.lock().expect("nothing panics while it warns"))
+        std::mem::take(&mut *self.warnings.lock().expect("nothing panics while it warns")).told()
     }
 
     /// What was listed here is not there. Whoever writes a file anew and renames it, so that there always is one, is to find it in the

@@ -5,14 +5,13 @@ use std::sync::atomic::Ordering;
 use crate::archive::Segment;
 use crate::base::name::Shown;
 use crate::base::{Failure, Proc, Status};
-use crate::storage::{Beyond, Call, Kind, Mount, NO_XATTR, Node, Op, Route, Sought};
+use crate::storage::{Call, Kind, Mount, NO_XATTR, Node, Route, Sought};
 
 use super::super::acl;
 use super::super::made_up;
 use super::super::port::Port;
 use super::ctx::Ctx;
 use super::entry::{Entry, More};
-use super::walk::text;
 
 /// Runs of data in one file at most; what has more is stored whole. A run takes 16 bytes here and some 20 in the archive.
 const SEGMENTS_MAX: usize = 100_000;
@@ -54,7 +53,7 @@ fn read_links(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entries: &mut Vec
     let mut gone = Vec::new();
     for (i, call) in links.into_iter().zip(calls) {
         let entry = &mut entries[i];
-        match text(call) {
+        match call.into_text() {
             Ok(text) => entry.link = text,
             Err(status) => {
                 match status {
@@ -95,11 +94,7 @@ fn read_made_up(ctx: &Ctx<'_>, entry: &mut Entry) -> bool {
 
 /// False when the object is gone.
 fn read_xattrs(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entry: &mut Entry) -> bool {
-    let names = match port.one(route, Call::list_xattrs(&entry.node)).op {
-        Op::Beyond(Beyond::ListXattrs { out, .. }) => out,
-        _ => Err(Status::ServerFault),
-    };
-    let names = match names {
+    let names = match port.one(route, Call::list_xattrs(&entry.node)).into_xattr_names() {
         Ok(names) => names,
         Err(Status::NotSupp) => return true,
         Err(Status::NoEnt | Status::Stale) => {
@@ -113,11 +108,7 @@ fn read_xattrs(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entry: &mut Entr
         }
     };
     for name in names.into_iter().filter(|name| is_carried(ctx, name)) {
-        let value = match port.one(route, Call::get_xattr(&entry.node, &name)).op {
-            Op::Beyond(Beyond::GetXattr { out, .. }) => out,
-            _ => Err(Status::ServerFault),
-        };
-        match value {
+        match port.one(route, Call::get_xattr(&entry.node, &name)).into_xattr() {
             Ok(value) => keep(ctx, entry, name, value),
             Err(NO_XATTR | Status::NoEnt) => {}
             Err(status) => ctx.failed(Failure::call(&entry.path, Proc::GetXattr, status)),
@@ -181,10 +172,7 @@ fn find_holes((port, route): (Port<'_>, Route), entry: &mut Entry) {
 
 /// The runs of data in a file; none when they are too many.
 fn segments(port: Port<'_>, route: Route, node: &Node, size: u64) -> Result<Option<Vec<Segment>>, Status> {
-    let seek = |offset, what| match port.one(route, Call::seek(node, offset, what)).op {
-        Op::Beyond(Beyond::Seek { out, .. }) => out,
-        _ => Err(Status::ServerFault),
-    };
+    let seek = |offset, what| port.one(route, Call::seek(node, offset, what)).sought();
     let mut segments = Vec::new();
     let mut at = 0;
     while at < size {

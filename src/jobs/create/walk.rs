@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::base::name::SNAPSHOT;
 use crate::base::{Failure, Name, Proc, Status};
-use crate::storage::{Attr, Call, Cookie, Kind, Mount, Node, Op, Page, Route, Want};
+use crate::storage::{Attr, Call, Cookie, Kind, Mount, NO_PROGRESS, Node, Page, Route, Want};
 
 use super::super::port::Port;
 use super::Operand;
@@ -18,9 +19,6 @@ const PAGE_BYTES: u32 = 64 << 10;
 /// Bytes of a member's path at most: 16 times what Linux takes. It also ends the walk of a directory that a server shows
 /// inside itself.
 const PATH_BYTES_MAX: usize = 64 << 10;
-
-/// The name of the directory in which a file system shows its snapshots.
-const SNAPSHOT: &[u8] = b".snapshot";
 
 type Walked = Grown<Listing, Entry>;
 
@@ -288,7 +286,7 @@ fn take_page(
     }
     describe(ctx, via, dir, &mut found);
     if stuck {
-        ctx.failed(Failure::refused(&dir.path, "the server's listing does not go on"));
+        ctx.failed(Failure::refused(&dir.path, NO_PROGRESS));
     }
     let rest = |gathered| Grown::Rest(Listing::Page { dir: dir.clone(), from: next, gathered });
     if ctx.options.sort_by_name {
@@ -337,12 +335,4 @@ fn look_up(
         }
     }
     described
-}
-
-/// The text that a READLINK read.
-pub(super) fn text(call: Call<'_>) -> Result<Vec<u8>, Status> {
-    match call.op {
-        Op::ReadLink { out, .. } => out,
-        _ => Err(Status::ServerFault),
-    }
 }

@@ -198,7 +198,7 @@ pub fn extract(
         live.total_bytes.store(source.len(), Ordering::Relaxed);
     }
     let read = crew.run(|scope| Producer::new(&ctx, scope, archive, owners).run());
-    let mut warnings = read.warnings;
+    let mut warnings = read.warnings.told();
     if ctx.xattrs_lost.load(Ordering::Relaxed) {
         warnings.push(XATTRS_LOST.into());
     }

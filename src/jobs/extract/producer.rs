@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 
 use crate::archive::{Archive, ArchiveError, Member, MemberKind};
 use crate::base::name::Shown;
-use crate::base::{Failure, Name};
+use crate::base::{Failure, Name, Warnings};
 use crate::crew::Scope;
 use crate::jobs::inside::{self, TakenOff};
 use crate::jobs::select::Matched;
@@ -40,8 +40,6 @@ const MEMBERS_IN_FLIGHT_MAX: usize = 4096;
 const MAP_BYTES_MAX: u64 = 32 << 20;
 /// The longest symbolic link that Linux can hold.
 const LINK_TEXT_BYTES_MAX: usize = 4095;
-/// Warnings kept.
-pub(super) const WARNINGS_MAX: usize = 1000;
 /// The largest range, whatever is asked for: COMMIT's count has 32 bits.
 const RANGE_BYTES_MAX: u64 = 1 << 30;
 
@@ -52,7 +50,7 @@ const SHOWN_BYTES: u64 = 64 << 10;
 #[derive(Debug, Default)]
 pub(super) struct Read {
     pub archive_error: Option<String>,
-    pub warnings: Vec<String>,
+    pub warnings: Warnings,
     pub stopped: bool,
 }
 
@@ -154,7 +152,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
     fn read_all(&mut self) {
         while !self.broken && !self.ctx.stop().is_set() {
             let next = self.archive.next();
-            self.take_warnings();
+            self.read.warnings.append(self.archive.take_warnings());
             // Lanes write beside it.
             if next.as_ref().is_ok_and(Option::is_none) || self.archive.position() >= self.shown + SHOWN_BYTES {
                 self.shown = self.archive.position();
@@ -168,14 +166,6 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         }
     }
 
-    fn take_warnings(&mut self) {
-        let warnings = self.archive.take_warnings();
-        if !warnings.is_empty() {
-            let room = WARNINGS_MAX.saturating_sub(self.read.warnings.len());
-            self.read.warnings.extend(warnings.into_iter().take(room));
-        }
-    }
-
     /// An error of the archive; `next` goes on behind it or says that nothing follows.
     fn error(&mut self, error: ArchiveError) {
         match error {
@@ -183,8 +173,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
                 self.ctx.crew.report().add(Failure::refused(&member, reason));
             }
             error if self.read.archive_error.is_none() => self.read.archive_error = Some(error.to_string()),
-            error if self.read.warnings.len() < WARNINGS_MAX => self.read.warnings.push(error.to_string()),
-            _ => {}
+            error => self.read.warnings.add(error.to_string()),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::storage::SetTime;
 use super::attributes::Extra;
 use super::ctx::Meta;
 use super::path::{self, Place};
-use super::producer::{Producer, WARNINGS_MAX};
+use super::producer::Producer;
 
 impl Producer<'_, '_, '_> {
     /// The extended attributes and ACLs that a member asks for, where the volume has such.
@@ -45,9 +45,7 @@ impl Producer<'_, '_, '_> {
     }
 
     fn warn(&mut self, warning: String) {
-        if self.read.warnings.len() < WARNINGS_MAX {
-            self.read.warnings.push(warning);
-        }
+        self.read.warnings.add(warning);
     }
 
     fn transform(&mut self, member: &mut Member) {

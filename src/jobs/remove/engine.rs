@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::{mem, sync::Arc};
 
-use crate::base::{Failure, Name, Proc, Status, Time};
+use crate::base::{Failure, Name, Proc, Status, Time, Warnings};
 use crate::crew::{Class, Crew, Due, Seat};
 use crate::storage::{Attr, Call, Cookie, Kind, Mount, Node, Route, Want};
 
@@ -38,9 +38,8 @@ const SHARED_LISTS_MAX: usize = 4;
 /// busy while a third lists; more have only the lock to wait at.
 pub(super) const LANES_IN_A_DIRECTORY: usize = 4;
 
-/// How many names of files that some client has open are kept, and how many warnings.
+/// How many names of files that some client has open are kept.
 const LEFTOVERS_MAX: usize = 100;
-const WARNINGS_MAX: usize = 100;
 
 /// One call to be made for a tree of tag `T`.
 pub(in crate::jobs) struct Task<T>(pub(super) Step<T>);
@@ -141,7 +140,7 @@ pub(in crate::jobs) struct Counts {
     /// Objects that would have been removed, had more been allowed.
     pub held_back: AtomicU64,
     pub leftovers: Mutex<Vec<Vec<u8>>>,
-    pub warnings: Mutex<Vec<String>>,
+    warnings: Mutex<Warnings>,
     /// No target is left that answers.
     pub lost: AtomicBool,
 }
@@ -400,9 +399,11 @@ impl Counts {
 
     /// Notes what was odd.
     pub fn warn(&self, text: String) {
-        let mut warnings = self.warnings.lock().expect("nothing panics while it warns");
-        if warnings.len() < WARNINGS_MAX {
-            warnings.push(text);
-        }
+        self.warnings.lock().expect("nothing panics while it warns").add(text);
+    }
+
+    /// What was noted as odd, so that it can be told.
+    pub fn take_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut *self.warnings.lock().expect("nothing panics while it warns")).told()
     }
 }

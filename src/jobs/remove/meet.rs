@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::base::name::Shown;
+use crate::base::name::{SNAPSHOT, Shown};
 use crate::base::{Name, Proc, Status};
 use crate::storage::Kind;
 
@@ -13,9 +13,6 @@ use super::turn::Turn;
 
 /// Why the host's root directory stays.
 pub const IS_ROOT: &str = "it is the root directory, which is never removed";
-
-/// Where many servers show a file system's snapshots.
-const SNAPSHOT: &[u8] = b".snapshot";
 
 impl<T: Clone + Send> Turn<'_, '_, T> {
     /// Decides about an entry of `up`; it is counted among what is under way there.

@@ -226,6 +226,7 @@ fn summary(counts: Counts, options: &Options, left: usize, elapsed: Duration, wa
     let young = if options.older_than.is_some() { ", but for directories that it made young by that" } else { "" };
     let stopped =
         format!("{why}: {files} files and {dirs} directories were removed; the same command removes the rest{young}");
+    let warnings = counts.take_warnings();
     Summary {
         files,
         dirs,
@@ -234,7 +235,7 @@ fn summary(counts: Counts, options: &Options, left: usize, elapsed: Duration, wa
         leftovers: counts.leftovers.into_inner().unwrap_or_else(PoisonError::into_inner),
         waited_most,
         elapsed,
-        warnings: counts.warnings.into_inner().unwrap_or_else(PoisonError::into_inner),
+        warnings,
         stopped: (left > 0 || lost).then_some(stopped),
     }
 }

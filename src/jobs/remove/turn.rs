@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use crate::base::name::is_silly;
 use crate::base::{Failure, Name, Proc, Status};
 use crate::crew::{Class, Due, Seat};
-use crate::storage::{Call, Cookie, Mount, Node, Out, Page, Route};
+use crate::storage::{Call, Cookie, Mount, NO_PROGRESS, Node, Out, Page, Route};
 
 use super::engine::{Engine, LANES_IN_A_DIRECTORY, Met, Step, Task, Tried};
 use super::frame::{Cursor, Frame, flag};
@@ -289,7 +289,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         }
         frame.set(flag::PAGES);
         if stuck {
-            self.fail_dir(&frame, |path| Failure::refused(path, "the server's listing does not go on"));
+            self.fail_dir(&frame, |path| Failure::refused(path, NO_PROGRESS));
             return self.off(frame);
         }
         let list = |frame| Step::List { frame, from: Some(next.into()), route: Some(route) };

@@ -7,7 +7,7 @@
 //! and a second mount's make the client ask again; READs ahead.
 
 use crate::base::{Proc, Status};
-use crate::storage::call::How;
+use crate::storage::How;
 use crate::storage::{AttrChange, Call, Node, Op, SetTime, Tally};
 
 use super::peers::mountinfo::Table;

@@ -45,7 +45,7 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Resource, getegid, geteuid, getrlimit};
 
 use crate::base::{Name, Status, Time};
-use crate::storage::call::Space;
+use crate::storage::Space;
 use crate::storage::{
     Attr, Call, Chain, Extras, Found, Kind, Ledger, Lent, Limits, Mount, Node, Op, Out, Shape, Tally,
 };

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::base::Status;
-use crate::storage::call::Space;
+use crate::storage::Space;
 
 /// Bytes and files in use, with their limits.
 pub(super) struct Quota {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::base::{Name, Status, Time};
-use crate::storage::call::Space;
+use crate::storage::Space;
 use crate::storage::{
     Attr, AttrChange, Call, Cookie, Entry, Found, How, Kind, Mount, Node, Op, Out, Page, Special, Stable, Verifier,
     Want, Written,

@@ -1,4 +1,4 @@
-//! SO_RCVLOWAT, which neither std nor the socket crates set: the one file of parfs with `unsafe`.
+//! SO_RCVLOWAT, which neither std nor the socket crates set: the transport's one file with `unsafe`.
 #![allow(unsafe_code)]
 
 use std::io;

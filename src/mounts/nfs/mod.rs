@@ -15,8 +15,8 @@ mod retry;
 mod url;
 
 use std::net::SocketAddr;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::base::hash::mix;
@@ -61,6 +61,8 @@ pub struct NfsMount {
     next_xid: AtomicU32,
     patience: Patience,
     payload: Gate,
+    /// Once set, data that still waits for its turn is not sent.
+    stopped: OnceLock<Arc<AtomicBool>>,
     ledger: Ledger,
     retransmitted: AtomicU64,
     reconnects: AtomicU64,
@@ -101,6 +103,7 @@ impl NfsMount {
             next_xid: AtomicU32::new(seed as u32),
             patience: setup.patience,
             payload: Gate::default(),
+            stopped: OnceLock::new(),
             ledger: Ledger::default(),
             retransmitted: AtomicU64::new(0),
             reconnects: AtomicU64::new(0),
@@ -110,6 +113,16 @@ impl NfsMount {
             gone: AtomicBool::new(false),
             refuses: AtomicBool::new(false),
         }
+    }
+
+    /// From now on, once `stopped` is set, READs and WRITEs that wait until others are answered are given up as `Cancelled`, so that a run
+    /// that is to end does not go on with all that its lanes have in hand. The first flag stays.
+    pub fn stop_by(&self, stopped: &Arc<AtomicBool>) {
+        self.stopped.get_or_init(|| stopped.clone());
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.get().is_some_and(|stopped| stopped.load(Ordering::Relaxed))
     }
 
     /// Calls sent again with their old xid after a connection broke.
@@ -260,21 +273,52 @@ struct Gate {
 }
 
 impl Gate {
-    /// Runs `f` while `bytes` of the bound are held; a window larger than the bound waits for the whole of it.
-    fn pass<R>(&self, bytes: u64, f: impl FnOnce() -> R) -> R {
+    /// Room for `bytes` of the bound, once others have given back enough; a window larger than the bound waits for the whole of it. None
+    /// when it would have to wait and `is_stopped`.
+    fn pass(&self, bytes: u64, is_stopped: impl Fn() -> bool) -> Option<Passed<'_>> {
         let bytes = bytes.min(PAYLOAD_IN_FLIGHT_MAX);
-        if bytes == 0 {
-            return f();
+        if bytes > 0 {
+            let mut used = self.used.lock().expect("nothing panics while it holds the gate");
+            while *used + bytes > PAYLOAD_IN_FLIGHT_MAX {
+                if is_stopped() {
+                    return None;
+                }
+                used = self.room.wait(used).expect("nothing panics while it holds the gate");
+            }
+            *used += bytes;
         }
-        let mut used = self.used.lock().expect("nothing panics while it holds the gate");
-        while *used + bytes > PAYLOAD_IN_FLIGHT_MAX {
-            used = self.room.wait(used).expect("nothing panics while it holds the gate");
+        Some(Passed { gate: self, bytes })
+    }
+}
+
+/// Gives back what a window held, also when it panics: others wait for it.
+struct Passed<'a> {
+    gate: &'a Gate,
+    bytes: u64,
+}
+
+impl Drop for Passed<'_> {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            *self.gate.used.lock().unwrap_or_else(PoisonError::into_inner) -= self.bytes;
+            self.gate.room.ring();
         }
-        *used += bytes;
-        drop(used);
-        let result = f();
-        *self.used.lock().expect("nothing panics while it holds the gate") -= bytes;
-        self.room.ring();
-        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_for_room_when_the_run_is_stopped_gets_none() {
+        let gate = Gate::default();
+        let held = gate.pass(PAYLOAD_IN_FLIGHT_MAX, || true).unwrap();
+        assert!(gate.pass(1, || true).is_none());
+        // What carries nothing needs no room; and what was held is given back.
+        assert!(gate.pass(0, || true).is_some());
+        drop(held);
+        assert!(gate.pass(PAYLOAD_IN_FLIGHT_MAX + 1, || true).is_some());
+        assert_eq!(*gate.used.lock().unwrap(), 0);
     }
 }

@@ -1,7 +1,6 @@
 //! The proof that several targets serve one file system. Ids, times and even handles may be those of two: copies of one disk have all of them.
 
-use crate::base::hash::mix;
-use crate::base::{Name, Proc, Status, Time, Unbroken};
+use crate::base::{Name, Proc, Status, Time, Unbroken, name};
 use crate::storage::{Attr, AttrChange, Call, How, Mount, Node, Op, SetTime, Space, Want};
 
 use super::{AttachError, NfsMount};
@@ -53,8 +52,7 @@ pub(super) fn prove_same(mounts: &[NfsMount], usage: Usage) -> Result<Handles, A
 /// By a name; none where none can be made. The directory gets the time back that it had.
 fn by_name(first: &NfsMount, others: &[NfsMount]) -> Option<Result<Handles, AttachError>> {
     let root = first.root();
-    let unique = mix(mix(u64::from(std::process::id())) ^ Time::now().nanos as u64 ^ (Time::now().secs as u64) << 30);
-    let name = Name::new(format!(".parfs-{unique:016x}").as_bytes()).expect("hex digits are a name");
+    let name = name::unique();
     let change = AttrChange { mode: Some(0o600), ..AttrChange::default() };
     let before = attr_of(first, &root);
     let _unbroken = Unbroken::begin();

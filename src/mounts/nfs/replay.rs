@@ -108,6 +108,6 @@ fn get_attr(mount: &NfsMount, node: &Node) -> Out<Attr> {
 fn read_link(mount: &NfsMount, node: &Node) -> Out<Vec<u8>> {
     let mut calls = [Call::read_link(node)];
     mount.perform_sent(&mut calls);
-    let [Call { op: Op::ReadLink { out, .. }, .. }] = calls else { return Err(Status::Protocol) };
-    out
+    let [call] = calls;
+    call.into_text()
 }

@@ -61,14 +61,22 @@ impl NfsMount {
                 Err(status) => call.fail(status),
             }
         }
-        let payload = tries.iter().map(|t| calls[t.index].payload()).sum();
-        self.payload.pass(payload, || {
-            let connection = self.connection();
-            let load = payload + tries.len() as u64;
-            connection.load.fetch_add(load, Ordering::Relaxed);
-            self.carry(connection, calls, tries);
-            connection.load.fetch_sub(load, Ordering::Relaxed);
-        });
+        let mut payload = tries.iter().map(|t| calls[t.index].payload()).sum();
+        let passed = self.payload.pass(payload, || self.is_stopped());
+        if passed.is_none() {
+            tries.retain(|t| {
+                calls[t.index].payload() == 0 || {
+                    calls[t.index].fail(Status::Cancelled);
+                    false
+                }
+            });
+            payload = 0;
+        }
+        let connection = self.connection();
+        let load = payload + tries.len() as u64;
+        connection.load.fetch_add(load, Ordering::Relaxed);
+        self.carry(connection, calls, tries);
+        connection.load.fetch_sub(load, Ordering::Relaxed);
     }
 
     fn resolve_all(&self, call: &Call<'_>) -> Result<(), Status> {
@@ -104,8 +112,10 @@ impl NfsMount {
                         if begun.elapsed() >= JUKEBOX_MAX {
                             tries.retain(|t| calls[t.index].status() != Err(Status::Jukebox));
                         }
-                        std::thread::sleep(jukebox_pause);
-                        jukebox_pause = (jukebox_pause * 2).min(JUKEBOX_PAUSE.1);
+                        if !tries.is_empty() {
+                            std::thread::sleep(jukebox_pause);
+                            jukebox_pause = (jukebox_pause * 2).min(JUKEBOX_PAUSE.1);
+                        }
                     }
                     away_since =
                         if tries.iter().any(|t| t.losses > 0) { away_since.or(Some(Instant::now())) } else { None };
@@ -239,6 +249,8 @@ impl NfsMount {
                 Reply::Lost(buf) => {
                     give_back(call, buf);
                     call.repeated = true;
+                    // Nor has it the answer of an earlier round any more: it may have been carried out since.
+                    call.fail(Status::Pending);
                     try_.losses += 1;
                     try_.waited += try_.last_sent.map_or(Duration::ZERO, |sent| sent.elapsed());
                     if self.is_over(&try_) {

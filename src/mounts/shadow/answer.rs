@@ -3,7 +3,7 @@
 mod beyond;
 
 use crate::base::{Name, Status};
-use crate::storage::call::Space;
+use crate::storage::Space;
 use crate::storage::{
     Attr, AttrChange, Call, Cookie, Found, How, Kind, Limits, Mount, Node, Op, Out, Page, Special, Stable, Written,
 };

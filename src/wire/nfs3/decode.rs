@@ -3,7 +3,7 @@
 use nfs3_types::nfs3::{FSINFO3resok, FSSTAT3resok, PATHCONF3resok};
 
 use crate::base::{Name, Status};
-use crate::storage::call::Space;
+use crate::storage::Space;
 use crate::storage::{
     Attr, Call, Cookie, Entry, Extras, Found, Handle, Limits, Node, Op, Out, Page, Shape, Stable, Want, Written,
 };

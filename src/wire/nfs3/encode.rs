@@ -6,7 +6,7 @@ use nfs3_types::nfs3::{
 };
 
 use crate::base::{Proc, Status};
-use crate::storage::call::Space;
+use crate::storage::Space;
 use crate::storage::{Attr, Call, Found, Handle, Limits, Node, Op, Page, Want};
 
 use super::super::xdr::{len_u32, padding, put_fixed, put_opaque, put_u32, put_u64};

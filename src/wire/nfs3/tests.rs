@@ -8,7 +8,7 @@ use proptest::strategy::Union;
 use super::attr as wire_attr;
 use super::*;
 use crate::base::{Name, Proc, Status, Time};
-use crate::storage::call::Space;
+use crate::storage::Space;
 use crate::storage::*;
 use crate::wire::record::Received;
 use crate::wire::xdr::padding;

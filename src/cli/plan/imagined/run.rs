@@ -41,7 +41,7 @@ pub struct Run<'a> {
 impl<'a> Run<'a> {
     /// A run whose mounts tell `planned` what they are asked.
     pub fn new(imagined: &'a Imagined, planned: &Planned) -> Run<'a> {
-        Run { imagined, opener: Opener::new(None, Meters::default()).planned(Some(planned)), tops: Vec::new() }
+        Run { imagined, opener: Opener::new(Meters::default()).planned(Some(planned)), tops: Vec::new() }
     }
 
     /// Runs the job on all of `tree` and tells how many files it went through.
