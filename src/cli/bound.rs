@@ -94,8 +94,18 @@ impl<'a> Group<'a> {
         (share >= BINDS_FROM).then_some(Bound { by: "limit", because })
     }
 
+    fn is_nfs(&self) -> bool {
+        self.targets.iter().all(|target| target.is_nfs)
+    }
+
+    /// How long its calls took in all, by their medians, in microseconds.
+    fn waiting(&self) -> f64 {
+        let all = self.targets.iter().flat_map(|target| &target.procedures);
+        all.map(|procedure| procedure.calls as f64 * procedure.p50_us.unwrap_or(0) as f64).sum()
+    }
+
     fn ceiling(&self, ceiling: Ceiling) -> Option<Bound> {
-        if !self.targets.iter().all(|target| target.is_nfs) {
+        if !self.is_nfs() {
             return None;
         }
         let (iops, bandwidth, each) = (self.iops / ceiling.iops, self.bytes / ceiling.bytes_per_s, &self.each);
@@ -136,23 +146,27 @@ pub fn bound(targets: &[TargetReport], flow: Flow, ceiling: Ceiling, elapsed: Du
         );
         return Bound { by: "source", because };
     }
-    let nfs = groups.iter().filter(|group| group.targets.iter().all(|target| target.is_nfs));
-    let share = nfs.map(|group| group.iops / ceiling.iops).reduce(f64::max);
-    bound_by_latency(&targets, flow, share, elapsed)
+    let slowest = groups.iter().max_by(|a, b| a.waiting().total_cmp(&b.waiting()));
+    let share = slowest.filter(|group| group.is_nfs()).map(|group| group.iops / ceiling.iops);
+    let waited_for = slowest.map_or(&targets, |group| &group.targets);
+    bound_by_latency(waited_for, flow, share, elapsed)
 }
 
-/// The median latency is that of the procedure with the most calls, at the slowest target; `share` is that of the IOPS
-/// ceiling, where there is one.
+/// By the targets of the role that was waited for longest. The median latency is that of the procedure with the most calls, at the slowest
+/// target; `share` is that of the IOPS ceiling, where there is one.
 fn bound_by_latency(targets: &[&TargetReport], flow: Flow, share: Option<f64>, elapsed: Duration) -> Bound {
     let all = || targets.iter().flat_map(|t| &t.procedures);
+    let role = targets.first().and_then(|target| target.role).map(Role::name);
+    let who = role.map_or(String::new(), |role| format!(" to the {role}"));
     let calls: u64 = all().map(|p| p.calls).sum();
     let per_s = calls as f64 / elapsed.as_secs_f64().max(1e-9);
     let median_ms = all().max_by_key(|p| p.calls).and_then(|p| p.p50_us).unwrap_or(0) as f64 / 1000.0;
     let idle_ms = targets.iter().filter_map(|t| t.idle_us).min().map(|us| us as f64 / 1000.0);
     if let Some(idle_ms) = idle_ms.filter(|idle| median_ms > QUEUES_FROM.0 * idle + QUEUES_FROM.1) {
         let because = format!(
-            "the targets: they answered {} calls a second, at a median of {median_ms:.2} ms, where one call alone took \
+            "the {}targets: they answered {} calls a second, at a median of {median_ms:.2} ms, where one call alone took \
              {idle_ms:.2} ms, so calls queued there ({:.0} % of the IOPS ceiling); more targets help, more lanes do not",
+            role.map_or(String::new(), |role| format!("{role}'s ")),
             grouped(per_s as u64),
             share.unwrap_or(0.0) * 100.0
         );
@@ -165,8 +179,8 @@ fn bound_by_latency(targets: &[&TargetReport], flow: Flow, share: Option<f64>, e
         _ => Default::default(),
     };
     let because = format!(
-        "latency: {} lanes with up to {} calls each in flight made {} calls a second, at a median of {median_ms:.2} \
-         ms{share}; more lanes (-P){more} help until the latency rises",
+        "latency: {} lanes with up to {} calls each in flight made {} calls a second{who}, at a median of \
+         {median_ms:.2} ms{share}; more lanes (-P){more} help until the latency rises",
         flow.shape.lanes,
         flow.shape.window,
         grouped(per_s as u64),
@@ -213,6 +227,26 @@ mod tests {
             bound(&[target], Flow { storage_wait: 0.9, ..FLOW }, Ceiling::oci(), SECOND).by
         };
         assert_eq!((by(None), by(Some(5_000)), by(Some(1_000))), ("latency", "latency", "target"));
+    }
+
+    /// Many fast calls on a local source say nothing of the export that is written to.
+    #[test]
+    fn latency_is_that_of_the_side_that_was_waited_for() {
+        let side = |role, key: &str, calls, us| {
+            let mut side = TargetReport { role: Some(role), key: key.into(), ..target(calls, Proc::Create, 0) };
+            side.procedures.iter_mut().for_each(|p| p.p50_us = Some(us));
+            side
+        };
+        let by = |us| {
+            let sides = [side(Role::Source, "a", 2_000, 10), side(Role::Destination, "b", 1_000, us)];
+            bound(&sides, FLOW, Ceiling::oci(), SECOND).because
+        };
+        assert!(
+            by(34_800).contains("made 1,000 calls a second to the destination, at a median of 34.80 ms"),
+            "{}",
+            by(34_800)
+        );
+        assert!(by(1).contains("made 2,000 calls a second to the source, at a median of 0.01 ms"), "{}", by(1));
     }
 
     #[test]

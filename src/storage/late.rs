@@ -43,6 +43,13 @@ impl Volume {
         if self.late { self.route_of(node, self.route_from(0)) } else { self.route() }
     }
 
+    /// The mount for removing what has a name and giving the name to another object: the one through which names are looked up later
+    /// (see `route_for`), which else would remember the old one. Others may be as old: no GETATTR shows what changed within one tick of
+    /// the server's clock.
+    pub fn route_replacing(&self, route: Route) -> Route {
+        if self.late { self.route_from(0) } else { route }
+    }
+
     /// What ranges of a file that are written through different mounts begin and end at, in bytes. Linux completes a page that
     /// it takes to be beyond the file's end with zeros, and writes them: over what came through another mount. 1 where there
     /// is one mount, or no page cache.

@@ -209,6 +209,14 @@ impl Node {
         }
     }
 
+    /// The same object where a RENAME by the mount that it is settled at has put it; none of handles, which go by no name.
+    pub(crate) fn renamed(&self, dir: &Node, name: &Name) -> Option<Node> {
+        let (Node::Chain(chain), Node::Chain(dir), Some(home)) = (self, dir, self.home()) else { return None };
+        let node = Node::child(dir, name.clone());
+        node.settle(home, chain.fileid());
+        Some(node)
+    }
+
     /// True when this mount has not looked the object up since another one made or found it.
     pub(super) fn is_new_to(&self, seat: usize) -> bool {
         let Node::Chain(chain) = self else { return false };

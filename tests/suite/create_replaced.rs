@@ -11,13 +11,14 @@ use std::time::Duration;
 use parfs::archive::{Codec, Input, MemberKind};
 use parfs::jobs::create::{Options, Pack, Summary};
 use parfs::mounts::{LocalMount, MemoryMount};
-use parfs::storage::{Call, Mount, Node, Op, Tap, Tapped};
+use parfs::storage::{AttrChange, Call, Mount, Node, Op, Tap, Tapped};
 
 use crate::ask::Ask;
 use crate::copies::crew;
 use crate::create::members;
-use crate::creates::{Made, named, packed, shared, stream};
+use crate::creates::{Made, named, packed, shared, stream, whole};
 use crate::nasty::put;
+use crate::remove_odd::{Odd, pass};
 
 /// Does something to the tree just before what is at `top/d/x` is read, so many times.
 struct Meddle<F> {
@@ -337,5 +338,32 @@ fn what_was_removed_is_told_as_removed() {
         assert_eq!(made.failures, Vec::<String>::new());
         assert_eq!(made.summary.warnings, ["top/d/x: File removed before we read it"]);
         assert_eq!((made.summary.changed, members(&made.archive).len()), (1, 3));
+    }
+}
+
+/// Only a faulty server says so; each round would be stored anew, down to the longest path.
+#[test]
+fn a_directory_that_contains_itself_is_not_stored_for_ever() {
+    for above in 0..2 {
+        let from = Arc::new(MemoryMount::new());
+        let dir = |parent: &Node, name| from.mkdir(parent, name, AttrChange::default()).unwrap().node;
+        let a = dir(&from.root(), "a");
+        let b = dir(&a, "b");
+        let above = [from.root(), a][above].clone();
+        let hostile = Odd::new(&from, move |mount, call| {
+            pass(mount, call);
+            if let Op::ReadDir { out: Ok(page), .. } = &mut call.op {
+                for node in page.entries.iter_mut().filter_map(|entry| entry.node.as_mut()).filter(|node| **node == b) {
+                    *node = above.clone();
+                }
+            }
+        });
+        let made = stream(whole(&shared(vec![hostile])), &Options::default(), &crew(2, 2));
+        assert!(
+            matches!(&made.failures[..], [one] if one.ends_with("a directory that contains itself")),
+            "{:?}",
+            made.failures
+        );
+        assert!(made.summary.members < 10);
     }
 }

@@ -122,6 +122,30 @@ fn what_is_not_written_into_replaces_an_empty_directory_with_overwrite() {
     bench.run("-xf f.tar -C out --overwrite --no-same-owner").ended(2, "e: CREATE: Is a directory");
 }
 
+/// The files of two members may be names of one file, from a tree that was made smaller by links: written into at once, it would have some
+/// of either.
+#[test]
+fn files_that_are_one_on_disk_are_two_again_with_overwrite() {
+    let bench = Bench::new();
+    let mut tar = Tar::default();
+    let bytes = |of: char| of.to_string().repeat(if of == 'p' { 300_000 } else { 200_000 });
+    for i in 0..40 {
+        tar = tar.file(&format!("p{i}"), bytes('p')).file(&format!("q{i}"), bytes('q'));
+        fs::write(bench.out().join(format!("p{i}")), "old").unwrap();
+        fs::hard_link(bench.out().join(format!("p{i}")), bench.out().join(format!("q{i}"))).unwrap();
+    }
+    fs::hard_link(bench.out().join("p0"), bench.path("elsewhere")).unwrap();
+    fs::write(bench.path("h.tar"), tar.bytes()).unwrap();
+    bench.run("-xf h.tar -C out --overwrite").ok();
+    for (i, of) in (0..40).flat_map(|i| [(i, 'p'), (i, 'q')]) {
+        let is = fs::read_to_string(bench.out().join(format!("{of}{i}"))).unwrap();
+        assert!(is == bytes(of), "{of}{i}: {} bytes, {} of them are others", is.len(), is.replace(of, "").len());
+    }
+    // One of its names was written into, as asked.
+    let is = fs::read_to_string(bench.path("elsewhere")).unwrap();
+    assert!(is == bytes('p') || is == bytes('q'));
+}
+
 /// Ranges of a large file are written in any order: what the cut leaves would have holes, and its size would hide them.
 #[test]
 fn a_large_file_that_the_archive_does_not_have_whole_is_emptied() {

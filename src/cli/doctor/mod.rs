@@ -62,7 +62,8 @@ prints are for you to run. IOPS are those of OCI File Storage's price list.
 With --root DIR the files are DIR/proc/..., DIR/sys/... and DIR/etc/fstab, and what tools printed is
 DIR/tools/NAME.
 
-Exit status: 0 nothing is wrong; 1 there is a fault or a warning; 2 a usage error.
+Exit status: 0 nothing is wrong; 1 there is a fault or a warning; 2 a usage error, or a PATH that
+cannot be looked at; 130, 143 after a signal.
 
 Examples:
   parfs doctor

@@ -276,8 +276,10 @@ impl Copier<'_> {
             (true, false) => "the destination",
             (false, false) => "neither side",
         };
-        let verb = if who == "neither side" { "tells of any" } else { "tells of none" };
-        self.warnings.push(format!("{what} are not copied: {who} {verb} (NFSv3 has no procedure for them)"));
+        let verb = if who == "neither side" { "can carry them" } else { "cannot carry them" };
+        self.warnings.push(format!(
+            "{what} are not copied: {who} {verb} (NFSv3 has no procedure for them, and what some servers have beside it, NFSACL, is not used)"
+        ));
     }
 
     /// All legs go below one directory, which the first has open.

@@ -105,7 +105,7 @@ struct Low {
     /// How many of --files are in a directory
     #[arg(long, value_name = "N", value_parser = files, default_value = "1000", requires = "files")]
     per_dir: u64,
-    /// Set the forecast beside what a run reported (its --report FILE)
+    /// Set the forecast beside what a run reported (its --report FILE); not with --json
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     explain: Option<PathBuf>,
     /// Draw IOPS and time against targets into FILE
@@ -307,7 +307,8 @@ impl Forecast {
         told: (String, Vec<String>),
     ) -> Forecast {
         let (summary, mut notes) = told;
-        if sides.iter().any(|side| side.seen.has_holes && side.tally.get(Proc::Read).calls > 0) {
+        // Of what is not on NFS SEEK tells where data is.
+        if sides.iter().any(|side| side.is_nfs && side.seen.has_holes && side.tally.get(Proc::Read).calls > 0) {
             notes.push("files with holes are forecast at their full size, for what is read is not known".into());
         }
         if !sides.iter().any(|side| side.is_nfs) {

@@ -65,7 +65,14 @@ fn settled_node(ctx: &Ctx<'_>, routes: Routes, object: &Object, made: &Made) -> 
     if object.first.is_none() || made.aside.is_none() {
         return Some(made.node.clone());
     }
-    let lookup = Call::lookup(&object.dir.made().node, &object.name);
+    let parent = &object.dir.made().node;
+    // Of several mounts the one that renamed it knows it; what another finds under the name may be what had it before.
+    if ctx.target.volume.is_late()
+        && let Some(node) = made.node.renamed(parent, &object.name)
+    {
+        return Some(node);
+    }
+    let lookup = Call::lookup(parent, &object.name);
     match ctx.target.one(routes.target, lookup).found() {
         Ok(found) => Some(found.node),
         // The next name begins anew, as a file of its own: that is told, and mended by the next run.

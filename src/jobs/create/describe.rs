@@ -30,7 +30,7 @@ pub(super) fn run(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entries: &mut
                 read_xattrs(ctx, (port, port.route()), entry)
             });
         } else if !ctx.said[0].swap(true, Ordering::Relaxed) {
-            ctx.warn("the source shows no extended attributes or ACLs; none are stored".into());
+            ctx.warn("extended attributes and ACLs are not stored: the source cannot carry them (NFSv3 has no procedure for them, and NFSACL is not used)".into());
         }
     }
     if ctx.options.sparse {

@@ -54,9 +54,25 @@ pub(super) struct Dir {
     pub id: (u64, u64),
     /// None: the operand itself.
     pub parent: Option<Arc<Dir>>,
+    /// An ancestor that directories below are compared with, to find one that contains itself (Brent's algorithm, as in copies).
+    mark: Option<Arc<Dir>>,
+    depth: u32,
 }
 
 impl Dir {
+    /// The directory at `path`, in `parent`.
+    pub fn new(tree: Arc<Tree>, path: Vec<u8>, node: Node, id: (u64, u64), parent: Option<&Arc<Dir>>) -> Dir {
+        let depth = parent.map_or(0, |dir| dir.depth + 1);
+        let mark =
+            parent.and_then(|dir| if dir.depth.is_power_of_two() { Some(dir.clone()) } else { dir.mark.clone() });
+        Dir { tree, path, node, id, parent: parent.cloned(), mark, depth }
+    }
+
+    /// Is the object one of the directories that this one is in, as far as handles tell? Only a faulty server has that.
+    pub fn is_below(&self, node: &Node) -> bool {
+        self.node == *node || self.mark.as_ref().is_some_and(|mark| mark.node == *node)
+    }
+
     /// The path of `name` in it.
     pub fn join(&self, name: &Name) -> Vec<u8> {
         let slash: &[u8] = if self.path.ends_with(b"/") { b"" } else { b"/" };

@@ -226,10 +226,14 @@ fn with_listings(ctx: &Ctx<'_>, entries: Vec<Entry>, parent: Option<&Arc<Dir>>) 
     for entry in entries {
         let is_dir = entry.attr.kind == Kind::Dir;
         let other_fs = ctx.options.one_file_system && entry.attr.fsid != entry.tree.fsid;
+        if is_dir && parent.is_some_and(|dir| dir.is_below(&entry.node)) {
+            ctx.failed(Failure::refused(&entry.path, "a directory that contains itself"));
+            continue;
+        }
         let listing = (is_dir && entry.tree.recursive && !other_fs).then(|| {
             let (tree, path, node) = (entry.tree.clone(), entry.path.clone(), entry.node.clone());
             let id = (entry.attr.fsid, entry.attr.fileid);
-            let dir = Arc::new(Dir { tree, path, node, id, parent: parent.cloned() });
+            let dir = Arc::new(Dir::new(tree, path, node, id, parent));
             Grown::Listing(Listing::Page { dir, from: Cookie::default(), gathered: Vec::new() })
         });
         // A directory that the archive has is entered all the same.

@@ -1,5 +1,6 @@
 //! What the producer and the lanes of one extraction share: where calls go, and what becomes of members.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
@@ -17,6 +18,9 @@ use super::batch::Batch;
 /// Members that a lane is given at once where calls wait for nothing, at least: then to hand them over is much of what they cost.
 /// A forecast of a million empty files on a directory took 3.0 s of two processors that others used too in windows of 4, 2.4 s in windows of 64.
 const BATCH_AT_ONCE: usize = 64;
+
+/// Existing files with several names that are remembered while they are written into, of 16 bytes each.
+const OVERWRITTEN_MAX: usize = 1 << 20;
 
 /// What became of a member.
 #[derive(Debug)]
@@ -132,6 +136,8 @@ pub(super) struct Ctx<'a> {
     pub xattrs: bool,
     /// Some member's attributes could not be set for want of them.
     pub xattrs_lost: AtomicBool,
+    /// Existing files with several names, by file system and file id, of which one is written into (`--overwrite`).
+    overwritten: Mutex<HashSet<(u64, u64)>>,
     /// The destination's mode, once it was asked for.
     destination_mode: OnceLock<Option<u32>>,
     sequencer: Sequencer<Told>,
@@ -164,6 +170,7 @@ impl<'a> Ctx<'a> {
             counts: Counts::default(),
             apart: volume.limits().dirs_locked.then(|| Mutex::new(Places::shared(volume.mounts().len()))),
             xattrs: volume.limits().extras.xattrs,
+            overwritten: Mutex::default(),
             xattrs_lost: AtomicBool::new(false),
             destination_mode: OnceLock::new(),
             sequencer: Sequencer::default(),
@@ -208,6 +215,16 @@ impl<'a> Ctx<'a> {
         let ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.counts.busy_ns.fetch_add(ns, Ordering::Relaxed);
         result
+    }
+
+    /// May a member be written into the existing file `attr`? Through one name of a file that has several, and no more of them than are
+    /// remembered: what else has one of its names is made anew.
+    pub fn takes_over(&self, attr: &Attr) -> bool {
+        if attr.nlink <= 1 {
+            return true;
+        }
+        let mut known = self.overwritten.lock().expect("nothing panics while it notes a file");
+        known.len() < OVERWRITTEN_MAX && known.insert((attr.fsid, attr.fileid))
     }
 
     /// The number before which everything is complete.

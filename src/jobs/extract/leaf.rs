@@ -96,12 +96,14 @@ impl<'a> Making<'a> {
     /// What the first call's answer means; goes on where the name exists.
     pub fn settle(&self, ctx: &Ctx<'_>, route: Route, call: &mut Call<'_>) -> Result<Made, Outcome> {
         let (mut result, mut repeated) = (call.take_found(), call.repeated);
+        let mut route = route;
         let has_owner = self.meta.uid.is_some() || self.meta.gid.is_some();
         let mut owner = true;
         for _ in 0..TRIES_MAX {
             match result {
                 Ok(found) => return Ok(Made { node: found.node, existed: false, owner_refused: !owner }),
                 Err(Status::Exist) => {
+                    route = ctx.volume.route_replacing(route);
                     if let Some(made) = self.make_way(ctx, route, call.proc(), repeated)? {
                         return Ok(Made { owner_refused: !owner, ..made });
                     }
@@ -149,7 +151,8 @@ impl<'a> Making<'a> {
                 Ok(Some(Made { node, existed: true, owner_refused: false }))
             }
             Existing::KeepNewer if attr.kind != Kind::Dir && attr.mtime >= self.meta.dated => Err(Outcome::Skipped),
-            Existing::Overwrite if file_over_file => {
+            // Members that are files of their own may be names of one file here. Written into at once, its data would be of both.
+            Existing::Overwrite if file_over_file && ctx.takes_over(&attr) => {
                 let empty = AttrChange { size: Some(0), ..AttrChange::default() };
                 let call = ctx.one(route, Call::set_attr(&node, empty));
                 call.status().map_err(|s| self.failed(Proc::SetAttr, s))?;

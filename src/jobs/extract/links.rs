@@ -120,6 +120,7 @@ fn through_link(path: &[u8], through: &[u8]) -> Failure {
 /// What LINK's answer means; goes on where the name exists.
 fn settle(ctx: &Ctx<'_>, route: Route, link: &Link, parent: &Node, target: &Target, call: &Call<'_>) -> Outcome {
     let failed = |proc, status| Outcome::Failed(Failure::call(&link.head.path, proc, status));
+    let route = ctx.volume.route_replacing(route);
     let (mut status, mut repeated) = (call.status(), call.repeated);
     for _ in 0..TRIES_MAX {
         match status {

@@ -218,7 +218,7 @@ impl LocalMount {
         let place = self.place_in(dir, name)?;
         let bits = mode(change.mode.unwrap_or(DIR_MODE));
         retry_on_intr(|| mkdirat(place.fd(), place.name(), bits)).map_err(status)?;
-        let found = self.made(dir, &place, change)?;
+        let found = self.made(dir, &place, FileType::Directory, change)?;
         let chain = self.chain(&found.node)?;
         chain.fresh.store(true, Ordering::Relaxed);
         if self.nfs {
@@ -231,11 +231,17 @@ impl LocalMount {
     pub(super) fn symlink(&self, dir: &Node, name: &Name, target: &[u8], change: &AttrChange) -> Out<Found> {
         let place = self.place_in(dir, name)?;
         retry_on_intr(|| symlinkat(target, place.fd(), place.name())).map_err(status)?;
-        self.made(dir, &place, &AttrChange { mode: None, ..*change }) // Linux: a symlink has no mode of its own
+        self.made(dir, &place, FileType::Symlink, &AttrChange { mode: None, ..*change }) // Linux: a symlink has no mode of its own
     }
 
     pub(super) fn mknod(&self, dir: &Node, name: &Name, special: Special, change: &AttrChange) -> Out<Found> {
         let place = self.place_in(dir, name)?;
+        // As the kernel, which takes 12 bits and 20 (MAJOR and MINOR of its dev_t), says of numbers that reach it whole.
+        if let Special::Char(major, minor) | Special::Block(major, minor) = special
+            && (major >= 1 << 12 || minor >= 1 << 20)
+        {
+            return Err(Status::Inval);
+        }
         let (kind, rdev) = match special {
             Special::Char(major, minor) => (FileType::CharacterDevice, makedev(major, minor)),
             Special::Block(major, minor) => (FileType::BlockDevice, makedev(major, minor)),
@@ -244,13 +250,21 @@ impl LocalMount {
         };
         let bits = mode(change.mode.unwrap_or(FILE_MODE));
         retry_on_intr(|| mknodat(place.fd(), place.name(), kind, bits, rdev)).map_err(status)?;
-        self.made(dir, &place, change)
+        self.made(dir, &place, kind, change)
     }
 
-    fn made(&self, dir: &Node, place: &Place, change: &AttrChange) -> Out<Found> {
-        let on = On::Place(self, place);
-        let stat = on.stat()?;
-        let changed = self.settle(&on, &Is::from(&stat), &AttrChange { size: None, ..*change })?;
+    /// What follows where an object of this type was made. Who may write to its directory can have put another one under its name by now,
+    /// and can at any time: the object that is looked at, and is what was made, gets the owner and the mode.
+    fn made(&self, dir: &Node, place: &Place, what: FileType, change: &AttrChange) -> Out<Found> {
+        let stat = place.stat()?;
+        if FileType::from_raw_mode(stat.st_mode) != what {
+            return Err(Status::Stale);
+        }
+        let (is, change) = (Is::from(&stat), AttrChange { size: None, ..*change });
+        let is_due = owner(&change, Some(&is)).is_some() || change.mode.is_some_and(|bits| bits & 0o7777 != is.bits);
+        let held = if is_due { Some(self.hold_seen(place, &stat)?) } else { None };
+        let on = held.as_ref().map_or(On::Place(self, place), |held| On::Held(place, held.as_fd()));
+        let changed = self.settle(&on, &is, &change)?;
         let found = self.found(dir, place, (!changed).then_some(&stat))?;
         self.chain(&found.node)?.note(stat.st_ino);
         Ok(found)

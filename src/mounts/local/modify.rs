@@ -1,6 +1,6 @@
 //! SETATTR, REMOVE, RMDIR, RENAME and LINK.
 
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -26,7 +26,7 @@ pub(super) enum On<'a> {
     Fd(BorrowedFd<'a>),
     Place(&'a LocalMount, &'a Place),
     /// An object at its place that is held by `O_PATH`: what owner and mode are set on, whatever has its name by now.
-    Held(&'a Place, &'a OwnedFd),
+    Held(&'a Place, BorrowedFd<'a>),
 }
 
 impl On<'_> {
@@ -50,8 +50,8 @@ impl On<'_> {
     pub(super) fn chmod(&self, bits: u32) -> Result<(), Status> {
         match self {
             On::Fd(fd) => retry_on_intr(|| fchmod(fd, mode(bits))).map_err(status),
-            On::Place(mount, place) => chmod(place, &mount.hold(place)?, mode(bits)),
-            On::Held(place, held) => chmod(place, held, mode(bits)),
+            On::Place(mount, place) => chmod(place, mount.hold(place)?.as_fd(), mode(bits)),
+            On::Held(place, held) => chmod(place, *held, mode(bits)),
         }
     }
 
@@ -76,7 +76,7 @@ impl On<'_> {
 
 /// chmod without following a symlink, which Linux has no old system call for: the object is held by `O_PATH` and reached
 /// through its descriptor's name in /proc; without /proc, by opening it.
-fn chmod(place: &Place, held: &OwnedFd, mode: Mode) -> Result<(), Status> {
+fn chmod(place: &Place, held: BorrowedFd<'_>, mode: Mode) -> Result<(), Status> {
     let is = fstat(held).map_err(status)?;
     if kind(&is) == Kind::Symlink {
         return Err(Status::NotSupp); // Linux: a symlink has no mode of its own
@@ -100,20 +100,35 @@ impl LocalMount {
         self.open_at(place.fd(), place.name(), OFlags::PATH, Mode::empty()).map_err(status)
     }
 
-    /// Holds a file that this process made, where that is known: who may write to its directory can have put another one under its
-    /// name since, which is not to be given away or opened. Directories are finished long after they were made, and not every file
-    /// system has the same id for an object then.
+    /// Holds an object that this process made, where that is known: who may write to its directory can have put another one under its
+    /// name since, and can at any time. No other file is given away or opened. Directories are finished long after they were made, and not
+    /// every file system has the same id for an object then: what is held and is no file is taken for it.
     fn hold_made(&self, chain: &Chain, place: &Place) -> Result<Option<OwnedFd>, Status> {
-        let Some(fileid) = chain.fileid() else { return Ok(None) };
+        if chain.fileid().is_none() {
+            return Ok(None);
+        }
         let held = self.hold(place)?;
+        self.is_made(chain, held.as_fd())?;
+        Ok(Some(held))
+    }
+
+    /// An error where this is a file, and not the one that was made.
+    pub(super) fn is_made(&self, chain: &Chain, held: BorrowedFd<'_>) -> Result<(), Status> {
+        let Some(fileid) = chain.fileid() else { return Ok(()) };
         // To a client of NFS what has another id is another object, so no server is asked.
         let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
-        let is = statx(&held, c"", flags, StatxFlags::INO | StatxFlags::TYPE).map_err(status)?;
+        let is = statx(held, c"", flags, StatxFlags::INO | StatxFlags::TYPE).map_err(status)?;
         match FileType::from_raw_mode(is.stx_mode.into()) {
             FileType::RegularFile if is.stx_ino != fileid => Err(Status::Stale),
-            FileType::RegularFile => Ok(Some(held)),
-            _ => Ok(None),
+            _ => Ok(()),
         }
+    }
+
+    /// Holds what was looked at.
+    pub(super) fn hold_seen(&self, place: &Place, seen: &Stat) -> Result<OwnedFd, Status> {
+        let held = self.hold(place)?;
+        let is = fstat(&held).map_err(status)?;
+        if (is.st_dev, is.st_ino) == (seen.st_dev, seen.st_ino) { Ok(held) } else { Err(Status::Stale) }
     }
 
     /// In this order: nothing is cut where the caller may not set the rest; chown takes set-id bits off, and so does setting a size
@@ -142,7 +157,7 @@ impl LocalMount {
             && (owner.is_some() || bits.is_some())
         {
             made = self.hold_made(chain, place)?;
-            on = made.as_ref().map_or(on, |held| On::Held(place, held));
+            on = made.as_ref().map_or(on, |held| On::Held(place, held.as_fd()));
         }
         if let Some((uid, gid)) = owner {
             on.chown(uid, gid)?;
@@ -204,6 +219,11 @@ impl LocalMount {
 
     pub(super) fn link(&self, node: &Node, dir: &Node, name: &Name) -> Out<Option<Attr>> {
         let (source, target) = (self.place_of(node)?, self.place_in(dir, name)?);
+        // By a name that another mount has given to another file since, this client would link the one it remembers.
+        let chain = self.chain(node)?;
+        if self.nfs && chain.fileid().is_some() && !self.is_same(chain, &self.hold(&source)?) {
+            return Err(Status::Stale);
+        }
         let no_flags = AtFlags::empty(); // a symlink itself gets the name
         match retry_on_intr(|| linkat(source.fd(), source.name(), target.fd(), target.name(), no_flags)) {
             Ok(()) => Ok(None),
@@ -248,6 +268,9 @@ mod tests {
         fs::rename(dir.path().join("f"), dir.path().join("g")).unwrap();
         fs::rename(dir.path().join("secret"), dir.path().join("f")).unwrap();
         assert_eq!(set(mode(0o4755)), Err(Status::Stale));
+        let mut calls = [Call::set_xattr(&node, b"user.parfs", b"x")];
+        mount.perform(&mut calls);
+        assert_eq!(calls[0].status(), Err(Status::Stale));
         let uid = AttrChange { uid: Some(rustix::process::getuid().as_raw()), ..AttrChange::default() };
         assert_eq!(set(uid), Err(Status::Stale));
         assert_eq!(is(), 0o600);

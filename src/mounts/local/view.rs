@@ -117,9 +117,14 @@ impl LocalMount {
     }
 }
 
-/// Something is not there, or is not what it was. What is no directory may have been one.
+/// Something is not there, or is not what it was. What is no directory may have been one; and of the name that RENAME is to give, the
+/// client may remember a directory that is gone.
 fn is_missing(call: &Call<'_>) -> bool {
-    matches!(call.status(), Err(Status::NoEnt | Status::Stale | Status::NotDir))
+    match call.status() {
+        Err(Status::NoEnt | Status::Stale | Status::NotDir) => true,
+        Err(Status::IsDir | Status::NotEmpty | Status::Exist) => matches!(call.op, Op::Rename { .. }),
+        _ => false,
+    }
 }
 
 /// One GETATTR, whatever the client knows.

@@ -58,6 +58,10 @@ impl Object<'_> {
                 }
                 let place = self.place().map_err(|_| Errno::NOENT)?;
                 let open = self.mount.open_at(place.fd(), place.name(), flags, Mode::empty())?;
+                let (is, was) = (fstat(&open)?, fstat(self.held.fd())?);
+                if (is.st_dev, is.st_ino) != (was.st_dev, was.st_ino) {
+                    return Err(Errno::STALE);
+                }
                 retry_on_intr(|| by_fd(&open))
             }
             answered => answered,
@@ -92,13 +96,13 @@ impl Object<'_> {
             Err(Errno::ACCESS) => {
                 let _one_at_a_time = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
                 let place = self.place()?;
-                let stat = place.stat()?;
+                let stat = fstat(self.held.fd()).map_err(status)?;
                 let bits = mode_bits(&stat);
                 let own = stat.st_uid == rustix::process::geteuid().as_raw();
                 if !own || bits & 0o200 != 0 || !matches!(kind(&stat), Kind::File | Kind::Dir) {
                     return Err(Status::Access);
                 }
-                let on = On::Place(self.mount, &place);
+                let on = On::Held(&place, self.held.fd());
                 on.chmod(bits | 0o200)?;
                 let changed = change().map_err(status);
                 on.chmod(bits)?;
@@ -123,6 +127,13 @@ impl LocalMount {
         Ok(Object { mount: self, chain, held })
     }
 
+    /// The same for a change, which is for what this process made and not for what has its name by now.
+    fn object_made<'a>(&'a self, node: &'a Node) -> Result<Object<'a>, Status> {
+        let object = self.object(node)?;
+        self.is_made(object.chain, object.held.fd())?;
+        Ok(object)
+    }
+
     pub(super) fn list_xattrs(&self, node: &Node) -> Out<Vec<Vec<u8>>> {
         let list = self.object(node)?.bytes(|name, buf| listxattr(name, buf), |fd, buf| flistxattr(fd, buf))?;
         let names = list.split(|&byte| byte == 0).filter(|name| !name.is_empty());
@@ -136,13 +147,13 @@ impl LocalMount {
     }
 
     pub(super) fn set_xattr(&self, node: &Node, at: &[u8], value: &[u8]) -> Out<()> {
-        let object = self.object(node)?;
+        let object = self.object_made(node)?;
         let any = XattrFlags::empty();
         object.change(|| object.ask(|name| setxattr(name, at, value, any), |fd| fsetxattr(fd, at, value, any)))
     }
 
     pub(super) fn remove_xattr(&self, node: &Node, at: &[u8]) -> Out<()> {
-        let object = self.object(node)?;
+        let object = self.object_made(node)?;
         object.change(|| object.ask(|name| removexattr(name, at), |fd| fremovexattr(fd, at)))
     }
 }

@@ -218,6 +218,48 @@ large() {
     rtt start
 }
 
+# replaced_by NAME COMMAND...: without delays, so that all of it is within a tick or two of the server's clock: what a mount asks anew of a
+# directory then shows it nothing new. The command makes got/ what want/ is.
+replaced_by() {
+    local name=$1
+    shift
+    manifest "$served/want" >"$work/want"
+    cold
+    again "$@"
+    succeeded "$name"
+    same_everywhere "$name" "$work/want" got
+}
+
+# What has a name that another object had a moment ago: the target of a hard link, and a file in place of a directory.
+replaced() {
+    local i round
+    rtt off
+    for round in 1 2 3; do
+        fresh
+        mkdir "$served/want" "$served/got"
+        for i in {1..60}; do
+            echo "new $i" >"$served/want/z$i"
+            echo old >"$served/got/z$i"
+            ln "$served/want/z$i" "$served/want/c$i"
+            ln "$served/got/z$i" "$served/got/c$i"
+        done
+        touch -d '2031-01-01Z' "$served/want/"* # whole seconds, as the archive has them
+        tar -cf "$work/links.tar" -C "$served/want" .
+        replaced_by "hard links to files that replace others, extracted ($round)" partar -xf "$work/links.tar" -C "$a/got"
+        fresh
+        mkdir "$served/want" "$served/got"
+        for i in {1..24}; do
+            echo "new $i" >"$served/want/x$i"
+            ln "$served/want/x$i" "$served/want/y$i"
+            mkdir "$served/got/x$i"
+            touch "$served/got/x$i/f"{1..60}
+            echo old >"$served/got/y$i"
+        done
+        replaced_by "files in place of directories, copied ($round)" parcp --atomic --delete "$a/want/" "$a/got/"
+    done
+    rtt start
+}
+
 # Killed when a quarter of what was left is done, and begun again, three times.
 killed_again() {
     local part parts=4
@@ -260,4 +302,5 @@ swapped_before
 swapped_midway
 data_before
 large
+replaced
 killed_again
