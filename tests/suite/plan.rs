@@ -263,6 +263,12 @@ fn a_forecast_tells_time_bounds_and_the_fact_beside_it() {
     let all: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("IOPS in all")).collect();
     assert!(all.len() == 1 && all[0].ends_with("1.000"), "{}", ran.stdout);
     assert!(ran.stdout.contains("time on 1 target "), "{}", ran.stdout);
+    let ran = plan(&bench, &format!("--json --explain run.json {line}")).ok();
+    let explained = &serde_json::from_str::<Value>(&ran.stdout).unwrap()["explained"];
+    assert_eq!((&explained["targets"], &explained["iops"]["fact"]), (&Value::from(1), &explained["iops"]["forecast"]));
+    let removed = explained["procedures"].as_array().unwrap().iter().find(|of| of["procedure"] == "REMOVE").unwrap();
+    assert!(removed["fact"].as_u64().unwrap() > 0 && removed["fact"] == removed["forecast"], "{explained}");
+    assert!(explained["seconds"]["fact"].as_f64().unwrap() > 0.0, "{explained}");
 }
 
 #[test]

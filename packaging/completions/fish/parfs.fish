@@ -416,7 +416,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_su
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l files -d 'A tree that does not exist, instead of the job\'s own command line: this many files, such as 10M' -r
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l size -d 'Bytes of each of --files' -r
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l per-dir -d 'How many of --files are in a directory' -r
-complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l explain -d 'Set the forecast beside what a run reported (its --report FILE); not with --json' -r -F
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l explain -d 'Set the forecast beside what a run reported (its --report FILE)' -r -F
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l svg -d 'Draw IOPS and time against targets into FILE' -r -F
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l measure -d 'Fail where the answer time cannot be measured, instead of taking 1 ms'
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l json -d 'JSON instead of tables'

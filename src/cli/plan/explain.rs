@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 
 use crate::base::Proc;
 use crate::base::name::Shown;
@@ -93,42 +93,92 @@ pub fn read(path: &Path, what: What) -> Result<Fact, String> {
     Ok(fact)
 }
 
-/// Forecast and fact, line by line.
-pub fn lines(job: &Job, fact: &Fact) -> Vec<String> {
-    let mut rows: BTreeMap<(String, usize), [u64; 2]> = BTreeMap::new();
-    let place = |name: &str| Proc::ALL.iter().position(|proc| proc.name() == name).unwrap_or(usize::MAX);
-    for side in job.sides.iter().filter(|side| side.is_nfs) {
-        for (proc, count) in side.tally.iter() {
-            rows.entry((side.role.unwrap_or("").into(), place(proc.name()))).or_default()[0] += count.calls;
+/// A forecast figure and what became of it.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[allow(missing_docs)]
+pub struct Pair<T> {
+    pub forecast: T,
+    pub fact: T,
+}
+
+/// Calls of one procedure to one side.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Calls {
+    pub role: Option<String>,
+    pub procedure: &'static str,
+    #[serde(flatten)]
+    pub calls: Pair<u64>,
+}
+
+/// Forecast and fact.
+#[derive(Debug, Serialize)]
+pub struct Compared {
+    /// By side and procedure.
+    pub procedures: Vec<Calls>,
+    /// Priced, of all targets.
+    pub iops: Pair<u64>,
+    /// Of a side, in the run; the forecast's time is for as many.
+    pub targets: usize,
+    /// Wall time.
+    pub seconds: Pair<f64>,
+}
+
+impl Compared {
+    /// `job` beside what became of it.
+    pub fn new(job: &Job, fact: &Fact) -> Compared {
+        let mut rows: BTreeMap<(String, usize), Pair<u64>> = BTreeMap::new();
+        let place = |name: &str| Proc::ALL.iter().position(|proc| proc.name() == name).unwrap_or(usize::MAX);
+        for side in job.sides.iter().filter(|side| side.is_nfs) {
+            for (proc, count) in side.tally.iter() {
+                rows.entry((side.role.unwrap_or("").into(), place(proc.name()))).or_default().forecast += count.calls;
+            }
+        }
+        let of_nfs = || fact.targets.iter().filter(|target| target.is_nfs);
+        for target in of_nfs() {
+            for one in &target.procedures {
+                let role = target.role.clone().unwrap_or_default();
+                let calls = rows.entry((role, place(&one.procedure))).or_default();
+                calls.fact = calls.fact.saturating_add(one.calls);
+            }
+        }
+        let procedures = rows.into_iter().map(|((role, at), calls)| Calls {
+            role: Some(role).filter(|role| !role.is_empty()),
+            procedure: Proc::ALL.get(at).map_or("?", |proc| proc.name()),
+            calls,
+        });
+        let forecast = job.sides.iter().filter(|side| side.is_nfs).map(|side| side.tally.price(&job.price)).sum();
+        let is = of_nfs().fold(0u64, |all, target| all.saturating_add(target.iops_total));
+        let mut by_role: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+        of_nfs().for_each(|target| *by_role.entry(target.role.as_deref()).or_default() += 1);
+        let targets = by_role.into_values().max().unwrap_or(1);
+        Compared {
+            procedures: procedures.collect(),
+            iops: Pair { forecast, fact: is },
+            targets,
+            seconds: Pair { forecast: job.on(targets).seconds, fact: fact.seconds },
         }
     }
-    for target in fact.targets.iter().filter(|target| target.is_nfs) {
-        for one in &target.procedures {
-            let role = target.role.clone().unwrap_or_default();
-            let is = &mut rows.entry((role, place(&one.procedure))).or_default()[1];
-            *is = is.saturating_add(one.calls);
+
+    /// Line by line.
+    pub fn lines(&self) -> Vec<String> {
+        let mut table = Table::new(&["Procedure", "forecast", "fact", "fact/forecast"]);
+        let ratio = |is: f64, was: f64| if was > 0.0 { format!("{:.3}", is / was) } else { String::new() };
+        let mut calls = |name: String, Pair { forecast, fact }: Pair<u64>| {
+            table.row(vec![name, grouped(forecast), grouped(fact), ratio(fact as f64, forecast as f64)]);
+        };
+        for Calls { role, procedure, calls: of } in &self.procedures {
+            let role = role.as_ref().map_or_else(String::new, |role| format!("{} ", Shown(role.as_bytes())));
+            calls(format!("{role}{procedure}"), *of);
         }
+        calls("IOPS in all".into(), self.iops);
+        let Pair { forecast, fact } = self.seconds;
+        table.row(vec![
+            format!("time on {} target{}", self.targets, if self.targets == 1 { "" } else { "s" }),
+            seconds_shown(forecast),
+            seconds_shown(fact),
+            ratio(fact, forecast),
+        ]);
+        table.lines()
     }
-    let mut table = Table::new(&["Procedure", "forecast", "fact", "fact/forecast"]);
-    let ratio = |is: f64, was: f64| if was > 0.0 { format!("{:.3}", is / was) } else { String::new() };
-    for ((role, at), [was, is]) in &rows {
-        let name = Proc::ALL.get(*at).map_or("?", |proc| proc.name());
-        let name = if role.is_empty() { name.to_string() } else { format!("{} {name}", Shown(role.as_bytes())) };
-        table.row(vec![name, grouped(*was), grouped(*is), ratio(*is as f64, *was as f64)]);
-    }
-    let forecast: u64 = job.sides.iter().filter(|side| side.is_nfs).map(|side| side.tally.price(&job.price)).sum();
-    let of_nfs = || fact.targets.iter().filter(|target| target.is_nfs);
-    let iops = of_nfs().fold(0u64, |all, target| all.saturating_add(target.iops_total));
-    table.row(vec!["IOPS in all".into(), grouped(forecast), grouped(iops), ratio(iops as f64, forecast as f64)]);
-    let mut by_role: BTreeMap<Option<&str>, usize> = BTreeMap::new();
-    of_nfs().for_each(|target| *by_role.entry(target.role.as_deref()).or_default() += 1);
-    let targets = by_role.into_values().max().unwrap_or(1);
-    let point = job.on(targets);
-    table.row(vec![
-        format!("time on {targets} target{}", if targets == 1 { "" } else { "s" }),
-        seconds_shown(point.seconds),
-        seconds_shown(fact.seconds),
-        ratio(fact.seconds, point.seconds),
-    ]);
-    table.lines()
 }

@@ -20,7 +20,7 @@ use crate::plan::ServerProfile;
 use crate::plan::forecast::{Bound, Held, Job, Point, Side};
 use crate::storage::Tally;
 
-use super::explain::{self, Fact};
+use super::explain::{self, Compared, Fact};
 use super::imagined::Imagined;
 use super::svg::{self, Canvas};
 
@@ -105,8 +105,8 @@ struct Low {
     /// How many of --files are in a directory
     #[arg(long, value_name = "N", value_parser = files, default_value = "1000", requires = "files")]
     per_dir: u64,
-    /// Set the forecast beside what a run reported (its --report FILE); not with --json
-    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    /// Set the forecast beside what a run reported (its --report FILE)
+    #[arg(long, value_name = "FILE")]
     explain: Option<PathBuf>,
     /// Draw IOPS and time against targets into FILE
     #[arg(long, value_name = "FILE")]
@@ -296,6 +296,9 @@ struct Document<'a> {
     sides: Vec<SideJson<'a>>,
     serial_seconds: f64,
     forecast: Vec<PointJson>,
+    /// Beside a run that was reported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explained: Option<Compared>,
 }
 
 impl Forecast {
@@ -336,7 +339,7 @@ impl Forecast {
         canvas: Option<&Canvas<'_>>,
     ) -> Result<(), String> {
         if low.json {
-            self.json(console)?;
+            self.json(console, fact)?;
         } else {
             self.tell(console, fact);
         }
@@ -361,7 +364,7 @@ impl Forecast {
         tally.iter().map(iops).collect()
     }
 
-    fn json(&self, console: &Console) -> Result<(), String> {
+    fn json(&self, console: &Console, fact: Option<&Fact>) -> Result<(), String> {
         let sides = self.nfs().map(|side| SideJson {
             role: side.role,
             targets: &side.key,
@@ -392,6 +395,7 @@ impl Forecast {
             sides: sides.collect(),
             serial_seconds: self.job.serial_s(),
             forecast: self.points.iter().map(point).collect(),
+            explained: fact.map(|fact| Compared::new(&self.job, fact)),
         };
         let text = serde_json::to_string_pretty(&document).map_err(|error| error.to_string())?;
         console.print(text);
@@ -432,7 +436,7 @@ impl Forecast {
         self.advice().iter().for_each(|advice| console.print(format_args!("Advice: {advice}.")));
         if let Some(fact) = fact {
             console.print("");
-            explain::lines(&self.job, fact).iter().for_each(|line| console.print(line));
+            Compared::new(&self.job, fact).lines().iter().for_each(|line| console.print(line));
         }
     }
 
