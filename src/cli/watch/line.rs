@@ -67,15 +67,17 @@ pub fn text(first: &Sample, last: &Sample, noun: &str) -> String {
     let mut text =
         format!("{} {noun}, {}, {}/s", grouped(last.objects), bytes_shown(last.bytes), grouped(objects as u64));
     let iops = iops(first, last);
-    for role in [None, Some(Role::Source), Some(Role::Destination)] {
+    let mut of = format!(" of {}", grouped(ceiling.iops as u64));
+    // What costs most first: the line is cut where the terminal ends.
+    for role in [None, Some(Role::Destination), Some(Role::Source)] {
         let of_role: Vec<f64> = iops.iter().filter(|(of, _)| *of == role).map(|(_, iops)| *iops).collect();
         if !of_role.is_empty() {
             text += &format!(
-                ", {}{} IOPS ({} of {})",
+                ", {}{} IOPS ({}{})",
                 role.map_or_else(String::new, |role| format!("{} ", role.name())),
                 grouped(of_role.iter().sum::<f64>() as u64),
                 shares(&of_role, ceiling),
-                grouped(ceiling.iops as u64)
+                std::mem::take(&mut of)
             );
         }
     }
@@ -125,7 +127,7 @@ pub mod tests {
         let last = sample(at, 1, 10, 5, &[(source, 5_000), (destination, 25_000)]);
         assert_eq!(
             text(&first, &last, "files"),
-            "10 files, 5 B, 10/s, source 5,000 IOPS (10 % of 50,000), destination 25,000 IOPS (50 % of 50,000)"
+            "10 files, 5 B, 10/s, destination 25,000 IOPS (50 % of 50,000), source 5,000 IOPS (10 %)"
         );
         assert_eq!(shares(&[5_000.0; 9], Ceiling::oci()), "10 % to 10 %");
     }

@@ -117,7 +117,7 @@ impl<'a> Run<'a> {
     fn copy(&mut self, tree: Tree) -> Result<u64, String> {
         let high = parcp::program().means(&["-a", "nfs://imagined/tree", "nfs://imagined-too/tree"], &HOST)?;
         let source = self.volume(self.mount(tree, 1, "imagined").at_top(), Some(Role::Source));
-        let target = self.volume(self.mount(Tree::NONE, 2, "imagined-too"), Some(Role::Destination));
+        let target = self.volume(self.mount(Tree::NONE, 2, "imagined (another)"), Some(Role::Destination));
         let shapes = [&source, &target].map(|volume| volume.limits().shape);
         // Two exports wait for each other's answers.
         let crew = self.crew(Shape { lanes: shapes[0].lanes + shapes[1].lanes, window: shapes[0].window })?;
