@@ -90,7 +90,11 @@ impl<'a> Group<'a> {
             ("--bwlimit", written / limit)
         });
         let (flag, share) = of_each.into_iter().chain(of_all).max_by(|a, b| a.1.total_cmp(&b.1))?;
-        let because = format!("{flag}: {:.0} % of what it allows were used", share * 100.0);
+        let because = match share {
+            share if share <= *BINDS.end() => format!("{flag}: {:.0} % of what it allows were used", share * 100.0),
+            // What it held goes at once when the run is stopped.
+            _ => format!("{flag}, until the run was stopped"),
+        };
         (share >= BINDS_FROM).then_some(Bound { by: "limit", because })
     }
 

@@ -135,12 +135,14 @@ mod tests {
         let node = Node::root_chain(0);
         // What is not held takes no time; a day of waiting ends with the run.
         throttle.before(&[Call::read(&node, 0, 100, Vec::new())]);
-        std::thread::scope(|scope| {
-            let held = scope.spawn(|| throttle.before(&[Call::write(&node, 0, &[0; 100], Stable::Unstable)]));
-            std::thread::sleep(LOOK_EVERY);
-            assert!(!held.is_finished());
-            stopped.store(true, Ordering::Relaxed);
+        let (tell, told) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            throttle.before(&[Call::write(&node, 0, &[0; 100], Stable::Unstable)]);
+            tell.send(())
         });
+        assert!(told.recv_timeout(LOOK_EVERY).is_err());
+        stopped.store(true, Ordering::Relaxed);
+        told.recv_timeout(Duration::from_secs(60)).unwrap();
     }
 
     #[test]

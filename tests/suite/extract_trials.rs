@@ -144,6 +144,15 @@ fn files_that_are_one_on_disk_are_two_again_with_overwrite() {
     // One of its names was written into, as asked.
     let is = fs::read_to_string(bench.path("elsewhere")).unwrap();
     assert!(is == bytes('p') || is == bytes('q'));
+    // A name that the archive has twice is written into twice.
+    let twice = Tar::default().file("p0", "one").file("q0", "two").file("p0", "three").bytes();
+    fs::remove_file(bench.out().join("q0")).unwrap();
+    fs::hard_link(bench.out().join("p0"), bench.out().join("q0")).unwrap();
+    fs::hard_link(bench.out().join("p0"), bench.path("third")).unwrap();
+    fs::write(bench.path("twice.tar"), twice).unwrap();
+    bench.run("-xf twice.tar -C out --overwrite -P 1 --window 1").ok();
+    let read = |at| fs::read_to_string(bench.path(at)).unwrap();
+    assert_eq!([read("out/p0"), read("out/q0"), read("third")], ["three", "two", "three"]);
 }
 
 /// Ranges of a large file are written in any order: what the cut leaves would have holes, and its size would hide them.

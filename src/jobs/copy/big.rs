@@ -267,9 +267,6 @@ fn carry(ctx: &Ctx<'_>, routes: Routes, big: &Big, node: &Node, range: (u64, u64
     for segment in segments(ctx, routes.source, big, range)? {
         let (parts, cut) = read(ctx, On::Source, routes.source, &big.source, segment)?;
         cut.into_iter().for_each(|at| big.cut_at(at));
-        if ctx.is_stopped() {
-            return Err(Trouble::Call(On::Target, Proc::Write, Status::Cancelled));
-        }
         let chunks: Vec<_> =
             parts.iter().flat_map(|(at, data)| fill::pieces(data, *at, ctx.write_max, big.hole_min)).collect();
         write::put_file(ctx.target, routes.target, node, &chunks).map_err(Trouble::on_target)?;

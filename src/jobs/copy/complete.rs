@@ -66,14 +66,14 @@ fn settled_node(ctx: &Ctx<'_>, routes: Routes, object: &Object, made: &Made) -> 
         return Some(made.node.clone());
     }
     let parent = &object.dir.made().node;
-    // Of several mounts the one that renamed it knows it; what another finds under the name may be what had it before.
-    if ctx.target.volume.is_late()
-        && let Some(node) = made.node.renamed(parent, &object.name)
-    {
-        return Some(node);
-    }
     let lookup = Call::lookup(parent, &object.name);
     match ctx.target.one(routes.target, lookup).found() {
+        // Of several mounts one may still find what had the name before; the one that made this has renamed it.
+        Ok(found) if ctx.target.volume.is_late() && made.fileid.is_some() => {
+            let is_this = found.attr.is_none_or(|attr| Some(attr.fileid) == made.fileid);
+            let renamed = || made.node.renamed(parent, &object.name);
+            Some(if is_this { None } else { renamed() }.unwrap_or(found.node))
+        }
         Ok(found) => Some(found.node),
         // The next name begins anew, as a file of its own: that is told, and mended by the next run.
         Err(status) => {

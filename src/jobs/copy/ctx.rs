@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use crate::base::name::{self, SNAPSHOT, Shown};
 use crate::base::{Failure, Name, Proc, Status, Unbroken};
 use crate::crew::{Crew, Due};
-use crate::storage::{Attr, AttrChange, Call, How, Kind, Limits, Mount, Node, SetTime};
+use crate::storage::{Attr, AttrChange, Call, How, Kind, Limits, Mount, Node};
 
 use super::super::Live;
 use super::super::port::Port;
@@ -384,7 +384,6 @@ pub(super) fn is_one(source: Port<'_>, ours: &Node, target: Port<'_>, theirs: &N
     let name = name::unique();
     let change = AttrChange { mode: Some(0o600), ..AttrChange::default() };
     let route = target.route();
-    let before = target.one(route, Call::get_attr(theirs)).attr();
     let _unbroken = Unbroken::begin();
     let made = target.one(route, Call::create(theirs, &name, How::Guarded, change)).status();
     let is_one =
@@ -392,11 +391,6 @@ pub(super) fn is_one(source: Port<'_>, ours: &Node, target: Port<'_>, theirs: &N
     // Of a CREATE without an answer the name may be there all the same.
     if made.is_ok() || made.is_err_and(Status::is_uncertain) {
         target.one(route, Call::remove(theirs, &name));
-        // Whoever compares the directory's time later is to find what it was.
-        if let Ok(before) = before {
-            let change = AttrChange { mtime: SetTime::At(before.mtime), ..AttrChange::default() };
-            target.one(route, Call::set_attr(theirs, change));
-        }
     }
     is_one
 }

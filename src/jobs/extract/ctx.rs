@@ -1,6 +1,7 @@
 //! What the producer and the lanes of one extraction share: where calls go, and what becomes of members.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
@@ -19,7 +20,7 @@ use super::batch::Batch;
 /// A forecast of a million empty files on a directory took 3.0 s of two processors that others used too in windows of 4, 2.4 s in windows of 64.
 const BATCH_AT_ONCE: usize = 64;
 
-/// Existing files with several names that are remembered while they are written into, of 16 bytes each.
+/// Existing files with several names that are remembered while they are written into, of 24 bytes each.
 const OVERWRITTEN_MAX: usize = 1 << 20;
 
 /// What became of a member.
@@ -136,8 +137,8 @@ pub(super) struct Ctx<'a> {
     pub xattrs: bool,
     /// Some member's attributes could not be set for want of them.
     pub xattrs_lost: AtomicBool,
-    /// Existing files with several names, by file system and file id, of which one is written into (`--overwrite`).
-    overwritten: Mutex<HashSet<(u64, u64)>>,
+    /// Existing files with several names, by file system and file id, and the key of the name that is written into (`--overwrite`).
+    overwritten: Mutex<HashMap<(u64, u64), u64>>,
     /// The destination's mode, once it was asked for.
     destination_mode: OnceLock<Option<u32>>,
     sequencer: Sequencer<Told>,
@@ -217,14 +218,19 @@ impl<'a> Ctx<'a> {
         result
     }
 
-    /// May a member be written into the existing file `attr`? Through one name of a file that has several, and no more of them than are
-    /// remembered: what else has one of its names is made anew.
-    pub fn takes_over(&self, attr: &Attr) -> bool {
+    /// May a member be written into the existing file `attr` by the name of this key? Through one name of a file that has several, and no
+    /// more of them than are remembered: what else has one of its names is made anew.
+    pub fn takes_over(&self, attr: &Attr, key: u64) -> bool {
         if attr.nlink <= 1 {
             return true;
         }
         let mut known = self.overwritten.lock().expect("nothing panics while it notes a file");
-        known.len() < OVERWRITTEN_MAX && known.insert((attr.fsid, attr.fileid))
+        let is_full = known.len() >= OVERWRITTEN_MAX;
+        match known.entry((attr.fsid, attr.fileid)) {
+            Entry::Occupied(by) => *by.get() == key,
+            Entry::Vacant(_) if is_full => false,
+            Entry::Vacant(file) => *file.insert(key) == key,
+        }
     }
 
     /// The number before which everything is complete.

@@ -151,8 +151,8 @@ impl<'a> Making<'a> {
                 Ok(Some(Made { node, existed: true, owner_refused: false }))
             }
             Existing::KeepNewer if attr.kind != Kind::Dir && attr.mtime >= self.meta.dated => Err(Outcome::Skipped),
-            // Members that are files of their own may be names of one file here. Written into at once, its data would be of both.
-            Existing::Overwrite if file_over_file && ctx.takes_over(&attr) => {
+            // Members that are files of their own may be names of one file here. Written into at once, it would have data of both.
+            Existing::Overwrite if file_over_file && ctx.takes_over(&attr, self.parent.key_of(self.name)) => {
                 let empty = AttrChange { size: Some(0), ..AttrChange::default() };
                 let call = ctx.one(route, Call::set_attr(&node, empty));
                 call.status().map_err(|s| self.failed(Proc::SetAttr, s))?;

@@ -16,7 +16,7 @@ mod url;
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::base::hash::mix;
@@ -61,8 +61,6 @@ pub struct NfsMount {
     next_xid: AtomicU32,
     patience: Patience,
     payload: Gate,
-    /// Once set, data that still waits for its turn is not sent.
-    stopped: OnceLock<Arc<AtomicBool>>,
     ledger: Ledger,
     retransmitted: AtomicU64,
     reconnects: AtomicU64,
@@ -103,7 +101,6 @@ impl NfsMount {
             next_xid: AtomicU32::new(seed as u32),
             patience: setup.patience,
             payload: Gate::default(),
-            stopped: OnceLock::new(),
             ledger: Ledger::default(),
             retransmitted: AtomicU64::new(0),
             reconnects: AtomicU64::new(0),
@@ -113,16 +110,6 @@ impl NfsMount {
             gone: AtomicBool::new(false),
             refuses: AtomicBool::new(false),
         }
-    }
-
-    /// From now on, once `stopped` is set, READs and WRITEs that wait until others are answered are given up as `Cancelled`, so that a run
-    /// that is to end does not go on with all that its lanes have in hand. The first flag stays.
-    pub fn stop_by(&self, stopped: &Arc<AtomicBool>) {
-        self.stopped.get_or_init(|| stopped.clone());
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.stopped.get().is_some_and(|stopped| stopped.load(Ordering::Relaxed))
     }
 
     /// Calls sent again with their old xid after a connection broke.
@@ -273,21 +260,17 @@ struct Gate {
 }
 
 impl Gate {
-    /// Room for `bytes` of the bound, once others have given back enough; a window larger than the bound waits for the whole of it. None
-    /// when it would have to wait and `is_stopped`.
-    fn pass(&self, bytes: u64, is_stopped: impl Fn() -> bool) -> Option<Passed<'_>> {
+    /// Room for `bytes` of the bound, once others have given back enough; a window larger than the bound waits for the whole of it.
+    fn pass(&self, bytes: u64) -> Passed<'_> {
         let bytes = bytes.min(PAYLOAD_IN_FLIGHT_MAX);
         if bytes > 0 {
             let mut used = self.used.lock().expect("nothing panics while it holds the gate");
             while *used + bytes > PAYLOAD_IN_FLIGHT_MAX {
-                if is_stopped() {
-                    return None;
-                }
                 used = self.room.wait(used).expect("nothing panics while it holds the gate");
             }
             *used += bytes;
         }
-        Some(Passed { gate: self, bytes })
+        Passed { gate: self, bytes }
     }
 }
 
@@ -311,14 +294,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_for_room_when_the_run_is_stopped_gets_none() {
+    fn what_a_window_held_is_given_back_also_when_it_panics() {
         let gate = Gate::default();
-        let held = gate.pass(PAYLOAD_IN_FLIGHT_MAX, || true).unwrap();
-        assert!(gate.pass(1, || true).is_none());
-        // What carries nothing needs no room; and what was held is given back.
-        assert!(gate.pass(0, || true).is_some());
-        drop(held);
-        assert!(gate.pass(PAYLOAD_IN_FLIGHT_MAX + 1, || true).is_some());
+        let window = std::panic::AssertUnwindSafe(|| {
+            let _passed = gate.pass(PAYLOAD_IN_FLIGHT_MAX + 1);
+            // Without the words that a panic writes.
+            std::panic::resume_unwind(Box::new(()))
+        });
+        std::panic::catch_unwind(window).unwrap_err();
         assert_eq!(*gate.used.lock().unwrap(), 0);
     }
 }

@@ -61,17 +61,8 @@ impl NfsMount {
                 Err(status) => call.fail(status),
             }
         }
-        let mut payload = tries.iter().map(|t| calls[t.index].payload()).sum();
-        let passed = self.payload.pass(payload, || self.is_stopped());
-        if passed.is_none() {
-            tries.retain(|t| {
-                calls[t.index].payload() == 0 || {
-                    calls[t.index].fail(Status::Cancelled);
-                    false
-                }
-            });
-            payload = 0;
-        }
+        let payload = tries.iter().map(|t| calls[t.index].payload()).sum();
+        let _passed = self.payload.pass(payload);
         let connection = self.connection();
         let load = payload + tries.len() as u64;
         connection.load.fetch_add(load, Ordering::Relaxed);
