@@ -1,11 +1,17 @@
 //! The members of an archive that are meant, one after the other, with what goes wrong on the way told once.
 
+use std::sync::atomic::Ordering;
+
 use crate::archive::{Archive, ArchiveError, Member, MemberKind};
 use crate::base::{Failure, Time, Warnings};
 use crate::crew::Crew;
 
+use super::Live;
 use super::inside::{self, Of, TakenOff};
 use super::select::{Matched, Selection};
+
+/// Bytes of the archive after which a display is told how far it was read: lanes write beside it.
+const SHOWN_BYTES: u64 = 64 << 10;
 
 /// What becomes of names that lead out of the place where members are put.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,21 +47,27 @@ pub struct Members<'a> {
     names: Names,
     taken_off: TakenOff,
     crew: &'a Crew,
+    live: &'a Live,
+    /// Where in the archive the display was last told to be.
+    shown: u64,
     matched: Matched,
     read: Read,
 }
 
 impl<'a> Members<'a> {
-    /// Those of `archive` that `select` selects, and that are not older than `newer`.
+    /// Those of `archive` that `select` selects, and that are not older than `newer`; `live` is told how far it is read.
     pub fn new(
         archive: &'a mut Archive,
         select: &'a Selection,
         newer: Option<Time>,
         names: Names,
-        crew: &'a Crew,
+        (crew, live): (&'a Crew, &'a Live),
     ) -> Members<'a> {
         let (matched, taken_off) = (select.matched(), TakenOff::default());
-        Members { archive, select, newer, names, taken_off, crew, matched, read: Read::default() }
+        if let Some(source) = archive.source() {
+            live.total_bytes.store(source.len(), Ordering::Relaxed);
+        }
+        Members { archive, select, newer, names, taken_off, crew, live, shown: 0, matched, read: Read::default() }
     }
 
     /// The archive, at the member that was given last.
@@ -70,6 +82,11 @@ impl<'a> Members<'a> {
         while !self.crew.stop().is_set() {
             let next = self.archive.next();
             self.read.warnings.append(self.archive.take_warnings());
+            let position = self.archive.position();
+            if next.as_ref().is_ok_and(Option::is_none) || position >= self.shown + SHOWN_BYTES {
+                self.shown = position;
+                self.live.archive_bytes.store(position, Ordering::Relaxed);
+            }
             match next {
                 Ok(Some(mut member)) => {
                     let is_old = self.newer.is_some_and(|newer| member.mtime < newer);
@@ -77,6 +94,7 @@ impl<'a> Members<'a> {
                         self.read.members += 1;
                         return Some(member);
                     }
+                    self.archive.reuse(member);
                 }
                 Ok(None) => return None,
                 Err(error) => self.fail(error),
@@ -101,7 +119,8 @@ impl<'a> Members<'a> {
         !is_refused
     }
 
-    fn warn(&mut self, warning: String) {
+    /// Notes something odd.
+    pub fn warn(&mut self, warning: String) {
         self.read.warnings.add(warning);
     }
 

@@ -1,7 +1,6 @@
 //! Where a job's calls go: a volume, in windows.
 
-use crate::base::Proc;
-use crate::base::Status;
+use crate::base::{Name, Proc, Status};
 use crate::storage::{Attr, Call, Node, Route, Volume};
 
 /// A volume and how many independent calls a lane has in flight to it.
@@ -34,6 +33,11 @@ impl<'a> Port<'a> {
         self.volume.perform_on(route, &mut calls);
         let [call] = calls;
         call
+    }
+
+    /// Looks a name up.
+    pub fn look_up(&self, route: Route, dir: &Node, name: &Name) -> Result<(Node, Attr), (Proc, Status)> {
+        self.found(route, &self.one(route, Call::lookup(dir, name)))
     }
 
     /// The object and attributes that a LOOKUP found; asks for the attributes where it gave none.

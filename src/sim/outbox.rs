@@ -275,7 +275,7 @@ fn in_pieces(reply: &Reply) -> Vec<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::record::Records;
+    use crate::wire::record::Inbox;
 
     fn reply(due: Instant, len: usize) -> Reply {
         let mut head = mark(len, true).to_vec();
@@ -287,11 +287,13 @@ mod tests {
     fn a_reply_in_pieces_is_the_same_reply() {
         for len in [0, 1, 12, 13, 24, 1000] {
             let whole = reply(Instant::now(), len);
-            let (mut records, mut seen) = (Records::new(1000), Vec::new());
-            for piece in in_pieces(&whole) {
-                records.push(&piece, |record| seen.push(record.to_vec())).unwrap();
-            }
-            assert_eq!(seen, [whole.head[4..].to_vec()]);
+            let pieces = in_pieces(&whole).concat();
+            let mut inbox = Inbox::new(1000, 2000);
+            inbox.space()[..pieces.len()].copy_from_slice(&pieces);
+            inbox.filled(pieces.len());
+            let record = inbox.next_record().unwrap().unwrap();
+            assert_eq!(inbox.bytes(record), &whole.head[4..]);
+            assert_eq!(inbox.next_record(), Ok(None));
         }
     }
 

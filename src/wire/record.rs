@@ -51,72 +51,6 @@ impl From<Vec<u8>> for Received {
     }
 }
 
-/// Splits a byte stream that arrives in pieces into records; a record that lies whole in one piece is not copied.
-#[derive(Debug)]
-pub struct Records {
-    record_bytes_max: usize,
-    /// The record's bytes so far, when it spans pieces or fragments.
-    partial: Vec<u8>,
-    mark: [u8; MARK_BYTES],
-    mark_len: usize,
-    /// Bytes of the current fragment that are still to come, and whether it is the last; none while reading a mark.
-    fragment: Option<(usize, bool)>,
-}
-
-impl Records {
-    /// For records of up to `record_bytes_max` bytes.
-    pub fn new(record_bytes_max: usize) -> Records {
-        Records { record_bytes_max, partial: Vec::new(), mark: [0; MARK_BYTES], mark_len: 0, fragment: None }
-    }
-
-    /// Takes the stream's next bytes and calls `each` with every record that they complete, in order.
-    /// After an error the stream is lost.
-    pub fn push(&mut self, mut bytes: &[u8], mut each: impl FnMut(&[u8])) -> Result<(), TooLong> {
-        while !bytes.is_empty() || self.fragment == Some((0, true)) {
-            let Some((missing, last)) = self.fragment else {
-                let take = bytes.len().min(MARK_BYTES - self.mark_len);
-                self.mark[self.mark_len..self.mark_len + take].copy_from_slice(&bytes[..take]);
-                self.mark_len += take;
-                bytes = &bytes[take..];
-                if self.mark_len == MARK_BYTES {
-                    self.mark_len = 0;
-                    self.open(parse_mark(self.mark))?;
-                }
-                continue;
-            };
-            let (head, rest) = bytes.split_at(bytes.len().min(missing));
-            bytes = rest;
-            if head.len() == missing && last && self.partial.is_empty() {
-                self.fragment = None;
-                each(head);
-                continue;
-            }
-            if self.partial.is_empty() && last {
-                // The whole record's length is known, and was checked: one allocation instead of several.
-                self.partial.reserve_exact(missing);
-            }
-            self.partial.extend_from_slice(head);
-            self.fragment = Some((missing - head.len(), last)).filter(|(missing, _)| *missing > 0);
-            if self.fragment.is_none() && last {
-                each(&self.partial);
-                self.partial.clear();
-                self.partial.shrink_to(KEPT_BYTES);
-            }
-        }
-        Ok(())
-    }
-
-    fn open(&mut self, (len, last): (usize, bool)) -> Result<(), TooLong> {
-        if self.partial.len() + len > self.record_bytes_max {
-            return Err(TooLong { bytes_max: self.record_bytes_max });
-        }
-        self.fragment = Some((len, last)).filter(|(len, last)| *len > 0 || *last);
-        Ok(())
-    }
-}
-
-/// A buffer larger than this is given back when it is not in use.
-const KEPT_BYTES: usize = 2 << 20;
 /// The least that is read at a time, unless a large record's end is nearer.
 const ROOM_BYTES: usize = 64 << 10;
 
@@ -242,16 +176,13 @@ mod tests {
             cuts in prop::collection::vec(1_usize..30, 1..20),
         ) {
             let (bytes, expected) = stream(&fragments);
-            let (mut records, mut inbox) = (Records::new(200), Inbox::new(200, 16));
-            let (mut pushed, mut boxed) = (Vec::new(), Vec::new());
+            let (mut inbox, mut found) = (Inbox::new(200, 16), Vec::new());
             let mut rest = &bytes[..];
             for cut in cuts.iter().cycle() {
                 if rest.is_empty() {
                     break;
                 }
-                let (piece, after) = rest.split_at(rest.len().min(*cut));
-                records.push(piece, |record| pushed.push(record.to_vec())).unwrap();
-                let mut piece = piece;
+                let (mut piece, after) = rest.split_at(rest.len().min(*cut));
                 while !piece.is_empty() {
                     let space = inbox.space();
                     let count = space.len().min(piece.len());
@@ -259,26 +190,18 @@ mod tests {
                     piece = &piece[count..];
                     inbox.filled(count);
                     while let Some(range) = inbox.next_record().unwrap() {
-                        boxed.push(inbox.bytes(range).to_vec());
+                        found.push(inbox.bytes(range).to_vec());
                     }
                 }
                 rest = after;
             }
-            prop_assert_eq!(&pushed, &expected);
-            prop_assert_eq!(&boxed, &expected);
+            prop_assert_eq!(&found, &expected);
             prop_assert_eq!(inbox.pending(), 0);
         }
 
         #[test]
         fn no_stream_makes_a_buffer_beyond_the_limit(bytes in prop::collection::vec(any::<u8>(), 0..4000)) {
-            let (mut records, mut inbox) = (Records::new(1000), Inbox::new(1000, 64));
-            for piece in bytes.chunks(7) {
-                let result = records.push(piece, |record| assert!(record.len() <= 1000));
-                prop_assert!(records.partial.capacity() <= 2048);
-                if result.is_err() {
-                    break;
-                }
-            }
+            let mut inbox = Inbox::new(1000, 64);
             let mut rest = &bytes[..];
             while !rest.is_empty() {
                 let space = inbox.space();
@@ -296,9 +219,11 @@ mod tests {
 
     #[test]
     fn a_record_of_length_zero_is_a_record() {
-        let mut seen = 0;
-        Records::new(10).push(&mark(0, true), |record| seen += 1 + record.len()).unwrap();
-        assert_eq!(seen, 1);
+        let mut inbox = Inbox::new(10, 64);
+        inbox.space()[..4].copy_from_slice(&mark(0, true));
+        inbox.filled(4);
+        assert_eq!(inbox.next_record(), Ok(Some(4..4)));
+        assert_eq!(inbox.next_record(), Ok(None));
     }
 
     #[test]
@@ -318,11 +243,9 @@ mod tests {
 
     #[test]
     fn too_long_is_said_at_the_mark() {
-        let error = Records::new(10).push(&mark(11, true), |_| ()).unwrap_err();
-        assert_eq!(error, TooLong { bytes_max: 10 });
         let mut inbox = Inbox::new(10, 64);
         inbox.space()[..4].copy_from_slice(&mark(11, false));
         inbox.filled(4);
-        assert_eq!(inbox.next_record(), Err(error));
+        assert_eq!(inbox.next_record(), Err(TooLong { bytes_max: 10 }));
     }
 }

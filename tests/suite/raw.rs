@@ -10,15 +10,14 @@ use parfs::base::Name;
 use parfs::storage::{Call, Handle, Node};
 use parfs::wire::mount3::{self, MountStatus};
 use parfs::wire::nfs3::{self, Decoded, decode_results, encode_args};
-use parfs::wire::record::Records;
+use parfs::wire::record::Inbox;
 use parfs::wire::rpc::{self, Credential, RpcError};
 use parfs::wire::xdr::padding;
 use socket2::{Domain, Socket, Type};
 
 pub struct Raw {
     pub stream: TcpStream,
-    records: Records,
-    received: std::collections::VecDeque<Vec<u8>>,
+    inbox: Inbox,
     pub credential: Credential,
     xid: u32,
 }
@@ -67,7 +66,7 @@ impl Raw {
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         stream.set_nodelay(true).unwrap();
         let credential = Credential { uid: 1000, gid: 1001, ..Credential::default() };
-        Raw { stream, records: Records::new(4 << 20), received: Default::default(), credential, xid: 0 }
+        Raw { stream, inbox: Inbox::new(4 << 20, 64 << 10), credential, xid: 0 }
     }
 
     /// Closes so that the port can be used again at once.
@@ -83,17 +82,15 @@ impl Raw {
 
     /// The next record; an error when the connection ends.
     pub fn receive(&mut self) -> io::Result<Vec<u8>> {
-        let mut buf = vec![0; 64 << 10];
         loop {
-            if let Some(record) = self.received.pop_front() {
-                return Ok(record);
+            if let Some(record) = self.inbox.next_record().unwrap() {
+                return Ok(self.inbox.bytes(record).to_vec());
             }
-            let count = self.stream.read(&mut buf)?;
+            let count = self.stream.read(self.inbox.space())?;
             if count == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            let received = &mut self.received;
-            self.records.push(&buf[..count], |record| received.push_back(record.to_vec())).unwrap();
+            self.inbox.filled(count);
         }
     }
 

@@ -12,7 +12,7 @@ use parfs::mounts::nfs::{NfsMount, Url, Usage, attach};
 use parfs::storage::{Handle, Ledger, Mount, Node};
 use parfs::wire::mount3;
 use parfs::wire::nfs3::{self, Asked, decode_args, encode_failure, encode_results};
-use parfs::wire::record::Records;
+use parfs::wire::record::Inbox;
 use parfs::wire::rpc::{begin_reply, end_record, parse_call};
 
 /// What the script does with one reply.
@@ -103,14 +103,12 @@ impl Scripted {
     }
 
     fn serve(&self, mut stream: TcpStream) {
-        let mut records = Records::new(2 << 20);
-        let mut buf = vec![0; 1 << 16];
+        let mut inbox = Inbox::new(2 << 20, 1 << 16);
         let mut held: Vec<u8> = Vec::new();
-        while let Ok(n @ 1..) = stream.read(&mut buf) {
-            let mut requests = Vec::new();
-            records.push(&buf[..n], |record| requests.push(record.to_vec())).unwrap();
-            for request in requests {
-                if !self.answer(&request, &mut stream, &mut held) {
+        while let Ok(n @ 1..) = stream.read(inbox.space()) {
+            inbox.filled(n);
+            while let Some(request) = inbox.next_record().unwrap() {
+                if !self.answer(inbox.bytes(request), &mut stream, &mut held) {
                     let _ = socket2::SockRef::from(&stream).set_linger(Some(std::time::Duration::ZERO));
                     return;
                 }

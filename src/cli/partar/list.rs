@@ -75,7 +75,7 @@ fn list(high: &High, options: &Options, session: &mut Session<'_>, job: &mut Job
     let live = Arc::new(Live::default());
     let start = Instant::now();
     let read = session.with_progress(&live, &crew, || {
-        let mut members = Members::new(&mut archive, &options.select, options.newer, options.names, &crew);
+        let mut members = Members::new(&mut archive, &options.select, options.newer, options.names, (&crew, &live));
         while let Some(member) = members.next() {
             if let Some(label) = members.archive().take_label() {
                 console.print(lines.label(&label, options.long));

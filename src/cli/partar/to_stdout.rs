@@ -74,7 +74,7 @@ fn write_all(high: &High, options: &Options, session: &mut Session<'_>, job: &mu
     let mut written = Written::default();
     let mut lost = None;
     let read = session.with_progress(&live, &crew, || {
-        let mut members = Members::new(&mut archive, &options.select, options.newer, Names::Extracted, &crew);
+        let mut members = Members::new(&mut archive, &options.select, options.newer, Names::Extracted, (&crew, &live));
         while let Some(member) = members.next() {
             if high.manner.verbose > 0 {
                 console.line(Quoted(&member.path));

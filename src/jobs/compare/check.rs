@@ -161,10 +161,9 @@ fn is_time(member: &Member, found: Time) -> bool {
 fn check_link(ctx: &Ctx<'_>, route: Route, item: &Item, attr: &Attr) {
     let target = item.target.as_deref().unwrap_or_default();
     let found = match target.split_last() {
-        Some((name, above)) => ctx.dirs.find(ctx.port, route, above).and_then(|dir| {
-            let call = ctx.port.one(route, Call::lookup(&dir, name));
-            ctx.port.found(route, &call)
-        }),
+        Some((name, above)) => {
+            ctx.dirs.find(ctx.port, route, above).and_then(|dir| ctx.port.look_up(route, &dir, name))
+        }
         None => Err((Proc::Lookup, Status::NoEnt)),
     };
     match found {

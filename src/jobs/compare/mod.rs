@@ -161,7 +161,7 @@ pub fn compare(
         different: AtomicU64::new(0),
         bytes: AtomicU64::new(0),
     };
-    let members = Members::new(archive, &options.select, options.newer, Names::Inside, crew);
+    let members = Members::new(archive, &options.select, options.newer, Names::Inside, (crew, live));
     let read = crew.run(|scope| {
         let ids = Ids::new(Owner::FromArchive { numeric: options.numeric }, owners);
         let mut producer = Producer {
@@ -204,8 +204,6 @@ impl Producer<'_, '_, '_> {
     fn run(&mut self) {
         while !self.broken {
             let Some(member) = self.members.next() else { break };
-            let position = self.members.archive().position();
-            self.ctx.live.archive_bytes.store(position, Ordering::Relaxed);
             self.member(member);
         }
         self.flush();

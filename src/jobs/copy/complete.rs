@@ -214,9 +214,9 @@ fn rename(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
 /// Does the object have its name, of which a RENAME never told? Where the server has said no file id of what it made, mounts cannot
 /// tell it from what had the name before.
 fn has_moved(ctx: &Ctx<'_>, routes: Routes, item: &Item) -> bool {
-    let ask = |call| ctx.target.one(routes.target, call);
+    let (port, route) = (ctx.target, routes.target);
     let Some(made) = &item.made else { return false };
-    let found = ctx.target.found(routes.target, &ask(Call::lookup(item.parent(), &item.known.object.name)));
-    let (Ok((_, is)), Ok(was)) = (found, ask(Call::get_attr(&made.node)).attr()) else { return false };
+    let found = port.look_up(route, item.parent(), &item.known.object.name);
+    let (Ok((_, is)), Ok(was)) = (found, port.one(route, Call::get_attr(&made.node)).attr()) else { return false };
     (is.fsid, is.fileid) == (was.fsid, was.fileid)
 }

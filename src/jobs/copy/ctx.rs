@@ -207,8 +207,7 @@ impl<'a> Ctx<'a> {
                 On::Target => (self.target, &dir.made().node),
             };
             let route = port.route();
-            let lookup = port.one(route, Call::lookup(node, name));
-            port.found(route, &lookup).ok().and_then(|(_, attr)| allowed.of(Some(attr.kind)))
+            port.look_up(route, node, name).ok().and_then(|(_, attr)| allowed.of(Some(attr.kind)))
         };
         // Of what cannot be told, the copy tells why, and nothing is removed.
         allowed.of(kind).or_else(looked_up).unwrap_or(on == On::Source)

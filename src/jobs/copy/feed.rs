@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::{Failure, Name, Status};
 use crate::crew::Due;
-use crate::storage::{Attr, Call, Kind, Node};
+use crate::storage::{Attr, Kind, Node};
 
 use super::ctx::{Ctx, On, Trouble, add};
 use super::dir::Dir;
@@ -258,8 +258,7 @@ fn enter_way(ctx: &Ctx<'_>, parent: &Arc<Dir>, name: &Name, due: &mut Vec<Due<Ta
 /// A directory on the way to a name, in the source; what is none is told.
 fn look_up_way(ctx: &Ctx<'_>, parent: &Arc<Dir>, name: &Name) -> Option<(Node, Attr)> {
     let route = ctx.source.route();
-    let lookup = ctx.source.one(route, Call::lookup(&parent.source, name));
-    match ctx.source.found(route, &lookup) {
+    match ctx.source.look_up(route, &parent.source, name) {
         Ok((node, attr)) if attr.kind == Kind::Dir => Some((node, attr)),
         Ok(_) => {
             ctx.fail(parent, Some(name), Trouble::Call(On::Source, crate::base::Proc::Lookup, Status::NotDir));

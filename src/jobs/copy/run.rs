@@ -310,9 +310,7 @@ fn root_of(port: Port<'_>, shown: &[u8]) -> Result<(Node, Attr), Failure> {
 }
 
 fn resolve_in(port: Port<'_>, dir: &Node, name: &Name, shown: &[u8]) -> Result<(Node, Attr), Failure> {
-    let route = port.route();
-    let call = port.one(route, Call::lookup(dir, name));
-    port.found(route, &call).map_err(|(proc, status)| Failure::call(shown, proc, status))
+    port.look_up(port.route(), dir, name).map_err(|(proc, status)| Failure::call(shown, proc, status))
 }
 
 /// A lane's tasks, by what they are.

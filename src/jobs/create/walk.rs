@@ -118,7 +118,7 @@ fn find_again(ctx: &Ctx<'_>, dir: &Arc<Dir>, path: Vec<u8>) -> Vec<Walked> {
     let port = ctx.port(&dir.tree.volume);
     let via = (port, port.route());
     let Ok(name) = Name::new(dir.name(&path)) else { return Vec::new() };
-    let mut found = match port.found(via.1, &port.one(via.1, Call::lookup(&dir.node, &name))) {
+    let mut found = match port.look_up(via.1, &dir.node, &name) {
         Ok((node, attr)) => vec![found_in(dir, path, node, attr)],
         Err((proc, status)) => {
             match status {
@@ -138,7 +138,7 @@ fn is_gone((port, route): (Port<'_>, Route), dir: &Dir) -> bool {
     let mut dir = dir;
     while let Some(parent) = &dir.parent {
         let Ok(name) = Name::new(parent.name(&dir.path)) else { return false };
-        match port.found(route, &port.one(route, Call::lookup(&parent.node, &name))) {
+        match port.look_up(route, &parent.node, &name) {
             // What a link leads to is not what has its name.
             Ok((_, attr)) if attr.kind == Kind::Symlink => break,
             Ok((_, attr)) => return (attr.fsid, attr.fileid) != dir.id,
@@ -161,7 +161,7 @@ fn go(port: Port<'_>, route: Route, way: &[Name]) -> Result<(Node, Attr), (Proc,
     let mut node = port.volume.root();
     let mut attr = None;
     for name in way {
-        let (next, is) = port.found(route, &port.one(route, Call::lookup(&node, name)))?;
+        let (next, is) = port.look_up(route, &node, name)?;
         (node, attr) = (next, Some(is));
     }
     let attr = match attr {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use crate::archive::ReadAt;
 use crate::base::{Cause, Failure, Name, Proc, Status};
 use crate::crew::{Permit, Ticket};
-use crate::storage::{Call, Node, Route};
+use crate::storage::{Node, Route};
 
 use super::super::write;
 use super::attributes::Extra;
@@ -135,13 +135,12 @@ impl Big {
     fn make(&self, ctx: &Ctx<'_>, route: Route) -> Result<Made, Outcome> {
         dirs::ensure(ctx, route, vec![&self.dir]);
         let parent = self.dir.result().map_err(|why| Outcome::Failed(why.of_member(&self.path)))?;
-        if ctx.options.resume && !self.again {
-            let lookup = ctx.one(route, Call::lookup(&parent, &self.name));
-            if let Ok((_, attr)) = ctx.found(route, &lookup)
-                && leaf::is_complete(&attr, self.shape.size, self.meta.mtime)
-            {
-                return Err(Outcome::Skipped);
-            }
+        if ctx.options.resume
+            && !self.again
+            && let Ok((_, attr)) = ctx.look_up(route, &parent, &self.name)
+            && leaf::is_complete(&attr, self.shape.size, self.meta.mtime)
+        {
+            return Err(Outcome::Skipped);
         }
         let making = self.making(&parent);
         let mut call = ctx.one(route, making.call());

@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
 use crate::archive::MemberKind;
-use crate::base::{Failure, Proc, Status, Time};
+use crate::base::{Failure, Name, Proc, Status, Time};
 use crate::crew::{Crew, Flight, Places, Sequencer, Stop};
 use crate::storage::{Attr, Call, Mount, Node, Route, SetTime, Volume};
 
@@ -205,6 +205,9 @@ impl<'a> Ctx<'a> {
     }
 
     /// The object and attributes that a LOOKUP found; asks for the attributes where it gave none.
+    pub fn look_up(&self, route: Route, dir: &Node, name: &Name) -> Result<(Node, Attr), (Proc, Status)> {
+        self.port.look_up(route, dir, name)
+    }
     pub fn found(&self, route: Route, lookup: &Call<'_>) -> Result<(Node, Attr), (Proc, Status)> {
         self.port.found(route, lookup)
     }

@@ -133,8 +133,7 @@ impl<'a> Making<'a> {
             Existing::Skip if !repeated => return Err(Outcome::Skipped),
             _ => {}
         }
-        let lookup = ctx.one(route, Call::lookup(self.parent, self.name));
-        let (node, attr) = match ctx.found(route, &lookup) {
+        let (node, attr) = match ctx.look_up(route, self.parent, self.name) {
             Ok(found) => found,
             Err((_, Status::NoEnt)) => return Ok(None),
             Err((proc, status)) => return Err(self.failed(proc, status)),

@@ -99,8 +99,8 @@ fn walk(ctx: &Ctx<'_>, route: Route, ready: &Ready) -> Result<Node, Failure> {
     };
     let steps = link.target.get(*covered..link.target.len() - 1).unwrap_or_default();
     for (i, name) in steps.iter().enumerate() {
-        let lookup = ctx.one(route, Call::lookup(&node, name));
-        let (next, attr) = ctx.found(route, &lookup).map_err(|(proc, status)| Failure::call(path, proc, status))?;
+        let (next, attr) =
+            ctx.look_up(route, &node, name).map_err(|(proc, status)| Failure::call(path, proc, status))?;
         match attr.kind {
             Kind::Dir => node = next,
             Kind::Symlink => {
@@ -132,8 +132,7 @@ fn settle(ctx: &Ctx<'_>, route: Route, link: &Link, parent: &Node, target: &Targ
         if ctx.options.existing == Existing::Skip && !repeated {
             return Outcome::Skipped;
         }
-        let lookup = ctx.one(route, Call::lookup(parent, &link.name));
-        match ctx.found(route, &lookup) {
+        match ctx.look_up(route, parent, &link.name) {
             // The link is there: from an earlier run, a first try whose answer was lost, or as its own target.
             Ok((_, attr)) if attr.fileid == target.fileid => return Outcome::Done,
             Ok(_) if ctx.options.existing == Existing::Keep => return failed(Proc::Link, Status::Exist),

@@ -37,6 +37,7 @@ use crate::crew::Crew;
 use crate::storage::Volume;
 
 use super::Live;
+use super::members::{Members, Names};
 use super::select::Selection;
 use super::transform::Transform;
 use super::xattr_masks::XattrMasks;
@@ -194,10 +195,8 @@ pub fn extract(
     let start = Instant::now();
     let waited = crew.budget().waited();
     let ctx = Ctx::new(volume, options, crew, live, done);
-    if let Some(source) = archive.source() {
-        live.total_bytes.store(source.len(), Ordering::Relaxed);
-    }
-    let read = crew.run(|scope| Producer::new(&ctx, scope, archive, owners).run());
+    let members = Members::new(archive, &options.select, options.newer, Names::Kept, (crew, live));
+    let read = crew.run(|scope| Producer::new(&ctx, scope, members, owners).run());
     let mut warnings = read.warnings.told();
     if ctx.xattrs_lost.load(Ordering::Relaxed) {
         warnings.push(XATTRS_LOST.into());

@@ -8,14 +8,13 @@ mod under_way;
 use std::collections::HashSet;
 use std::mem;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use crate::archive::{Archive, ArchiveError, Member, MemberKind};
+use crate::archive::{ArchiveError, Member, MemberKind};
 use crate::base::name::Shown;
-use crate::base::{Failure, Name, Warnings};
+use crate::base::{Failure, Name};
 use crate::crew::Scope;
 use crate::jobs::inside::{self, TakenOff};
-use crate::jobs::select::Matched;
+use crate::jobs::members::{Members, Read};
 use crate::storage::{Mount, Special};
 
 use super::attributes::Extra;
@@ -43,27 +42,15 @@ const LINK_TEXT_BYTES_MAX: usize = 4095;
 /// The largest range, whatever is asked for: COMMIT's count has 32 bits.
 const RANGE_BYTES_MAX: u64 = 1 << 30;
 
-/// Bytes of the archive after which a display is told how far it was read.
-const SHOWN_BYTES: u64 = 64 << 10;
-
-/// How reading ended.
-#[derive(Debug, Default)]
-pub(super) struct Read {
-    pub archive_error: Option<String>,
-    pub warnings: Warnings,
-    pub stopped: bool,
-}
-
 pub(super) struct Producer<'p, 'scope, 'env> {
     pub(super) ctx: &'scope Ctx<'env>,
     scope: &'p Scope<'scope>,
-    archive: &'p mut Archive,
+    pub(super) members: Members<'p>,
     pub(super) ids: Ids<'p>,
     table: Table,
     beside: Beside,
     /// What was taken off names and told.
     pub(super) taken_off: TakenOff,
-    matched: Matched,
     batch: Batch,
     /// A batch has left since it was last asked what is under way.
     has_left: bool,
@@ -73,8 +60,6 @@ pub(super) struct Producer<'p, 'scope, 'env> {
     path_bytes: u64,
     /// What was last seen of the completions: the first number that was not told, and path bytes that were.
     told: (u64, u64),
-    /// Where in the archive it was last told to be.
-    shown: u64,
     links: Vec<Link>,
     link_bytes: usize,
     /// Of the maps of files in ranges since the last drain.
@@ -89,34 +74,26 @@ pub(super) struct Producer<'p, 'scope, 'env> {
     next: u64,
     range_bytes: u64,
     small_bytes_max: u64,
-    pub(super) read: Read,
     /// A lane has panicked: nothing should begin.
     broken: bool,
 }
 
 impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
-    pub fn new(
-        ctx: &'scope Ctx<'env>,
-        scope: &'p Scope<'scope>,
-        archive: &'p mut Archive,
-        owners: &'p dyn Owners,
-    ) -> Self {
+    pub fn new(ctx: &'scope Ctx<'env>, scope: &'p Scope<'scope>, members: Members<'p>, owners: &'p dyn Owners) -> Self {
         let range_bytes = ctx.options.range_bytes.clamp(1, RANGE_BYTES_MAX).next_multiple_of(ctx.volume.page_bytes());
         Producer {
             ctx,
             scope,
-            archive,
+            members,
             ids: Ids::new(ctx.options.owner, owners),
             table: Table::new(ctx.volume.root(), ctx.options.implied_mode),
             beside: Beside::default(),
             taken_off: TakenOff::default(),
-            matched: ctx.options.select.matched(),
             batch: Batch::default(),
             has_left: false,
             taken: Taken::default(),
             path_bytes: 0,
             told: (0, 0),
-            shown: 0,
             links: Vec::new(),
             link_bytes: 0,
             map_bytes: 0,
@@ -127,77 +104,39 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             next: 0,
             range_bytes,
             small_bytes_max: SMALL_BYTES_MAX.min(range_bytes),
-            read: Read::default(),
             broken: false,
         }
     }
 
     /// Reads to the end and finishes the directories.
     pub fn run(mut self) -> Read {
-        self.read_all();
+        while !self.broken
+            && let Some(member) = self.members.next()
+        {
+            self.member(member);
+        }
         self.drain();
         let dirs = self.table.take_all();
         self.finish(dirs);
-        if self.ctx.stop().is_set() {
-            self.read.stopped = true;
-        } else {
-            let select = &self.ctx.options.select;
-            for operand in select.unmatched(&self.matched) {
-                self.ctx.crew.report().add(Failure::refused(operand, "Not found in archive"));
-            }
-        }
-        self.read
-    }
-
-    fn read_all(&mut self) {
-        while !self.broken && !self.ctx.stop().is_set() {
-            let next = self.archive.next();
-            self.read.warnings.append(self.archive.take_warnings());
-            // Lanes write beside it.
-            if next.as_ref().is_ok_and(Option::is_none) || self.archive.position() >= self.shown + SHOWN_BYTES {
-                self.shown = self.archive.position();
-                self.ctx.live.archive_bytes.store(self.shown, Ordering::Relaxed);
-            }
-            match next {
-                Ok(Some(member)) => self.member(member),
-                Ok(None) => return,
-                Err(error) => self.error(error),
-            }
-        }
-    }
-
-    /// An error of the archive; `next` goes on behind it or says that nothing follows.
-    fn error(&mut self, error: ArchiveError) {
-        match error {
-            ArchiveError::BadMember { member, reason, .. } => {
-                self.ctx.crew.report().add(Failure::refused(&member, reason));
-            }
-            error if self.read.archive_error.is_none() => self.read.archive_error = Some(error.to_string()),
-            error => self.read.warnings.add(error.to_string()),
-        }
+        self.members.end()
     }
 
     fn member(&mut self, mut member: Member) {
-        let options = self.ctx.options;
-        if options.select.selects(&member.path, &mut self.matched)
-            && options.newer.is_none_or(|newer| member.mtime >= newer)
-        {
-            self.make_room();
-            let is_renamed = options.transform.is_some() || inside::leads_out(&member.path);
-            let head = Head {
-                number: self.next,
-                path: if is_renamed { member.path.clone() } else { mem::take(&mut member.path) },
-                kind: member.kind,
-                again: false,
-                bytes: if member.kind == MemberKind::File { member.stored } else { 0 },
-            };
-            self.next += 1;
-            self.path_bytes += head.path.len() as u64;
-            let extra = self.extra(&mut member);
-            self.rename(&mut member);
-            self.put(head, &mut member, extra);
-        }
-        self.archive.reuse(member);
+        self.make_room();
+        let is_renamed = self.ctx.options.transform.is_some() || inside::leads_out(&member.path);
+        let head = Head {
+            number: self.next,
+            path: if is_renamed { member.path.clone() } else { mem::take(&mut member.path) },
+            kind: member.kind,
+            again: false,
+            bytes: if member.kind == MemberKind::File { member.stored } else { 0 },
+        };
+        self.next += 1;
+        self.path_bytes += head.path.len() as u64;
+        let extra = self.extra(&mut member);
+        self.rename(&mut member);
+        self.put(head, &mut member, extra);
+        self.members.archive().reuse(member);
     }
 
     /// Puts a member at its place.
@@ -416,7 +355,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             Err(error) => {
                 // Not begun, so nothing is left that looks complete.
                 let outcome = refused(&head.path, &format!("not extracted: {error}"));
-                self.error(error);
+                self.members.fail(error);
                 Err((head, outcome))
             }
         }
@@ -427,7 +366,8 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         // What waits in the batch must not wait for all of this file.
         self.flush();
         let big = Arc::new(big);
-        let seekable = self.archive.source().zip(self.archive.stored_at());
+        let archive = self.members.archive();
+        let seekable = archive.source().zip(archive.stored_at());
         let (mut start, mut spawned) = (0, 0);
         let ranges = stored.div_ceil(self.range_bytes);
         // A header may claim any size: no more ranges once one has met the archive's end, or the run is stopped.
@@ -445,7 +385,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
                         let (text, named) = (error.to_string(), format!("{}: ", Shown(big.path())));
                         let reason = text.strip_prefix(&named).unwrap_or(&text);
                         big.end(refused(big.path(), &format!("incomplete: {reason}")));
-                        self.error(error);
+                        self.members.fail(error);
                         break;
                     }
                 },
@@ -467,11 +407,11 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
     fn data(&mut self, len: u64) -> Result<Vec<u8>, ArchiveError> {
         // `len` is at most RANGE_BYTES_MAX, and there is a permit for it.
         let mut data = vec![0; len as usize];
-        let mut got = 0;
+        let (archive, mut got) = (self.members.archive(), 0);
         while got < data.len() {
-            match self.archive.read(&mut data[got..])? {
+            match archive.read(&mut data[got..])? {
                 0 => {
-                    let (offset, member) = (self.archive.position(), None);
+                    let (offset, member) = (archive.position(), None);
                     return Err(ArchiveError::Truncated { offset, member });
                 }
                 n => got += n,

@@ -41,11 +41,7 @@ impl Producer<'_, '_, '_> {
         let of_path = self.taken_off.take_off(&mut member.path, Of::Member);
         let is_link = member.kind == MemberKind::HardLink;
         let of_link = is_link.then(|| self.taken_off.take_off(&mut member.link, Of::HardLink)).flatten();
-        [of_path, of_link].into_iter().flatten().for_each(|told| self.warn(told));
-    }
-
-    fn warn(&mut self, warning: String) {
-        self.read.warnings.add(warning);
+        [of_path, of_link].into_iter().flatten().for_each(|told| self.members.warn(told));
     }
 
     fn transform(&mut self, member: &mut Member) {
@@ -54,7 +50,7 @@ impl Producer<'_, '_, '_> {
         if member.path.is_empty() {
             // As GNU tar.
             member.path.push(b'.');
-            self.warn("Substituting '.' for empty member name".into());
+            self.members.warn("Substituting '.' for empty member name".into());
         }
         transform.apply_to_link(member);
     }

@@ -12,6 +12,7 @@ pub mod metadata;
 pub(crate) mod mmap;
 pub mod nfs;
 pub(crate) mod null;
+mod pool;
 pub(crate) mod posixaio;
 pub(crate) mod psync;
 pub(crate) mod uring;

@@ -18,9 +18,9 @@ use crate::load::offsets::Extent;
 use crate::load::settings::{Advice, OpenSync};
 use crate::storage::{Node, Stable};
 
+use super::super::pool::{Hands, Work};
 use super::super::{Done, Engine, Io, Open, Queued, SyncKind};
 use super::io::{Carrier, Ended, Task};
-use super::pool::Pool;
 use super::transfer::Unsettled;
 use super::{Export, errno, text};
 
@@ -36,19 +36,11 @@ struct File {
     unsettled: Unsettled,
 }
 
-/// Who makes the calls.
-enum Hands {
-    Own(Carrier),
-    Pool(Pool<Task, Ended>),
-}
-
 /// Reads and writes of one clone.
 pub struct NfsEngine {
     export: Arc<Export>,
-    hands: Hands,
+    hands: Hands<Task, Ended>,
     files: Vec<Option<Box<File>>>,
-    /// Taken and not yet handed over.
-    queued: Vec<Task>,
     told: Option<String>,
 }
 
@@ -56,16 +48,12 @@ impl NfsEngine {
     /// With up to `depth` I/Os in flight. `fetch`: what is read is looked at; else buffers keep what they hold. An error is that of
     /// starting threads.
     pub fn new(export: Arc<Export>, depth: u32, fetch: bool) -> io::Result<NfsEngine> {
-        let hands = if depth <= 1 {
-            Hands::Own(Carrier::new(&export.volume, fetch))
-        } else {
-            let make = || {
-                let mut carrier = Carrier::new(&export.volume, fetch);
-                move |task| carrier.carry(task)
-            };
-            Hands::Pool(Pool::new(depth as usize, make)?)
+        let make = || -> Work<Task, Ended> {
+            let mut carrier = Carrier::new(&export.volume, fetch);
+            Box::new(move |task| carrier.carry(task))
         };
-        Ok(NfsEngine { export, hands, files: Vec::new(), queued: Vec::new(), told: None })
+        let hands = Hands::new("nfs-io", depth, make)?;
+        Ok(NfsEngine { export, hands, files: Vec::new(), told: None })
     }
 
     fn file(&mut self, file: u32) -> Result<&mut File, Errno> {
@@ -110,7 +98,7 @@ fn settle(files: &mut [Option<Box<File>>], told: &mut Option<String>, ended: End
 
 impl Engine for NfsEngine {
     fn waits(&self) -> bool {
-        matches!(self.hands, Hands::Own(_))
+        self.hands.waits()
     }
 
     fn open(&mut self, file: u32, path: &Path, how: Open) -> Result<(), Errno> {
@@ -148,33 +136,19 @@ impl Engine for NfsEngine {
 
     fn queue(&mut self, io: Io) -> Queued {
         let task = self.task(io);
-        match (&mut self.hands, task) {
-            (Hands::Own(carrier), task) => {
-                let ended = task.map_or_else(|ended| ended, |task| carrier.carry(task));
-                return Queued::Done(settle(&mut self.files, &mut self.told, ended));
-            }
-            (Hands::Pool(_), Ok(task)) => self.queued.push(task),
-            (Hands::Pool(pool), Err(ended)) => pool.put(ended),
+        match self.hands.queue(task) {
+            Some(ended) => Queued::Done(settle(&mut self.files, &mut self.told, ended)),
+            None => Queued::Pending,
         }
-        Queued::Pending
     }
 
     fn commit(&mut self) -> Result<usize, Errno> {
-        let count = self.queued.len();
-        if let Hands::Pool(pool) = &mut self.hands
-            && count > 0
-        {
-            pool.submit(&mut self.queued);
-        }
-        Ok(count)
+        Ok(self.hands.commit())
     }
 
     fn reap(&mut self, min: usize, max: usize, wait: Option<Duration>, done: &mut Vec<Done>) -> Result<(), Errno> {
         let (files, told) = (&mut self.files, &mut self.told);
-        match &mut self.hands {
-            Hands::Own(_) => Ok(()),
-            Hands::Pool(pool) => pool.take(min, max, wait, |ended| done.push(settle(files, told, ended))),
-        }
+        self.hands.take(min, max, wait, |ended| done.push(settle(files, told, ended)))
     }
 
     fn sync(&mut self, file: u32, how: SyncKind) -> Result<(), Errno> {

@@ -16,9 +16,9 @@ use crate::load::settings::Advice;
 use crate::storage::{AttrChange, Call, How, Node};
 
 use super::super::metadata::Operation;
+use super::super::pool::{Hands, Work};
 use super::super::{Done, Engine, Io, Open, Queued, SyncKind};
 use super::io::Ended;
-use super::pool::Pool;
 use super::{Export, errno, names, text};
 
 fn carry_out(what: Operation, export: &Export, dir: &Node, name: &Name) -> Result<(), Status> {
@@ -36,19 +36,11 @@ fn carry_out(what: Operation, export: &Export, dir: &Node, name: &Name) -> Resul
 /// A file by its directory and its name there.
 type Named = (Node, Name);
 
-/// Who makes the calls.
-enum Hands {
-    Own,
-    Pool(Pool<(Io, Named), Ended>),
-}
-
 /// Metadata operations of one clone.
 pub struct NfsMetadata {
     export: Arc<Export>,
-    what: Operation,
-    hands: Hands,
+    hands: Hands<(Io, Named), Ended>,
     files: Vec<Option<Box<Named>>>,
-    queued: Vec<(Io, Named)>,
     told: Option<String>,
 }
 
@@ -61,16 +53,12 @@ fn carry(export: &Export, what: Operation, io: Io, (dir, name): &Named) -> Ended
 impl NfsMetadata {
     /// With up to `depth` operations in flight. An error is that of starting threads.
     pub fn new(export: Arc<Export>, what: Operation, depth: u32) -> io::Result<NfsMetadata> {
-        let hands = if depth <= 1 {
-            Hands::Own
-        } else {
-            let make = || {
-                let export = export.clone();
-                move |(io, named): (Io, Named)| carry(&export, what, io, &named)
-            };
-            Hands::Pool(Pool::new(depth as usize, make)?)
+        let make = || -> Work<(Io, Named), Ended> {
+            let export = export.clone();
+            Box::new(move |(io, named)| carry(&export, what, io, &named))
         };
-        Ok(NfsMetadata { export, what, hands, files: Vec::new(), queued: Vec::new(), told: None })
+        let hands = Hands::new("nfs-io", depth, make)?;
+        Ok(NfsMetadata { export, hands, files: Vec::new(), told: None })
     }
 
     fn named(&self, file: u32) -> Option<&Named> {
@@ -87,7 +75,7 @@ fn settle(told: &mut Option<String>, ended: Ended) -> Done {
 
 impl Engine for NfsMetadata {
     fn waits(&self) -> bool {
-        matches!(self.hands, Hands::Own)
+        self.hands.waits()
     }
 
     /// Finds the directory; the file itself is the I/O's.
@@ -118,37 +106,23 @@ impl Engine for NfsMetadata {
     }
 
     fn queue(&mut self, io: Io) -> Queued {
-        let named = self.named(io.file).cloned();
-        match (&mut self.hands, named) {
-            (Hands::Own, Some(named)) => {
-                let ended = carry(&self.export, self.what, io, &named);
-                return Queued::Done(settle(&mut self.told, ended));
-            }
-            (Hands::Own, None) => {
-                return Queued::Done(Done { slot: io.slot, buf: io.buf, result: Err(Errno::BADF) });
-            }
-            (Hands::Pool(_), Some(named)) => self.queued.push((io, named)),
-            (Hands::Pool(pool), None) => pool.put(Ended::failed(io, Status::from_errno(Errno::BADF.raw_os_error()))),
+        let task = match self.named(io.file).cloned() {
+            Some(named) => Ok((io, named)),
+            None => Err(Ended::failed(io, Status::from_errno(Errno::BADF.raw_os_error()))),
+        };
+        match self.hands.queue(task) {
+            Some(ended) => Queued::Done(settle(&mut self.told, ended)),
+            None => Queued::Pending,
         }
-        Queued::Pending
     }
 
     fn commit(&mut self) -> Result<usize, Errno> {
-        let count = self.queued.len();
-        if let Hands::Pool(pool) = &mut self.hands
-            && count > 0
-        {
-            pool.submit(&mut self.queued);
-        }
-        Ok(count)
+        Ok(self.hands.commit())
     }
 
     fn reap(&mut self, min: usize, max: usize, wait: Option<Duration>, done: &mut Vec<Done>) -> Result<(), Errno> {
         let told = &mut self.told;
-        match &mut self.hands {
-            Hands::Own => Ok(()),
-            Hands::Pool(pool) => pool.take(min, max, wait, |ended| done.push(settle(told, ended))),
-        }
+        self.hands.take(min, max, wait, |ended| done.push(settle(told, ended)))
     }
 
     /// Nothing was written: what names the server changed it has made safe before it answered (RFC 1813 4.7).

@@ -9,7 +9,6 @@ mod files;
 mod io;
 mod metadata;
 mod place;
-mod pool;
 mod transfer;
 mod waves;
 

@@ -13,8 +13,8 @@ use rustix::io::Errno;
 use crate::base::{Name, Status};
 use crate::storage::{Attr, AttrChange, Call, How, Kind, Mount, Node, Route, Stable, Unstable};
 
+use super::super::pool::Pool;
 use super::super::{Layout, Place, There};
-use super::pool::Pool;
 use super::transfer::{self, Unsettled};
 use super::{Export, errno, names, waves};
 
@@ -117,7 +117,7 @@ impl NfsPlace {
                 (data, route, result, unstable)
             }
         };
-        let mut pool = Pool::new(at_once, worker).map_err(|error| status_of(&error))?;
+        let mut pool = Pool::new("nfs-io", at_once, worker).map_err(|error| status_of(&error))?;
         // One buffer more than are in flight is filled meanwhile.
         let mut spare: Vec<Vec<u8>> = (0..=at_once).map(|_| Vec::new()).collect();
         let (mut at, mut failed) = (0, None);

@@ -10,8 +10,8 @@ use crate::base::{Name, Status};
 use crate::storage::{AttrChange, Call, How, Mount, Node, Route, Stable, Volume};
 
 use super::super::Layout;
+use super::super::pool::Pool;
 use super::place::{NfsPlace, status_of};
-use super::pool::Pool;
 use super::transfer::{self, Unsettled};
 use super::{Modes, names};
 
@@ -69,7 +69,7 @@ pub(super) fn lay_out(
     };
     let smalls = files.iter().filter(|(_, layout)| is_small(layout)).count();
     let at_once = (export.volume.mounts().len() * WAVES_PER_MOUNT).min(smalls.div_ceil(WAVE_FILES_MAX));
-    let mut pool = Pool::new(at_once, worker).map_err(|error| (0, status_of(&error)))?;
+    let mut pool = Pool::new("nfs-io", at_once, worker).map_err(|error| (0, status_of(&error)))?;
     let mut spare: Vec<Vec<u8>> = Vec::new();
     let take = |pool: &mut Pool<Wave, _>, min: usize, spare: &mut Vec<Vec<u8>>| -> Result<(), Failed> {
         let mut failed = None;

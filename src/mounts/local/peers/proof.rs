@@ -225,7 +225,16 @@ pub fn prove(base: &Witness, peer: &dyn View, terms: Terms) -> Result<Duration, 
         Terms { writes: true, .. } => by_name(base, peer)?,
         _ => by_looks(&*base.view, peer)?,
     }
-    Ok(theirs.time)
+    Ok(fastest(theirs.time, ours.time, peer))
+}
+
+/// How fast a mount answers: one that seems slow beside the base is asked again, for this host may have held its answer up.
+fn fastest(first: Duration, base: Duration, peer: &dyn View) -> Duration {
+    if !is_slow(first, base) {
+        return first;
+    }
+    let again = (0..ASKED_AGAIN).filter_map(|_| Some(looked(peer).ok()?.time));
+    again.fold(first, Duration::min)
 }
 
 /// Neither may show anything else than the other.
@@ -337,6 +346,9 @@ pub fn equal<T>(
 
 /// From how many times the fastest's time to answer a mount is too slow to be of use, and this much more.
 const SLOW_FROM: (u32, Duration) = (4, Duration::from_millis(2));
+
+/// How often a mount that seems slow is asked again. Two mounts of one server on a busy host were seen to answer in 5.3 and 0.4 ms.
+const ASKED_AGAIN: usize = 3;
 
 /// True when a mount that answers in `answer` would hold up what the fastest, which takes `best`, could do alone.
 pub fn is_slow(answer: Duration, best: Duration) -> bool {

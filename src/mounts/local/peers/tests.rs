@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
@@ -43,16 +43,24 @@ struct Fake {
     made: Arc<AtomicU64>,
     /// Where it waits, twice, before it finds something.
     meets: Option<Arc<Barrier>>,
+    /// Looks that are still held up.
+    held: Arc<AtomicI64>,
 }
 
+/// How long a look is held up: above what seems slow.
+const HELD: Duration = Duration::from_millis(50);
+
 fn fake(server: &Arc<Server>) -> Fake {
-    let (made, meets) = (Arc::default(), None);
-    Fake { server: server.clone(), handle: None, owner: (0, 0), cannot: None, stuck: false, access: 7, made, meets }
+    let (server, made, held) = (server.clone(), Arc::default(), Arc::default());
+    Fake { server, handle: None, owner: (0, 0), cannot: None, stuck: false, access: 7, made, meets: None, held }
 }
 
 impl View for Fake {
     fn look(&self, spot: Spot) -> io::Result<Seen> {
         let dir = *self.server.dir.lock().unwrap();
+        if self.held.fetch_sub(1, Ordering::Relaxed) > 0 {
+            std::thread::sleep(HELD);
+        }
         Ok(match (spot, &self.server.busy) {
             (Spot::Root, _) => ROOT,
             (Spot::Dir, None) => dir,
@@ -236,6 +244,18 @@ fn names_cannot_be_guessed_and_say_whose_they_are() {
     unique.sort();
     unique.dedup();
     assert_eq!(unique.len(), names.len());
+}
+
+#[test]
+fn who_was_held_up_once_is_asked_again() {
+    let one = server();
+    let answers_in = |held| {
+        let peer = Fake { held: Arc::new(AtomicI64::new(held)), ..fake(&one) };
+        prove(&fake(&one), &peer, READS).unwrap()
+    };
+    // Root and directory.
+    assert!(answers_in(2) < HELD);
+    assert!(answers_in(i64::MAX) >= HELD);
 }
 
 #[test]

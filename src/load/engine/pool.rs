@@ -11,8 +11,11 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 
-/// A call needs some 10 KiB; a page is used only when it is touched.
+/// An RPC needs some 10 KiB; a page is used only when it is touched.
 const STACK_BYTES: usize = 256 << 10;
+
+/// What carries out tasks.
+pub(super) type Work<T, R> = Box<dyn FnMut(T) -> R + Send>;
 
 struct State<T, R> {
     tasks: VecDeque<T>,
@@ -49,8 +52,8 @@ pub(super) struct Pool<T, R> {
 }
 
 impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
-    /// So many workers, each with what `make` makes for it. An error is that of starting a thread.
-    pub fn new<W>(workers: usize, mut make: impl FnMut() -> W) -> io::Result<Pool<T, R>>
+    /// So many workers named `name`, each with what `make` makes for it. An error is that of starting a thread.
+    pub fn new<W>(name: &str, workers: usize, mut make: impl FnMut() -> W) -> io::Result<Pool<T, R>>
     where
         W: FnMut(T) -> R + Send + 'static,
     {
@@ -66,7 +69,7 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
         let mut pool = Pool { shared, workers: Vec::with_capacity(workers), ready: VecDeque::new(), under_way: 0 };
         for _ in 0..workers {
             let (shared, work) = (pool.shared.clone(), make());
-            let thread = Builder::new().name("nfs-io".into()).stack_size(STACK_BYTES);
+            let thread = Builder::new().name(name.into()).stack_size(STACK_BYTES);
             pool.workers.push(thread.spawn(move || serve(&shared, work))?);
         }
         Ok(pool)
@@ -155,6 +158,64 @@ impl<T, R> Drop for Pool<T, R> {
     }
 }
 
+/// Who carries out what one clone has in flight.
+pub(super) enum Hands<T, R> {
+    /// Its own thread, one at a time: nothing is handed over.
+    Own(Work<T, R>),
+    /// Workers, and what they are not given yet.
+    Pool(Pool<T, R>, Vec<T>),
+}
+
+impl<T: Send + 'static, R: Send + 'static> Hands<T, R> {
+    /// For up to `depth` tasks at once. An error is that of starting a thread.
+    pub fn new(name: &str, depth: u32, mut make: impl FnMut() -> Work<T, R>) -> io::Result<Hands<T, R>> {
+        Ok(match depth {
+            0 | 1 => Hands::Own(make()),
+            _ => Hands::Pool(Pool::new(name, depth as usize, make)?, Vec::new()),
+        })
+    }
+
+    /// True when what is queued is over at once.
+    pub fn waits(&self) -> bool {
+        matches!(self, Hands::Own(_))
+    }
+
+    /// Takes a task, or what came of one that could not begin; gives back what is over. The rest goes at the next `commit`.
+    pub fn queue(&mut self, task: Result<T, R>) -> Option<R> {
+        match (self, task) {
+            (Hands::Own(work), task) => Some(task.map_or_else(|ended| ended, work)),
+            (Hands::Pool(_, queued), Ok(task)) => {
+                queued.push(task);
+                None
+            }
+            (Hands::Pool(pool, _), Err(ended)) => {
+                pool.put(ended);
+                None
+            }
+        }
+    }
+
+    /// Hands over what was queued; how many that were.
+    pub fn commit(&mut self) -> usize {
+        match self {
+            Hands::Pool(pool, queued) if !queued.is_empty() => {
+                let count = queued.len();
+                pool.submit(queued);
+                count
+            }
+            _ => 0,
+        }
+    }
+
+    /// As [`Pool::take`].
+    pub fn take(&mut self, min: usize, max: usize, wait: Option<Duration>, each: impl FnMut(R)) -> Result<(), Errno> {
+        match self {
+            Hands::Own(_) => Ok(()),
+            Hands::Pool(pool, _) => pool.take(min, max, wait, each),
+        }
+    }
+}
+
 /// Tells the owner when a worker panics.
 struct Watch<'a, T, R>(&'a Shared<T, R>);
 
@@ -201,7 +262,7 @@ mod tests {
 
     #[test]
     fn each_task_comes_back_once_in_portions_as_asked() {
-        let mut pool = Pool::new(3, || |n: usize| n).unwrap();
+        let mut pool = Pool::new("test", 3, || |n: usize| n).unwrap();
         let mut seen = vec![0; 1000];
         let mut next = 0;
         while next < seen.len() {
@@ -232,7 +293,7 @@ mod tests {
     #[test]
     fn as_many_at_once_as_there_are_workers() {
         let barrier = Arc::new(std::sync::Barrier::new(8));
-        let mut pool = Pool::new(8, || {
+        let mut pool = Pool::new("test", 8, || {
             let barrier = barrier.clone();
             move |_: ()| barrier.wait().is_leader()
         })
@@ -247,7 +308,7 @@ mod tests {
     fn a_wait_that_is_over_takes_what_there_is() {
         let (open, gate) = std::sync::mpsc::channel::<()>();
         let gate = Arc::new(Mutex::new(gate));
-        let mut pool = Pool::new(2, || {
+        let mut pool = Pool::new("test", 2, || {
             let gate = gate.clone();
             move |wait: bool| {
                 if wait {
@@ -271,7 +332,7 @@ mod tests {
     #[test]
     fn dropping_waits_for_what_was_begun_and_forgets_the_rest() {
         let (begun, ended) = (Arc::new(std::sync::Barrier::new(3)), Arc::new(AtomicUsize::new(0)));
-        let mut pool = Pool::new(2, || {
+        let mut pool = Pool::new("test", 2, || {
             let (begun, ended) = (begun.clone(), ended.clone());
             move |first: bool| {
                 if first {
@@ -290,7 +351,7 @@ mod tests {
 
     #[test]
     fn a_panic_is_told_and_nobody_hangs() {
-        let mut pool = Pool::new(2, || |n: u8| assert!(n > 0, "this panic is a part of the test")).unwrap();
+        let mut pool = Pool::new("test", 2, || |n: u8| assert!(n > 0, "this panic is a part of the test")).unwrap();
         pool.submit(&mut vec![0, 1, 2]);
         assert_eq!(pool.take(3, 3, None, drop), Err(Errno::IO));
     }
