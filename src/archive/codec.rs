@@ -131,9 +131,11 @@ pub fn detect(input: Input) -> io::Result<(Codec, Input)> {
         Input::Seekable(source) => {
             let mut got = 0;
             while got < first.len() {
-                match source.read_at(got as u64, &mut first[got..])? {
-                    0 => break,
-                    n => got += n,
+                match source.read_at(got as u64, &mut first[got..]) {
+                    Ok(0) => break,
+                    Ok(n) => got += n,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
                 }
             }
             first.truncate(got);

@@ -22,5 +22,5 @@ pub mod write;
 pub use codec::{Codec, detect, open};
 pub use input::{Input, ReadAt};
 pub use member::{ArchiveError, Member, MemberKind, Segment};
-pub use pack::{FinishWrite, Pack, Packing, Wrap};
+pub use pack::{FinishWrite, PIECE_BYTES, Pack, Packing, Wrap};
 pub use stream::{Archive, Label, Options};

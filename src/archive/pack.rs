@@ -28,6 +28,22 @@ pub trait Pack: Send + Sync {
     fn piece_bytes(&self) -> usize;
 }
 
+/// Bytes of a piece that is not packed by itself: one large WRITE.
+pub const PIECE_BYTES: u32 = 1 << 20;
+
+/// Leaves pieces as they are, for a forecast: files are read in the same pieces as when they are packed.
+struct Unpacked(usize);
+
+impl Pack for Unpacked {
+    fn pack(&self, piece: &[u8]) -> io::Result<Vec<u8>> {
+        Ok(piece.to_vec())
+    }
+
+    fn piece_bytes(&self) -> usize {
+        self.0
+    }
+}
+
 /// A writer that has an end. Dropped without it, nothing more is written: what is there is not the whole.
 pub trait FinishWrite: Write + Send {
     /// Writes what is left. Only then all is known to be written.
@@ -48,6 +64,17 @@ pub enum Packing {
     Pieces(Box<dyn Pack>),
     /// The archive is written, in order, to what `Wrap` makes of the output.
     Stream(Box<dyn Wrap>),
+}
+
+impl Packing {
+    /// The same without compression: what it writes is as long as the archive, and what it reads of files is what this does.
+    pub fn unpacked(self) -> Packing {
+        match self {
+            Packing::Plain => Packing::Plain,
+            Packing::Pieces(pack) => Packing::Pieces(Box::new(Unpacked(pack.piece_bytes()))),
+            Packing::Stream(_) => Packing::Pieces(Box::new(Unpacked(PIECE_BYTES as usize))),
+        }
+    }
 }
 
 impl Codec {

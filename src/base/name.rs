@@ -1,7 +1,7 @@
 //! One path component, parsed once. A path that leaves its root cannot be written with these.
 
 use std::cmp::Ordering;
-use std::fmt;
+use std::fmt::{self, Write};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -117,29 +117,56 @@ pub fn cut(text: String, bytes_max: usize) -> String {
     format!("{}...", &text[..end])
 }
 
-/// Bytes of a name or path as a terminal may show them: UTF-8 as it is, other and control bytes as `\ooo`,
-/// as GNU tar prints them.
+/// Bytes of a name or path in GNU tar's style, from which they can be told again: printable UTF-8 as it is, a backslash doubled, the
+/// control characters that C has letters for with those, every other byte as `\ooo`.
 pub struct Shown<'a>(pub &'a [u8]);
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for chunk in self.0.utf8_chunks() {
-            for c in chunk.valid().chars() {
-                if c.is_control() {
-                    let mut utf8 = [0; 4];
-                    for b in c.encode_utf8(&mut utf8).bytes() {
-                        write!(f, "\\{b:03o}")?;
-                    }
-                } else {
-                    write!(f, "{c}")?;
-                }
-            }
-            for b in chunk.invalid() {
-                write!(f, "\\{b:03o}")?;
+        escaped(self.0, f, |c| {
+            Some(match c {
+                '\\' => "\\\\",
+                '\x07' => "\\a",
+                '\x08' => "\\b",
+                '\x0c' => "\\f",
+                '\n' => "\\n",
+                '\r' => "\\r",
+                '\t' => "\\t",
+                '\x0b' => "\\v",
+                _ => return None,
+            })
+        })
+    }
+}
+
+/// Text that came from elsewhere, as a terminal may show it: as it is, but for control characters and what is no UTF-8, whose bytes are
+/// shown as `\ooo`.
+pub struct Printable<'a>(pub &'a [u8]);
+
+impl fmt::Display for Printable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        escaped(self.0, f, |_| None)
+    }
+}
+
+/// Writes what `special` has for a character, the bytes of other control characters and of what is no UTF-8 as `\ooo`.
+fn escaped(bytes: &[u8], f: &mut fmt::Formatter<'_>, special: impl Fn(char) -> Option<&'static str>) -> fmt::Result {
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            let mut utf8 = [0; 4];
+            match special(c) {
+                Some(text) => f.write_str(text)?,
+                None if c.is_control() => octal(c.encode_utf8(&mut utf8).as_bytes(), f)?,
+                None => f.write_char(c)?,
             }
         }
-        Ok(())
+        octal(chunk.invalid(), f)?;
     }
+    Ok(())
+}
+
+fn octal(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    bytes.iter().try_for_each(|b| write!(f, "\\{b:03o}"))
 }
 
 impl fmt::Display for Name {
@@ -188,7 +215,7 @@ mod tests {
         }
         assert!(Name::new(&[b'x'; 1020]).is_ok());
         assert!(Name::new(b"...").is_ok());
-        assert_eq!(Name::new(b"bad\xff\n\xc3\xa9").unwrap().to_string(), "bad\\377\\012\u{e9}");
+        assert_eq!(Name::new(b"bad\xff\n\xc3\xa9").unwrap().to_string(), "bad\\377\\n\u{e9}");
     }
 
     #[test]
@@ -202,5 +229,13 @@ mod tests {
         assert!(names.is_sorted() && names.windows(2).all(|pair| pair[0] != pair[1]));
         assert_eq!(size_of::<Name>(), 32);
         assert_eq!(size_of::<Option<Name>>(), 32);
+    }
+
+    /// What GNU tar 1.34 printed for this name in a UTF-8 locale.
+    #[test]
+    fn names_are_quoted_as_gnu_tar_does() {
+        let name = b"a\nb\\c\td\x01\xc3\xa9\xff e";
+        assert_eq!(Shown(name).to_string(), "a\\nb\\\\c\\td\\001\u{e9}\\377 e");
+        assert_eq!(Printable(name).to_string(), "a\\012b\\c\\011d\\001\u{e9}\\377 e");
     }
 }

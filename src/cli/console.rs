@@ -18,40 +18,6 @@ use super::watch::log::Log;
 /// Bytes read of an answer.
 const ANSWER_BYTES_MAX: u64 = 4096;
 
-/// Bytes of a path in GNU tar's listing style: printable UTF-8 as it is, a backslash doubled, the control characters
-/// that C has letters for with those, every other byte as `\ooo`.
-pub struct Quoted<'a>(pub &'a [u8]);
-
-impl fmt::Display for Quoted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for chunk in self.0.utf8_chunks() {
-            for c in chunk.valid().chars() {
-                quote_char(f, c)?;
-            }
-            chunk.invalid().iter().try_for_each(|b| write!(f, "\\{b:03o}"))?;
-        }
-        Ok(())
-    }
-}
-
-fn quote_char(f: &mut fmt::Formatter<'_>, c: char) -> fmt::Result {
-    match c {
-        '\\' => f.write_str("\\\\"),
-        '\x07' => f.write_str("\\a"),
-        '\x08' => f.write_str("\\b"),
-        '\x0c' => f.write_str("\\f"),
-        '\n' => f.write_str("\\n"),
-        '\r' => f.write_str("\\r"),
-        '\t' => f.write_str("\\t"),
-        '\x0b' => f.write_str("\\v"),
-        c if c.is_control() => {
-            let mut utf8 = [0; 4];
-            c.encode_utf8(&mut utf8).bytes().try_for_each(|b| write!(f, "\\{b:03o}"))
-        }
-        c => write!(f, "{c}"),
-    }
-}
-
 /// A message in the log.
 #[derive(Serialize)]
 struct Message {
@@ -179,12 +145,6 @@ impl Console {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// What GNU tar 1.34 printed for this name in a UTF-8 locale.
-    #[test]
-    fn names_are_quoted_as_gnu_tar_does() {
-        assert_eq!(Quoted(b"a\nb\\c\td\x01\xc3\xa9\xff e").to_string(), "a\\nb\\\\c\\td\\001\u{e9}\\377 e");
-    }
 
     #[test]
     fn reasons_are_those_of_strerror() {

@@ -5,8 +5,9 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::ffi::OsStrExt;
 
-use super::console::{Quoted, reason};
+use super::console::reason;
 use super::host::Unclear::{self, Fatal, Usage};
+use crate::base::name::Shown;
 
 /// A file of patterns has at most this many bytes.
 const PATTERNS_BYTES_MAX: u64 = 64 << 20;
@@ -15,7 +16,7 @@ const PATTERNS_BYTES_MAX: u64 = 64 << 20;
 const PATH_BYTES_MAX: u64 = 64 << 10;
 
 fn cannot(call: &str, file: &OsStr, error: &io::Error) -> String {
-    format!("{}: Cannot {call}: {}", Quoted(file.as_bytes()), reason(error))
+    format!("{}: Cannot {call}: {}", Shown(file.as_bytes()), reason(error))
 }
 
 /// The file, or standard input for `-`.
@@ -37,7 +38,7 @@ pub fn patterns(file: &OsString, null: bool, stdin_taken: Option<&str>) -> Resul
     let read = source.take(PATTERNS_BYTES_MAX + 1).read_to_end(&mut text);
     read.map_err(|error| Fatal(cannot("read", file, &error)))?;
     if text.len() as u64 > PATTERNS_BYTES_MAX {
-        let shown = Quoted(file.as_bytes());
+        let shown = Shown(file.as_bytes());
         return Err(Fatal(format!("{shown}: has more than {PATTERNS_BYTES_MAX} bytes of patterns")));
     }
     let end = if null { 0 } else { b'\n' };
@@ -126,10 +127,10 @@ impl Paths {
         let ended = path.pop_if(|last| *last == self.end).is_some();
         if path.len() as u64 > PATH_BYTES_MAX {
             let hint = if self.end == 0 { "; is it a list of lines, without NULs?" } else { "" };
-            return Err(format!("{}: a path has more than {PATH_BYTES_MAX} bytes{hint}", Quoted(self.file.as_bytes())));
+            return Err(format!("{}: a path has more than {PATH_BYTES_MAX} bytes{hint}", Shown(self.file.as_bytes())));
         }
         if self.whole && !ended && !path.is_empty() {
-            let (file, path) = (Quoted(self.file.as_bytes()), Quoted(&path));
+            let (file, path) = (Shown(self.file.as_bytes()), Shown(&path));
             return Err(format!(
                 "{file}: its last path, '{path}', has no NUL behind it; write the list anew, it may be cut off"
             ));

@@ -53,10 +53,18 @@ impl Location {
 }
 
 /// True when the local directory `path` is the root of a mounted file system: it is on another device than what is above
-/// it, or nothing is. False also for what cannot be looked at.
+/// it, or nothing is. True also where that cannot be told, so that nobody's snapshots are taken for files.
 pub fn is_fs_root(path: &Path) -> bool {
-    let (Ok(here), Ok(above)) = (std::fs::metadata(path), std::fs::metadata(path.join(".."))) else { return false };
+    let (here, above) = match (std::fs::metadata(path), std::fs::metadata(path.join(".."))) {
+        (Ok(here), Ok(above)) => (here, above),
+        (Err(error), _) | (_, Err(error)) => return !is_absent(&error),
+    };
     here.dev() != above.dev() || here.ino() == above.ino()
+}
+
+/// True for what there is nothing of, rather than what cannot be looked at.
+pub fn is_absent(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
 
 impl std::fmt::Display for Location {

@@ -68,7 +68,7 @@ pub struct TargetReport {
     pub bytes_per_s: f64,
     /// Of the ceiling, 0 to 1.
     pub bandwidth_share: f64,
-    /// Procedures the mount issued, where it counts them: asked ones and its own.
+    /// Procedures the mount issued, where it counts them: asked ones and its own. Mounts that found out where a URL leads are others.
     pub issued: Option<u64>,
     pub retransmitted: Option<u64>,
     pub reconnected: Option<u64>,

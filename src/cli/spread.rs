@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::mounts::local::Alias;
 use crate::mounts::local::peers::{self, Among, Finder, Place, Purpose, Reason, Way};
 
-use super::console::{Quoted, reason};
+use super::console::reason;
 use super::flags::ParallelFlags;
+use crate::base::name::Shown;
 
 /// What the command line says about mounts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,7 +39,7 @@ impl Spread {
             let paths: Vec<PathBuf> = paths.collect();
             match paths.iter().all(|path| !path.as_os_str().is_empty()) {
                 true => Ok(paths),
-                false => Err(format!("--mounts: '{}' has an empty name in it", Quoted(text.as_bytes()))),
+                false => Err(format!("--mounts: '{}' has an empty name in it", Shown(text.as_bytes()))),
             }
         };
         match &flags.mounts[..] {

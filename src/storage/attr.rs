@@ -63,4 +63,36 @@ impl AttrChange {
     pub fn is_empty(&self) -> bool {
         *self == AttrChange::default()
     }
+
+    /// True when an owner or a group would be set.
+    pub fn gives_away(&self) -> bool {
+        self.uid.is_some() || self.gid.is_some()
+    }
+
+    /// Could an object with these attributes have just been made with this change? Servers may leave set-id bits out, and directories
+    /// get the set-group-id bit of the one above.
+    pub fn may_have_made(&self, attr: &Attr) -> bool {
+        let inherited = if attr.kind == Kind::Dir { 0o2000 } else { 0 };
+        let further = |mode: u32| attr.mode & 0o7000 & !mode & !inherited;
+        self.mode.is_none_or(|mode| mode & 0o777 == attr.mode & 0o777 && further(mode) == 0)
+            && self.uid.is_none_or(|uid| uid == attr.uid)
+            && self.gid.is_none_or(|gid| gid == attr.gid)
+    }
+
+    /// Owner and group that were asked for and that the new object, which belongs to `is`, was not given: there are servers that leave
+    /// them out without a word (Linux those of a caller who is squashed, nfs-ganesha 4.3 a group in a set-group-id directory).
+    pub fn not_given(&self, is: Option<(u32, u32)>) -> (Option<u32>, Option<u32>) {
+        let Some((uid, gid)) = is else { return (None, None) };
+        (self.uid.filter(|asked| *asked != uid), self.gid.filter(|asked| *asked != gid))
+    }
+
+    /// This change of a file as two, of which the first may be empty: servers that are given owner and mode at once take from the mode
+    /// what giving a file away takes, its set-id bits (Linux, nfs-ganesha 4.3).
+    pub fn owner_first(self) -> (AttrChange, AttrChange) {
+        if !self.gives_away() || self.mode.is_none_or(|mode| mode & 0o6000 == 0) {
+            return (AttrChange::default(), self);
+        }
+        let owner = AttrChange { uid: self.uid, gid: self.gid, ..AttrChange::default() };
+        (owner, AttrChange { uid: None, gid: None, ..self })
+    }
 }

@@ -44,7 +44,7 @@ fn escapes() -> Vec<Case> {
                 .dir("..")
                 .file("ok", "ok")
                 .file("a\\..", "y"),
-            &["ok=ok", "a\\..=y", "abs=x"],
+            &["ok=ok", "a\\\\..=y", "abs=x"],
             &[
                 "..: Member name contains '..'",
                 "../escape: Member name contains '..'",

@@ -64,6 +64,7 @@ mod model;
 mod nasty;
 mod network;
 mod outward;
+mod owners;
 mod pages;
 mod plan;
 mod published;

@@ -95,6 +95,9 @@ fn laws_2_and_3_what_is_forecast_is_what_runs_ask_and_issue() {
         holds("extract", "partar", &format!("-xf tree.tar -C {url}/in")); // over what is there
         holds("create", "partar", &format!("-cf back.tar -C {url}/in tree"));
         holds("create", "partar", &format!("-cf {url}/in/back.tar tree"));
+        for codec in ["-z", "-j", "-J", "--zstd", "--lz4"] {
+            holds("create", "partar", &format!("{codec} -cf packed.tar -C {url}/in?rsize=65536 tree"));
+        }
         holds("extract", "partar", &format!("-xf {url}/in/back.tar -C out"));
         holds("copy", "parcp", &format!("-a tree {url}/copy"));
         holds("copy", "parcp", &format!("-a tree {url}/copy/")); // nothing to do, or one level deeper

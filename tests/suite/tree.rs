@@ -8,7 +8,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hasher};
 
-use parfs::base::name::Shown;
 use parfs::base::{Name, Time};
 use parfs::mounts::LocalMount;
 use parfs::storage::{Attr, Beyond, Call, Cookie, Kind, Mount, Node, Op, Sought, Want};
@@ -97,7 +96,7 @@ pub fn dump_at(mount: &dyn Mount, way: &[&str]) -> Tree {
         for name in names(mount, &dir) {
             let found = one(mount, Call::lookup(&dir, &name)).found().unwrap();
             let attr = one(mount, Call::get_attr(&found.node)).attr().unwrap();
-            let path = if path.is_empty() { shown(&name) } else { format!("{path}/{}", shown(&name)) };
+            let path = if path.is_empty() { name.to_string() } else { format!("{path}/{name}") };
             let old = tree.insert(path.clone(), object(mount, &found.node, &attr, &mut hashes));
             assert!(old.is_none(), "listed twice: {path}");
             if attr.kind == Kind::Dir {
@@ -160,39 +159,43 @@ pub fn node_at(mount: &dyn Mount, way: &[&str]) -> Node {
     way.iter().fold(mount.root(), |node, name| one(mount, Call::lookup(&node, &unshown(name))).found().unwrap().node)
 }
 
-/// The octal number that a text starts with after a backslash.
-fn octal(bytes: &[u8]) -> Option<u8> {
-    let digits = bytes.strip_prefix(b"\\")?.get(..3).filter(|three| three.iter().all(|b| (b'0'..=b'7').contains(b)))?;
-    u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok()
-}
-
-fn shown(name: &Name) -> String {
-    let mut bytes = Vec::new();
-    for (i, b) in name.as_bytes().iter().enumerate() {
-        bytes.push(*b);
-        if octal(&name.as_bytes()[i..]).is_some() {
-            bytes.extend(b"134");
-        }
-    }
-    Shown(&bytes).to_string()
-}
-
 /// The name that is shown so.
 fn unshown(text: &str) -> Name {
     let (mut rest, mut bytes) = (text.as_bytes(), Vec::new());
-    while let Some(first) = rest.first() {
-        let escaped = octal(rest);
-        bytes.push(escaped.unwrap_or(*first));
-        rest = &rest[if escaped.is_some() { 4 } else { 1 }..];
+    while let [first, after @ ..] = rest {
+        let (byte, left) = match (first, after) {
+            (b'\\', [digit @ b'0'..=b'3', ..]) => {
+                (after[1..3].iter().fold(digit - b'0', |byte, digit| byte * 8 + (digit - b'0')), &after[3..])
+            }
+            (b'\\', [letter, left @ ..]) => {
+                let known =
+                    [(b'a', 7), (b'b', 8), (b't', 9), (b'n', 10), (b'v', 11), (b'f', 12), (b'r', 13), (b'\\', b'\\')];
+                (known.iter().find(|(of, _)| of == letter).unwrap().1, left)
+            }
+            _ => (*first, after),
+        };
+        bytes.push(byte);
+        rest = left;
     }
     Name::new(&bytes).unwrap()
 }
 
 #[test]
 fn what_is_shown_is_one_name_and_no_other() {
-    for name in [&b"plain"[..], b"\\", b"\\134", b"\xff", b"\\\xff", b"\\377", b"\n", b"\\13\x01", b"a\\b\xc3\xa9"] {
+    for name in [
+        &b"plain"[..],
+        b"\\",
+        b"\\134",
+        b"\xff",
+        b"\\\xff",
+        b"\\377",
+        b"\n\t\r\x0b",
+        b"\\n",
+        b"\\13\x01",
+        b"a\\b\xc3\xa9",
+    ] {
         let name = Name::new(name).unwrap();
-        assert_eq!(unshown(&shown(&name)), name);
+        assert_eq!(unshown(&name.to_string()), name);
     }
 }
 

@@ -51,7 +51,7 @@ fn single(root: &Root, disk: &Disk) -> Subject {
     let words = ["device/vendor", "device/model"].into_iter().filter_map(|file| root.may_read(&disk.file(file)));
     let model = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     if !model.is_empty() {
-        let model = crate::base::name::Shown(model.as_bytes()).to_string();
+        let model = crate::base::name::Printable(model.as_bytes()).to_string();
         subject.fact("model", model.clone(), model);
     }
     facts(root, disk, &mut subject);
@@ -88,7 +88,7 @@ fn scheduler(root: &Root, disk: &Disk) -> Option<String> {
     let text = root.text(&path, &format!("the scheduler of {}", disk.name))?;
     let chosen = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
     let chosen = chosen.or_else(|| Some(text.as_str()).filter(|text| !text.contains(' ')))?;
-    Some(crate::base::name::Shown(chosen.as_bytes()).to_string())
+    Some(crate::base::name::Printable(chosen.as_bytes()).to_string())
 }
 
 /// What is wrong with one device's queue.
@@ -126,7 +126,7 @@ fn state(root: &Root, disk: &Disk) -> Option<Finding> {
     Some(Finding {
         check: "state",
         severity: Severity::Fault,
-        found: format!("{} is {}", disk.name, crate::base::name::Shown(state.as_bytes())),
+        found: format!("{} is {}", disk.name, crate::base::name::Printable(state.as_bytes())),
         reason: "The kernel gives it no requests.".into(),
         advice: advice.into(),
         fix,
@@ -349,7 +349,7 @@ fn layer(root: &Root, plain: &[&Disk]) -> Option<Subject> {
         subject.findings.push(Finding {
             check: "no_multipath",
             severity: Severity::Fault,
-            found: format!("{} are one volume ({})", names.join(", "), crate::base::name::Shown(wwid.as_bytes())),
+            found: format!("{} are one volume ({})", names.join(", "), crate::base::name::Printable(wwid.as_bytes())),
             reason: "Each is a path to the same data, and no multipath device is made of them: one path carries all, and two that are written to \
                      destroy each other's file system."
                 .into(),

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use crate::base::name::{SNAPSHOT, Shown, is_silly};
+use crate::base::name::{Printable, SNAPSHOT, is_silly};
 use crate::base::units::grouped;
 use crate::cli::console::reason;
 
@@ -291,7 +291,7 @@ fn holders(root: &Root, path: &Path) -> BTreeMap<PathBuf, Vec<String>> {
                 continue;
             }
             let command = root.may_read(&format!("/proc/{process}/comm")).unwrap_or_default();
-            let by = format!("{} {process}", Shown(command.as_bytes()));
+            let by = format!("{} {process}", Printable(command.as_bytes()));
             let known = all.entry(open).or_default();
             if !known.contains(&by) {
                 known.push(by);

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use crate::base::Proc;
-use crate::base::name::Shown;
+use crate::base::name::Printable;
 use crate::base::units::grouped;
 
 use super::finding::{Finding, Severity, Subject};
@@ -41,7 +41,7 @@ pub fn look(clients: &Clients, latency: Duration) -> Vec<Subject> {
 }
 
 fn one(group: &Group<'_>, clients: &Clients, latency: Duration) -> Subject {
-    let path = Shown(group.path).to_string();
+    let path = Printable(group.path).to_string();
     let mut targets: Vec<&str> = group.clients.iter().map(|client| client.target()).collect();
     targets.sort_unstable();
     targets.dedup();

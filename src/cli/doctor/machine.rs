@@ -40,7 +40,7 @@ pub struct Lanes {
 /// What is known of the host.
 pub fn look(root: &Root, clients: &Clients, lanes: Lanes, latency: Duration) -> Subject {
     let name = root.text("/proc/sys/kernel/hostname", "the host's name").unwrap_or_else(|| "?".into());
-    let name = crate::base::name::Shown(name.as_bytes()).to_string();
+    let name = crate::base::name::Printable(name.as_bytes()).to_string();
     let mut subject = Subject::new("host", name.clone(), format!("Host {name}"));
     if let Some(release) = root.text("/proc/sys/kernel/osrelease", "the kernel's version") {
         subject.fact("kernel", release.clone(), format!("Linux {release}"));

@@ -33,8 +33,9 @@ use crate::crew::Stop;
 use crate::mounts::local::peers::mountinfo::Table;
 
 use super::Exit;
-use super::console::{Console, Quoted, reason};
+use super::console::{Console, reason};
 use super::{flags, signals};
+use crate::base::name::Shown;
 
 use finding::{Diagnosis, Subject};
 use machine::Lanes;
@@ -184,7 +185,7 @@ fn resolved(path: &Path) -> Result<PathBuf, String> {
 
 fn paths(low: &Low, root: &Root) -> Result<Vec<PathBuf>, String> {
     let one = |typed: &OsString| {
-        let at = || Quoted(typed.as_encoded_bytes());
+        let at = || Shown(typed.as_encoded_bytes());
         let path = from_root(Path::new(typed), root.is_live()).map_err(|why| format!("{}: {why}", at()))?;
         let advice = "name a file or directory that is there";
         if root.is_live() {
@@ -201,7 +202,7 @@ fn paths(low: &Low, root: &Root) -> Result<Vec<PathBuf>, String> {
 fn diagnose(low: &Low, console: &Console) -> Result<(Diagnosis, signals::Caught), String> {
     if !low.root.is_dir() {
         let root = low.root.as_os_str().as_encoded_bytes();
-        return Err(format!("--root {}: No directory; name one with proc, sys and etc in it", Quoted(root)));
+        return Err(format!("--root {}: No directory; name one with proc, sys and etc in it", Shown(root)));
     }
     let root = Root::new(&low.root);
     let paths = paths(low, &root)?;

@@ -209,7 +209,7 @@ impl Client {
 
     /// `server:/export`.
     pub fn source(&self) -> String {
-        crate::base::name::Shown(&self.entry.source).to_string()
+        crate::base::name::Printable(&self.entry.source).to_string()
     }
 
     /// Its first mount point, as people read it.
@@ -320,7 +320,7 @@ fn mean(ms: u64, calls: u64) -> Option<Duration> {
 
 /// A path as people read it.
 pub fn shown(path: &Path) -> String {
-    crate::base::name::Shown(path.as_os_str().as_encoded_bytes()).to_string()
+    crate::base::name::Printable(path.as_os_str().as_encoded_bytes()).to_string()
 }
 
 /// Is this text an address, and no name?

@@ -1,6 +1,6 @@
 //! A diagnosis as text: grouped by what was looked at, what is worst first.
 
-use crate::base::name::Shown;
+use crate::base::name::Printable;
 use crate::base::units::grouped;
 use crate::cli::table::Table;
 
@@ -106,7 +106,7 @@ pub fn lines(diagnosis: &Diagnosis) -> Vec<String> {
         count(diagnosis.notes, "note", "notes")
     ));
     // What files and mounts are called may be anything; a terminal is shown text.
-    lines.iter().map(|line| Shown(line.as_bytes()).to_string()).collect()
+    lines.iter().map(|line| Printable(line.as_bytes()).to_string()).collect()
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::base::Name;
-use crate::cli::console::Quoted;
+use crate::base::name::Shown;
 use crate::cli::location::Location;
 use crate::jobs::copy::Options;
 use crate::mounts::nfs::Url;
@@ -69,10 +69,10 @@ impl Destinations<'_> {
         match relation {
             Relation::Same => Some(format!(
                 "--delete would remove the source '{}', which is the destination of another source; move it out",
-                Quoted(&from)
+                Shown(&from)
             )),
             Relation::Inside(_) => relation::refusal(relation, options, snapshots, &from, to).map(|_| {
-                let (from, to) = (Quoted(&from), Quoted(to));
+                let (from, to) = (Shown(&from), Shown(to));
                 format!("--delete would remove the source '{from}' in part: '{to}', a destination, is in it")
             }),
             other => relation::refusal(other, options, snapshots, &from, to),

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use crate::cli::console::Quoted;
+use crate::base::name::Shown;
 use crate::cli::flags::ProgressForm;
 use crate::cli::host::Unclear::{self, Usage};
 use crate::cli::host::{Host, Manner};
@@ -114,7 +114,7 @@ fn operands(low: &mut Low) -> Result<(Vec<Location>, Location, bool), Unclear> {
         None => {
             let last = operands.pop().ok_or_else(|| Usage("missing file operand".into()))?;
             if operands.is_empty() {
-                let shown = Quoted(last.as_bytes());
+                let shown = Shown(last.as_bytes());
                 return Err(Usage(format!("missing destination file operand after '{shown}'")));
             }
             (last, operands.len() > 1)
@@ -124,7 +124,7 @@ fn operands(low: &mut Low) -> Result<(Vec<Location>, Location, bool), Unclear> {
         return Err(Usage("missing file operand".into()));
     }
     if let Some(empty) = operands.iter().chain([&destination]).find(|operand| operand.is_empty()) {
-        return Err(Usage(format!("'{}' is no file's name", Quoted(empty.as_bytes()))));
+        return Err(Usage(format!("'{}' is no file's name", Shown(empty.as_bytes()))));
     }
     let parse = |text: &OsString| Location::parse(text).map_err(|error| Usage(error.to_string()));
     Ok((operands.iter().map(parse).collect::<Result<_, _>>()?, parse(&destination)?, below))
@@ -183,10 +183,10 @@ fn rules(given: &[RuleArg], list: Option<&List>, deletes: bool, warnings: &mut V
         };
         for pattern in patterns {
             let text = String::from_utf8(pattern)
-                .map_err(|bad| Usage(format!("pattern '{}' is not UTF-8 text", Quoted(bad.as_bytes()))))?;
+                .map_err(|bad| Usage(format!("pattern '{}' is not UTF-8 text", Shown(bad.as_bytes()))))?;
             if let Some(why) = matches_nothing(&text, *include) {
                 let what = if *include { "includes" } else { "excludes" };
-                let why = format!("pattern '{}' {what} nothing: {why}", Quoted(text.as_bytes()));
+                let why = format!("pattern '{}' {what} nothing: {why}", Shown(text.as_bytes()));
                 // What it was to keep would be deleted.
                 if deletes && !*include {
                     return Err(Usage(why));

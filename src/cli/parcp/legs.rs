@@ -9,10 +9,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::io::Errno;
+
+use crate::base::name::Shown;
 use crate::base::{Failure, Name};
-use crate::cli::console::{Quoted, reason};
+use crate::cli::console::reason;
 use crate::cli::exports::{Exports, Found};
-use crate::cli::location::{Location, is_fs_root};
+use crate::cli::location::{Location, is_absent, is_fs_root};
 use crate::jobs::copy::Verify;
 use crate::mounts::nfs::{NfsMount, Usage};
 
@@ -99,7 +102,7 @@ pub(super) fn shown(location: &Location) -> Vec<u8> {
 
 fn cannot_stat(path: &[u8], error: &io::Error) -> String {
     let advice = if is_remote(path) { REMOTE } else { "" };
-    format!("cannot stat '{}': {}{advice}", Quoted(path), reason(error))
+    format!("cannot stat '{}': {}{advice}", Shown(path), reason(error))
 }
 
 /// True for what rsync takes for a path of another host: a colon, and no slash before it.
@@ -134,19 +137,32 @@ fn source(location: &Location, exports: &mut Exports) -> Result<Source, String> 
                     let place = Place { base: Base::Nfs(mounts), way, fs_root: false, shown };
                     Ok(Source { place, is_dir: false, name: Some(name) })
                 }
-                Found::Nothing(..) => Err(format!("cannot stat '{}': No such file or directory", Quoted(&shown))),
+                Found::Nothing(..) => Err(format!("cannot stat '{}': No such file or directory", Shown(&shown))),
             };
         }
     };
     let (parent, name) = split(path)?;
-    if fs::metadata(path).is_ok_and(|meta| meta.is_dir()) {
-        let place = Place { base: Base::Dir(path.clone()), way: Vec::new(), fs_root: is_fs_root(path), shown };
-        return Ok(Source { place, is_dir: true, name });
+    match fs::metadata(path) {
+        Ok(meta) if meta.is_dir() => {
+            let place = Place { base: Base::Dir(path.clone()), way: Vec::new(), fs_root: is_fs_root(path), shown };
+            return Ok(Source { place, is_dir: true, name });
+        }
+        // What may be a directory is not copied as the link that leads there. One that leads nowhere is copied itself.
+        Err(error) if !is_absent(&error) && !leads_nowhere(&error) => return Err(cannot_stat(&shown, &error)),
+        _ => {}
     }
-    fs::symlink_metadata(path).map_err(|error| cannot_stat(&shown, &error))?;
-    let name = name.ok_or_else(|| format!("cannot stat '{}'", Quoted(&shown)))?;
+    let itself = fs::symlink_metadata(path).map_err(|error| cannot_stat(&shown, &error))?;
+    if itself.is_dir() {
+        return Err(format!("cannot stat '{}': it changed meanwhile", Shown(&shown)));
+    }
+    let name = name.ok_or_else(|| format!("cannot stat '{}'", Shown(&shown)))?;
     let place = Place { base: Base::Dir(parent), way: vec![name.clone()], fs_root: false, shown };
     Ok(Source { place, is_dir: false, name: Some(name) })
+}
+
+/// True for a link that cannot lead anywhere: it may be text that is kept as a link.
+fn leads_nowhere(error: &io::Error) -> bool {
+    [Errno::LOOP, Errno::NAMETOOLONG].iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
 /// Finds where the source is mapped to.
@@ -157,7 +173,7 @@ fn mapped(location: &Location, source: &Source, (exports, usage): (&mut Exports,
         _ => Place { base, way: Vec::new(), fs_root, shown },
     };
     let not_over = || {
-        let (from, to) = (Quoted(&source.place.shown), Quoted(&shown));
+        let (from, to) = (Shown(&source.place.shown), Shown(&shown));
         format!("cannot overwrite non-directory '{to}' with directory '{from}'")
     };
     match location {
@@ -168,7 +184,7 @@ fn mapped(location: &Location, source: &Source, (exports, usage): (&mut Exports,
             }
             Found::Other(..) if source.is_dir => Err(not_over()),
             Found::Other(..) | Found::Nothing(..) if !source.is_dir && without_slashes(&url.path).1 => {
-                Err(format!("cannot create regular file '{}': Not a directory", Quoted(&shown)))
+                Err(format!("cannot create regular file '{}': Not a directory", Shown(&shown)))
             }
             Found::Other(mounts, name) | Found::Nothing(mounts, name) => {
                 Ok(Place { base: Base::Nfs(mounts), way: vec![name], fs_root: false, shown })
@@ -184,24 +200,24 @@ fn mapped(location: &Location, source: &Source, (exports, usage): (&mut Exports,
                 Ok(meta) if !meta.is_file() => {
                     return Err(format!(
                         "'{}' is a device, FIFO or socket, which is not written to; use cp, or remove it first",
-                        Quoted(&shown)
+                        Shown(&shown)
                     ));
                 }
-                Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Err(cannot_stat(&shown, &error)),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(cannot_stat(&shown, &error)),
                 _ => {}
             }
             if source.is_dir && fs::symlink_metadata(OsStr::from_bytes(bytes)).is_ok() {
-                return Err(format!("not writing through dangling symlink '{}'", Quoted(&shown)));
+                return Err(format!("not writing through dangling symlink '{}'", Shown(&shown)));
             }
             if slash && !source.is_dir {
-                return Err(format!("cannot create regular file '{}': Not a directory", Quoted(&shown)));
+                return Err(format!("cannot create regular file '{}': Not a directory", Shown(&shown)));
             }
-            let name = name.ok_or_else(|| format!("cannot create '{}'", Quoted(&shown)))?;
+            let name = name.ok_or_else(|| format!("cannot create '{}'", Shown(&shown)))?;
             if is_remote(&shown) && fs::symlink_metadata(OsStr::from_bytes(bytes)).is_err() {
-                return Err(format!("cannot create '{}'{REMOTE}", Quoted(&shown)));
+                return Err(format!("cannot create '{}'{REMOTE}", Shown(&shown)));
             }
             if let Err(why) = is_dir(&parent) {
-                return Err(format!("cannot create '{}': {why}", Quoted(&shown)));
+                return Err(format!("cannot create '{}': {why}", Shown(&shown)));
             }
             Ok(Place { base: Base::Dir(parent), way: vec![name], fs_root: false, shown })
         }
@@ -214,7 +230,7 @@ fn is_dir(path: &Path) -> Result<(), String> {
         Ok(_) => "Not a directory".into(),
         Err(error) => reason(&error),
     };
-    Err(format!("{}: {why}", Quoted(without_slashes(path.as_os_str().as_bytes()).0)))
+    Err(format!("{}: {why}", Shown(without_slashes(path.as_os_str().as_bytes()).0)))
 }
 
 /// The directory that sources go below.
@@ -224,10 +240,10 @@ fn directory(location: &Location, (exports, usage): (&mut Exports, Usage)) -> Re
         Location::Dir(path) => {
             let meta = fs::metadata(path).map_err(|error| {
                 let advice = if is_remote(&shown) { REMOTE } else { "" };
-                format!("target '{}': {}{advice}", Quoted(&shown), reason(&error))
+                format!("target '{}': {}{advice}", Shown(&shown), reason(&error))
             })?;
             if !meta.is_dir() {
-                return Err(format!("target '{}' is not a directory", Quoted(&shown)));
+                return Err(format!("target '{}' is not a directory", Shown(&shown)));
             }
             (Base::Dir(path.clone()), is_fs_root(path))
         }
@@ -236,7 +252,7 @@ fn directory(location: &Location, (exports, usage): (&mut Exports, Usage)) -> Re
                 let fs_root = exports.is_fs_root(url, &mounts)?;
                 (Base::Nfs(mounts), fs_root)
             }
-            _ => return Err(format!("target '{}' is not a directory", Quoted(&shown))),
+            _ => return Err(format!("target '{}' is not a directory", Shown(&shown))),
         },
     };
     Ok(Place { base, way: Vec::new(), fs_root, shown })
@@ -276,7 +292,7 @@ pub fn legs(high: &High, usage: Usage, is_one: IsOne<'_>) -> Result<(Vec<Leg>, V
         let location = &high.sources[0];
         let source = source(location, &mut exports)?;
         if high.list.is_some() && !source.is_dir {
-            return Err(format!("--files-from: '{}' is not a directory", Quoted(&source.place.shown)));
+            return Err(format!("--files-from: '{}' is not a directory", Shown(&source.place.shown)));
         }
         let mut target = mapped(&high.destination, &source, (&mut exports, usage))?;
         let below = source.name.as_ref().filter(|_| !source.is_dir && target.way.len() == 1);
@@ -301,7 +317,7 @@ pub fn legs(high: &High, usage: Usage, is_one: IsOne<'_>) -> Result<(Vec<Leg>, V
                 Some(before) if before == shown(location) => {} // typed twice
                 // Neither is copied over the other, nor twice at once.
                 Some(before) => {
-                    let why = format!("would be copied over what '{}' is copied to", Quoted(&before));
+                    let why = format!("would be copied over what '{}' is copied to", Shown(&before));
                     refused.push(Failure::refused(&shown(location), why));
                 }
             },
@@ -325,8 +341,8 @@ fn clears_others(legs: &[Leg], high: &High) -> Option<String> {
     Some(format!(
         "--delete would remove what other sources bring to '{}', which gets the contents of '{}'; copy that one in a run of its \
          own, and exclude there what the others bring",
-        Quoted(&shown(&high.destination)),
-        Quoted(&whole.source.shown)
+        Shown(&shown(&high.destination)),
+        Shown(&whole.source.shown)
     ))
 }
 
@@ -336,7 +352,7 @@ fn compares_others(legs: &[Leg], high: &High) -> Option<String> {
     several.then(|| {
         format!(
             "--verify-only compares the contents of one source with a directory, and several bring theirs to '{}'",
-            Quoted(&shown(&high.destination))
+            Shown(&shown(&high.destination))
         )
     })
 }

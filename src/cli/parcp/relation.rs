@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 
 use crate::base::name::SNAPSHOT;
-use crate::cli::console::{Quoted, reason};
+use crate::base::name::Shown;
+use crate::cli::console::reason;
 use crate::jobs::copy::Options;
 use crate::mounts::nfs::Url;
 
@@ -119,7 +120,7 @@ pub fn refusal(
     source: &[u8],
     destination: &[u8],
 ) -> Option<String> {
-    let (source, destination) = (Quoted(source), Quoted(destination));
+    let (source, destination) = (Shown(source), Shown(destination));
     let excluded = |path: &[u8]| !options.rules.allow_way(path);
     match relation {
         Relation::Apart => None,

@@ -10,7 +10,7 @@ use crate::base::name::Shown;
 use crate::base::price::Ceiling;
 use crate::base::{PriceList, Proc};
 use crate::cli::bound::Flow;
-use crate::cli::console::{Console, Quoted};
+use crate::cli::console::Console;
 use crate::cli::lists::Paths;
 use crate::cli::meter::Role;
 use crate::cli::open::{Opener, Rehearsal};
@@ -367,7 +367,7 @@ impl Copier<'_> {
             return self.console.print(format_args!("{}: {what}", Shown(path)));
         }
         let (from, to) = (below(&from.shown, path), below(&to.shown, path));
-        let (from, to) = (Quoted(&from), Quoted(&to));
+        let (from, to) = (Shown(&from), Shown(&to));
         match deed {
             Deed::Made | Deed::Updated | Deed::Linked => self.console.print(format_args!("'{from}' -> '{to}'")),
             Deed::Attributes => self.console.print(format_args!("attributes of '{from}' -> '{to}'")),

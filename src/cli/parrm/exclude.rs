@@ -10,7 +10,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::cli::console::{Quoted, reason};
+use crate::base::name::Shown;
+use crate::cli::console::reason;
 use crate::cli::host::Unclear::{self, Usage};
 use crate::cli::lists;
 use crate::cli::location::Location;
@@ -111,8 +112,8 @@ pub fn excluded(typed: Vec<Vec<u8>>, operands: &[OsString], list: Option<&List>)
     let (mut texts, mut all) = (Vec::with_capacity(typed.len()), Vec::new());
     for (of, typed) in typed.into_iter().enumerate() {
         let text = String::from_utf8(typed)
-            .map_err(|bad| Usage(format!("pattern '{}' is not UTF-8 text", Quoted(bad.as_bytes()))))?;
-        let why = |why: String| Usage(format!("pattern '{}' {why}", Quoted(text.as_bytes())));
+            .map_err(|bad| Usage(format!("pattern '{}' is not UTF-8 text", Shown(bad.as_bytes()))))?;
+        let why = |why: String| Usage(format!("pattern '{}' {why}", Shown(text.as_bytes())));
         all.extend(readings(of, &text, &here).map_err(why)?);
         texts.push(text);
     }
@@ -278,7 +279,7 @@ pub fn unmet(excluded: &Excluded) -> Vec<String> {
         (text.contains('/') && literal(text).is_some()) || is_foreign(text)
     };
     let unmet = excluded.unmet().filter(is_told).take(UNMET_MAX);
-    unmet.map(|typed| format!("pattern '{}' of --exclude has left nothing alone", Quoted(typed.as_bytes()))).collect()
+    unmet.map(|typed| format!("pattern '{}' of --exclude has left nothing alone", Shown(typed.as_bytes()))).collect()
 }
 
 /// Patterns that are told to have kept nothing, at most.

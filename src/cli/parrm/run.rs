@@ -11,7 +11,7 @@ use crate::base::name::{SNAPSHOT, Shown};
 use crate::base::units::grouped;
 use crate::base::{Failure, Status};
 use crate::cli::bound::Flow;
-use crate::cli::console::{Console, Quoted, reason};
+use crate::cli::console::{Console, reason};
 use crate::cli::lists::Paths;
 use crate::cli::location::{Location, is_fs_root};
 use crate::cli::open::{Opener, Rehearsal};
@@ -137,7 +137,7 @@ fn remove_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<E
     let live = Arc::new(Live::default());
     let verb = if high.dry_run { "would remove" } else { "removed" };
     let tell = |path: &[u8], is_dir: bool| {
-        console.print(format_args!("{verb} {}'{}'", if is_dir { "directory " } else { "" }, Quoted(path)));
+        console.print(format_args!("{verb} {}'{}'", if is_dir { "directory " } else { "" }, Shown(path)));
     };
     let is_told = (high.manner.verbose > 0 || high.dry_run) && high.manner.planned.is_none();
     let start = Instant::now();

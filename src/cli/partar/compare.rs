@@ -7,9 +7,9 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::archive::Archive;
+use crate::base::name::Shown;
 use crate::cli::Exit;
 use crate::cli::bound::Flow;
-use crate::cli::console::Quoted;
 use crate::cli::location::Location;
 use crate::cli::meter::Role;
 use crate::cli::owners::HostOwners;
@@ -64,9 +64,9 @@ fn compare_all(
     live.total_bytes.store(opened.bytes.unwrap_or(0), Ordering::Relaxed);
     let tell = |path: &[u8], finding: &Finding| match finding {
         Finding::Compared if high.manner.verbose == 0 => {}
-        Finding::Compared => console.print(Quoted(path)),
-        Finding::Differs(text) => console.print(format_args!("{}: {text}", Quoted(plain(path)))),
-        Finding::Missing(text) => console.message(format_args!("{}: {text}", Quoted(plain(path)))),
+        Finding::Compared => console.print(Shown(path)),
+        Finding::Differs(text) => console.print(format_args!("{}: {text}", Shown(plain(path)))),
+        Finding::Missing(text) => console.message(format_args!("{}: {text}", Shown(plain(path)))),
     };
     let start = Instant::now();
     let done = session.with_progress(&live, &crew, || {

@@ -11,11 +11,12 @@ use serde::Serialize;
 
 use crate::archive::write::{self, RECORD_BYTES, label};
 use crate::archive::{Archive, ArchiveError, Codec, FinishWrite, Pack, Packing, ReadAt};
+use crate::base::name::Shown;
 use crate::base::{Failure, Time};
 use crate::cli::Exit;
 use crate::cli::archive::{self, ArchiveName};
 use crate::cli::bound::Flow;
-use crate::cli::console::{Quoted, reason};
+use crate::cli::console::reason;
 use crate::cli::exports::{Exports, Found};
 use crate::cli::filter::Filter;
 use crate::cli::location::Location;
@@ -159,7 +160,7 @@ fn run_all(
         && !matches!(packing, Packing::Plain)
     {
         planned.note("the archive is forecast as it is before compression, in data and calls");
-        packing = Packing::Plain;
+        packing = packing.unpacked();
     }
     job.codec = Some(codec);
     session.tell_setup(&high.archive.to_string(), &crew);
@@ -167,8 +168,8 @@ fn run_all(
     let to_stdout = high.archive == ArchiveName::Stdin;
     let tell = |path: &[u8]| match (high.manner.verbose, to_stdout) {
         (0, _) => {}
-        (_, true) => console.line(Quoted(path)),
-        (_, false) => console.print(Quoted(path)),
+        (_, true) => console.line(Shown(path)),
+        (_, false) => console.print(Shown(path)),
     };
     let names = HostOwners::default();
     let start = Instant::now();

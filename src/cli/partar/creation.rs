@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::archive::Codec;
 use crate::archive::write::Format;
+use crate::base::name::Shown;
 use crate::cli::archive::ArchiveName;
-use crate::cli::console::Quoted;
 use crate::cli::host::Host;
 use crate::cli::host::Unclear::{self, Fatal, Usage};
 use crate::cli::owners::HostOwners;
@@ -196,7 +196,7 @@ fn identity(
 ) -> Result<(Vec<u8>, u32), Unclear> {
     let bytes = text.as_bytes();
     let number = |digits: &[u8]| std::str::from_utf8(digits).ok().and_then(|digits| digits.parse::<u32>().ok());
-    let invalid = |what: &[u8]| Usage(format!("{}: Invalid owner or group ID", Quoted(what)));
+    let invalid = |what: &[u8]| Usage(format!("{}: Invalid owner or group ID", Shown(what)));
     if let Some(colon) = bytes.iter().rposition(|b| *b == b':') {
         let (name, id) = (&bytes[..colon], &bytes[colon + 1..]);
         let id = number(id).ok_or_else(|| invalid(id))?;
@@ -209,7 +209,7 @@ fn identity(
     if let Some(id) = number(bytes) {
         return Ok((Vec::new(), id));
     }
-    let shown = Quoted(bytes);
+    let shown = Shown(bytes);
     Err(Usage(format!(
         "--{option}: this host does not know '{shown}'; give its number as well: --{option}={shown}:NUMBER"
     )))
@@ -220,7 +220,7 @@ fn record_bytes(low: &Low) -> Result<u64, Unclear> {
     if let Some(text) = &low.creation.record_size {
         let bytes = text.to_str().and_then(|text| crate::base::units::parse_bytes(text).ok());
         let bytes = bytes.filter(|bytes| (1..=RECORD_BYTES_MAX).contains(bytes));
-        let bytes = bytes.ok_or_else(|| Usage(format!("{}: Invalid record size", Quoted(text.as_bytes()))))?;
+        let bytes = bytes.ok_or_else(|| Usage(format!("{}: Invalid record size", Shown(text.as_bytes()))))?;
         if bytes % BLOCK_BYTES != 0 {
             return Err(Usage(format!("Record size must be a multiple of {BLOCK_BYTES}.")));
         }
@@ -231,5 +231,5 @@ fn record_bytes(low: &Low) -> Result<u64, Unclear> {
     let blocks = blocks.filter(|blocks| (1..=RECORD_BYTES_MAX / BLOCK_BYTES).contains(blocks));
     blocks
         .map(|blocks| blocks * BLOCK_BYTES)
-        .ok_or_else(|| Usage(format!("{}: Invalid blocking factor", Quoted(text.as_bytes()))))
+        .ok_or_else(|| Usage(format!("{}: Invalid blocking factor", Shown(text.as_bytes()))))
 }

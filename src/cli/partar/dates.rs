@@ -6,12 +6,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 
 use crate::base::Time;
-use crate::cli::console::{Quoted, reason};
+use crate::base::name::Shown;
+use crate::cli::console::reason;
 use crate::cli::host::Unclear::{self, Usage};
 
 /// What `text` says, as the value of `option`.
 pub fn date(option: &str, text: &OsStr) -> Result<Time, Unclear> {
-    let shown = Quoted(text.as_bytes());
+    let shown = Shown(text.as_bytes());
     if text.as_bytes().starts_with(b"/") || text.as_bytes().starts_with(b".") {
         let meta = std::fs::metadata(text)
             .map_err(|error| Usage(format!("{shown}: Cannot stat: {}; {option} takes its time", reason(&error))))?;

@@ -5,9 +5,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use crate::archive::{self, Codec};
+use crate::base::name::Shown;
 use crate::base::{Name, Time};
 use crate::cli::archive::ArchiveName;
-use crate::cli::console::Quoted;
 use crate::cli::host::Unclear::{self, Fatal, Usage};
 use crate::cli::host::{Host, Manner};
 use crate::cli::location::Location;
@@ -252,7 +252,7 @@ fn archive_name(files: &[OsString], force_local: bool) -> Result<ArchiveName, Un
             ArchiveName::Path(_) if !force_local && is_of_a_host(file.as_bytes()) => Err(Usage(format!(
                 "-f: {}: archives on other hosts are reached by nfs://HOST/EXPORT/FILE or through a pipe; \
                  use --force-local for a file of this name",
-                Quoted(file.as_bytes())
+                Shown(file.as_bytes())
             ))),
             archive => Ok(archive),
         },

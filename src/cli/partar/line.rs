@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use crate::cli::console::Quoted;
+use crate::base::name::Shown;
 use crate::cli::host::Unclear::{self, Fatal, Usage};
 use crate::cli::lists::Paths;
 
@@ -51,7 +51,7 @@ fn line(file: &OsStr, path: Vec<u8>, state: State) -> Line {
     if let Some(name) = after(b"--add-file=").filter(|name| !name.is_empty()) {
         return Line::Name(state.name(&name));
     }
-    let (file, path) = (Quoted(file.as_bytes()), Quoted(&path));
+    let (file, path) = (Shown(file.as_bytes()), Shown(&path));
     Line::Refused(format!(
         "{file}: '{path}' is taken for an option, which a list cannot have; use --verbatim-files-from for names like this"
     ))

@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use crate::archive::{Archive, Label, Member, MemberKind};
 use crate::base::Time;
+use crate::base::name::Shown;
 use crate::cli::Exit;
 use crate::cli::bound::Flow;
-use crate::cli::console::Quoted;
 use crate::cli::session::Session;
 use crate::jobs::Live;
 use crate::jobs::members::{Members, Names};
@@ -83,7 +83,7 @@ fn list(high: &High, options: &Options, session: &mut Session<'_>, job: &mut Job
             if options.long {
                 console.print(lines.long(&member));
             } else {
-                console.print(Quoted(&member.path));
+                console.print(Shown(&member.path));
             }
         }
         // Of an archive that has nothing else.
@@ -126,7 +126,7 @@ impl Lines {
 
     /// A volume label's line.
     pub fn label(&mut self, label: &Label, long: bool) -> String {
-        let name = Quoted(&label.name);
+        let name = Shown(&label.name);
         if !long {
             return name.to_string();
         }
@@ -142,16 +142,16 @@ impl Lines {
         };
         let owner = |name: &[u8], id: u32| match name {
             name if self.numeric || name.is_empty() => id.to_string(),
-            name => Quoted(name).to_string(),
+            name => Shown(name).to_string(),
         };
         let owners = format!("{}/{}", owner(&member.uname, member.uid), owner(&member.gname, member.gid));
-        let mut line = self.line(&mode(member), &owners, &size, member.mtime, &Quoted(&member.path).to_string());
+        let mut line = self.line(&mode(member), &owners, &size, member.mtime, &Shown(&member.path).to_string());
         let arrow = match member.kind {
             MemberKind::Symlink => " -> ",
             MemberKind::HardLink => " link to ",
             _ => return line,
         };
-        let _infallible = write!(line, "{arrow}{}", Quoted(&member.link));
+        let _infallible = write!(line, "{arrow}{}", Shown(&member.link));
         line
     }
 

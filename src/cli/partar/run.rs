@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use crate::archive::Archive;
+use crate::base::name::Shown;
 use crate::base::{Cause, Failure, Proc};
 use crate::cli::Exit;
 use crate::cli::archive::ArchiveName;
 use crate::cli::bound::Flow;
-use crate::cli::console::{Console, Quoted};
+use crate::cli::console::Console;
 use crate::cli::location::Location;
 use crate::cli::owners::HostOwners;
 use crate::cli::session::{Ended, Session};
@@ -96,7 +97,7 @@ fn extract_all(
     live.total_bytes.store(opened.bytes.unwrap_or(0), Ordering::Relaxed);
     let list = |path: &[u8]| {
         if high.manner.verbose > 0 {
-            console.print(Quoted(path));
+            console.print(Shown(path));
         }
     };
     let start = Instant::now();

@@ -8,10 +8,11 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::archive::{Archive, ArchiveError, Member, MemberKind};
+use crate::base::name::Shown;
 use crate::base::{Failure, Time};
 use crate::cli::Exit;
 use crate::cli::bound::Flow;
-use crate::cli::console::{Quoted, reason};
+use crate::cli::console::reason;
 use crate::cli::session::Session;
 use crate::jobs::Live;
 use crate::jobs::members::{Members, Names};
@@ -77,7 +78,7 @@ fn write_all(high: &High, options: &Options, session: &mut Session<'_>, job: &mu
         let mut members = Members::new(&mut archive, &options.select, options.newer, Names::Extracted, (&crew, &live));
         while let Some(member) = members.next() {
             if high.manner.verbose > 0 {
-                console.line(Quoted(&member.path));
+                console.line(Shown(&member.path));
             }
             // What has no data of its own writes nothing, as in GNU tar.
             if member.kind != MemberKind::File {

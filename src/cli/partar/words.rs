@@ -6,7 +6,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use clap::ArgMatches;
 
-use crate::cli::console::Quoted;
+use crate::base::name::Shown;
 use crate::cli::host::Unclear::{self, Fatal, Usage};
 use crate::cli::lists;
 use crate::jobs::select::Pattern;
@@ -185,7 +185,7 @@ impl State {
 
     fn pattern(&self, text: Vec<u8>, wildcards: bool, anchored: bool) -> Result<Pattern, Unclear> {
         let text = if wildcards && std::str::from_utf8(&text).is_err() {
-            return Err(Usage(format!("pattern '{}' is not UTF-8 text", Quoted(&text))));
+            return Err(Usage(format!("pattern '{}' is not UTF-8 text", Shown(&text))));
         } else {
             text
         };
@@ -386,7 +386,7 @@ pub fn members(words: &[Word], stdin_taken: Taken) -> Result<Option<Vec<Pattern>
                         Line::Name(name) => {
                             held += name.len();
                             if held > HELD_BYTES_MAX {
-                                let shown = Quoted(file.as_bytes());
+                                let shown = Shown(file.as_bytes());
                                 return Err(Fatal(format!(
                                     "{shown}: has more than {HELD_BYTES_MAX} bytes of members' names"
                                 )));
@@ -395,7 +395,7 @@ pub fn members(words: &[Word], stdin_taken: Taken) -> Result<Option<Vec<Pattern>
                         }
                         Line::Refused(text) => return Err(Fatal(text)),
                         Line::Dir(_) => {
-                            let shown = Quoted(file.as_bytes());
+                            let shown = Shown(file.as_bytes());
                             return Err(Usage(format!("{shown}: '-C' in a list of members is not in this version")));
                         }
                     }

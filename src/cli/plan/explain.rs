@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::base::Proc;
-use crate::base::name::Shown;
+use crate::base::name::Printable;
 use crate::base::units::{bytes_shown, grouped};
 use crate::cli::console::reason;
 use crate::cli::table::Table;
@@ -86,7 +86,7 @@ pub fn read(path: &Path, what: What) -> Result<Fact, String> {
         return Err(format!(
             "{}: is the report of {}, and the forecast is of {}",
             path.display(),
-            Shown(is.as_bytes()),
+            Printable(is.as_bytes()),
             what.of()
         ));
     }
@@ -168,7 +168,7 @@ impl Compared {
             table.row(vec![name, grouped(forecast), grouped(fact), ratio(fact as f64, forecast as f64)]);
         };
         for Calls { role, procedure, calls: of } in &self.procedures {
-            let role = role.as_ref().map_or_else(String::new, |role| format!("{} ", Shown(role.as_bytes())));
+            let role = role.as_ref().map_or_else(String::new, |role| format!("{} ", Printable(role.as_bytes())));
             calls(format!("{role}{procedure}"), *of);
         }
         calls("IOPS in all".into(), self.iops);

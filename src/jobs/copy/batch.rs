@@ -5,11 +5,12 @@ use crate::base::{PriceList, Proc, Status};
 use crate::crew::{Due, Seat};
 use crate::storage::{Attr, AttrChange, Call, Kind, Node, Promise, Route};
 
+use super::attributes;
 use super::compare::{self, content_differs};
 use super::ctx::{Ctx, On, Trouble, add};
 use super::decide::{self, Verdict};
 use super::delete;
-use super::enter::{owner_aside, owner_refused};
+use super::enter::owner_refused;
 use super::fill;
 use super::groups::{self, Settling};
 use super::link;
@@ -372,10 +373,8 @@ pub(super) fn set_attributes(
             setting.push((known, there, change));
         }
     }
-    let mut calls: Vec<Call<'_>> = setting.iter().map(|(_, node, change)| Call::set_attr(node, *change)).collect();
-    ctx.target.perform(routes.target, &mut calls);
-    let answers: Vec<_> = calls.iter().map(|call| owner_aside(ctx, routes.target, call, false)).collect();
-    drop(calls);
+    let changes: Vec<_> = setting.iter().map(|(_, node, change)| (node, *change)).collect();
+    let answers = attributes::set(ctx, routes.target, &changes, false);
     for ((known, node, _), answer) in setting.into_iter().zip(answers) {
         if answer.is_ok() {
             // After the owner: giving a file away takes its capabilities.

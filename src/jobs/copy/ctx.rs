@@ -107,6 +107,8 @@ pub(super) struct Ctx<'a> {
     pub small_max: u64,
     /// Groups that the target has refused to give a file of this user to.
     refused_groups: Mutex<HashSet<u32>>,
+    /// The server does not let the caller give away what it makes: that is not tried again where it leaves owners out itself.
+    pub owners_refused: AtomicBool,
     /// Something of the source could not be read.
     pub source_failed: AtomicBool,
     /// No target is left; told once.
@@ -168,6 +170,7 @@ impl<'a> Ctx<'a> {
             write_max: usize::try_from(to.write_max).unwrap_or(usize::MAX).max(1),
             small_max: SMALL_BYTES_MAX.min(most),
             refused_groups: Mutex::default(),
+            owners_refused: AtomicBool::new(false),
             source_failed: AtomicBool::new(false),
             lost: AtomicBool::new(false),
             bigs: Mutex::default(),

@@ -22,6 +22,8 @@ pub(super) struct Made {
     pub regrouped: bool,
     /// The server does not let the caller give it away.
     pub owner_refused: bool,
+    /// Whose it is, where the reply to its MKDIR said so.
+    pub owner_is: Option<(u32, u32)>,
     /// New objects in it may get attributes from a default ACL.
     pub inherits: bool,
 }
@@ -29,7 +31,7 @@ pub(super) struct Made {
 impl Made {
     /// A directory that was `was` before, or was made.
     pub fn new(node: Node, was: Option<Attr>) -> Made {
-        Made { node, was, opened: false, regrouped: false, owner_refused: false, inherits: false }
+        Made { node, was, opened: false, regrouped: false, owner_refused: false, owner_is: None, inherits: false }
     }
 }
 

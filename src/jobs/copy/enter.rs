@@ -7,6 +7,7 @@ use crate::base::{Proc, Status};
 use crate::crew::Due;
 use crate::storage::{Attr, AttrChange, Call, Kind, Node, Op, Route, SetTime};
 
+use super::attributes;
 use super::ctx::{Ctx, On, Trouble, add};
 use super::decide;
 use super::delete;
@@ -203,7 +204,8 @@ fn make(
             Ok(found) => {
                 touch_parent(&dir);
                 let inherits = dir.parent().is_some_and(|(parent, _)| parent.made().inherits);
-                dir.set_made(Made { owner_refused: !owner, inherits, ..Made::new(found.node, None) });
+                let owner_is = found.attr.map(|is| (is.uid, is.gid));
+                dir.set_made(Made { owner_refused: !owner, owner_is, inherits, ..Made::new(found.node, None) });
                 add(&ctx.counts.dirs, 1);
                 ctx.tell(Deed::Made, &dir, None);
                 entered.push(dir);
@@ -235,7 +237,6 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
         over.push(dir);
     }
     let mut setting = Vec::new();
-    let mut calls: Vec<Call<'_>> = Vec::new();
     for dir in &over {
         if dir.entered().is_some() && dir.is_fresh() {
             xattrs::miss(ctx, &dir.source);
@@ -248,17 +249,15 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
             add(&ctx.counts.unchanged, 1);
         }
         if let Some(change) = change {
-            calls.push(Call::set_attr(&dir.made().node, change));
-            setting.push(dir);
+            setting.push((dir, change));
         } else if carried {
             add(&ctx.counts.attributes, 1);
             ctx.tell(Deed::Attributes, dir, None);
         }
     }
-    ctx.target.perform(route, &mut calls);
-    for (dir, call) in setting.into_iter().zip(calls) {
-        let status = owner_aside(ctx, route, &call, true);
-        match status {
+    let changes: Vec<_> = setting.iter().map(|(dir, change)| (&dir.made().node, *change)).collect();
+    for ((dir, _), end) in setting.iter().zip(attributes::set(ctx, route, &changes, true)) {
+        match end {
             Ok(refused) if refused || dir.made().owner_refused => ctx.fail(dir, None, owner_refused()),
             Ok(_) => {
                 if !dir.is_fresh() && !dir.is_touched() && !is_as_it_was(ctx, dir) {
@@ -266,7 +265,7 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
                     ctx.tell(Deed::Attributes, dir, None);
                 }
             }
-            Err(status) => ctx.fail(dir, None, Trouble::Call(On::Target, call.proc(), status)),
+            Err(status) => ctx.fail(dir, None, Trouble::Call(On::Target, Proc::SetAttr, status)),
         }
     }
     for dir in over {
@@ -297,18 +296,6 @@ fn is_as_it_was(ctx: &Ctx<'_>, dir: &Dir) -> bool {
     dir.entered().is_some_and(|made| made.opened && !made.regrouped && !made.was.as_ref().is_some_and(differs))
 }
 
-/// How a SETATTR ended; one that was refused for its owner alone is done without it, and true says so.
-pub(super) fn owner_aside(ctx: &Ctx<'_>, route: Route, call: &Call<'_>, is_dir: bool) -> Result<bool, Status> {
-    match (&call.op, call.status()) {
-        (Op::SetAttr { node, change, .. }, Err(Status::Perm)) if change.uid.is_some() || change.gid.is_some() => {
-            let mode = change.mode.map(|mode| if is_dir { mode } else { mode & !decide::SET_ID });
-            let rest = AttrChange { mode, uid: None, gid: None, ..*change };
-            ctx.target.one(route, Call::set_attr(node, rest)).status().map(|()| true)
-        }
-        (_, status) => status.map(|()| false),
-    }
-}
-
 /// The trouble of an object that is whole but for its owner.
 pub(super) fn owner_refused() -> Trouble {
     Trouble::Refused(On::Target, format!("copied, but its owner cannot be set: {}", Status::Perm))
@@ -322,7 +309,11 @@ fn last_change(ctx: &Ctx<'_>, dir: &Dir) -> Option<AttrChange> {
         None => {
             // Its mode comes with the time: making it may have left bits out, and its owner was let in.
             let all = decide::make(ctx.options, &dir.attr);
-            let (uid, gid) = if dir.is_root() { (all.uid, all.gid) } else { (None, None) };
+            let (uid, gid) = match made {
+                _ if dir.is_root() => (all.uid, all.gid),
+                Made { owner_refused: true, .. } => (None, None),
+                made => all.not_given(made.owner_is),
+            };
             AttrChange { mode: Some(wanted), uid, gid, ..decide::times(ctx.options, &dir.attr) }
         }
         Some(_) if dir.is_frame() => AttrChange::default(),

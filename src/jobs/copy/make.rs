@@ -1,16 +1,18 @@
 //! Objects made at the target, a window of them at a time: what they hold is read from the source first, then they are
 //! made (or emptied), filled, and get their attributes last (`complete`). So an object whose time is the source's is complete.
 
+use std::sync::atomic::Ordering;
+
 use crate::base::{Name, Proc, Status, hash::mix};
 use crate::crew::Due;
 use crate::storage::{Attr, AttrChange, Call, Found, How, Kind, Node, Special};
 
+use super::attributes::{self, owner_aside};
 use super::batch::{self, Known, Routes};
 use super::big;
 use super::complete;
 use super::ctx::{Ctx, On, Trouble};
 use super::decide;
-use super::enter::owner_aside;
 use super::fill;
 use super::groups;
 use super::task::{At, Object, Task};
@@ -259,9 +261,48 @@ fn make(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Tas
         settle(ctx, routes, &mut items[i], out, due);
     }
     reach(items, Stage::Begun);
+    give_owners(ctx, routes, items);
     let open = items.iter().filter(|item| item.is_open());
     let made = open.filter_map(|item| item.made.as_ref().map(|made| (item.attr(), &made.node, made.owner)));
     groups::give_new(ctx, routes.target, made);
+}
+
+/// Sets the owners that the server left out without a word: before there are bytes that another may read, and before attributes that
+/// giving a file away takes.
+fn give_owners(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
+    let (mut due, mut changes) = (Vec::new(), Vec::new());
+    let left_out = |item: &Item| {
+        let made = item.made.as_ref().filter(|made| item.is_open() && !made.existed && !made.owner_refused);
+        let (uid, gid) = decide::make(ctx.options, item.attr()).not_given(made.and_then(|made| made.owner));
+        AttrChange { uid, gid, ..AttrChange::default() }
+    };
+    if ctx.owners_refused.load(Ordering::Relaxed) {
+        for item in items.iter_mut().filter(|item| left_out(item).gives_away()) {
+            item.made.iter_mut().for_each(|made| made.owner_refused = true);
+        }
+        return;
+    }
+    for (i, item) in items.iter().enumerate() {
+        let (Some(made), change @ AttrChange { uid, gid, .. }) = (&item.made, left_out(item)) else { continue };
+        if change.gives_away() {
+            let owner = made.owner.map(|(is, group)| (uid.unwrap_or(is), gid.unwrap_or(group)));
+            due.push((i, owner));
+            changes.push((&made.node, change));
+        }
+    }
+    let ends = attributes::set(ctx, routes.target, &changes, false);
+    for ((i, owner), end) in due.into_iter().zip(ends) {
+        let item = &mut items[i];
+        match (end, &mut item.made) {
+            (Ok(false), Some(made)) => made.owner = owner,
+            (Ok(true) | Err(Status::Access | Status::Inval | Status::NotSupp), Some(made)) => {
+                made.owner_refused = true;
+                ctx.owners_refused.store(true, Ordering::Relaxed);
+            }
+            (Err(status), _) => item.trouble = Some(Trouble::Call(On::Target, Proc::SetAttr, status)),
+            (Ok(_), None) => {}
+        }
+    }
 }
 
 /// Those with which all is well are that far.

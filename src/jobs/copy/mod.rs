@@ -11,6 +11,7 @@
 //!
 //! Leaves out: what changes at the source while it is copied is copied as it is met; there is no snapshot but the server's own.
 
+mod attributes;
 mod batch;
 mod big;
 mod compare;

@@ -23,6 +23,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::archive::PIECE_BYTES;
 pub use crate::archive::Pack;
 use crate::archive::write::{self, Format};
 use crate::base::{Failure, Name, Time};
@@ -39,14 +40,11 @@ use super::xattr_masks::XattrMasks;
 use ctx::{Ctx, add};
 use entry::Listing;
 pub use entry::{FileKey, server};
-use front::Next;
+use front::{LISTINGS_MAX, Next};
 use layout::Layout;
 use line::{Line, Target};
 use mend::Left;
 use piece::Piece;
-
-/// Bytes of a piece that is not packed: one large WRITE.
-const PIECE_BYTES: u32 = 1 << 20;
 
 /// Operands looked at ahead of where the archive is.
 const OPERANDS_AHEAD: usize = 256;
@@ -366,6 +364,7 @@ impl<'s> Run<'_, 's, '_> {
     ) -> bool {
         let ctx = self.ctx;
         let shape = ctx.crew.shape();
+        let under_way_max = shape.in_flight().max(shape.lanes * LISTINGS_MAX);
         while !ctx.crew.stop().is_set() {
             while ctx.front.places() < OPERANDS_AHEAD
                 && let Some(list) = operands
@@ -377,7 +376,7 @@ impl<'s> Run<'_, 's, '_> {
                 }
             }
             loop {
-                let begun = ctx.front.begin(shape.window, shape.in_flight());
+                let begun = ctx.front.begin((shape.lanes, shape.window), under_way_max);
                 if begun.is_empty() {
                     break;
                 }
@@ -394,7 +393,7 @@ impl<'s> Run<'_, 's, '_> {
                         return false;
                     }
                 }
-                Next::Waits => ctx.front.wait(shape.in_flight()),
+                Next::Waits => ctx.front.wait(under_way_max),
                 Next::End if operands.is_none() => break,
                 Next::End => {}
             }

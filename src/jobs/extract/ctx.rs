@@ -137,6 +137,8 @@ pub(super) struct Ctx<'a> {
     pub xattrs: bool,
     /// Some member's attributes could not be set for want of them.
     pub xattrs_lost: AtomicBool,
+    /// The server does not let the caller give away what it makes: that is not tried again where it leaves owners out itself.
+    pub owners_refused: AtomicBool,
     /// Existing files with several names, by file system and file id, and the key of the name that is written into (`--overwrite`).
     overwritten: Mutex<HashMap<(u64, u64), u64>>,
     /// The destination's mode, once it was asked for.
@@ -173,6 +175,7 @@ impl<'a> Ctx<'a> {
             xattrs: volume.limits().extras.xattrs,
             overwritten: Mutex::default(),
             xattrs_lost: AtomicBool::new(false),
+            owners_refused: AtomicBool::new(false),
             destination_mode: OnceLock::new(),
             sequencer: Sequencer::default(),
             front: Mutex::default(),
@@ -204,10 +207,12 @@ impl<'a> Ctx<'a> {
         self.port.one(route, call)
     }
 
-    /// The object and attributes that a LOOKUP found; asks for the attributes where it gave none.
+    /// Looks a name up.
     pub fn look_up(&self, route: Route, dir: &Node, name: &Name) -> Result<(Node, Attr), (Proc, Status)> {
         self.port.look_up(route, dir, name)
     }
+
+    /// The object and attributes that a LOOKUP found; asks for the attributes where it gave none.
     pub fn found(&self, route: Route, lookup: &Call<'_>) -> Result<(Node, Attr), (Proc, Status)> {
         self.port.found(route, lookup)
     }

@@ -342,7 +342,7 @@ impl Dir {
                 AttrChange { mode: lowered, mtime, ..AttrChange::default() }
             }
         };
-        Due { node, change, extra }.some()
+        Due { node, change, extra, is_dir: true, is_new: !existed }.some()
     }
 
     /// Notes with which mode it was made. Where the answer did not tell, the directory above does.
@@ -415,6 +415,9 @@ fn make(ctx: &Ctx<'_>, route: Route, claims: Vec<Claim>) {
             match call.found() {
                 Ok(found) => {
                     claim.dir.note_mode(ctx, found.attr.as_ref());
+                    if claim.make.not_given(found.attr.map(|is| (is.uid, is.gid))) != (None, None) {
+                        claim.dir.owner_due.store(true, Ordering::Relaxed);
+                    }
                     claim.publish(Ok((found.node, None)));
                 }
                 // A server may check its caller before the name: what is there can be used all the same.
@@ -445,7 +448,7 @@ fn use_existing(ctx: &Ctx<'_>, route: Route, existing: Vec<(Claim, Status, bool)
         }
         match found {
             // Made by a first try whose answer was lost.
-            Ok((node, attr)) if attr.kind == Kind::Dir && repeated && Some(attr.mode) == claim.dir.make.mode => {
+            Ok((node, attr)) if attr.kind == Kind::Dir && repeated && claim.make.may_have_made(&attr) => {
                 claim.publish(Ok((node, None)));
             }
             Ok((node, attr)) if attr.kind == Kind::Dir => {

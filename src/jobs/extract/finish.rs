@@ -17,6 +17,9 @@ pub(super) struct Due {
     pub node: Node,
     pub change: AttrChange,
     pub extra: Option<Arc<Extra>>,
+    pub is_dir: bool,
+    /// This run made it.
+    pub is_new: bool,
 }
 
 impl Due {
@@ -48,9 +51,16 @@ pub(super) fn empty(ctx: &Ctx<'_>, route: Route, nodes: &[Node]) {
 /// How it ended: whether the owner was refused, or why it is not as it should be.
 pub(super) type Finished = Result<bool, Cause>;
 
+/// How far an object is.
+struct End {
+    so_far: Finished,
+    /// Something went wrong that may go right another time: without its time a run that resumes does it again.
+    again: bool,
+}
+
 /// Sets all of them; for each how it ended.
 pub(super) fn all(ctx: &Ctx<'_>, route: Route, dues: &[Due]) -> Vec<Finished> {
-    let mut ends: Vec<Finished> = dues.iter().map(|_| Ok(false)).collect();
+    let mut ends: Vec<End> = dues.iter().map(|_| End { so_far: Ok(false), again: false }).collect();
     change(ctx, route, dues, &mut ends, |due| due.parts().0);
     if dues.iter().any(|due| due.extra.is_some()) {
         set(ctx, route, dues, &mut ends, xattrs);
@@ -58,20 +68,30 @@ pub(super) fn all(ctx: &Ctx<'_>, route: Route, dues: &[Due]) -> Vec<Finished> {
     }
     change(ctx, route, dues, &mut ends, |due| due.parts().1);
     for (due, end) in dues.iter().zip(&mut ends) {
-        if let (Some(bad), true) = (due.extra.as_ref().and_then(|extra| extra.bad.as_ref()), end.is_ok()) {
-            *end = Err(Cause::Refused(bad.clone()));
+        if let (Some(bad), true) = (due.extra.as_ref().and_then(|extra| extra.bad.as_ref()), end.so_far.is_ok()) {
+            end.so_far = Err(Cause::Refused(bad.clone()));
         }
     }
-    ends
+    ends.into_iter().map(|end| end.so_far).collect()
+}
+
+/// SETATTRs of what `part` says. What a change of a file's owner would take from its mode is set after it.
+fn change(ctx: &Ctx<'_>, route: Route, dues: &[Due], ends: &mut [End], part: impl Fn(&Due) -> AttrChange) {
+    let split = |due: &Due| match part(due) {
+        change if due.is_dir => (AttrChange::default(), change),
+        change => change.owner_first(),
+    };
+    set_attrs(ctx, route, dues, ends, |due| split(due).0);
+    set_attrs(ctx, route, dues, ends, |due| split(due).1);
 }
 
 /// A window of SETATTRs of what `part` says; one that failed for its owner alone is done without it.
-fn change(ctx: &Ctx<'_>, route: Route, dues: &[Due], ends: &mut [Finished], part: impl Fn(&Due) -> AttrChange) {
+fn set_attrs(ctx: &Ctx<'_>, route: Route, dues: &[Due], ends: &mut [End], part: impl Fn(&Due) -> AttrChange) {
     let mut of = Vec::new();
     let mut calls = Vec::new();
     for (i, due) in dues.iter().enumerate() {
         let change = part(due);
-        if !change.is_empty() {
+        if !change.is_empty() && !ends[i].again {
             of.push(i);
             calls.push(Call::set_attr(&due.node, change));
         }
@@ -79,16 +99,27 @@ fn change(ctx: &Ctx<'_>, route: Route, dues: &[Due], ends: &mut [Finished], part
     ctx.perform(route, &mut calls);
     for (i, call) in of.into_iter().zip(&calls) {
         let settled = match (&call.op, call.status()) {
-            (Op::SetAttr { node, change, .. }, Err(Status::Perm)) if change.uid.is_some() || change.gid.is_some() => {
+            (Op::SetAttr { node, change, .. }, Err(Status::Perm)) if change.gives_away() => {
+                ctx.owners_refused.fetch_or(dues[i].is_new, Ordering::Relaxed);
                 let rest = AttrChange { uid: None, gid: None, ..*change };
-                ctx.one(route, Call::set_attr(node, rest)).status().map(|()| true)
+                if rest.is_empty() {
+                    Ok(true)
+                } else {
+                    ctx.one(route, Call::set_attr(node, rest)).status().map(|()| true)
+                }
             }
             (_, status) => status.map(|()| false),
         };
-        match (settled, &mut ends[i]) {
+        let End { so_far, again } = &mut ends[i];
+        match (settled, so_far) {
             (Ok(refused), Ok(owner_refused)) => *owner_refused |= refused,
-            (Err(status), end @ Ok(_)) => *end = Err(Cause::Call(Proc::SetAttr, status)),
-            (_, Err(_)) => {}
+            (Err(status), so_far) => {
+                *again = true;
+                if so_far.is_ok() {
+                    *so_far = Err(Cause::Call(Proc::SetAttr, status));
+                }
+            }
+            (Ok(_), Err(_)) => {}
         }
     }
 }
@@ -105,13 +136,7 @@ fn acls(extra: &Extra) -> Vec<Change<'_>> {
 }
 
 /// A window of what `of` says.
-fn set<'a>(
-    ctx: &Ctx<'_>,
-    route: Route,
-    dues: &'a [Due],
-    ends: &mut [Finished],
-    of: impl Fn(&'a Extra) -> Vec<Change<'a>>,
-) {
+fn set<'a>(ctx: &Ctx<'_>, route: Route, dues: &'a [Due], ends: &mut [End], of: impl Fn(&'a Extra) -> Vec<Change<'a>>) {
     let mut changes = Vec::new();
     let mut calls = Vec::new();
     for (i, due) in dues.iter().enumerate() {
@@ -135,8 +160,12 @@ fn set<'a>(
             }
             Err(status) => status,
         };
-        if ends[i].is_ok() {
-            ends[i] = Err(Cause::Refused(format!("extracted, but its {} cannot be set: {status}", called(name))));
+        let is_refused = matches!(status, Status::Perm | Status::Access);
+        ends[i].again |= !is_refused;
+        if ends[i].so_far.is_ok() {
+            let time = if is_refused { "" } else { "; nor is its time, so that --resume does it again" };
+            let what = called(name);
+            ends[i].so_far = Err(Cause::Refused(format!("extracted, but its {what} cannot be set: {status}{time}")));
         }
     }
 }

@@ -1,14 +1,18 @@
 //! Members that are no directories: making them, what to do where the name exists, and their final attributes.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::base::{Failure, Name, Proc, Status};
-use crate::storage::{Attr, AttrChange, Call, How, Kind, Node, Op, Route, SetTime, Special};
+use crate::storage::{Attr, AttrChange, Call, Found, How, Kind, Mount, Node, Op, Route, SetTime, Special};
 
 use super::attributes::Extra;
 use super::ctx::{Ctx, Head, Meta, Outcome};
 use super::finish::Due;
 use super::{Existing, TRIES_MAX};
+
+const UNCLEAR: &str = "an answer was lost, and what has this name now, of another owner, may be this run's, still empty, or what was \
+                       there before; look at it, and remove it or leave it out";
 
 /// What a leaf is.
 pub(super) enum What {
@@ -73,6 +77,24 @@ pub(super) struct Made {
     pub existed: bool,
     /// The server does not let the caller give it away; it is made all the same, and told.
     pub owner_refused: bool,
+    /// Whose it is, where the reply to the call that made it said so.
+    pub owner: Option<(u32, u32)>,
+}
+
+/// Whose what has a name is, after an answer to a call that makes it was lost.
+enum Whose {
+    /// The call's. What was there before and looks just so has little to lose: an empty file, the same link or device, of the caller's or
+    /// of the owner that it is to have, without another name.
+    Ours,
+    /// It is like that but for its owner, which the server may have left out.
+    Unclear,
+    Anothers,
+}
+
+impl Made {
+    fn found(node: Node) -> Made {
+        Made { node, existed: true, owner_refused: false, owner: None }
+    }
 }
 
 impl<'a> Making<'a> {
@@ -80,15 +102,19 @@ impl<'a> Making<'a> {
         self.call_with(true)
     }
 
-    fn call_with(&self, owner: bool) -> Call<'a> {
+    /// What it is made with.
+    fn change(&self, owner: bool) -> AttrChange {
         let Meta { mode, uid, gid, .. } = self.meta;
         let (uid, gid) = if owner { (uid, gid) } else { (None, None) };
-        let change = AttrChange { mode: Some(mode), uid, gid, ..AttrChange::default() };
+        let mode = if let MakeKind::Symlink(_) = self.kind { None } else { Some(mode) };
+        AttrChange { mode, uid, gid, ..AttrChange::default() }
+    }
+
+    fn call_with(&self, owner: bool) -> Call<'a> {
+        let change = self.change(owner);
         match self.kind {
             MakeKind::File => Call::create(self.parent, self.name, How::Guarded, change),
-            MakeKind::Symlink(target) => {
-                Call::symlink(self.parent, self.name, target, AttrChange { mode: None, ..change })
-            }
+            MakeKind::Symlink(target) => Call::symlink(self.parent, self.name, target, change),
             MakeKind::Special(special) => Call::mknod(self.parent, self.name, special, change),
         }
     }
@@ -101,10 +127,10 @@ impl<'a> Making<'a> {
         let mut owner = true;
         for _ in 0..TRIES_MAX {
             match result {
-                Ok(found) => return Ok(Made { node: found.node, existed: false, owner_refused: !owner }),
+                Ok(found) => return Ok(self.made(ctx, found, owner)),
                 Err(Status::Exist) => {
                     route = ctx.volume.route_replacing(route);
-                    if let Some(made) = self.make_way(ctx, route, call.proc(), repeated)? {
+                    if let Some(made) = self.make_way(ctx, route, call.proc(), (repeated, owner))? {
                         return Ok(Made { owner_refused: !owner, ..made });
                     }
                 }
@@ -117,8 +143,7 @@ impl<'a> Making<'a> {
             (result, repeated) = (again.found(), again.repeated || !owner);
         }
         // Another program makes this name as fast as it is removed.
-        let made = result.map(|found| Made { node: found.node, existed: false, owner_refused: !owner });
-        made.map_err(|s| self.failed(call.proc(), s))
+        result.map(|found| self.made(ctx, found, owner)).map_err(|s| self.failed(call.proc(), s))
     }
 
     fn failed(&self, proc: Proc, status: Status) -> Outcome {
@@ -126,7 +151,13 @@ impl<'a> Making<'a> {
     }
 
     /// The name exists: uses it, removes it (none: make it now), or leaves it.
-    fn make_way(&self, ctx: &Ctx<'_>, route: Route, proc: Proc, repeated: bool) -> Result<Option<Made>, Outcome> {
+    fn make_way(
+        &self,
+        ctx: &Ctx<'_>,
+        route: Route,
+        proc: Proc,
+        (repeated, owner): (bool, bool),
+    ) -> Result<Option<Made>, Outcome> {
         let existing = ctx.options.existing;
         match existing {
             Existing::Keep if !repeated => return Err(self.failed(proc, Status::Exist)),
@@ -139,23 +170,23 @@ impl<'a> Making<'a> {
             Err((proc, status)) => return Err(self.failed(proc, status)),
         };
         let file_over_file = attr.kind == Kind::File && matches!(self.kind, MakeKind::File);
-        match existing {
-            Existing::Keep | Existing::Skip if self.is_like(ctx, route, &node, &attr) => {
-                Ok(Some(Made { node, existed: true, owner_refused: false }))
+        if repeated && matches!(existing, Existing::Keep | Existing::Skip | Existing::KeepNewer) {
+            match self.whose(ctx, route, owner, (&node, &attr)) {
+                Whose::Ours => return Ok(Some(Made::found(node))),
+                Whose::Unclear => return Err(Outcome::Failed(Failure::refused(self.path, UNCLEAR))),
+                Whose::Anothers => {}
             }
+        }
+        match existing {
             Existing::Keep => Err(self.failed(proc, Status::Exist)),
             Existing::Skip => Err(Outcome::Skipped),
-            // What this call's first try made is as new as can be, and empty.
-            Existing::KeepNewer if repeated && self.is_like(ctx, route, &node, &attr) => {
-                Ok(Some(Made { node, existed: true, owner_refused: false }))
-            }
             Existing::KeepNewer if attr.kind != Kind::Dir && attr.mtime >= self.meta.dated => Err(Outcome::Skipped),
             // Members that are files of their own may be names of one file here. Written into at once, it would have data of both.
             Existing::Overwrite if file_over_file && ctx.takes_over(&attr, self.parent.key_of(self.name)) => {
                 let empty = AttrChange { size: Some(0), ..AttrChange::default() };
                 let call = ctx.one(route, Call::set_attr(&node, empty));
                 call.status().map_err(|s| self.failed(Proc::SetAttr, s))?;
-                Ok(Some(Made { node, existed: true, owner_refused: false }))
+                Ok(Some(Made::found(node)))
             }
             // What is written into is never removed: GNU tar's --overwrite opens a directory for a file, even an empty one.
             Existing::Overwrite if attr.kind == Kind::Dir && matches!(self.kind, MakeKind::File) => {
@@ -168,10 +199,16 @@ impl<'a> Making<'a> {
         }
     }
 
-    /// True for what the call's first try, whose answer was lost, would have made. If it was there before, nothing is
-    /// lost by taking it over: an empty file, the same link, the same device.
-    fn is_like(&self, ctx: &Ctx<'_>, route: Route, node: &Node, attr: &Attr) -> bool {
-        match self.kind {
+    /// A new object. An owner that the server left out is due, unless it refuses that.
+    fn made(&self, ctx: &Ctx<'_>, found: Found, owner: bool) -> Made {
+        let is = found.attr.map(|is| (is.uid, is.gid));
+        let left_out = self.change(owner).not_given(is) != (None, None);
+        let owner_refused = !owner || left_out && ctx.owners_refused.load(Ordering::Relaxed);
+        Made { node: found.node, existed: false, owner_refused, owner: is }
+    }
+
+    fn whose(&self, ctx: &Ctx<'_>, route: Route, owner: bool, (node, attr): (&Node, &Attr)) -> Whose {
+        let is_kind = match self.kind {
             MakeKind::File => attr.kind == Kind::File && attr.size == 0,
             MakeKind::Symlink(target) => match ctx.one(route, Call::read_link(node)).op {
                 Op::ReadLink { out: Ok(text), .. } => attr.kind == Kind::Symlink && text == target,
@@ -181,7 +218,13 @@ impl<'a> Making<'a> {
             MakeKind::Special(Special::Block(major, minor)) => attr.kind == Kind::Block && attr.rdev == (major, minor),
             MakeKind::Special(Special::Fifo) => attr.kind == Kind::Fifo,
             MakeKind::Special(Special::Socket) => attr.kind == Kind::Socket,
+        };
+        if !is_kind || attr.nlink != 1 {
+            return Whose::Anothers;
         }
+        let is_made_for = AttrChange { mode: None, ..self.change(owner) }.may_have_made(attr);
+        let is_callers = || ctx.volume.makes_as().is_some_and(|(uid, _)| uid == attr.uid);
+        if is_made_for || is_callers() { Whose::Ours } else { Whose::Unclear }
     }
 
     /// What completes the object, if anything is due. The time comes with it: its data is safe by now.
@@ -190,15 +233,21 @@ impl<'a> Making<'a> {
         let has_mode = !matches!(self.kind, MakeKind::Symlink(_));
         // Writing to a file and giving it away clear these bits; an ACL that was inherited holds some back.
         let mode_due = has_mode && (made.existed || mode & 0o7000 != 0 || self.extra.is_some());
+        let (uid, gid) = match made {
+            Made { owner_refused: true, .. } => (None, None),
+            Made { existed: true, .. } => (uid, gid),
+            Made { owner, .. } => self.change(true).not_given(*owner),
+        };
         let change = AttrChange {
             mode: mode_due.then_some(mode),
-            uid: uid.filter(|_| made.existed && !made.owner_refused),
-            gid: gid.filter(|_| made.existed && !made.owner_refused),
+            uid,
+            gid,
             size: shape.and_then(Shape::size_due),
             mtime,
             ..AttrChange::default()
         };
-        Due { node: made.node.clone(), change, extra: self.extra.cloned() }.some()
+        let (extra, is_new) = (self.extra.cloned(), !made.existed);
+        Due { node: made.node.clone(), change, extra, is_dir: false, is_new }.some()
     }
 }
 

@@ -288,7 +288,7 @@ fn goes_unseen(name: &[u8]) -> bool {
     !name.contains(&b'/') && !is_silly(name)
 }
 
-/// An entry, with its type or attributes if they are wanted; none when the object is gone meanwhile. For the type
+/// An entry, with its type or attributes if they are wanted; none when its type cannot be told, for the object is gone. For the type
 /// alone the object is asked only where the directory does not know it.
 fn entry(dir: &Arc<Chain>, fd: &OwnedFd, ahead: Ahead, want: Want) -> Option<Entry> {
     let Ahead { name, fileid, position, kind } = ahead;
@@ -296,8 +296,8 @@ fn entry(dir: &Arc<Chain>, fd: &OwnedFd, ahead: Ahead, want: Want) -> Option<Ent
         (Want::Names, _) | (Want::Types, Some(_)) => None,
         (Want::Types, None) | (Want::Attributes, _) => match statat(fd, name.as_bytes(), ITSELF) {
             Ok(stat) => Some(attr(&stat)),
-            Err(Errno::NOENT) => return None,
-            Err(_) => None, // its LOOKUP will say why
+            Err(Errno::NOENT) if want == Want::Types => return None,
+            Err(_) => None, // its LOOKUP will say why, also that it is gone, which a job may have to tell
         },
     };
     let known = asked.map(|attr| attr.kind).or(kind);

@@ -16,18 +16,21 @@ pub(super) fn judge(mount: &NfsMount, call: &mut Call<'_>) {
         // An empty file with the wanted attributes and no other name is what CREATE makes; if it was there before,
         // taking it for ours changes nothing but its name's owner of the work.
         Op::Create { dir, name, how: How::Guarded, change, out } if *out == Err(Status::Exist) => {
-            let fits = |a: &Attr| a.kind == Kind::File && a.size == 0 && a.nlink == 1 && agrees(a, change);
+            let fits = |a: &Attr| a.kind == Kind::File && a.size == 0 && a.nlink == 1 && change.may_have_made(a);
             *out = own_work(mount, dir, name, out.clone(), fits);
         }
         Op::MkDir { dir, name, change, out } if *out == Err(Status::Exist) => {
-            *out = own_work(mount, dir, name, out.clone(), |a| a.kind == Kind::Dir && agrees(a, change));
+            *out = own_work(mount, dir, name, out.clone(), |a| a.kind == Kind::Dir && change.may_have_made(a));
         }
         Op::MkNod { dir, name, special, change, out } if *out == Err(Status::Exist) => {
             let kind = kind_of(*special);
-            *out = own_work(mount, dir, name, out.clone(), |a| a.kind == kind && a.nlink == 1 && agrees(a, change));
+            *out =
+                own_work(mount, dir, name, out.clone(), |a| a.kind == kind && a.nlink == 1 && change.may_have_made(a));
         }
-        Op::Symlink { dir, name, target, out, .. } if *out == Err(Status::Exist) => {
-            let found = own_work(mount, dir, name, out.clone(), |a| a.kind == Kind::Symlink);
+        Op::Symlink { dir, name, target, change, out } if *out == Err(Status::Exist) => {
+            let change = AttrChange { mode: None, ..*change };
+            let fits = |a: &Attr| a.kind == Kind::Symlink && change.may_have_made(a);
+            let found = own_work(mount, dir, name, out.clone(), fits);
             *out = found.and_then(|found| match read_link(mount, &found.node) {
                 Ok(text) if text == *target => Ok(found),
                 other => Err(unless_unknown(other, Status::Exist)),
@@ -75,13 +78,6 @@ fn own_work(
 /// to the next one, which looks again. EXIST in its place would have the caller skip its own, still empty file.
 fn unless_unknown<T>(looked: Out<T>, status: Status) -> Status {
     looked.err().filter(|s| s.is_uncertain()).map_or(status, asked_for_another)
-}
-
-/// The wanted attributes that an object shows: mode without the bits that servers clear, owner where one was asked for.
-fn agrees(attr: &Attr, change: &AttrChange) -> bool {
-    change.mode.is_none_or(|mode| mode & 0o777 == attr.mode & 0o777)
-        && change.uid.is_none_or(|uid| uid == attr.uid)
-        && change.gid.is_none_or(|gid| gid == attr.gid)
 }
 
 fn kind_of(special: Special) -> Kind {

@@ -1,0 +1,310 @@
+//! Owners, groups and set-id bits: what servers leave out or take away, and what was there before a call whose answer was lost.
+
+#![allow(clippy::unwrap_used)] // also in the helpers of tests
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use parfs::archive::write::{self, Format};
+use parfs::archive::{Member, MemberKind};
+use parfs::base::{Proc, Status, Time};
+use parfs::jobs::copy;
+use parfs::jobs::extract::{Existing, Options, Owner};
+use parfs::mounts::MemoryMount;
+use parfs::storage::{AttrChange, Call, Kind, Limits, Mount, Node, Op, SetTime, Special, Spread, Tally, Volume};
+
+use crate::ask::Ask;
+use crate::copies;
+use crate::remove_odd::{Odd, pass};
+use crate::scripted::{Act, Scripted};
+use crate::tars::{crew, extract, pipe, volume};
+use crate::tree::{content, dump, node_at};
+
+const OURS: (u32, u32) = (1000, 100);
+const THEIRS: (u32, u32) = (7, 8);
+const MTIME: Time = Time { secs: 1_500_000_000, nanos: 0 };
+
+/// An object of each kind that is no directory, one of them with set-id bits, below a directory.
+fn members() -> Vec<(&'static str, MemberKind, u32)> {
+    vec![
+        ("d", MemberKind::Dir, 0o2750),
+        ("d/file", MemberKind::File, 0o4711),
+        ("d/empty", MemberKind::File, 0o640),
+        ("d/link", MemberKind::Symlink, 0o777),
+        ("d/fifo", MemberKind::Fifo, 0o2610),
+    ]
+}
+
+fn archive() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (path, kind, mode) in members() {
+        let data: &[u8] = if path == "d/file" { b"data" } else { b"" };
+        let link = if kind == MemberKind::Symlink { b"to".to_vec() } else { Vec::new() };
+        let size = data.len() as u64;
+        let (uid, gid) = OURS;
+        let path = path.into();
+        let member = Member { path, kind, mode, uid, gid, link, size, stored: size, mtime: MTIME, ..Member::default() };
+        write::header(&member, Format::Pax, &mut bytes).unwrap();
+        bytes.extend_from_slice(data);
+        bytes.resize(bytes.len() + write::padding(size), 0);
+    }
+    let end = write::end(bytes.len() as u64, 512);
+    [bytes, end].concat()
+}
+
+fn options(existing: Existing) -> Options {
+    Options { mode_mask: 0, owner: Owner::FromArchive { numeric: true }, existing, ..Options::default() }
+}
+
+/// The same objects as they are in the archive, but of these owners, and of these modes.
+fn there(owner: (u32, u32), mode: impl Fn(u32) -> u32) -> Arc<MemoryMount> {
+    let mount = Arc::new(MemoryMount::new());
+    let dir = mount.dir(&mount.root(), "d");
+    mount.file(&dir, "file", b"data");
+    mount.file(&dir, "empty", b"");
+    mount.symlink(&dir, "link", b"to").unwrap();
+    mount.mknod(&dir, "fifo", Special::Fifo, AttrChange::default()).unwrap();
+    for (path, kind, bits) in members().into_iter().rev() {
+        let node = node_at(&*mount, &path.split('/').collect::<Vec<_>>());
+        let (uid, gid) = (Some(owner.0), Some(owner.1));
+        mount.set_attr(&node, AttrChange { uid, gid, ..AttrChange::default() }).unwrap();
+        let mode = (kind != MemberKind::Symlink).then(|| mode(bits));
+        mount.set_attr(&node, AttrChange { mode, mtime: SetTime::At(MTIME), ..AttrChange::default() }).unwrap();
+    }
+    mount
+}
+
+fn assert_ours(mount: &MemoryMount, context: &str) {
+    let tree = dump(mount);
+    for (path, kind, mode) in members() {
+        let is = &tree[path];
+        assert_eq!((is.uid, is.gid), OURS, "{context}: {path}");
+        if kind != MemberKind::Symlink {
+            assert_eq!(is.mode, mode, "{context}: {path}");
+        }
+    }
+}
+
+/// A server that carries out something else than it was asked for.
+fn other(mount: &Arc<MemoryMount>, asked: fn(&dyn Mount, &mut Call<'_>)) -> Volume {
+    let odd = Odd::new(mount, move |mount, call| {
+        asked(mount, call);
+        pass(mount, call);
+    });
+    volume(&odd)
+}
+
+/// Linux's server and nfs-ganesha take set-id bits off the mode that comes with an owner.
+#[test]
+fn set_id_bits_are_set_after_the_owner() {
+    let linux = |mount: &Arc<MemoryMount>| {
+        other(mount, |mount, call| {
+            if let Op::SetAttr { node, change, .. } = &mut call.op
+                && change.gives_away()
+                && mount.get_attr(node).unwrap().kind != Kind::Dir
+            {
+                change.mode = change.mode.map(|mode| mode & 0o1777);
+            }
+        })
+    };
+    let mount = there(THEIRS, |mode| mode);
+    extract(&linux(&mount), pipe(archive()), &options(Existing::Overwrite), &crew(2, 2)).clean();
+    assert_ours(&mount, "extracted over");
+
+    let (from, to) = (there(OURS, |mode| mode), there(THEIRS, |mode| mode));
+    copies::run(&volume(&from), &linux(&to), &copies::sync(), &copies::crew(2, 2)).clean();
+    assert_ours(&to, "copied over");
+}
+
+/// Makes objects without the owners that are asked for, and says nothing of it.
+#[test]
+fn an_owner_that_a_server_left_out_is_set() {
+    let deaf = |mount: &Arc<MemoryMount>| {
+        other(mount, |_, call| {
+            if let Op::Create { change, .. }
+            | Op::MkDir { change, .. }
+            | Op::Symlink { change, .. }
+            | Op::MkNod { change, .. } = &mut call.op
+            {
+                (change.uid, change.gid) = (None, None);
+            }
+        })
+    };
+    let mount = Arc::new(MemoryMount::new());
+    extract(&deaf(&mount), pipe(archive()), &options(Existing::Replace), &crew(2, 2)).clean();
+    assert_ours(&mount, "extracted");
+    for atomic in [false, true] {
+        let (from, to) = (there(OURS, |mode| mode), Arc::new(MemoryMount::new()));
+        let options = copy::Options { atomic, ..copies::sync() };
+        copies::run(&volume(&from), &deaf(&to), &options, &copies::crew(2, 2)).clean();
+        assert_ours(&to, "copied");
+    }
+}
+
+/// A server that breaks the connection at the first answer of a kind: what is asked again finds what was there before.
+fn breaks_at(mount: Arc<MemoryMount>, at: Proc) -> (Arc<Scripted>, Volume, Arc<AtomicBool>) {
+    let broken = Arc::new(AtomicBool::new(false));
+    let seen = broken.clone();
+    let server = Scripted::serving(mount, 0, move |proc, number| {
+        if proc == at && number == 0 {
+            seen.store(true, Ordering::Relaxed);
+            return Act::Reset;
+        }
+        Act::Send
+    });
+    let volume = Volume::new(vec![server.mount() as _], Spread::default());
+    (server, volume, broken)
+}
+
+/// Loses its first answer for each name; what it made then is the caller's, with a mode of its own.
+struct Forgetful {
+    mount: Arc<MemoryMount>,
+    lost: Mutex<HashSet<Vec<u8>>>,
+    makes_as: Option<(u32, u32)>,
+}
+
+impl Mount for Forgetful {
+    fn root(&self) -> Node {
+        self.mount.root()
+    }
+    fn limits(&self) -> Limits {
+        self.mount.limits()
+    }
+    fn makes_as(&self) -> Option<(u32, u32)> {
+        self.makes_as
+    }
+    fn perform(&self, calls: &mut [Call<'_>]) {
+        for call in calls {
+            let mut is_lost = false;
+            if let Op::Create { name, change, .. } | Op::Symlink { name, change, .. } | Op::MkNod { name, change, .. } =
+                &mut call.op
+                && self.lost.lock().unwrap().insert(name.as_bytes().to_vec())
+            {
+                *change = AttrChange { mode: change.mode.map(|_| 0o777), ..AttrChange::default() };
+                is_lost = true;
+            }
+            self.mount.perform(std::slice::from_mut(call));
+            if is_lost {
+                call.repeated = true;
+                call.fail(Status::Exist);
+            }
+        }
+    }
+    fn issued(&self) -> Option<Tally> {
+        None
+    }
+    fn label(&self) -> String {
+        "forgetful".into()
+    }
+}
+
+/// What a run made itself, and does not know of, is not left empty without a word.
+#[test]
+fn what_was_made_before_a_lost_answer_is_completed_or_told() {
+    for existing in [Existing::Keep, Existing::Skip, Existing::KeepNewer, Existing::Replace, Existing::Overwrite] {
+        for makes_as in [None, Some((0, 0))] {
+            let mount = Arc::new(MemoryMount::new());
+            let forgetful = Arc::new(Forgetful { mount: mount.clone(), lost: Mutex::default(), makes_as });
+            let ran = extract(&volume(&forgetful), pipe(archive()), &options(existing), &crew(1, 1));
+            let context = format!("{existing:?} {makes_as:?}");
+            if makes_as.is_some() || matches!(existing, Existing::Replace | Existing::Overwrite) {
+                ran.clean();
+                assert_ours(&mount, &context);
+                assert_eq!(content(&*mount, "d/file"), b"data", "{context}");
+            } else {
+                assert_eq!(ran.failures.len(), 4, "{context}: {:?}", ran.failures);
+                assert!(ran.failures.iter().all(|why| why.contains("an answer was lost")), "{:?}", ran.failures);
+            }
+        }
+    }
+}
+
+/// A server that leaves owners out and does not let them be given is asked a few times, and each object is told.
+#[test]
+fn an_owner_that_is_refused_is_told_of_each_object() {
+    let asked = Arc::new(AtomicU64::new(0));
+    let squashing = |mount: &Arc<MemoryMount>| {
+        let asked = asked.clone();
+        volume(&Odd::new(mount, move |mount, call| {
+            match &mut call.op {
+                Op::Create { change, .. } => (change.uid, change.gid) = (None, None),
+                Op::SetAttr { change, .. } if change.gives_away() => {
+                    asked.fetch_add(1, Ordering::Relaxed);
+                    return call.fail(Status::Perm);
+                }
+                _ => {}
+            }
+            pass(mount, call);
+        }))
+    };
+    let from = Arc::new(MemoryMount::new());
+    for i in 0..100 {
+        let node = mount_file(&from, i);
+        from.set_attr(&node, AttrChange { uid: Some(OURS.0), ..AttrChange::default() }).unwrap();
+    }
+    let to = Arc::new(MemoryMount::new());
+    let ran = copies::run(&volume(&from), &squashing(&to), &copies::sync(), &copies::crew(1, 1));
+    assert_eq!(ran.failures.len(), 100);
+    assert!(ran.failures.iter().all(|why| why.contains("its owner cannot be set")), "{:?}", ran.failures);
+    assert!(asked.swap(0, Ordering::Relaxed) < 100);
+
+    let members = (0..100).map(|i| {
+        let path = format!("f{i}").into_bytes();
+        Member { path, kind: MemberKind::File, mode: 0o644, uid: OURS.0, mtime: MTIME, ..Member::default() }
+    });
+    let to = Arc::new(MemoryMount::new());
+    let bytes = members.fold(Vec::new(), |mut bytes, member| {
+        write::header(&member, Format::Pax, &mut bytes).unwrap();
+        bytes
+    });
+    let end = write::end(bytes.len() as u64, 512);
+    let archive = [bytes, end].concat();
+    let ran = extract(&squashing(&to), pipe(archive), &options(Existing::Replace), &crew(1, 1));
+    assert_eq!(ran.failures.len(), 100);
+    assert!(ran.failures.iter().all(|why| why.contains("its owner cannot be set")), "{:?}", ran.failures);
+    assert!(asked.load(Ordering::Relaxed) < 100);
+    assert!(dump(&*to).values().filter(|object| object.kind == Kind::File).all(|object| object.mtime == MTIME));
+}
+
+fn mount_file(mount: &Arc<MemoryMount>, i: usize) -> Node {
+    mount.file(&mount.root(), &format!("f{i}"), b"data")
+}
+
+const MAKES: [Proc; 4] = [Proc::Create, Proc::MkDir, Proc::Symlink, Proc::MkNod];
+
+#[test]
+fn what_was_there_before_a_lost_answer_gets_its_owner() {
+    for at in MAKES {
+        let mount = there(THEIRS, |mode| mode);
+        let (_server, volume, broken) = breaks_at(mount.clone(), at);
+        extract(&volume, pipe(archive()), &options(Existing::Replace), &crew(1, 1)).clean();
+        assert!(broken.load(Ordering::Relaxed), "{at}");
+        assert_ours(&mount, &at.to_string());
+    }
+}
+
+/// Other names and owners are what taking it for one's own would harm.
+#[test]
+fn what_was_there_before_a_lost_answer_is_kept() {
+    let untouched = |mount: Arc<MemoryMount>, context: &str| {
+        let before = dump(&*mount);
+        for existing in [Existing::Keep, Existing::Skip, Existing::KeepNewer] {
+            for at in MAKES {
+                let (_server, volume, broken) = breaks_at(mount.clone(), at);
+                extract(&volume, pipe(archive()), &options(existing), &crew(1, 1));
+                assert!(broken.load(Ordering::Relaxed), "{at}");
+                crate::tree::assert_same(&before, &dump(&*mount), &format!("{context} {existing:?} {at}"));
+            }
+        }
+    };
+    untouched(there(THEIRS, |mode| mode), "of another");
+    let mount = there(OURS, |mode| mode);
+    let dir = node_at(&*mount, &["d"]);
+    for name in members().iter().filter_map(|(path, ..)| path.strip_prefix("d/")) {
+        mount.link(&node_at(&*mount, &["d", name]), &dir, format!("other-{name}")).unwrap();
+    }
+    let time = AttrChange { mtime: SetTime::At(MTIME), ..AttrChange::default() };
+    mount.set_attr(&dir, time).unwrap();
+    untouched(mount, "of another name");
+}
