@@ -268,7 +268,7 @@ fn an_owner_that_is_refused_is_told_of_each_object() {
 }
 
 fn mount_file(mount: &Arc<MemoryMount>, i: usize) -> Node {
-    mount.file(&mount.root(), &format!("f{i}"), b"data")
+    mount.file(&mount.root(), format!("f{i}"), b"data")
 }
 
 const MAKES: [Proc; 4] = [Proc::Create, Proc::MkDir, Proc::Symlink, Proc::MkNod];
