@@ -295,10 +295,12 @@ fn give_owners(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
         let item = &mut items[i];
         match (end, &mut item.made) {
             (Ok(false), Some(made)) => made.owner = owner,
-            (Ok(true) | Err(Status::Access | Status::Inval | Status::NotSupp), Some(made)) => {
+            (Ok(true), Some(made)) => {
                 made.owner_refused = true;
                 ctx.owners_refused.store(true, Ordering::Relaxed);
             }
+            // Of this one alone: a symbolic link, an id that is not known there.
+            (Err(Status::Access | Status::Inval | Status::NotSupp), Some(made)) => made.owner_refused = true,
             (Err(status), _) => item.trouble = Some(Trouble::Call(On::Target, Proc::SetAttr, status)),
             (Ok(_), None) => {}
         }
