@@ -1,8 +1,12 @@
 //! Where files go, as typed: a directory of this host, or an NFSv3 export.
 
 use std::ffi::OsStr;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use rustix::fs::{Mode, OFlags};
 
 use crate::mounts::nfs::{Url, UrlError};
 
@@ -55,7 +59,7 @@ impl Location {
 /// True when the local directory `path` is the root of a mounted file system: it is on another device than what is above
 /// it, or nothing is. True also where that cannot be told, so that nobody's snapshots are taken for files.
 pub fn is_fs_root(path: &Path) -> bool {
-    let (here, above) = match (std::fs::metadata(path), std::fs::metadata(path.join(".."))) {
+    let (here, above) = match (fs::metadata(path), fs::metadata(path.join(".."))) {
         (Ok(here), Ok(above)) => (here, above),
         (Err(error), _) | (_, Err(error)) => return !is_absent(&error),
     };
@@ -63,8 +67,21 @@ pub fn is_fs_root(path: &Path) -> bool {
 }
 
 /// True for what there is nothing of, rather than what cannot be looked at.
-pub fn is_absent(error: &std::io::Error) -> bool {
-    matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+pub fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// The path without symbolic links. In a working directory that is below one which may not be searched it is the kernel's name for what
+/// can be opened all the same.
+pub fn real(path: &Path) -> io::Result<PathBuf> {
+    path.canonicalize().or_else(|error| {
+        if is_absent(&error) {
+            return Err(error);
+        }
+        let held = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+        let real = fs::read_link(format!("/proc/self/fd/{}", held.as_raw_fd()));
+        real.ok().filter(|real| real.is_absolute()).ok_or(error)
+    })
 }
 
 impl std::fmt::Display for Location {

@@ -11,7 +11,7 @@ use parfs::jobs::remove::{Excluded, Operand, Options};
 use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::storage::faults::Which;
 use parfs::storage::{
-    Attr, AttrChange, Call, Cookie, Faults, How, Kind, Ledger, Limits, Mount, Node, Op, Page, Tally, Tapped, Want,
+    Attr, AttrChange, Call, Cookie, Faults, How, Kind, Limits, Mount, Node, Op, Page, Tally, Tapped, Want,
 };
 
 use crate::remove::{Ran, do_one, find, operand, paths, plant, plant_tree, remove_all, remove_paths};
@@ -256,27 +256,6 @@ fn what_is_not_permitted_is_told_once() {
         ["top/d0/f1: REMOVE: Operation not permitted", "top/d1/f1: REMOVE: Operation not permitted"]
     );
     assert_eq!(paths(&dump(&*memory)), ["top", "top/d0", "top/d0/f1", "top/d1", "top/d1/f1"].into());
-}
-
-#[test]
-fn servers_without_readdirplus() {
-    let memory = Arc::new(MemoryMount::new());
-    let ledger = Arc::new(Ledger::default());
-    let odd = Odd::new(&memory, |mount, call| {
-        if call.proc() == Proc::ReadDirPlus { call.fail(Status::NotSupp) } else { pass(mount, call) }
-    });
-    let odd = Arc::new(Tapped::new(odd, vec![ledger.clone()]));
-    plant_tree(&*memory, "top", 10, 3);
-    remove_paths(&odd, &["top"], &Options::default(), &crew(4, 2)).clean();
-    assert_eq!(dump(&*memory).len(), 1);
-    assert_eq!((ledger.tally().get(Proc::ReadDirPlus).calls, ledger.tally().get(Proc::ReadDir).calls), (1, 21));
-    let none = Odd::new(&memory, |mount, call| match call.op {
-        Op::ReadDir { .. } => call.fail(Status::NotSupp),
-        _ => pass(mount, call),
-    });
-    plant(&*memory, &["a/", "a/f"]);
-    let ran = remove_paths(&none, &["a"], &Options::default(), &crew(4, 2));
-    assert_eq!(ran.failures, ["a: READDIR: Operation not supported"]);
 }
 
 /// What may not be listed goes if it is empty, as with rm.

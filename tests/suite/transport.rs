@@ -11,7 +11,9 @@ use parfs::mounts::nfs::{AttachError, NfsMount, Url, Usage, attach};
 use parfs::storage::{AttrChange, Call, How, Mount, Node, Op, Stable};
 use parfs::wire::nfs3;
 
+use crate::cli_support::{Bench, NAMES, assert_sample};
 use crate::scripted::{Act, Scripted, name};
+use crate::tree::dump;
 
 /// Creates four files in one window.
 fn create_four(mount: &NfsMount) -> Vec<Result<(), Status>> {
@@ -333,4 +335,29 @@ fn a_silent_target_is_gone_although_it_takes_connections() {
     let mut calls = [Call::mkdir(&mount[0].root(), &name(1), AttrChange::default())];
     mount[0].perform(&mut calls);
     assert_eq!(calls[0].status(), Err(Status::NoReply));
+}
+
+/// unfs3 answers READDIRPLUS with NOTSUPP.
+#[test]
+fn a_server_without_readdirplus_is_listed_by_readdir() {
+    let server = Scripted::start(|proc, _| match proc {
+        Proc::ReadDirPlus => Act::Fail(Status::NotSupp),
+        _ => Act::Send,
+    });
+    let bench = Bench::new();
+    bench.run("xf a.tar -C out").ok();
+    let url = server.url.replace("timeo=3", "timeo=200");
+    let at = |path: &str| url.replace("/?", &format!("/{path}?"));
+    bench.run_as(&format!("parcp -a out {}", at("copy"))).ok();
+    bench.run_as(&format!("parcp -a {} back", at("copy"))).ok();
+    assert_sample(&bench.path("back"));
+    bench.run_as(&format!("parcp -a --verify-only {} back", at("copy"))).ok();
+    bench.run(&format!("cf new.tar -C {} copy", url)).ok();
+    let listed = bench.run("tf new.tar").ok().stdout;
+    assert_eq!(listed.lines().count(), 1 + NAMES.len(), "{listed}");
+    bench.run_as(&format!("parrm -r {}", at("copy"))).ok();
+    let counts = *server.counts.lock().unwrap();
+    // Each mount asks once; the copy and the comparison have one for either side.
+    assert_eq!(counts[Proc::ReadDirPlus as usize], 4);
+    assert_eq!(dump(&*server.memory).len(), 1, "the root alone");
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::Name;
 use crate::base::name::Shown;
-use crate::cli::location::Location;
+use crate::cli::location::{Location, real};
 use crate::jobs::copy::Options;
 use crate::mounts::nfs::Url;
 
@@ -138,7 +138,7 @@ impl Here {
     /// A link in the directory is no way to elsewhere: the copy replaces it.
     fn new(directory: &Path, names: &[Name], itself: bool) -> Here {
         let mut here = Here { by_path: HashMap::new(), by_file_id: HashMap::new() };
-        let Ok(real) = relation::real(directory) else { return here };
+        let Ok(real) = real(directory) else { return here };
         let below = |dir: &Path, name: &Name| dir.join(OsStr::from_bytes(name.as_bytes()));
         let below = names.iter().map(|name| (below(&real, name), below(directory, name)));
         for (real, path) in below.chain(itself.then(|| (real.clone(), directory.to_path_buf()))) {
@@ -153,8 +153,8 @@ impl Here {
     /// The destinations that a source is, or is in. What is a source's own destination and it is told before.
     fn around(&self, source: &Path, is_one: IsOne<'_>) -> Vec<(Relation, Vec<u8>)> {
         let real = match named(source) {
-            Some((parent, name)) => relation::real(&parent).map(|dir| dir.join(OsStr::from_bytes(name.as_bytes()))),
-            None => relation::real(source),
+            Some((parent, name)) => real(&parent).map(|dir| dir.join(OsStr::from_bytes(name.as_bytes()))),
+            None => real(source),
         };
         let Ok(real) = real else { return Vec::new() };
         let mut found = Vec::new();

@@ -2,16 +2,14 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
-
 use crate::base::name::SNAPSHOT;
 use crate::base::name::Shown;
 use crate::cli::console::reason;
+use crate::cli::location::{is_absent, real};
 use crate::jobs::copy::Options;
 use crate::mounts::nfs::Url;
 
@@ -36,7 +34,7 @@ pub fn local(source: &Path, destination: &Path, is_one: &dyn Fn(&Path, &Path) ->
     let (from, to) = match (real(source), canonical(destination)) {
         (Ok(from), Ok(to)) => (from, to),
         // What is not there is told when it is looked for.
-        (Err(error), _) | (_, Err(error)) if is_missing(&error) => return Relation::Apart,
+        (Err(error), _) | (_, Err(error)) if is_absent(&error) => return Relation::Apart,
         (Err(error), _) | (_, Err(error)) => return Relation::Unknown(reason(&error)),
     };
     let id = |path: &Path| fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
@@ -67,27 +65,10 @@ pub fn link(source: &Path, destination: &Path, is_one: &dyn Fn(&Path, &Path) -> 
     Some(if are_one { Relation::Same } else { Relation::Apart })
 }
 
-fn is_missing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
-/// The path without symbolic links. In a working directory that is below one which may not be searched it is the kernel's name for what
-/// can be opened all the same.
-pub(super) fn real(path: &Path) -> io::Result<PathBuf> {
-    path.canonicalize().or_else(|error| {
-        if is_missing(&error) {
-            return Err(error);
-        }
-        let held = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-        let real = fs::read_link(format!("/proc/self/fd/{}", held.as_raw_fd()));
-        real.ok().filter(|real| real.is_absolute()).ok_or(error)
-    })
-}
-
-/// The same; its last name need not exist.
+/// `real`; the last name need not exist.
 fn canonical(path: &Path) -> io::Result<PathBuf> {
     real(path).or_else(|error| {
-        let Some(name) = path.file_name().filter(|_| is_missing(&error)) else { return Err(error) };
+        let Some(name) = path.file_name().filter(|_| is_absent(&error)) else { return Err(error) };
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Ok(real(parent)?.join(name))
     })

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use crate::base::name::SNAPSHOT;
 use crate::base::{Failure, Name, Proc, Status};
 use crate::cli::exports::{Exports, Mounts};
-use crate::cli::location::{Location, is_fs_root};
+use crate::cli::location::{Location, is_fs_root, real};
 use crate::jobs::remove::Operand;
 use crate::mounts::nfs::{AttachError, Url, Usage};
 use crate::storage::{Attr, Call, Kind, Mount, Volume};
@@ -77,7 +77,7 @@ pub fn in_snapshots(parent: &Parent) -> bool {
     match parent {
         Parent::Nfs(url) => url.path.split(|&byte| byte == b'/').any(|part| part == SNAPSHOT),
         Parent::Dir(parent) => {
-            let Ok(parent) = parent.canonicalize() else { return false };
+            let Ok(parent) = real(parent) else { return false };
             let mut above =
                 parent.ancestors().filter(|path| path.file_name().is_some_and(|name| name.as_bytes() == SNAPSHOT));
             above.any(|path| path.parent().is_some_and(is_fs_root))

@@ -182,8 +182,6 @@ pub(in crate::jobs) struct Engine<'a, T> {
     /// The mount can remove a directory's files while it lists them.
     clears: bool,
     page_bytes: u32,
-    /// READDIRPLUS is not supported.
-    pub(super) names_only: AtomicBool,
     cursors: Mutex<Vec<Cursor<T>>>,
     /// Where only empty directories are removed: those that were not.
     pub(super) later: Option<Later<T>>,
@@ -219,7 +217,6 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
             shared: serial && !limits.dirs_locked,
             clears: serial && limits.extras.clears,
             page_bytes: PAGE_BYTES_MAX.min(limits.list_max),
-            names_only: AtomicBool::new(false),
             cursors: Mutex::default(),
             later: how.empty_only.then(Later::default),
         }
@@ -353,7 +350,7 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
     /// that, all of them may go, and nobody is to hear of each.
     pub(super) fn list(&self, frame: &Frame<T>, from: Cookie) -> Call<'static> {
         let want = match self.how.older_than {
-            _ if frame.has(flag::CHECK) || self.names_only.load(Ordering::Relaxed) => Want::Names,
+            _ if frame.has(flag::CHECK) => Want::Names,
             Some(_) => Want::Attributes,
             None => Want::Types,
         };

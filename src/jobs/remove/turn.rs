@@ -241,9 +241,6 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         let first = from == Cookie::default();
         let page = match page {
             Ok(page) => page,
-            Err(Status::NotSupp) if !self.engine.names_only.swap(true, Ordering::Relaxed) || proc != Proc::ReadDir => {
-                return self.push(Step::List { frame, from: (!first).then(|| from.into()), route: None });
-            }
             // A first page's cookie goes stale where files went with it.
             Err(Status::BadCookie) if !first || frame.has(flag::REMOVED) => {
                 frame.set(flag::STALE_COOKIE);

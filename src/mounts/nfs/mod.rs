@@ -2,7 +2,8 @@
 //!
 //! Promises: every call of a window ends with an outcome; a call that got no reply is sent again with the same xid on a
 //! new connection; a repeated CREATE, REMOVE, MKDIR, RENAME or LINK that finds its own work done counts as done (`replay`);
-//! JUKEBOX is waited out; a target that stays away ends in `Status::TargetGone`, for the volume to go on elsewhere.
+//! JUKEBOX is waited out; where READDIRPLUS is not supported, READDIR lists; a target that stays away ends in
+//! `Status::TargetGone`, for the volume to go on elsewhere.
 //! Leaves out: NFSv4, UDP, Kerberos, locks.
 
 mod attach;
@@ -20,8 +21,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::base::hash::mix;
-use crate::base::{Bell, Name, Status};
-use crate::storage::{Call, Chain, Handle, Ledger, Limits, Mount, Node, Op, Tally};
+use crate::base::{Bell, Name, Proc, Status};
+use crate::storage::{Call, Chain, Handle, Ledger, Limits, Mount, Node, Op, Tally, Want};
 use crate::wire::rpc::Credential;
 
 pub use attach::{AttachError, attach, shape};
@@ -72,6 +73,8 @@ pub struct NfsMount {
     gone: AtomicBool,
     /// The last try to connect was refused: nobody serves at the address.
     refuses: AtomicBool,
+    /// The server has no READDIRPLUS (unfs3).
+    names_only: AtomicBool,
 }
 
 /// A mount before its root is known.
@@ -109,6 +112,7 @@ impl NfsMount {
             idle_answer: Duration::ZERO,
             gone: AtomicBool::new(false),
             refuses: AtomicBool::new(false),
+            names_only: AtomicBool::new(false),
         }
     }
 
@@ -144,12 +148,27 @@ impl NfsMount {
         &self.ledger
     }
 
+    /// Lists by READDIR what the server would not list by READDIRPLUS, as Linux's client does: a page then says no more than names.
+    fn list_names(&self, calls: &mut [Call<'_>]) {
+        let is_refused = |call: &Call<'_>| call.proc() == Proc::ReadDirPlus && call.status() == Err(Status::NotSupp);
+        for call in calls.iter_mut().filter(|call| is_refused(call)) {
+            self.names_only.store(true, Ordering::Relaxed);
+            self.cut(call);
+            self.perform_sent(std::slice::from_mut(call));
+        }
+    }
+
     /// Cuts a transfer to what the server takes at once; the outcome then says that it was a part.
     fn cut(&self, call: &mut Call<'_>) {
         match &mut call.op {
             Op::Read { count, .. } => *count = (*count).min(self.limits.read_max),
             Op::Write { data, .. } => *data = &data[..data.len().min(self.limits.write_max as usize)],
-            Op::ReadDir { bytes_max, .. } => *bytes_max = (*bytes_max).min(self.limits.list_max),
+            Op::ReadDir { bytes_max, want, .. } => {
+                *bytes_max = (*bytes_max).min(self.limits.list_max);
+                if self.names_only.load(Ordering::Relaxed) {
+                    *want = Want::Names;
+                }
+            }
             _ => {}
         }
     }
@@ -226,6 +245,7 @@ impl Mount for NfsMount {
         calls.iter_mut().for_each(|call| self.cut(call));
         for part in calls.chunks_mut(CALLS_IN_FLIGHT_MAX) {
             self.perform_sent(part);
+            self.list_names(part);
             for call in part.iter_mut() {
                 if call.repeated && call.status().is_err() {
                     replay::judge(self, call);
