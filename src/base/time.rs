@@ -20,14 +20,14 @@ impl Time {
         }
     }
 
-    /// True when a file system that was given this time may say `kept`: in coarser units, down to whole seconds (unfs3),
-    /// and over a wire that carries less.
-    pub fn may_be_kept_as(self, kept: Time) -> bool {
+    /// True when a file system that was given this time may say `kept`: in coarser units, down to whole seconds (unfs3), and
+    /// `by_nfs` within what NFSv3 carries.
+    pub fn may_be_kept_as(self, kept: Time, by_nfs: bool) -> bool {
         let equal = |t: Time| {
             let units = [1, 100, 1_000, 1_000_000, 1_000_000_000];
             kept.secs == t.secs && units.iter().any(|unit| kept.nanos == t.nanos / unit * unit)
         };
-        equal(self) || equal(self.on_the_wire())
+        equal(self) || (by_nfs && equal(self.on_the_wire()))
     }
 
     /// The nearest time that nfstime3 can carry (RFC 1813 2.5: 32 unsigned bits of seconds, 1970 to 2106).

@@ -105,6 +105,11 @@ impl Volume {
         (0..self.seats.len()).map(Route)
     }
 
+    /// Times of its files are what NFSv3 carries, whether the kernel speaks it or parfs.
+    pub fn nfs_times(&self) -> bool {
+        self.has_handles || self.mounts().any(|mount| mount.limits().dirs_locked)
+    }
+
     /// Its nodes have handles: ids of its file systems are a server's, not this host's.
     pub fn has_handles(&self) -> bool {
         self.has_handles

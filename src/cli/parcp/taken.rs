@@ -91,7 +91,7 @@ impl Earlier {
 /// May `is` be a copy of `of`: of one kind and size, and with its time, if that is carried?
 fn is_copy(of: &Attr, is: &Attr, timed: bool) -> bool {
     let sized = !matches!(of.kind, Kind::File | Kind::Symlink) || of.size == is.size;
-    let same_time = !timed || of.kind != Kind::File || of.mtime.may_be_kept_as(is.mtime);
+    let same_time = !timed || of.kind != Kind::File || of.mtime.may_be_kept_as(is.mtime, true);
     of.kind == is.kind && sized && same_time
 }
 

@@ -142,7 +142,7 @@ fn check(ctx: &Ctx<'_>, route: Route, piece: &Piece, node: &Node, attr: &Attr) {
     if gid.is_some_and(|gid| gid != attr.gid) {
         differs(item, "Gid differs");
     }
-    if !is_time(member, attr.mtime) {
+    if !is_time(member, attr.mtime, ctx.port.volume.nfs_times()) {
         differs(item, "Mod time differs");
     }
     if attr.size != member.size {
@@ -152,9 +152,9 @@ fn check(ctx: &Ctx<'_>, route: Route, piece: &Piece, node: &Node, attr: &Attr) {
 }
 
 /// Most formats hold whole seconds; then those are compared, as in GNU tar.
-fn is_time(member: &Member, found: Time) -> bool {
+fn is_time(member: &Member, found: Time, by_nfs: bool) -> bool {
     let of_seconds = member.mtime.nanos == 0 && member.mtime.secs == found.secs;
-    of_seconds || member.mtime.may_be_kept_as(found)
+    of_seconds || member.mtime.may_be_kept_as(found, by_nfs)
 }
 
 /// Is a hard link's object that of its target?

@@ -262,8 +262,8 @@ fn sort(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mu
     }
     let verdict = match object.tries {
         _ if object.differs => Verdict::Content,
-        0 => decide::verdict(ctx.options, attr, is),
-        _ => decide::verdict_again(ctx.options, attr, is),
+        0 => decide::verdict(ctx.by(), attr, is),
+        _ => decide::verdict_again(ctx.by(), attr, is),
     };
     // Its size and times say nothing of what it holds.
     let may_be_equal = matches!(verdict, Verdict::Equal | Verdict::Attributes(_) | Verdict::CompareBytes);
@@ -295,7 +295,7 @@ fn sort(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mu
         Verdict::Keep => {
             add(&ctx.counts.kept, 1);
             // Other names of the source's file are no names of something else.
-            let same = attr.kind == is.kind && attr.size == is.size && attr.mtime.may_be_kept_as(is.mtime);
+            let same = attr.kind == is.kind && attr.size == is.size && ctx.by().keeps_time(attr, is);
             let made = made.filter(|_| same);
             end_as_it_is(ctx, known.object, made, due);
         }

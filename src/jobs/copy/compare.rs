@@ -75,7 +75,7 @@ pub(super) fn equals(ctx: &Ctx<'_>, routes: Routes, equal: Vec<Known>, due: &mut
             continue;
         }
         let At::Present(_, is) = &known.object.at else { continue };
-        let change = match decide::rest(ctx.options, &known.attr, is) {
+        let change = match decide::rest(ctx.by(), &known.attr, is) {
             Verdict::Attributes(_) if ctx.has_more_names(&known.attr, is) => {
                 content_differs(ctx, known, due); // made anew, apart from its other names
                 continue;

@@ -15,7 +15,7 @@ use super::super::Live;
 use super::super::port::Port;
 use super::super::remove::Engine;
 use super::big::Big;
-use super::decide;
+use super::decide::{self, By};
 use super::delete::Tag;
 use super::dir::Dir;
 use super::links::Links;
@@ -98,6 +98,8 @@ pub(super) struct Ctx<'a> {
     pub caches: [bool; 2],
     /// The source tells data from holes.
     pub source_holes: bool,
+    /// The target's times are what NFSv3 carries of them.
+    nfs_times: bool,
     /// Extended attributes or ACLs are carried.
     pub xattrs: bool,
     /// The source has them and the target cannot: the first that is met is told.
@@ -140,6 +142,11 @@ pub(super) struct Ctx<'a> {
 }
 
 impl<'a> Ctx<'a> {
+    /// By what objects of the two sides are compared.
+    pub fn by(&self) -> By<'_> {
+        By { options: self.options, nfs_times: self.nfs_times }
+    }
+
     pub fn new(run: &Run<'a>, remover: &'a Engine<'a, Tag>, later: bool) -> Ctx<'a> {
         let Run { sides: (source, target), options, crew, live, tell, taken, links } = *run;
         let window = crew.shape().window;
@@ -164,6 +171,7 @@ impl<'a> Ctx<'a> {
             source_holes: from.extras.holes,
             caches: [from.extras.caches, to.extras.caches],
             bulk: extras.bulk,
+            nfs_times: target.volume.nfs_times(),
             xattrs: extras.xattrs && wanted,
             xattrs_watched: AtomicBool::new(wanted && from.extras.xattrs && !to.extras.xattrs),
             read_max: from.read_max.min(to.read_max).max(1),

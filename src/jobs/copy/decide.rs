@@ -5,6 +5,21 @@ use crate::storage::{Attr, AttrChange, Kind, SetTime};
 
 use super::{Compare, Existing, Options};
 
+/// By what objects are compared.
+#[derive(Clone, Copy)]
+pub(super) struct By<'a> {
+    pub options: &'a Options,
+    /// The target's times are what NFSv3 carries of them.
+    pub nfs_times: bool,
+}
+
+impl By<'_> {
+    /// May the target's time be what is left of the source's?
+    pub fn keeps_time(self, source: &Attr, target: &Attr) -> bool {
+        source.mtime.may_be_kept_as(target.mtime, self.nfs_times)
+    }
+}
+
 /// What is to be done with an object that is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -25,8 +40,8 @@ pub(super) enum Verdict {
 }
 
 /// Compares an object with what is at its place.
-pub(super) fn verdict(options: &Options, source: &Attr, target: &Attr) -> Verdict {
-    if options.existing == Existing::Keep {
+pub(super) fn verdict(by: By<'_>, source: &Attr, target: &Attr) -> Verdict {
+    if by.options.existing == Existing::Keep {
         return Verdict::Keep;
     }
     if source.kind != target.kind {
@@ -35,16 +50,16 @@ pub(super) fn verdict(options: &Options, source: &Attr, target: &Attr) -> Verdic
     if is_itself(source, target) {
         return Verdict::Equal;
     }
-    let same_time = source.mtime.may_be_kept_as(target.mtime);
+    let same_time = by.keeps_time(source, target);
     match source.kind {
         Kind::File => {
-            if is_kept(options, source, target) {
+            if is_kept(by, source, target) {
                 return Verdict::Keep;
             }
             let same_size = source.size == target.size;
-            match options.compare {
-                Compare::SizeAndTime if same_size && same_time => rest(options, source, target),
-                Compare::Size if same_size => rest(options, source, target),
+            match by.options.compare {
+                Compare::SizeAndTime if same_size && same_time => rest(by, source, target),
+                Compare::Size if same_size => rest(by, source, target),
                 Compare::Bytes if same_size => Verdict::CompareBytes,
                 _ => Verdict::Content,
             }
@@ -53,7 +68,7 @@ pub(super) fn verdict(options: &Options, source: &Attr, target: &Attr) -> Verdic
         // Trees whose times are all set to one have links to another version of equal length.
         Kind::Symlink => Verdict::CompareText,
         Kind::Char | Kind::Block if source.rdev != target.rdev => Verdict::Replace,
-        _ => rest(options, source, target),
+        _ => rest(by, source, target),
     }
 }
 
@@ -65,8 +80,8 @@ fn is_itself(source: &Attr, target: &Attr) -> bool {
 
 /// The verdict on an object that was begun before in this run. What that left of a file may have the file's size, and its time as well, for
 /// both were written in one tick of a kernel's clock (4 ms at 250 Hz): it is never taken for a copy.
-pub(super) fn verdict_again(options: &Options, source: &Attr, target: &Attr) -> Verdict {
-    match verdict(options, source, target) {
+pub(super) fn verdict_again(by: By<'_>, source: &Attr, target: &Attr) -> Verdict {
+    match verdict(by, source, target) {
         Verdict::Equal | Verdict::Attributes(_) if source.kind == Kind::File && !is_itself(source, target) => {
             Verdict::Content
         }
@@ -75,9 +90,9 @@ pub(super) fn verdict_again(options: &Options, source: &Attr, target: &Attr) -> 
 }
 
 /// The options say to leave what is there, if it is not the same.
-pub(super) fn is_kept(options: &Options, source: &Attr, target: &Attr) -> bool {
-    let newer = || target.mtime > source.mtime && !source.mtime.may_be_kept_as(target.mtime);
-    match options.existing {
+pub(super) fn is_kept(by: By<'_>, source: &Attr, target: &Attr) -> bool {
+    let newer = || target.mtime > source.mtime && !by.keeps_time(source, target);
+    match by.options.existing {
         Existing::Replace => false,
         Existing::UnlessNewer => source.kind == Kind::File && target.kind == Kind::File && newer(),
         Existing::Keep => true,
@@ -85,11 +100,11 @@ pub(super) fn is_kept(options: &Options, source: &Attr, target: &Attr) -> bool {
 }
 
 /// The verdict on an object whose content is equal.
-pub(super) fn rest(options: &Options, source: &Attr, target: &Attr) -> Verdict {
-    let change = change(options, source, target);
+pub(super) fn rest(by: By<'_>, source: &Attr, target: &Attr) -> Verdict {
+    let change = change(by, source, target);
     match change {
         change if change.is_empty() => Verdict::Equal,
-        _ if has_more_names(options, source, target) => Verdict::Replace,
+        _ if has_more_names(by.options, source, target) => Verdict::Replace,
         change => Verdict::Attributes(change),
     }
 }
@@ -100,15 +115,15 @@ pub(super) fn has_more_names(options: &Options, source: &Attr, target: &Attr) ->
 }
 
 /// The attributes in which the target differs.
-pub(super) fn change(options: &Options, source: &Attr, target: &Attr) -> AttrChange {
-    let keep = &options.preserve;
+pub(super) fn change(by: By<'_>, source: &Attr, target: &Attr) -> AttrChange {
+    let keep = &by.options.preserve;
     let uid = (keep.uid && source.uid != target.uid).then_some(source.uid);
     let gid = (keep.gid && source.gid != target.gid).then_some(source.gid);
     let wanted = owned(source, source.mode, (uid.unwrap_or(target.uid), gid.unwrap_or(target.gid)));
     // Giving a file away clears its set-id bits.
     let cleared = (uid.is_some() || gid.is_some()) && wanted & SET_ID != 0;
     let mode_differs = keep.mode && source.kind != Kind::Symlink && (wanted != target.mode || cleared);
-    let time_differs = keep.times && !source.mtime.may_be_kept_as(target.mtime);
+    let time_differs = keep.times && !by.keeps_time(source, target);
     AttrChange {
         mode: mode_differs.then_some(wanted),
         uid,
@@ -156,12 +171,12 @@ pub(super) fn times(options: &Options, source: &Attr) -> AttrChange {
 /// The time of a file that is no copy of this one.
 pub(super) fn time_of_no_copy(source: &Attr) -> Time {
     let times = [0, 1].map(|secs| Time { secs, nanos: 0 });
-    if source.mtime.may_be_kept_as(times[0]) { times[1] } else { times[0] }
+    if source.mtime.may_be_kept_as(times[0], true) { times[1] } else { times[0] }
 }
 
 /// What differs in two objects of one kind beside their content, in one word; for a comparison.
-pub(super) fn difference(options: &Options, source: &Attr, target: &Attr) -> Option<&'static str> {
-    let change = change(options, source, target);
+pub(super) fn difference(by: By<'_>, source: &Attr, target: &Attr) -> Option<&'static str> {
+    let change = change(by, source, target);
     match change {
         _ if matches!(source.kind, Kind::Char | Kind::Block) && source.rdev != target.rdev => Some("device number"),
         AttrChange { mode: Some(_), .. } => Some("mode"),
@@ -198,21 +213,37 @@ mod tests {
         }
     }
 
+    fn by(options: &Options) -> By<'_> {
+        By { options, nfs_times: false }
+    }
+
+    /// A time before 1970 is another one than 1970 wherever both can be told.
+    #[test]
+    fn times_that_nfs_does_not_carry() {
+        let options = Options::default();
+        let (source, target) = (file(1, -1), Attr { mtime: Time::default(), ..file(1, 0) });
+        assert_eq!(verdict(by(&options), &source, &target), Verdict::Content);
+        assert_eq!(verdict(By { options: &options, nfs_times: true }, &source, &target), Verdict::Equal);
+    }
+
     #[test]
     fn files_by_size_and_time() {
         let with = |compare, existing| Options { compare, existing, ..Options::default() };
         let quick = with(Compare::SizeAndTime, Existing::Replace);
-        assert_eq!(verdict(&quick, &file(1, 1), &file(1, 1)), Verdict::Equal);
-        assert_eq!(verdict(&quick, &file(1, 1), &file(2, 1)), Verdict::Content);
-        assert_eq!(verdict(&quick, &file(1, 1), &file(1, 2)), Verdict::Content);
+        assert_eq!(verdict(by(&quick), &file(1, 1), &file(1, 1)), Verdict::Equal);
+        assert_eq!(verdict(by(&quick), &file(1, 1), &file(2, 1)), Verdict::Content);
+        assert_eq!(verdict(by(&quick), &file(1, 1), &file(1, 2)), Verdict::Content);
         let size = with(Compare::Size, Existing::Replace);
-        assert!(matches!(verdict(&size, &file(1, 1), &file(1, 2)), Verdict::Attributes(c) if c.mode.is_none()));
-        assert_eq!(verdict(&with(Compare::Bytes, Existing::Replace), &file(1, 1), &file(1, 1)), Verdict::CompareBytes);
-        assert_eq!(verdict(&with(Compare::Never, Existing::Replace), &file(1, 1), &file(1, 1)), Verdict::Content);
+        assert!(matches!(verdict(by(&size), &file(1, 1), &file(1, 2)), Verdict::Attributes(c) if c.mode.is_none()));
+        assert_eq!(
+            verdict(by(&with(Compare::Bytes, Existing::Replace)), &file(1, 1), &file(1, 1)),
+            Verdict::CompareBytes
+        );
+        assert_eq!(verdict(by(&with(Compare::Never, Existing::Replace)), &file(1, 1), &file(1, 1)), Verdict::Content);
         let newer = with(Compare::SizeAndTime, Existing::UnlessNewer);
-        assert_eq!(verdict(&newer, &file(1, 1), &file(2, 2)), Verdict::Keep);
-        assert_eq!(verdict(&newer, &file(1, 2), &file(2, 1)), Verdict::Content);
-        assert_eq!(verdict(&with(Compare::Never, Existing::Keep), &file(1, 1), &file(2, 2)), Verdict::Keep);
+        assert_eq!(verdict(by(&newer), &file(1, 1), &file(2, 2)), Verdict::Keep);
+        assert_eq!(verdict(by(&newer), &file(1, 2), &file(2, 1)), Verdict::Content);
+        assert_eq!(verdict(by(&with(Compare::Never, Existing::Keep)), &file(1, 1), &file(2, 2)), Verdict::Keep);
     }
 
     #[test]
@@ -221,7 +252,7 @@ mod tests {
         let source = Attr { mode: 0o4755, ..file(1, 1) };
         let target = Attr { uid: 9, fileid: 0, ..source };
         assert!(matches!(
-            verdict(&options, &source, &target),
+            verdict(by(&options), &source, &target),
             Verdict::Attributes(AttrChange { uid: Some(1), gid: None, mode: Some(0o4755), .. })
         ));
     }
@@ -231,15 +262,15 @@ mod tests {
         let options = Options::default();
         let source = file(1, 1);
         let target = Attr { nlink: 2, fileid: 0, ..source };
-        assert_eq!(verdict(&options, &source, &target), Verdict::Equal);
-        assert_eq!(verdict(&options, &source, &Attr { mode: 0, ..target }), Verdict::Replace);
+        assert_eq!(verdict(by(&options), &source, &target), Verdict::Equal);
+        assert_eq!(verdict(by(&options), &source, &Attr { mode: 0, ..target }), Verdict::Replace);
     }
 
     #[test]
     fn a_file_is_never_copied_onto_itself() {
         let options = Options { compare: Compare::Never, ..Options::default() };
         let same = file(1, 1);
-        assert_eq!(verdict(&options, &same, &same), Verdict::Equal);
+        assert_eq!(verdict(by(&options), &same, &same), Verdict::Equal);
     }
 
     #[test]
@@ -247,19 +278,19 @@ mod tests {
         let options = Options::default();
         let source = file(1, 1);
         let left = Attr { fileid: 0, ..source };
-        assert_eq!(verdict(&options, &source, &left), Verdict::Equal);
-        assert_eq!(verdict_again(&options, &source, &left), Verdict::Content);
-        assert_eq!(verdict_again(&options, &source, &Attr { mode: 0, ..left }), Verdict::Content);
-        assert_eq!(verdict_again(&options, &source, &source), Verdict::Equal);
+        assert_eq!(verdict(by(&options), &source, &left), Verdict::Equal);
+        assert_eq!(verdict_again(by(&options), &source, &left), Verdict::Content);
+        assert_eq!(verdict_again(by(&options), &source, &Attr { mode: 0, ..left }), Verdict::Content);
+        assert_eq!(verdict_again(by(&options), &source, &source), Verdict::Equal);
     }
 
     #[test]
     fn another_kind_is_replaced() {
         let options = Options::default();
         let fifo = Attr { kind: Kind::Fifo, ..file(0, 1) };
-        assert_eq!(verdict(&options, &file(0, 1), &fifo), Verdict::Replace);
+        assert_eq!(verdict(by(&options), &file(0, 1), &fifo), Verdict::Replace);
         let device = |minor| Attr { kind: Kind::Char, rdev: (1, minor), ..file(0, 1) };
-        assert_eq!(verdict(&options, &device(1), &device(2)), Verdict::Replace);
-        assert_eq!(verdict(&options, &device(1), &device(1)), Verdict::Equal);
+        assert_eq!(verdict(by(&options), &device(1), &device(2)), Verdict::Replace);
+        assert_eq!(verdict(by(&options), &device(1), &device(1)), Verdict::Equal);
     }
 }

@@ -292,7 +292,7 @@ fn carry_xattrs(ctx: &Ctx<'_>, route: Route, dir: &Dir) -> bool {
 
 /// True when all that was set on the directory is the mode that it had before it was opened.
 fn is_as_it_was(ctx: &Ctx<'_>, dir: &Dir) -> bool {
-    let differs = |was: &Attr| !dir.is_frame() && !decide::change(ctx.options, &dir.attr, was).is_empty();
+    let differs = |was: &Attr| !dir.is_frame() && !decide::change(ctx.by(), &dir.attr, was).is_empty();
     dir.entered().is_some_and(|made| made.opened && !made.regrouped && !made.was.as_ref().is_some_and(differs))
 }
 
@@ -318,7 +318,7 @@ fn last_change(ctx: &Ctx<'_>, dir: &Dir) -> Option<AttrChange> {
         }
         Some(_) if dir.is_frame() => AttrChange::default(),
         Some(was) => {
-            let differs = decide::change(ctx.options, &dir.attr, was);
+            let differs = decide::change(ctx.by(), &dir.attr, was);
             let touched = dir.is_touched() || dir.is_root() && ctx.probed.load(Ordering::Relaxed);
             let timed = touched && ctx.options.preserve.times;
             let mtime = if timed { SetTime::At(dir.attr.mtime) } else { differs.mtime };

@@ -52,7 +52,7 @@ pub(super) fn open(ctx: &Ctx<'_>) -> Arc<[u32]> {
 
 /// What differs beside content, in one word: as far as this user could change it.
 pub(super) fn difference(ctx: &Ctx<'_>, source: &Attr, is: &Attr) -> Option<&'static str> {
-    decide::difference(ctx.options, source, is).or_else(|| due(ctx, source, (is.uid, is.gid)).map(|_| "group"))
+    decide::difference(ctx.by(), source, is).or_else(|| due(ctx, source, (is.uid, is.gid)).map(|_| "group"))
 }
 
 /// Gives the groups; tells of each whether it was given.
@@ -118,7 +118,7 @@ pub(super) fn give_old(ctx: &Ctx<'_>, route: Route, objects: Vec<(Known, AttrCha
         let Some(gid) = due.filter(|_| answers.next() == Some(true)) else { continue };
         let At::Present(_, is) = &mut settling.known.object.at else { continue };
         *is = given(is, gid);
-        settling.change = decide::change(ctx.options, &settling.known.attr, is);
+        settling.change = decide::change(ctx.by(), &settling.known.attr, is);
         settling.regrouped = true;
     }
     objects.into_iter().map(|(settling, _)| settling).collect()

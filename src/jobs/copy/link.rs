@@ -27,13 +27,13 @@ pub(super) fn run(
                 add(&ctx.counts.unchanged, 1);
                 return end(ctx, known.object, None, due);
             }
-            Ok(_) if decide::is_kept(ctx.options, &known.attr, is) => {
+            Ok(_) if decide::is_kept(ctx.by(), &known.attr, is) => {
                 add(&ctx.counts.kept, 1);
                 return end(ctx, known.object, None, due);
             }
             Ok(_) => {
                 if let Some(taken) = ctx.taken(&known.object.dir, Some(&known.object.name), is) {
-                    if decide::verdict(ctx.options, &known.attr, is) == Verdict::Equal {
+                    if decide::verdict(ctx.by(), &known.attr, is) == Verdict::Equal {
                         // As where it is the first of its names that is met.
                         add(&ctx.counts.unchanged, 1);
                         return end(ctx, known.object, None, due);

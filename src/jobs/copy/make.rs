@@ -195,7 +195,7 @@ fn clear(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
 /// The call that makes or empties an object; none where what is there can be written into as it is.
 fn making<'c>(ctx: &Ctx<'_>, item: &'c Item, name: &Name, owner: bool) -> Option<Call<'c>> {
     if let Some((node, is)) = item.reused(ctx) {
-        let differs = decide::change(ctx.options, item.attr(), is);
+        let differs = decide::change(ctx.by(), item.attr(), is);
         // Who may read the new bytes is settled before they are written.
         let change = AttrChange {
             size: (is.size > 0).then_some(0),

@@ -256,7 +256,7 @@ fn is_plainly_equal(ctx: &Ctx<'_>, name: &Name, attr: &Attr, at: &At) -> bool {
     let linked = attr.nlink > 1 && ctx.options.preserve.hard_links;
     let aside = ctx.options.atomic && make::is_aside(name);
     let looks_in = ctx.xattrs || ctx.compares() || ctx.options.compare == Compare::Bytes;
-    let is_equal = || decide::verdict(ctx.options, attr, there) == Verdict::Equal;
+    let is_equal = || decide::verdict(ctx.by(), attr, there) == Verdict::Equal;
     !linked && !aside && !looks_in && is_equal() && groups::due_of_old(ctx, attr, there).is_none()
 }
 

@@ -178,7 +178,7 @@ fn skip_complete(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Wo
         // What cannot be looked up is made; if that fails too, it is reported.
         if let Ok((_, attr)) = ctx.found(route, call)
             && !work.leaf.head.again
-            && leaf::is_complete(&attr, shape.size, work.leaf.meta.mtime)
+            && leaf::is_complete(ctx, &attr, shape.size, work.leaf.meta.mtime)
         {
             work.outcome = Some(Outcome::Skipped);
         }

@@ -138,7 +138,7 @@ impl Big {
         if ctx.options.resume
             && !self.again
             && let Ok((_, attr)) = ctx.look_up(route, &parent, &self.name)
-            && leaf::is_complete(&attr, self.shape.size, self.meta.mtime)
+            && leaf::is_complete(ctx, &attr, self.shape.size, self.meta.mtime)
         {
             return Err(Outcome::Skipped);
         }

@@ -273,7 +273,7 @@ pub(super) fn remove(
 }
 
 /// True when a file found is the member, complete: its size, and the time that is set last.
-pub(super) fn is_complete(attr: &Attr, size: u64, mtime: SetTime) -> bool {
+pub(super) fn is_complete(ctx: &Ctx<'_>, attr: &Attr, size: u64, mtime: SetTime) -> bool {
     let SetTime::At(mtime) = mtime else { return false };
-    attr.kind == Kind::File && attr.size == size && mtime.may_be_kept_as(attr.mtime)
+    attr.kind == Kind::File && attr.size == size && mtime.may_be_kept_as(attr.mtime, ctx.volume.nfs_times())
 }
