@@ -41,6 +41,9 @@ impl From<String> for Fatal {
 }
 
 impl Exit {
+    /// Nobody reads what goes to stdout: as a program ends by SIGPIPE, which this one ignores.
+    pub const UNREAD: Exit = Exit::Signal(13);
+
     /// The number that the process ends with.
     pub fn number(self) -> u8 {
         match self {

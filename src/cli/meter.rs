@@ -1,5 +1,6 @@
 //! Counters of the targets of a run and the figures made of them: per target and procedure, priced by the list.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -147,11 +148,25 @@ pub struct Meters {
     pub kernel: Kernel,
     /// Times that were not set as they were asked for.
     pub clamped: Arc<Clamped>,
+    /// Directories that a rehearsed job opens before it looks into them.
+    pub unseen: Arc<AtomicU64>,
 }
 
 impl Meters {
     fn all(&self) -> MutexGuard<'_, Vec<Meter>> {
         self.meters.lock().expect("nothing panics while it counts")
+    }
+
+    /// What a rehearsal could not see.
+    pub fn unseen_warning(&self) -> Option<String> {
+        let directories = match self.unseen.load(Ordering::Relaxed) {
+            0 => return None,
+            1 => "1 directory is".into(),
+            directories => format!("{directories} directories are"),
+        };
+        Some(format!(
+            "{directories} closed to this user and opened by the job first; what is in there is not known before, and taken for nothing"
+        ))
     }
 
     /// The meters so far.

@@ -330,7 +330,9 @@ impl Opener {
         let throttles: Vec<Option<Arc<dyn Tap>>> = meters.iter().zip(&mounts).map(&mut throttle).collect();
         if let Some(rehearsal) = self.rehearsal {
             let nested = self.shadows(&meters);
+            let unseen = &self.meters.unseen;
             let shadow = |(shadow, meter): (ShadowMount, &Meter)| -> Arc<dyn Mount> {
+                let shadow = shadow.telling(unseen.clone());
                 let shadow = if rehearsal == Rehearsal::Reading { shadow.reading() } else { shadow };
                 // Of what is not on NFS nothing is forecast.
                 Arc::new(match (self.planned.is_some(), meter.is_nfs, rehearsal) {

@@ -249,6 +249,7 @@ impl<'a> Session<'a> {
         report.bound = (!report.targets.is_empty()).then(|| bound::bound(&report.targets, flow, ceiling, elapsed));
         report.warnings = ended.warnings;
         report.warnings.extend(self.meters.clamped.warning());
+        report.warnings.extend(self.meters.unseen_warning());
         report.failures = crew.report().count();
         report.failed = crew.report().failures().iter().map(FailureReport::from).collect();
         report.stopped = ended.stopped;

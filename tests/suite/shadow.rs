@@ -4,6 +4,7 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parfs::base::price::Ceiling;
@@ -15,12 +16,13 @@ use parfs::mounts::nfs::{Url, Usage, attach};
 use parfs::mounts::{LocalMount, MemoryMount, ShadowMount};
 use parfs::sim::{Config, Server};
 use parfs::storage::{
-    AttrChange, Call, Cookie, How, Kind, Ledger, Mount, Node, SetTime, Special, Spread, Stable, Tally, Tapped, Volume,
-    Want, Was,
+    AttrChange, Call, Cookie, How, Kind, Ledger, Mount, Node, Op, SetTime, Special, Spread, Stable, Tally, Tapped,
+    Volume, Want, Was,
 };
 
 use crate::ask::{Ask, mode, name, size};
 use crate::nasty::Nasty;
+use crate::remove_odd::{Odd, pass};
 use crate::tars::{Ran, Tar, crew, extract, pipe};
 use crate::tree::{assert_same, dump, node_at};
 
@@ -454,4 +456,36 @@ fn law_2_a_removal_asks_of_a_shadow_what_it_asks_of_the_real_mount() {
         assert_eq!(removal(real.clone(), (4, 4)), planned[0]);
         assert_eq!(dump(&**real).len(), 1);
     });
+}
+
+/// A directory's owner opens it before he looks in; a shadow opens nothing.
+#[test]
+fn what_is_in_a_directory_that_the_job_opens_is_taken_for_nothing() {
+    let memory = Arc::new(MemoryMount::new());
+    let closed = memory.dir(&memory.root(), "d");
+    memory.file(&closed, "f", b"data");
+    memory.set_attr(&closed, mode(0o444)).unwrap();
+    let key = closed.clone();
+    let odd = Odd::new(&memory, move |mount, call| {
+        match &call.op {
+            Op::Lookup { dir, .. } | Op::ReadDir { dir, .. } if *dir == key => call.fail(Status::Access),
+            _ => pass(mount, call),
+        };
+    });
+    let unseen = Arc::new(AtomicU64::new(0));
+    let shadow = ShadowMount::new(odd).telling(unseen.clone());
+    let list = || shadow.read_dir(&closed, Cookie::default(), Want::Attributes, 4096);
+    assert_eq!(shadow.lookup(&closed, "f").unwrap_err(), Status::Access);
+    assert_eq!(list().unwrap_err(), Status::Access);
+    shadow.set_attr(&closed, mode(0o744)).unwrap();
+    assert_eq!(shadow.get_attr(&closed).unwrap().mode, 0o744);
+    assert_eq!(shadow.lookup(&shadow.root(), "d").unwrap().attr.unwrap().mode, 0o744);
+    assert_eq!(shadow.lookup(&closed, "f").unwrap_err(), Status::NoEnt);
+    let page = list().unwrap();
+    assert!(page.entries.is_empty() && page.end);
+    shadow.create(&closed, "g", How::Guarded, AttrChange::default()).unwrap();
+    shadow.set_attr(&closed, mode(0o500)).unwrap();
+    assert_eq!(shadow.get_attr(&closed).unwrap().mode, 0o500);
+    assert_eq!(unseen.load(Ordering::Relaxed), 1);
+    assert_eq!(memory.get_attr(&closed).unwrap().mode, 0o444);
 }

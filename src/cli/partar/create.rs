@@ -39,9 +39,6 @@ use super::output::Sink;
 use super::summary;
 use super::words::{Named, Names};
 
-/// A reader of the archive went away.
-const SIGPIPE: i32 = 13;
-
 /// Members of an archive that is updated, at most: some 200 bytes each are kept.
 const UPDATED_MAX: usize = 10_000_000;
 
@@ -229,8 +226,7 @@ fn tell_all(
     let console = session.console.clone();
     let clean = session.tell_failures(crew);
     if unread {
-        // As a program ends by the signal that it did not ask to ignore.
-        return Ok(Exit::Signal(SIGPIPE));
+        return Ok(Exit::UNREAD);
     }
     if high.totals {
         console.line(summary::written(job.stored.archive_bytes + end, elapsed));
@@ -367,7 +363,8 @@ fn had(high: &High, opener: &mut Opener, keep_times: bool) -> Result<Had, String
                 *latest = member.mtime.max(*latest);
             }
             // An end is what is written now.
-            Ok(Some(_)) | Err(ArchiveError::NoEnd { .. }) => {}
+            Ok(Some(_)) => {}
+            Err(ArchiveError::NoEnd { .. }) if is_read(&archive) => {}
             // Behind what cannot be read, members might be written over.
             Err(error) => return Err(format!("{name}: {error}; nothing was added")),
         }
@@ -378,6 +375,11 @@ fn had(high: &High, opener: &mut Opener, keep_times: bool) -> Result<Had, String
         had.goes_on = goes_on(&*source, had.end).map_err(|error| format!("{name}: {}", reason(&error)))?;
     }
     Ok(had)
+}
+
+/// Was the archive read as far as it goes? A read of nothing before that is no end.
+fn is_read(archive: &Archive) -> bool {
+    archive.source().is_none_or(|source| archive.members_end() >= source.len())
 }
 
 /// Bytes behind an archive's end that are looked at: more than records have.
@@ -466,6 +468,33 @@ impl Iterator for Operands<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::archive::{Input, Member, MemberKind};
+
+    /// Bytes that are said to be more than can be read.
+    struct Short(Vec<u8>, u64);
+
+    impl ReadAt for Short {
+        fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+            self.0.read_at(offset, buf)
+        }
+
+        fn len(&self) -> u64 {
+            self.1
+        }
+    }
+
+    #[test]
+    fn a_read_of_nothing_is_no_end_of_what_goes_on() {
+        let mut member = Vec::new();
+        let of = Member { path: b"f".to_vec(), kind: MemberKind::File, mode: 0o644, ..Member::default() };
+        crate::archive::write::header(&of, crate::archive::write::Format::Gnu, &mut member).unwrap();
+        for (len, whole) in [(512, true), (513, false), (1 << 20, false)] {
+            let mut archive = Archive::new(Input::Seekable(Arc::new(Short(member.clone(), len))), Default::default());
+            assert!(archive.next().unwrap().is_some());
+            assert!(matches!(archive.next(), Err(ArchiveError::NoEnd { .. })));
+            assert_eq!(is_read(&archive), whole, "{len}");
+        }
+    }
 
     #[test]
     fn names_are_known_without_slashes_around_them() {

@@ -107,8 +107,8 @@ fn write_all(high: &High, options: &Options, session: &mut Session<'_>, job: &mu
         }
     });
     let flushed = if lost.is_none() { out.flush().and_then(|()| output::closed(&out)).err() } else { lost };
-    // A reader that went away is no error.
-    let lost = flushed.filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
+    let unread = flushed.as_ref().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
+    let lost = flushed.filter(|_| !unread);
     let elapsed = start.elapsed();
     written.members = read.members;
     job.written = written;
@@ -118,6 +118,9 @@ fn write_all(high: &High, options: &Options, session: &mut Session<'_>, job: &mu
     ended.fatal = ended.fatal.or(lost.map(|error| format!("stdout: {}", reason(&error))));
     reading::ended(session, &crew, flow, ended);
     let clean = session.tell_failures(&crew);
+    if unread {
+        return Ok(Exit::UNREAD);
+    }
     let clean = keeper.is_none_or(|keeper| keeper.finish(&archive, clean, &console)) && clean;
     reading::totals(high, &console, &archive, elapsed);
     Ok(reading::exit(&console, &caught, clean && !archive.is_flawed(), false))

@@ -2,6 +2,8 @@
 
 mod beyond;
 
+use std::sync::atomic::Ordering;
+
 use crate::base::{Name, Status};
 use crate::storage::Space;
 use crate::storage::{
@@ -137,6 +139,11 @@ impl ShadowMount {
         let Some(made) = self.world.made(node) else {
             if change.size.is_some() {
                 self.resize(node, |attr| apply(attr, change));
+            }
+            if let Some(mode) = change.mode {
+                if self.world.memory().set_mode(node.key(), mode & 0o7777) {
+                    self.world.opens.store(true, Ordering::Relaxed);
+                }
             }
             return Ok(None);
         };
@@ -425,7 +432,8 @@ impl ShadowMount {
         Ok(Some(self.update(made, |attr| attr.nlink = attr.nlink.saturating_add(1))))
     }
 
-    fn read_dir(&self, dir: &Node, from: Cookie) -> Out<Page> {
+    /// Nothing is in an invented directory, as far as listings tell.
+    pub(super) fn read_dir(&self, dir: &Node, from: Cookie) -> Out<Page> {
         self.dir(dir)?;
         Ok(Page { entries: Vec::new(), next: from, end: true })
     }

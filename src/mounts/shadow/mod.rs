@@ -10,7 +10,7 @@
 //! looked up, uncounted, before something is made of it, so that EXIST is answered where the real mount would. Left out: listings
 //! show the real tree alone (without what another volume's shadow removed), and nothing of an invented directory; REMOVE of a real object is believed where listings tell
 //! kinds (a job knows what it removes), and RMDIR of a directory from which something was removed and in which nothing is that
-//! was made; the attributes of real objects stay what they are; rights and full disks; a real object that is renamed is seen as an
+//! was made; the attributes of real objects stay what they are, but for modes of directories that a job opens; other rights and full disks; a real object that is renamed is seen as an
 //! empty one of its kind. Memory is bounded (`world`): of a run that made more
 //! than that, a forgotten name in an invented directory is taken for a file that is there.
 
@@ -20,12 +20,12 @@ mod need;
 mod world;
 
 use std::cell::Cell;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::base::Name;
-use crate::storage::{Attr, Beyond, Call, Entry, Kind, Lent, Limits, Mount, Node, Op, Out, Tally, Want, Was};
+use crate::base::{Name, Status};
+use crate::storage::{Attr, Beyond, Call, Entry, Found, Kind, Lent, Limits, Mount, Node, Op, Out, Tally, Want, Was};
 
 use need::Need;
 use world::{IDLE_REMEMBERED_MAX, Known, REMEMBERED_MAX, Seen, World};
@@ -45,6 +45,8 @@ pub struct ShadowMount {
     /// It stands for a mount that waits.
     waits: bool,
     issued: Option<Mutex<Tally>>,
+    /// How many directories a job opens first that it may not look into now.
+    unseen: Arc<AtomicU64>,
 }
 
 /// What the shadows of several volumes know of what was done through each other, for a job that removes names of theirs in turn: what
@@ -125,7 +127,13 @@ impl ShadowMount {
     fn with(real: Arc<dyn Mount>, world: Arc<World>, shared: bool) -> ShadowMount {
         let lowers = real.limits().dirs_locked;
         let issued = Some(Mutex::default());
-        ShadowMount { real, world, reads: false, idle: false, lowers, shared, pause: None, waits: true, issued }
+        let unseen = Arc::default();
+        ShadowMount { real, world, reads: false, idle: false, lowers, shared, pause: None, waits: true, issued, unseen }
+    }
+
+    /// Counts in `unseen` the directories that the job would open and that say nothing before: they are taken to be empty.
+    pub fn telling(self, unseen: Arc<AtomicU64>) -> ShadowMount {
+        ShadowMount { unseen, ..self }
     }
 
     /// READ of a real file reads it: for a dry run that compares contents.
@@ -204,6 +212,38 @@ impl ShadowMount {
         let memory = self.world.memory();
         if memory.emptied.get(key).is_some() {
             page.entries.retain(|entry| memory.names.get(dir.key_of(&entry.name)) != Some(&Known::Gone));
+        }
+    }
+
+    /// Puts into what the real mount says of directories what calls that were not made would have changed: their modes, and that they may
+    /// be looked into.
+    fn open(&self, call: &mut Call<'_>) {
+        if !self.world.opens.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut memory = self.world.memory();
+        let set = |node: &Node, attr: &mut Attr| {
+            if let (Kind::Dir, Some(opened)) = (attr.kind, memory.opened.get(node.key())) {
+                attr.mode = opened.mode;
+            }
+        };
+        let closed = match &mut call.op {
+            Op::GetAttr { node, out: Ok(attr) } => return set(node, attr),
+            Op::Lookup { out: Ok(Found { node, attr: Some(attr) }), .. } => return set(node, attr),
+            Op::ReadDir { out: Ok(page), .. } => {
+                let known = page.entries.iter_mut().filter_map(|entry| entry.node.as_ref().zip(entry.attr.as_mut()));
+                return known.for_each(|(node, attr)| set(node, attr));
+            }
+            Op::Lookup { dir, out: Err(Status::Access), .. } | Op::ReadDir { dir, out: Err(Status::Access), .. } => dir,
+            _ => return,
+        };
+        let Some(opened) = memory.opened.get_mut(closed.key()) else { return };
+        if !std::mem::replace(&mut opened.unseen, true) {
+            self.unseen.fetch_add(1, Ordering::Relaxed);
+        }
+        match &mut call.op {
+            Op::ReadDir { dir, from, out, .. } => *out = self.read_dir(dir, *from),
+            _ => call.fail(Status::NoEnt),
         }
     }
 
@@ -301,6 +341,7 @@ impl Mount for ShadowMount {
                 Some(Asked::Nothing) => {}
                 Some(Asked::ItsOwn) => {
                     if let Some(mut done) = window.next() {
+                        self.open(&mut done);
                         self.note(&done);
                         if self.shared {
                             self.hide(&mut done);
@@ -308,7 +349,11 @@ impl Mount for ShadowMount {
                         *call = done;
                     }
                 }
-                Some(Asked::Question) => self.answer(call, window.next()),
+                Some(Asked::Question) => {
+                    let mut question = window.next();
+                    question.iter_mut().for_each(|question| self.open(question));
+                    self.answer(call, question);
+                }
                 None => self.answer(call, None),
             }
         }

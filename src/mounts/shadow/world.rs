@@ -50,12 +50,22 @@ pub(super) struct Seen {
     pub resized: bool,
 }
 
+/// A real directory whose owner was given all rights: a call that was not made would have opened it.
+#[derive(Clone, Copy)]
+pub(super) struct Opened {
+    /// The mode that it was given last.
+    pub mode: u32,
+    /// The real mount said nothing of what is in it.
+    pub unseen: bool,
+}
+
 pub(super) struct Memory {
     pub names: Memo<Known>,
     pub objects: Objects,
     pub real: Memo<Seen>,
     /// Real directories in which names were given up.
     pub emptied: Memo<()>,
+    pub opened: Memo<Opened>,
     /// How many invented objects directories have in them.
     pub filled: Memo<u64>,
     /// The keys of directories that were listed, or are to be removed, by those of their names, where nodes are handles.
@@ -136,11 +146,22 @@ impl Memory {
         self.filled.get(dir).is_some_and(|&objects| objects > 0)
     }
 
+    /// Notes which mode a real object was given, of those that may be directories that this opens.
+    /// True if it does.
+    pub fn set_mode(&mut self, key: u64, mode: u32) -> bool {
+        match self.opened.get_mut(key) {
+            Some(opened) => opened.mode = mode,
+            None if mode & 0o700 != 0o700 => return false,
+            None => self.opened.insert(key, Opened { mode, unseen: false }),
+        }
+        true
+    }
+
     /// Remembers at least `max` of each from now on.
     pub fn limit(&mut self, max: usize) {
-        let Memory { names, objects, real, emptied, filled, dirs, gone } = self;
+        let Memory { names, objects, real, emptied, opened, filled, dirs, gone } = self;
         (names.max, objects.others.max, real.max, gone.max) = (max, max, max, max);
-        (emptied.max, filled.max, dirs.max) = (max, max, max);
+        (emptied.max, opened.max, filled.max, dirs.max) = (max, max, max, max);
     }
 }
 
@@ -164,6 +185,8 @@ pub(super) struct World {
     pub tells: OnceLock<Tells>,
     /// A listing named something without its kind: a job may try REMOVE to find out.
     pub untyped: AtomicBool,
+    /// A directory may have been opened.
+    pub opens: AtomicBool,
     /// A real file was to be read.
     pub is_read: AtomicBool,
     /// What is lent of any file where nothing is forecast.
@@ -185,6 +208,7 @@ impl World {
                 objects: Objects::new(remembered_max),
                 real: Memo::new(remembered_max),
                 emptied: Memo::new(remembered_max),
+                opened: Memo::new(remembered_max),
                 filled: Memo::new(remembered_max),
                 dirs: Memo::new(remembered_max),
                 gone: Memo::new(remembered_max),
@@ -192,6 +216,7 @@ impl World {
             root: OnceLock::new(),
             tells: OnceLock::new(),
             untyped: AtomicBool::new(false),
+            opens: AtomicBool::new(false),
             is_read: AtomicBool::new(false),
             any_file: Arc::new(LentFile { was: None, bare: true }),
         }
