@@ -45,7 +45,8 @@ impl Volume {
 
     /// The mount for removing what has a name and giving the name to another object: the one through which names are looked up later
     /// (see `route_for`), which else would remember the old one. Others may be as old: no GETATTR shows what changed within one tick of
-    /// the server's clock.
+    /// the server's clock. It is also the one that the user named, through which programs have files open: their kernel keeps those as
+    /// `.nfs...` which it removes or renames over itself, and no others.
     pub fn route_replacing(&self, route: Route) -> Route {
         if self.late { self.route_from(0) } else { route }
     }

@@ -1,27 +1,30 @@
 //! Jobs on a volume that locks directories keep lanes apart: what is made is the same, whatever the order it is made in.
 
+use std::fs;
 use std::sync::Arc;
 
+use parfs::base::Proc;
 use parfs::jobs::copy::Options as CopyOptions;
 use parfs::jobs::extract::Options;
-use parfs::mounts::MemoryMount;
-use parfs::storage::{Call, Limits, Mount, Node, Shape, Spread, Tally, Volume};
+use parfs::mounts::{LocalMount, MemoryMount};
+use parfs::storage::{Call, Extras, Limits, Mount, Node, Shape, Spread, Tally, Volume};
 
+use crate::copies;
 use crate::copy;
 use crate::tars::{MTIME, Tar, crew, extract, seekable, volume};
 use crate::tree::{assert_same, dump};
 
 const SHAPES: [(usize, usize); 4] = [(1, 1), (1, 4), (4, 1), (16, 4)];
 
-/// A memory mount that says of itself what a kernel NFS mount says.
-struct Locked(Arc<MemoryMount>);
+/// A mount that says of itself what a kernel NFS mount says.
+struct Locked(Arc<dyn Mount>);
 
 impl Mount for Locked {
     fn root(&self) -> Node {
         self.0.root()
     }
     fn limits(&self) -> Limits {
-        Limits { dirs_locked: true, ..self.0.limits() }
+        Limits { dirs_locked: true, extras: Extras::default(), ..self.0.limits() }
     }
     fn perform(&self, calls: &mut [Call<'_>]) {
         self.0.perform(calls);
@@ -86,5 +89,39 @@ fn a_copy_is_the_same_tree() {
         let done = copy::run(&source.volume, &volume, &CopyOptions::default(), Shape { lanes, window });
         assert_eq!(done.failures, [""; 0]);
         assert_same(&dump(&*source.memory), &dump(&*memory), &format!("{lanes} {window}"));
+    }
+}
+
+/// A program has a file open through the mount that was named, whose kernel knows that; through another one its data would go.
+#[test]
+fn what_is_replaced_goes_through_the_first_mount() {
+    for (atomic, replacing) in [(true, Proc::Rename), (false, Proc::Remove)] {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for d in 0..4 {
+            fs::create_dir_all(from.path().join(format!("d{d}"))).unwrap();
+            fs::create_dir_all(to.path().join(format!("d{d}"))).unwrap();
+            for f in 0..20 {
+                fs::write(from.path().join(format!("d{d}/f{f}")), "new").unwrap();
+                fs::write(from.path().join(format!("d{d}/g{f}")), "new").unwrap();
+                // With a further name it is not written into.
+                fs::write(to.path().join(format!("d{d}/f{f}")), "older").unwrap();
+                fs::hard_link(to.path().join(format!("d{d}/f{f}")), to.path().join(format!("h{d}.{f}"))).unwrap();
+            }
+        }
+        let (views, ledgers): (Vec<_>, Vec<_>) =
+            (0..3).map(|_| copies::counted(Arc::new(Locked(Arc::new(LocalMount::open(to.path()).unwrap()))))).unzip();
+        let source = copies::volume(vec![Arc::new(LocalMount::open(from.path()).unwrap())]);
+        let target = copies::volume(views);
+        assert!(target.is_late());
+        let options = CopyOptions { atomic, ..CopyOptions::default() };
+        copies::run(&source, &target, &options, &copies::crew(8, 4)).clean();
+        let calls = |proc| ledgers.iter().map(|ledger| ledger.tally().get(proc).calls).collect::<Vec<_>>();
+        let made = calls(Proc::Create);
+        assert!(made.iter().all(|calls| *calls > 0) && made.iter().sum::<u64>() == 160, "{made:?}");
+        // New files are renamed through the mount that made them.
+        let new = if atomic { 80 } else { 0 };
+        let calls = calls(replacing);
+        assert_eq!((calls[0] >= 80, calls.iter().sum::<u64>()), (true, 80 + new), "{calls:?}");
+        assert!((0..80).all(|i| fs::read(to.path().join(format!("d{}/f{}", i % 4, i / 4))).unwrap() == b"new"));
     }
 }

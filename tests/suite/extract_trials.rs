@@ -109,6 +109,15 @@ fn a_directory_that_is_there_is_kept_as_newer_files_are() {
     set_mode(&bench.out().join("d"), 0o700);
     bench.run("-xpf d.tar -C out --keep-newer-files --no-same-owner").ok();
     assert_eq!(mode(&bench.out().join("d")), 0o700);
+    // What is no directory, by its time.
+    fs::write(bench.path("d.tar"), Tar::default().dir("e/").file("e/f", "x").dir("n/").bytes()).unwrap();
+    for (name, secs) in [("e", MTIME - 1), ("n", MTIME + 1)] {
+        let file = fs::File::create(bench.out().join(name)).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(secs)).unwrap();
+    }
+    bench.run("-xf d.tar -C out --keep-newer-files --no-same-owner").ok();
+    assert_eq!(fs::read_to_string(bench.out().join("e/f")).unwrap(), "x");
+    assert!(bench.out().join("n").is_file());
 }
 
 /// A file is written into what is there; a link or a device cannot be, and takes the place of an empty directory.

@@ -191,6 +191,12 @@ fn rename(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
         return;
     }
     let mut moving: Vec<&mut Item> = items.iter_mut().filter(|item| item.is_open()).collect();
+    let (volume, is_new) = (ctx.target.volume, |item: &&mut Item| matches!(item.object().at, At::Absent));
+    let mut new = moving.len();
+    if volume.is_late() {
+        moving.sort_by_key(|item| !is_new(item));
+        new = moving.partition_point(is_new);
+    }
     let answers: Vec<_> = {
         let call = |item: &&mut Item| {
             let made = item.made.as_ref()?;
@@ -198,7 +204,8 @@ fn rename(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
             Some(Call::rename_of(made.fileid, (item.parent(), aside), (item.parent(), name)))
         };
         let mut calls: Vec<Call<'_>> = moving.iter().map(|item| call(item).unwrap_or_default()).collect();
-        ctx.target.perform(routes.target, &mut calls);
+        ctx.target.perform(routes.target, &mut calls[..new]);
+        ctx.target.perform(volume.route_replacing(routes.target), &mut calls[new..]);
         calls.iter().map(Call::status).collect()
     };
     for (item, answer) in moving.iter_mut().zip(answers) {

@@ -110,6 +110,7 @@ fn found(ctx: &Ctx<'_>, route: Route, entering: Entering, due: &mut Vec<Due<Task
         give_up(ctx, &dir, taken, due);
         return Found::Over;
     } else if let Some((parent, name)) = place(&dir) {
+        let route = ctx.target.volume.route_replacing(route);
         let status = ctx.target.one(route, Call::remove(parent, name)).status();
         match status {
             Ok(()) | Err(Status::NoEnt) => {

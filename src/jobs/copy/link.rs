@@ -98,11 +98,13 @@ fn link(
 ) -> Result<(), (Proc, Status)> {
     let (dir, name) = (known.object.dir.clone(), known.object.name.clone());
     let parent = &dir.made().node;
+    let is_new = matches!(known.object.at, At::Absent);
+    let route = if is_new { route } else { ctx.target.volume.route_replacing(route) };
     let one = |call: Call<'_>| {
         let call = ctx.target.one(route, call);
         call.status().map_err(|status| (call.proc(), status))
     };
-    if matches!(known.object.at, At::Absent) {
+    if is_new {
         if ctx.options.atomic && !dir.is_fresh() {
             // What a killed run left where this name was the first of the file; mostly there is nothing.
             ctx.target.one(route, Call::remove(parent, &make::aside(&name)));

@@ -180,7 +180,7 @@ fn clear(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
     let answers: Vec<_> = {
         let call = |item: &&mut Item| Call::remove(item.parent(), &item.known.object.name);
         let mut calls: Vec<Call<'_>> = occupied.iter().map(call).collect();
-        ctx.target.perform(routes.target, &mut calls);
+        ctx.target.perform(ctx.target.volume.route_replacing(routes.target), &mut calls);
         calls.iter().map(Call::status).collect()
     };
     for (item, answer) in occupied.iter_mut().zip(answers) {

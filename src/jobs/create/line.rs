@@ -351,8 +351,12 @@ impl<'a> Line<'a> {
         let change = AttrChange { size: Some(at), ..AttrChange::default() };
         match port.one(port.route(), Call::set_attr(node, change)).status() {
             Ok(()) => self.reveal_cut(ctx),
-            Err(status) => ctx.warn(format!(
+            // It says so by its first block.
+            Err(status) if at > 0 => ctx.warn(format!(
                 "what is left of the archive is not whole, cannot be cut off at byte {at}, and says so: {status}"
+            )),
+            Err(status) => ctx.warn(format!(
+                "what is left of the archive has no beginning, and cannot be cut off at byte {at}: {status}; remove it"
             )),
         }
     }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 
 use crate::base::name::Shown;
-use crate::base::{Cause, Failure, Name, Proc, Status};
+use crate::base::{Cause, Failure, Name, Proc, Status, Time};
 use crate::crew::Ticket;
 use crate::storage::{Attr, AttrChange, Call, Kind, Node, Route, SetTime};
 
@@ -306,6 +306,11 @@ impl Dir {
         }
     }
 
+    /// When its last member was modified.
+    fn dated(&self) -> Option<Time> {
+        self.last.lock().expect("nothing panics while it sets this").as_ref().map(|(meta, _)| meta.dated)
+    }
+
     /// What is set in the end: what its last member asks for, or what it had before it was touched; none where nothing is due.
     pub fn finish(&self, ctx: &Ctx<'_>) -> Option<Due> {
         let Stage::Made { node, found } = self.stage().clone() else { return None };
@@ -468,7 +473,7 @@ fn use_existing(ctx: &Ctx<'_>, route: Route, existing: Vec<(Claim, Status, bool)
             _ if last || status != Status::Exist && call.status().is_err() => {
                 claim.publish(Err(Cause::Call(Proc::MkDir, status)));
             }
-            Ok((_, attr)) => again.extend(replace(ctx, route, claim, attr.kind)),
+            Ok((_, attr)) => again.extend(replace(ctx, route, claim, &attr)),
             Err((_, Status::NoEnt)) => again.push(claim),
             Err((proc, status)) => claim.publish(Err(Cause::Call(proc, status))),
         }
@@ -477,9 +482,9 @@ fn use_existing(ctx: &Ctx<'_>, route: Route, existing: Vec<(Claim, Status, bool)
 }
 
 /// Something else has the directory's name. A member replaces it by the options; a path is never followed through it.
-fn replace(ctx: &Ctx<'_>, route: Route, claim: Claim, kind: Kind) -> Option<Claim> {
+fn replace(ctx: &Ctx<'_>, route: Route, claim: Claim, is: &Attr) -> Option<Claim> {
     if !claim.dir.explicit {
-        let cause = match kind {
+        let cause = match is.kind {
             Kind::Symlink => {
                 let link = claim.dir.path();
                 Cause::Refused(format!("would be written through the symbolic link '{}'", Shown(&link)))
@@ -490,9 +495,10 @@ fn replace(ctx: &Ctx<'_>, route: Route, claim: Claim, kind: Kind) -> Option<Clai
         return None;
     }
     match ctx.options.existing {
-        Existing::Keep | Existing::KeepNewer => claim.publish(Err(Cause::Call(Proc::MkDir, Status::Exist))),
+        Existing::Keep => claim.publish(Err(Cause::Call(Proc::MkDir, Status::Exist))),
         Existing::Skip => claim.skip(),
-        Existing::Replace | Existing::UnlinkFirst | Existing::Overwrite => {
+        Existing::KeepNewer if claim.dir.dated().is_none_or(|dated| is.mtime >= dated) => claim.skip(),
+        Existing::Replace | Existing::UnlinkFirst | Existing::Overwrite | Existing::KeepNewer => {
             match ctx.one(route, Call::remove(&claim.parent, &claim.name)).status() {
                 Ok(()) | Err(Status::NoEnt) => return Some(claim),
                 Err(status) => claim.publish(Err(Cause::Call(Proc::Remove, status))),
