@@ -140,10 +140,10 @@ impl ShadowMount {
             if change.size.is_some() {
                 self.resize(node, |attr| apply(attr, change));
             }
-            if let Some(mode) = change.mode {
-                if self.world.memory().set_mode(node.key(), mode & 0o7777) {
-                    self.world.opens.store(true, Ordering::Relaxed);
-                }
+            if let Some(mode) = change.mode
+                && self.world.memory().set_mode(node.key(), mode & 0o7777)
+            {
+                self.world.opens.store(true, Ordering::Relaxed);
             }
             return Ok(None);
         };
