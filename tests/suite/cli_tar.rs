@@ -248,6 +248,12 @@ fn files_go_to_standard_output() {
     // As GNU tar, by SIGPIPE: a script that asks for it with pipefail hears that not all was read.
     let unread = Ran::of(command.stdout(writer).output().unwrap());
     assert_eq!((unread.status, unread.stderr.as_str()), (Some(141), ""));
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = bench.command("xOf a.tar --index a.idx");
+    let unread = Ran::of(command.stdout(writer).output().unwrap());
+    assert!(unread.status == Some(141) && unread.stderr.contains("no index is kept"), "{unread:?}");
+    assert!(fs::read_dir(bench.path("")).unwrap().all(|it| !it.unwrap().file_name().to_string_lossy().contains("idx")));
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let mut command = bench.command("xOf a.tar");
     Ran::of(command.stdout(full).output().unwrap()).failed("stdout: No space left on device");

@@ -16,8 +16,8 @@ use parfs::mounts::nfs::{Url, Usage, attach};
 use parfs::mounts::{LocalMount, MemoryMount, ShadowMount};
 use parfs::sim::{Config, Server};
 use parfs::storage::{
-    AttrChange, Call, Cookie, How, Kind, Ledger, Mount, Node, Op, SetTime, Special, Spread, Stable, Tally, Tapped,
-    Volume, Want, Was,
+    AttrChange, Call, Cookie, How, Kind, Ledger, Limits, Mount, Node, Op, SetTime, Special, Spread, Stable, Tally,
+    Tapped, Volume, Want, Was,
 };
 
 use crate::ask::{Ask, mode, name, size};
@@ -458,6 +458,30 @@ fn law_2_a_removal_asks_of_a_shadow_what_it_asks_of_the_real_mount() {
     });
 }
 
+/// A mount of user 1000.
+struct His(Arc<Odd>);
+
+impl Mount for His {
+    fn root(&self) -> Node {
+        self.0.root()
+    }
+    fn limits(&self) -> Limits {
+        self.0.limits()
+    }
+    fn perform(&self, calls: &mut [Call<'_>]) {
+        self.0.perform(calls);
+    }
+    fn makes_as(&self) -> Option<(u32, u32)> {
+        Some((1000, 1000))
+    }
+    fn issued(&self) -> Option<Tally> {
+        None
+    }
+    fn label(&self) -> String {
+        "his".into()
+    }
+}
+
 /// A directory's owner opens it before he looks in; a shadow opens nothing.
 #[test]
 fn what_is_in_a_directory_that_the_job_opens_is_taken_for_nothing() {
@@ -473,6 +497,14 @@ fn what_is_in_a_directory_that_the_job_opens_is_taken_for_nothing() {
         };
     });
     let unseen = Arc::new(AtomicU64::new(0));
+    let odd = Arc::new(His(odd));
+    let shadow = ShadowMount::new(odd.clone()).telling(unseen.clone());
+    // Nobody else can open it.
+    memory.set_attr(&closed, AttrChange { uid: Some(7), ..AttrChange::default() }).unwrap();
+    shadow.set_attr(&closed, mode(0o744)).unwrap();
+    assert_eq!(shadow.lookup(&closed, "f").unwrap_err(), Status::Access);
+    assert_eq!(unseen.load(Ordering::Relaxed), 0);
+    memory.set_attr(&closed, AttrChange { uid: Some(1000), ..AttrChange::default() }).unwrap();
     let shadow = ShadowMount::new(odd).telling(unseen.clone());
     let list = || shadow.read_dir(&closed, Cookie::default(), Want::Attributes, 4096);
     assert_eq!(shadow.lookup(&closed, "f").unwrap_err(), Status::Access);

@@ -118,10 +118,10 @@ fn write_all(high: &High, options: &Options, session: &mut Session<'_>, job: &mu
     ended.fatal = ended.fatal.or(lost.map(|error| format!("stdout: {}", reason(&error))));
     reading::ended(session, &crew, flow, ended);
     let clean = session.tell_failures(&crew);
+    let clean = keeper.is_none_or(|keeper| keeper.finish(&archive, clean && !unread, &console)) && clean;
     if unread {
         return Ok(Exit::UNREAD);
     }
-    let clean = keeper.is_none_or(|keeper| keeper.finish(&archive, clean, &console)) && clean;
     reading::totals(high, &console, &archive, elapsed);
     Ok(reading::exit(&console, &caught, clean && !archive.is_flawed(), false))
 }

@@ -221,7 +221,7 @@ impl ShadowMount {
         if !self.world.opens.load(Ordering::Relaxed) {
             return;
         }
-        let mut memory = self.world.memory();
+        let memory = self.world.memory();
         let set = |node: &Node, attr: &mut Attr| {
             if let (Kind::Dir, Some(opened)) = (attr.kind, memory.opened.get(node.key())) {
                 attr.mode = opened.mode;
@@ -237,14 +237,29 @@ impl ShadowMount {
             Op::Lookup { dir, out: Err(Status::Access), .. } | Op::ReadDir { dir, out: Err(Status::Access), .. } => dir,
             _ => return,
         };
-        let Some(opened) = memory.opened.get_mut(closed.key()) else { return };
-        if !std::mem::replace(&mut opened.unseen, true) {
-            self.unseen.fetch_add(1, Ordering::Relaxed);
+        let (closed, key) = (closed.clone(), closed.key());
+        let Some(opened) = memory.opened.get(key).copied() else { return };
+        drop(memory);
+        if !opened.would_tell.unwrap_or_else(|| self.would_tell(&closed)) {
+            return;
         }
         match &mut call.op {
             Op::ReadDir { dir, from, out, .. } => *out = self.read_dir(dir, *from),
             _ => call.fail(Status::NoEnt),
         }
+    }
+
+    /// Would a directory say what is in it, had it been opened? Only its owner opens it.
+    fn would_tell(&self, closed: &Node) -> bool {
+        let owner = self.real_attr(closed).ok().map(|attr| attr.uid);
+        let is_his = self.real.makes_as().is_none_or(|(uid, _)| owner == Some(uid));
+        if let Some(opened) = self.world.memory().opened.get_mut(closed.key())
+            && opened.would_tell.replace(is_his).is_none()
+            && is_his
+        {
+            self.unseen.fetch_add(1, Ordering::Relaxed);
+        }
+        is_his
     }
 
     fn note_files<'n>(&self, objects: impl IntoIterator<Item = (&'n Node, &'n Attr)>) {

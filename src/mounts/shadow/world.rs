@@ -55,8 +55,8 @@ pub(super) struct Seen {
 pub(super) struct Opened {
     /// The mode that it was given last.
     pub mode: u32,
-    /// The real mount said nothing of what is in it.
-    pub unseen: bool,
+    /// What the real mount does not say of it would be told then: it is this user's. None until that is asked.
+    pub would_tell: Option<bool>,
 }
 
 pub(super) struct Memory {
@@ -152,7 +152,7 @@ impl Memory {
         match self.opened.get_mut(key) {
             Some(opened) => opened.mode = mode,
             None if mode & 0o700 != 0o700 => return false,
-            None => self.opened.insert(key, Opened { mode, unseen: false }),
+            None => self.opened.insert(key, Opened { mode, would_tell: None }),
         }
         true
     }
