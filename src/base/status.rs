@@ -86,6 +86,12 @@ pub enum Status {
     /// The server's reply is not what the RFC says.
     #[error("The server's reply is not valid NFSv3")]
     Protocol,
+    /// GARBAGE_ARGS (RFC 5531, section 9).
+    #[error("The server could not read this call (GARBAGE_ARGS)")]
+    Garbage,
+    /// PROG_UNAVAIL, PROG_MISMATCH or RPC_MISMATCH (RFC 5531, section 9).
+    #[error("There is no server of NFSv3 at this port, or it no longer serves it")]
+    NotServed,
     /// The run was stopped before this call.
     #[error("Interrupted")]
     Cancelled,
@@ -195,6 +201,7 @@ impl Status {
             Status::NotEmpty => 39,
             Status::Loop => 40,
             Status::Remote => 66,
+            Status::NotServed => 93, // EPROTONOSUPPORT, as the kernel's client says
             Status::NotSupp => 95,
             // As of a soft mount with softerr (nfs(5)): nobody answered in time.
             Status::TargetGone | Status::NoReply | Status::Unanswered | Status::NoTarget | Status::Jukebox => 110,
@@ -202,7 +209,9 @@ impl Status {
             Status::ServerFault => 121,
             Status::DQuot => 122,
             Status::Errno(errno) => errno,
-            Status::Io | Status::NotSync | Status::BadCookie | Status::Pending | Status::Protocol => 5,
+            Status::Io | Status::NotSync | Status::BadCookie | Status::Pending | Status::Protocol | Status::Garbage => {
+                5
+            }
         }
     }
 

@@ -29,7 +29,7 @@ pub struct Cookie {
 pub struct Found {
     /// The object.
     pub node: Node,
-    /// Its attributes, when the server gave them.
+    /// Its attributes, when the server gave them. Of what was just made a mount leaves them out only where it has set those asked for.
     pub attr: Option<Attr>,
 }
 

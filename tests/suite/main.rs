@@ -77,6 +77,7 @@ mod remove_network;
 mod remove_odd;
 mod remove_regressions;
 mod remove_stale;
+mod repeated;
 mod scripted;
 mod shadow;
 mod sim;

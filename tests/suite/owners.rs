@@ -12,7 +12,7 @@ use parfs::base::{Proc, Status, Time};
 use parfs::jobs::copy;
 use parfs::jobs::extract::{Existing, Options, Owner};
 use parfs::mounts::MemoryMount;
-use parfs::storage::{AttrChange, Call, Kind, Limits, Mount, Node, Op, SetTime, Special, Spread, Tally, Volume};
+use parfs::storage::{AttrChange, Call, How, Kind, Limits, Mount, Node, Op, SetTime, Special, Spread, Tally, Volume};
 
 use crate::ask::Ask;
 use crate::copies;
@@ -140,6 +140,50 @@ fn an_owner_that_a_server_left_out_is_set() {
         copies::run(&volume(&from), &deaf(&to), &options, &copies::crew(2, 2)).clean();
         assert_ours(&to, "copied");
     }
+}
+
+/// As a default ACL does: RFC 1813 lets the server choose.
+#[test]
+fn a_mode_that_a_server_did_not_give_is_set() {
+    let strict = |mount: &Arc<MemoryMount>| {
+        other(mount, |_, call| {
+            if let Op::Create { change, .. } | Op::MkDir { change, .. } | Op::MkNod { change, .. } = &mut call.op {
+                change.mode = change.mode.map(|mode| mode & 0o700);
+            }
+        })
+    };
+    let mount = Arc::new(MemoryMount::new());
+    let options = Options { mtime: false, ..options(Existing::Replace) };
+    extract(&strict(&mount), pipe(archive()), &options, &crew(2, 2)).clean();
+    assert_ours(&mount, "extracted");
+    for (atomic, times) in [(false, true), (true, true), (false, false)] {
+        let (from, to) = (there(OURS, |mode| mode), Arc::new(MemoryMount::new()));
+        let preserve = copy::Preserve { times, ..copies::sync().preserve };
+        let options = copy::Options { atomic, preserve, ..copies::sync() };
+        copies::run(&volume(&from), &strict(&to), &options, &copies::crew(2, 2)).clean();
+        assert_ours(&to, "copied");
+    }
+}
+
+/// RFC 1813 does not make a server tell the attributes of what it made.
+#[test]
+fn what_was_made_is_looked_at_where_the_server_does_not_tell() {
+    let server = Scripted::start(|proc, _| match proc {
+        Proc::Create | Proc::MkDir => Act::Bare,
+        _ => Act::Send,
+    });
+    let mount = server.mount();
+    let asked = server.carried_out(Proc::GetAttr);
+    let change = AttrChange { mode: Some(0o600), uid: Some(7), gid: Some(8), ..AttrChange::default() };
+    let made = [
+        mount.create(&mount.root(), "file", How::Guarded, change).unwrap(),
+        mount.mkdir(&mount.root(), "dir", change).unwrap(),
+    ];
+    for found in made {
+        let is = found.attr.unwrap();
+        assert_eq!((is.mode, is.uid, is.gid), (0o600, 7, 8));
+    }
+    assert_eq!(server.carried_out(Proc::GetAttr) - asked, 2);
 }
 
 /// A server that breaks the connection at the first answer of a kind: what is asked again finds what was there before.

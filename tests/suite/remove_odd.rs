@@ -58,7 +58,7 @@ pub fn pass(mount: &dyn Mount, call: &mut Call<'_>) {
 }
 
 /// All entries of a directory.
-fn entries(mount: &dyn Mount, dir: &Node, want: Want) -> Result<Page, Status> {
+pub fn entries(mount: &dyn Mount, dir: &Node, want: Want) -> Result<Page, Status> {
     let (mut all, mut from) = (Page::default(), Cookie::default());
     loop {
         let mut calls = [Call::read_dir(dir, from, want, 1 << 20)];

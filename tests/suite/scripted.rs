@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use parfs::base::{Name, Proc, Status};
 use parfs::mounts::MemoryMount;
 use parfs::mounts::nfs::{NfsMount, Url, Usage, attach};
-use parfs::storage::{Handle, Ledger, Mount, Node};
+use parfs::storage::{Handle, Ledger, Mount, Node, Op};
 use parfs::wire::mount3;
 use parfs::wire::nfs3::{self, Asked, decode_args, encode_failure, encode_results};
 use parfs::wire::record::Inbox;
@@ -35,6 +35,10 @@ pub enum Act {
     SendAlone,
     /// Sends these bytes in its place and then nothing more.
     Bytes(Vec<u8>),
+    /// Sends it without the attributes of what was made.
+    Bare,
+    /// Answers with this accept_stat and does not carry the call out.
+    Refuse(u32),
     /// Answers with this status and does not carry the call out.
     Fail(Status),
 }
@@ -144,6 +148,13 @@ impl Scripted {
         let act = (self.script)(proc, number);
         match act {
             Act::ResetBefore => return false,
+            Act::Refuse(state) => {
+                reply.truncate(reply.len() - 4);
+                let mismatch = if state == 2 { [4_u32, 4].as_slice() } else { &[] };
+                reply.extend([&[state], mismatch].concat().into_iter().flat_map(u32::to_be_bytes));
+                end_record(&mut reply, start, 0);
+                return stream.write_all(&reply).is_ok();
+            }
             Act::Fail(status) => {
                 encode_failure(proc, status, &mut reply);
                 end_record(&mut reply, start, 0);
@@ -157,6 +168,11 @@ impl Scripted {
         };
         let mut calls = [call];
         self.memory.perform(&mut calls);
+        if let (Act::Bare, Op::Create { out: Ok(made), .. } | Op::MkDir { out: Ok(made), .. }) =
+            (&act, &mut calls[0].op)
+        {
+            made.attr = None;
+        }
         self.carried_out.record(proc, 0, calls[0].status().is_err(), Default::default());
         let payload =
             encode_results(&calls[0], &|node| self.handle(node), &mut reply).map(<[u8]>::to_vec).unwrap_or_default();

@@ -315,6 +315,54 @@ fn a_read_of_nothing_is_an_error_unless_the_file_ends() {
     }
 }
 
+/// symlink(2) makes none of these.
+#[test]
+fn the_text_of_a_link_that_no_system_has_is_not_taken() {
+    let node = MemoryMount::new().root();
+    for (text, expected) in [("", Err(Status::Protocol)), ("a\0b", Err(Status::Protocol)), ("abc", Ok(()))] {
+        // NFS3_OK, no attributes, the text.
+        let len = text.len() as u32;
+        let mut reply: Vec<u8> = [0_u32, 0, len].into_iter().flat_map(u32::to_be_bytes).collect();
+        reply.extend(text.bytes());
+        reply.resize(reply.len().next_multiple_of(4), 0);
+        let mut call = Call::read_link(&node);
+        let _ = nfs3::decode_results(&mut call, reply, 0, &|_, handle| Node::Handle(handle));
+        assert_eq!(call.status(), expected, "{text:?}");
+    }
+}
+
+/// Linux's client takes what such a server prefers.
+#[test]
+fn a_server_that_names_no_largest_transfer_is_used_all_the_same() {
+    let node = MemoryMount::new().root();
+    // NFS3_OK, no attributes, rtmax, rtpref, rtmult, wtmax, wtpref, wtmult, dtpref, maxfilesize, time_delta, properties.
+    let words = [0_u32, 0, 0, 32768, 512, 0, 16384, 512, 8192, 1, 0, 0, 1, 0x1b];
+    let mut call = Call::fs_info(&node);
+    let reply: Vec<u8> = words.into_iter().flat_map(u32::to_be_bytes).collect();
+    let _ = nfs3::decode_results(&mut call, reply, 0, &|_, handle| Node::Handle(handle));
+    let Op::FsInfo { out: Ok(limits), .. } = &call.op else { panic!("{:?}", call.status()) };
+    assert_eq!((limits.read_max, limits.write_max), (32768, 16384));
+}
+
+/// What RPC says in place of NFS (RFC 5531, section 9).
+#[test]
+fn refusals_of_rpc_are_told_for_what_they_are() {
+    for (state, expected) in [
+        (1, Status::NotServed),
+        (2, Status::NotServed),
+        (3, Status::NotSupp),
+        (4, Status::Garbage),
+        (5, Status::ServerFault),
+        (6, Status::Protocol),
+    ] {
+        let server = Scripted::start(move |proc, _| if proc == Proc::MkDir { Act::Refuse(state) } else { Act::Send });
+        let mount = server.mount();
+        let mut calls = [Call::mkdir(&mount.root(), &name(1), AttrChange::default())];
+        mount.perform(&mut calls);
+        assert_eq!(calls[0].status(), Err(expected), "{state}");
+    }
+}
+
 /// A target that accepts connections and answers nothing is gone, however short the timeout; its calls are for another.
 #[test]
 fn a_silent_target_is_gone_although_it_takes_connections() {

@@ -112,9 +112,10 @@ fn last_change(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> AttrC
         _ if ctx.options.preserve.times => at(decide::time_of_no_copy(attr)),
         _ => AttrChange::default(),
     };
-    // Writing to a file clears these bits.
     let mode = decide::mode(ctx.options, attr);
-    let due = attr.kind != Kind::Symlink && mode & 0o7000 != 0 && (!made.existed || ctx.options.preserve.mode);
+    // Writing to a file clears the bits above 0777.
+    let is_other = made.other_mode || mode & 0o7000 != 0 && (!made.existed || ctx.options.preserve.mode);
+    let due = attr.kind != Kind::Symlink && is_other;
     let mode = due.then(|| decide::owned(attr, mode, owner(ctx, routes, item, made)));
     AttrChange { mode, size: item.size_due, ..times }
 }

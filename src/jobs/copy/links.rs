@@ -1,6 +1,7 @@
 //! Hard links: which of the source's multiply linked files is where at the target.
 //!
-//! Keyed by the source's file id. An entry is forgotten when as many names as the file has were met. At most `max` entries
+//! Keyed by the source's file id. An entry is forgotten a while after as many names as the file has were met: a page of a listing may repeat
+//! names of the one before. At most `max` entries
 //! are remembered, some 250 bytes each; when there are more, the upper half of the keys (by hash) is postponed, and the source is
 //! listed once more for those. So any number of links is carried in bounded memory, across directories, and each pass does
 //! at least half of what fits.
@@ -13,6 +14,9 @@ use crate::base::{Time, hash::mix};
 use crate::storage::{Attr, Node};
 
 use super::task::Held;
+
+/// Complete entries that are kept, 16 MB: many times the names of a page.
+const COMPLETE_MAX: usize = 1 << 16;
 
 /// File system and file.
 pub(super) type Key = (u64, u64);
@@ -59,7 +63,7 @@ struct Inner {
     keeps: bool,
     /// By several copies.
     several: bool,
-    /// Entries kept with no name left, in the order in which their last name was met.
+    /// Entries with no name left, in the order in which their last name was met.
     complete: VecDeque<Key>,
     /// The source can be gone through again.
     passes: bool,
@@ -142,10 +146,8 @@ impl Links {
                 }
                 Link::Made(node, fileid) => {
                     let role = Role::Other(node.clone(), *fileid);
-                    if entry.left == 0 && !inner.keeps {
-                        inner.map.remove(&key);
-                    } else if was_last && (!inner.passes || inner.several) {
-                        inner.complete.push_back(key);
+                    if was_last {
+                        inner.complete(key, self.max);
                     }
                     return role;
                 }
@@ -159,7 +161,7 @@ impl Links {
             return Role::Postponed;
         }
         if inner.map.len() >= self.max {
-            let has_room = (!inner.passes || inner.several) && inner.forget_complete();
+            let has_room = inner.forget_complete();
             if !has_room && !inner.passes {
                 return Role::Alone;
             }
@@ -197,7 +199,6 @@ impl Links {
     pub fn made(&self, key: Key, made: Option<(Node, Option<u64>)>) -> Vec<Held> {
         let mut inner = self.inner();
         let postponed = inner.ceiling.is_some_and(|ceiling| hash(key) >= ceiling);
-        let keeps = inner.keeps;
         let Some(entry) = inner.map.get_mut(&key) else { return Vec::new() };
         let waiting = match &mut entry.link {
             Link::Making(waiting) => std::mem::take(waiting),
@@ -205,8 +206,11 @@ impl Links {
         };
         entry.left += u32::try_from(waiting.len()).unwrap_or(u32::MAX);
         match made {
-            Some((node, fileid)) if (entry.left > 0 || keeps) && (!postponed || !waiting.is_empty()) => {
+            Some((node, fileid)) if !postponed || !waiting.is_empty() => {
                 entry.link = Link::Made(node, fileid);
+                if entry.left == 0 {
+                    inner.complete(key, self.max);
+                }
             }
             _ => {
                 inner.map.remove(&key);
@@ -221,12 +225,20 @@ impl Links {
         let Some(ceiling) = inner.ceiling.take() else { return false };
         inner.floor = ceiling;
         inner.lost |= inner.map.values().any(|entry| entry.left > 0);
-        inner.map = HashMap::new();
+        (inner.map, inner.complete) = (HashMap::new(), VecDeque::new());
         true
     }
 }
 
 impl Inner {
+    /// The last name of this one was met.
+    fn complete(&mut self, key: Key, max: usize) {
+        self.complete.push_back(key);
+        if self.complete.len() > if self.keeps { max } else { max.min(COMPLETE_MAX) } {
+            self.forget_complete();
+        }
+    }
+
     /// Makes room by an entry all names of which were met; false if there is none.
     fn forget_complete(&mut self) -> bool {
         while let Some(key) = self.complete.pop_front() {
@@ -369,19 +381,23 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_forgotten_when_all_its_names_were_met() {
-        let links = Links::new(10, false);
+    fn a_file_is_forgotten_when_all_its_names_were_met_and_others_come() {
+        let links = Links::new(1, false);
         links.begin(true);
         let Role::First(key) = links.meet(&attr(1, 2), &mut None) else { panic!() };
         links.made(key, Some((node(1), Some(9))));
         // One that has to come again is still another name of that file.
         for _ in 0..3 {
             let Role::Other(there, fileid) = links.meet(&attr(1, 2), &mut None) else { panic!() };
-            assert_eq!((links.inner().map.len(), fileid), (0, Some(9)));
+            assert_eq!(fileid, Some(9));
             links.put_back(&attr(1, 2), (there, fileid));
         }
-        assert!(matches!(links.meet(&attr(1, 2), &mut None), Role::Other(_, Some(9))));
-        assert_eq!(links.inner().map.len(), 0);
+        // A page may repeat a name.
+        for _ in 0..3 {
+            assert!(matches!(links.meet(&attr(1, 2), &mut None), Role::Other(_, Some(9))));
+        }
+        assert!(matches!(links.meet(&attr(2, 2), &mut None), Role::First(_)));
+        assert_eq!(links.inner().map.len(), 1);
         assert!(!links.next_pass());
     }
 }

@@ -25,11 +25,21 @@ pub(super) struct Made {
     pub fileid: Option<u64>,
     /// Whose it is, where the reply said so.
     pub owner: Option<(u32, u32)>,
+    /// It was made with another mode than the one asked for: an inherited ACL, or the server, took bits off.
+    pub other_mode: bool,
     pub existed: bool,
     pub owner_refused: bool,
     pub stage: Stage,
     /// The name it has until it is complete.
     pub aside: Option<Name>,
+}
+
+impl Made {
+    /// A new one, of which no reply has told anything.
+    pub fn new(node: Node, stage: Stage) -> Made {
+        let (fileid, owner, aside) = (None, None, None);
+        Made { node, fileid, owner, other_mode: false, existed: false, owner_refused: false, stage, aside }
+    }
 }
 
 /// How far an object is that is made.
@@ -240,21 +250,12 @@ fn make(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Tas
     };
     for (item, aside) in items.iter_mut().zip(names).filter(|(item, _)| item.is_open()) {
         if let Some((node, is)) = item.reused(ctx) {
-            let (node, fileid, owner) = (node.clone(), Some(is.fileid), Some((is.uid, is.gid)));
-            item.made =
-                Some(Made { node, fileid, owner, existed: true, owner_refused: false, stage: Stage::Due, aside });
+            let node = node.clone();
+            let (fileid, owner) = (Some(is.fileid), Some((is.uid, is.gid)));
+            item.made = Some(Made { fileid, owner, existed: true, aside, ..Made::new(node, Stage::Due) });
         } else {
             let nowhere = item.known.node.clone();
-            let (fileid, owner) = (None, None);
-            item.made = Some(Made {
-                node: nowhere,
-                fileid,
-                owner,
-                existed: false,
-                owner_refused: false,
-                stage: Stage::Due,
-                aside,
-            });
+            item.made = Some(Made { aside, ..Made::new(nowhere, Stage::Due) });
         }
     }
     for (i, out) in asked.into_iter().zip(outs) {
@@ -336,6 +337,8 @@ fn settle(ctx: &Ctx<'_>, routes: Routes, item: &mut Item, out: Outcome, due: &mu
                     if let Some(Found { node, attr }) = made {
                         (is.node, is.fileid) = (node, attr.map(|attr| attr.fileid));
                         is.owner = attr.map(|attr| (attr.uid, attr.gid));
+                        let asked = decide::make(ctx.options, &item.known.attr).mode;
+                        is.other_mode = attr.zip(asked).is_some_and(|(is, mode)| is.mode != mode);
                         item.known.object.dir.touch();
                     }
                 }

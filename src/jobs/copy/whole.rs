@@ -210,16 +210,7 @@ pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
         if let Ok((node, fileid)) = copy(ctx, routes.target, (item.attr(), &lent), to, change) {
             to.0.touch();
             add(&ctx.live.bytes, item.attr().size);
-            let (fileid, owner) = (Some(fileid), None);
-            item.made = Some(Made {
-                node,
-                fileid,
-                owner,
-                existed: false,
-                owner_refused: false,
-                stage: Stage::Filled,
-                aside: None,
-            });
+            item.made = Some(Made { fileid: Some(fileid), ..Made::new(node, Stage::Filled) });
             item.is_complete = true;
         }
     }

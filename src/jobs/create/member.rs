@@ -14,13 +14,17 @@ use super::ctx::Ctx;
 use super::entry::{Entry, FileKey, More};
 use super::piece::Fate;
 
+/// Files all names of which have come that are remembered for a while: more than a page has names.
+const COMPLETE_MAX: usize = 1 << 14;
+
 const NAMELESS: &str = "its name in the archive would be empty; not dumped";
 
 /// Makes members, in the archive's order.
 pub(super) struct Maker {
     /// Multiply linked files: the first name's member, and how many names have not come.
     links: HashMap<FileKey, Link>,
-    /// Those of which all names have come, the first of them first: where several trees are stored, one may hold them again.
+    /// Those of which all names have come, the first of them first: where several trees are stored, one may hold them again, and a page of
+    /// a listing may repeat names of the one before.
     complete: VecDeque<FileKey>,
     /// What was taken off names and told.
     taken_off: TakenOff,
@@ -163,11 +167,11 @@ impl Maker {
             // With links followed, there are more names than the file has.
             let was = *left;
             *left = was.saturating_sub(u32::from(entry.tree.follow.is_none()));
-            let is_complete = was > 0 && *left == 0;
-            if is_complete && ctx.options.several {
+            if was > 0 && *left == 0 {
                 self.complete.push_back(key);
-            } else if is_complete {
-                self.links.remove(&key);
+                if !ctx.options.several && self.complete.len() > COMPLETE_MAX {
+                    self.complete.pop_front().map(|oldest| self.links.remove(&oldest));
+                }
             }
             let link = self.name(ctx, &first, Part::HardLink, Vec::new());
             let member = &mut self.member;

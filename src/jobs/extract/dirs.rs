@@ -46,6 +46,8 @@ pub(super) struct Dir {
     owner_due: AtomicBool,
     /// Set-id and sticky bits that it was made with unasked: its own directory's.
     inherited: AtomicU32,
+    /// It was made with other permission bits than those asked for.
+    other_mode: AtomicBool,
     /// What its last member asks for.
     last: Mutex<Option<Last>>,
 }
@@ -169,6 +171,7 @@ impl Dir {
             stays: OnceLock::new(),
             owner_due: AtomicBool::new(false),
             inherited: AtomicU32::new(0),
+            other_mode: AtomicBool::new(false),
             last: Mutex::default(),
         }
     }
@@ -207,6 +210,7 @@ impl Dir {
             stays: OnceLock::new(),
             owner_due: AtomicBool::new(false),
             inherited: AtomicU32::new(0),
+            other_mode: AtomicBool::new(false),
             last: Mutex::new(last),
         }
     }
@@ -335,6 +339,7 @@ impl Dir {
                     || meta.mtime != SetTime::Keep
                     || self.make.mode != Some(meta.mode)
                     || inherited != 0
+                    || self.other_mode.load(Ordering::Relaxed)
                     || meta.mode > 0o777)
                     .then_some(meta.mode | left),
                 uid: meta.uid.filter(|_| owner_due || self.make.uid != meta.uid),
@@ -360,6 +365,8 @@ impl Dir {
         };
         let inherited = attr.map_or_else(above, |attr| attr.mode & 0o7000 & !asked);
         self.inherited.store(inherited, Ordering::Relaxed);
+        let is_other = attr.zip(self.make.mode).is_some_and(|(is, mode)| (is.mode ^ mode) & 0o777 != 0);
+        self.other_mode.store(is_other, Ordering::Relaxed);
     }
 
     /// Does what is made in it get its set-group-id bit? None: it is not known whether it has one.

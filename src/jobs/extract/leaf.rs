@@ -79,6 +79,8 @@ pub(super) struct Made {
     pub owner_refused: bool,
     /// Whose it is, where the reply to the call that made it said so.
     pub owner: Option<(u32, u32)>,
+    /// It was made with another mode than the one asked for: an inherited ACL, or the server, took bits off.
+    pub other_mode: bool,
 }
 
 /// Whose what has a name is, after an answer to a call that makes it was lost.
@@ -93,7 +95,7 @@ enum Whose {
 
 impl Made {
     fn found(node: Node) -> Made {
-        Made { node, existed: true, owner_refused: false, owner: None }
+        Made { node, existed: true, owner_refused: false, owner: None, other_mode: false }
     }
 }
 
@@ -202,9 +204,11 @@ impl<'a> Making<'a> {
     /// A new object. An owner that the server left out is due, unless it refuses that.
     fn made(&self, ctx: &Ctx<'_>, found: Found, owner: bool) -> Made {
         let is = found.attr.map(|is| (is.uid, is.gid));
-        let left_out = self.change(owner).not_given(is) != (None, None);
+        let asked = self.change(owner);
+        let left_out = asked.not_given(is) != (None, None);
+        let other_mode = found.attr.zip(asked.mode).is_some_and(|(is, mode)| is.mode != mode);
         let owner_refused = !owner || left_out && ctx.owners_refused.load(Ordering::Relaxed);
-        Made { node: found.node, existed: false, owner_refused, owner: is }
+        Made { node: found.node, existed: false, owner_refused, owner: is, other_mode }
     }
 
     fn whose(&self, ctx: &Ctx<'_>, route: Route, owner: bool, (node, attr): (&Node, &Attr)) -> Whose {
@@ -231,8 +235,9 @@ impl<'a> Making<'a> {
     pub fn finish(&self, made: &Made, shape: Option<&Shape>) -> Option<Due> {
         let Meta { mode, uid, gid, mtime, .. } = self.meta;
         let has_mode = !matches!(self.kind, MakeKind::Symlink(_));
-        // Writing to a file and giving it away clear these bits; an ACL that was inherited holds some back.
-        let mode_due = has_mode && (made.existed || mode & 0o7000 != 0 || self.extra.is_some());
+        // Writing to a file and giving it away clear the bits above 0777.
+        let is_other = made.existed || made.other_mode || mode & 0o7000 != 0;
+        let mode_due = has_mode && (is_other || self.extra.is_some());
         let (uid, gid) = match made {
             Made { owner_refused: true, .. } => (None, None),
             Made { existed: true, .. } => (uid, gid),

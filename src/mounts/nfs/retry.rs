@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::base::hash::mix;
 use crate::base::{Proc, Status};
-use crate::storage::{Call, How, Node, Op};
+use crate::storage::{Call, Found, How, Node, Op};
 use crate::wire::nfs3::{self, Decoded};
 use crate::wire::record::Received;
 use crate::wire::rpc::{self, RpcError};
@@ -307,6 +307,7 @@ impl NfsMount {
                 {
                     self.look_up_made(call);
                 }
+                self.ask_what_was_made(call);
                 self.mark_verifier(call);
             }
             Ok((_, Err(error))) => call.fail(status_of(&error)),
@@ -338,6 +339,22 @@ impl NfsMount {
         self.perform_sent(&mut lookup);
         *out = lookup[0].found().map_err(asked_for_another);
     }
+
+    /// Nor need it say with which mode and owner it was made, and those are not always the ones that were asked for.
+    fn ask_what_was_made(&self, call: &mut Call<'_>) {
+        let (Op::Create { out, .. } | Op::MkDir { out, .. } | Op::Symlink { out, .. } | Op::MkNod { out, .. }) =
+            &mut call.op
+        else {
+            return;
+        };
+        let Ok(Found { node, attr: attr @ None }) = out else { return };
+        let mut ask = [Call::get_attr(node)];
+        self.perform_sent(&mut ask);
+        match ask[0].attr() {
+            Ok(is) => *attr = Some(is),
+            Err(status) => *out = Err(asked_for_another(status)),
+        }
+    }
 }
 
 /// What is said of a call that the server never answers, though it answers others.
@@ -367,11 +384,10 @@ fn give_back(call: &mut Call<'_>, lent: Vec<u8>) {
 fn status_of(error: &RpcError) -> Status {
     match error {
         RpcError::Denied(_) => Status::Denied,
-        RpcError::ProcUnavail
-        | RpcError::ProgUnavail
-        | RpcError::ProgMismatch { .. }
-        | RpcError::RpcMismatch { .. } => Status::NotSupp,
+        RpcError::ProcUnavail => Status::NotSupp,
+        RpcError::ProgUnavail | RpcError::ProgMismatch { .. } | RpcError::RpcMismatch { .. } => Status::NotServed,
         RpcError::SystemErr => Status::ServerFault,
-        RpcError::GarbageArgs | RpcError::Malformed => Status::Protocol,
+        RpcError::GarbageArgs => Status::Garbage,
+        RpcError::Malformed => Status::Protocol,
     }
 }

@@ -123,7 +123,12 @@ fn fill(op: &mut Op<'_>, reader: &mut Reader<'_>, node: &MakeNode<'_>) -> Result
         }
         Op::ReadLink { out, .. } => {
             let _attr = read_post_op(reader)?;
-            *out = Ok(reader.opaque()?.to_vec());
+            let text = reader.opaque()?;
+            // No system has such a link, and what is copied or stored of it would be another.
+            if text.is_empty() || text.contains(&0) {
+                return Err(Malformed);
+            }
+            *out = Ok(text.to_vec());
         }
         Op::Read { .. } | Op::Beyond(_) => return Err(Malformed), // taken by read_payload; never sent
         Op::Write { data, out, .. } => *out = Ok(written(reader, data.len())?),
@@ -210,12 +215,11 @@ fn space(reader: &mut Reader<'_>) -> Result<Space, Malformed> {
 
 fn limits(reader: &mut Reader<'_>) -> Result<Limits, Malformed> {
     let info: FSINFO3resok = reader.fixed()?;
-    if info.rtmax == 0 || info.wtmax == 0 {
-        return Err(Malformed);
-    }
+    // Of a server that names no most Linux's client takes what it prefers.
+    let most = |max, preferred| if max == 0 { preferred } else { max };
     Ok(Limits {
-        read_max: info.rtmax,
-        write_max: info.wtmax,
+        read_max: most(info.rtmax, info.rtpref),
+        write_max: most(info.wtmax, info.wtpref),
         list_max: info.dtpref,
         name_max: 255,
         size_max: info.maxfilesize,

@@ -153,7 +153,8 @@ fn perform(call: &mut Call<'_>, with: &Outcome) {
         Op::GetAttr { out, .. } => *out = Ok(with.attr),
         Op::SetAttr { out, .. } | Op::Link { out, .. } => *out = Ok(with.maybe),
         Op::Access { out, .. } | Op::PathConf { out, .. } => *out = Ok(word),
-        Op::ReadLink { out, .. } => *out = Ok(with.data.clone()),
+        // A text has a byte, and no NUL.
+        Op::ReadLink { out, .. } => *out = Ok(with.data.iter().map(|byte| byte | 1).chain(*b"x").collect()),
         Op::Read { count, buf, attr, out, .. } => {
             *attr = with.maybe;
             *buf = with.data[..with.data.len().min(*count as usize)].to_vec();
