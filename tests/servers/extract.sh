@@ -101,6 +101,34 @@ extract_truncated() {
     rm -rf "${work:?}/want/$dest"
 }
 
+# extract_default_acl: below a default ACL nfs-ganesha makes what is made with other modes than it is asked for; also a copy's.
+extract_default_acl() {
+    local name=gnutar-pax-odd.tar dest=acl job
+    mkdir -p "$exports/$dest"
+    if ! setfacl -d -m u::rw-,g::r--,o::--- "$exports/$dest"; then
+        bad extract/default-acl "no default ACL can be set"
+        return
+    fi
+    for job in extract copy; do
+        local status=0 to
+        to=$(parfs_url 2 $dest/$job)
+        mkdir "$exports/$dest/$job"
+        if [[ $job == extract ]]; then
+            timeout "$hang_s" partar -xpf "$work/archives/$name" -C "$to" >"$(log acl-$job)" 2>&1 || status=$?
+        else
+            mkdir -p "$work/want/$dest" && tar -xpf "$work/archives/$name" --delay-directory-restore -C "$work/want/$dest"
+            timeout "$hang_s" parcp -a "$work/want/$dest" "$to" >"$(log acl-$job)" 2>&1 || status=$?
+        fi
+        if [[ $status != 0 ]]; then
+            bad extract/default-acl/$job "exit status $status: $(tail -n 2 "$(log acl-$job)")"
+        else
+            same_tree_ganesha extract/default-acl/$job "$work/want/$name.manifest" "$exports/$dest/$job"
+        fi
+    done
+    find "$exports/$dest" -delete
+    rm -rf "${work:?}/want/$dest"
+}
+
 # manifest_libnfs URL-PATH: what libnfs shows of a tree: type, mode, links, owner, size, path and the bytes of each file.
 manifest_libnfs() {
     local path line

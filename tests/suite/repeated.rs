@@ -32,7 +32,7 @@ fn source() -> Arc<MemoryMount> {
     let (root, mut files) = (memory.root(), Vec::new());
     let dir = memory.dir(&root, "d");
     for at in 0..9 {
-        let file = memory.file(&root, &format!("a{at}"), format!("file {at}").as_bytes());
+        let file = memory.file(&root, format!("a{at}"), format!("file {at}").as_bytes());
         memory.link(&file, &root, format!("a{at}x")).unwrap();
         files.push(file);
     }
