@@ -1,10 +1,9 @@
 //! Hard links: which of the source's multiply linked files is where at the target.
 //!
-//! Keyed by the source's file id. An entry is forgotten a while after as many names as the file has were met: a page of a listing may repeat
-//! names of the one before. At most `max` entries
-//! are remembered, some 250 bytes each; when there are more, the upper half of the keys (by hash) is postponed, and the source is
-//! listed once more for those. So any number of links is carried in bounded memory, across directories, and each pass does
-//! at least half of what fits.
+//! Keyed by the source's file id. An entry is forgotten a while after as many names as the file has were met: a page of a listing may
+//! repeat names of the one before. At most `max` entries are remembered, some 250 bytes each; when there are more, the upper half of the
+//! keys (by hash) is postponed, and the source is listed once more for those. So any number of links is carried in bounded memory, across
+//! directories, and each pass does at least half of what fits.
 
 use std::collections::hash_map::Entry as Slot;
 use std::collections::{HashMap, VecDeque};
