@@ -120,6 +120,11 @@ impl Console {
         }
     }
 
+    /// True when whoever read what is printed went away.
+    pub fn is_unread(&self) -> bool {
+        self.stdout_gone.load(Ordering::Relaxed) && !self.has_failed()
+    }
+
     /// True when something printed was lost, other than to a reader that went away.
     pub fn has_failed(&self) -> bool {
         self.stdout_failed.load(Ordering::Relaxed)

@@ -249,7 +249,10 @@ impl<'a> Session<'a> {
         report.bound = (!report.targets.is_empty()).then(|| bound::bound(&report.targets, flow, ceiling, elapsed));
         report.warnings = ended.warnings;
         report.warnings.extend(self.meters.clamped.warning());
-        report.warnings.extend(self.meters.unseen_warning());
+        match &self.manner.planned {
+            Some(planned) => self.meters.unseen_warning().into_iter().for_each(|text| planned.note(&text)),
+            None => report.warnings.extend(self.meters.unseen_warning()),
+        }
         report.failures = crew.report().count();
         report.failed = crew.report().failures().iter().map(FailureReport::from).collect();
         report.stopped = ended.stopped;

@@ -209,7 +209,7 @@ impl Node {
         }
     }
 
-    /// The same object where a RENAME by the mount that it is settled at has put it; none of handles, which go by no name.
+    /// The same object under the name that a RENAME has given it, at the mount that it is settled at; none of handles, which go by no name.
     pub(crate) fn renamed(&self, dir: &Node, name: &Name) -> Option<Node> {
         let (Node::Chain(chain), Node::Chain(dir), Some(home)) = (self, dir, self.home()) else { return None };
         let node = Node::child(dir, name.clone());

@@ -125,3 +125,21 @@ fn what_is_replaced_goes_through_the_first_mount() {
         assert!((0..80).all(|i| fs::read(to.path().join(format!("d{}/f{}", i % 4, i / 4))).unwrap() == b"new"));
     }
 }
+
+/// Also where directories of an archive take the places of files.
+#[test]
+fn what_directories_of_an_archive_replace_goes_through_the_first_mount() {
+    let to = tempfile::tempdir().unwrap();
+    let mut tar = Tar::default();
+    for d in 0..40 {
+        fs::write(to.path().join(format!("d{d}")), "a file").unwrap();
+        tar = tar.dir(&format!("d{d}/")).file(&format!("d{d}/f"), b"new");
+    }
+    let (views, ledgers): (Vec<_>, Vec<_>) =
+        (0..3).map(|_| copies::counted(Arc::new(Locked(Arc::new(LocalMount::open(to.path()).unwrap()))))).unzip();
+    let options = Options { mode_mask: 0, ..Options::default() };
+    extract(&copies::volume(views), seekable(tar.bytes()), &options, &crew(8, 1)).clean();
+    let removed: Vec<u64> = ledgers.iter().map(|ledger| ledger.tally().get(Proc::Remove).calls).collect();
+    assert_eq!(removed, [40, 0, 0]);
+    assert!((0..40).all(|d| fs::read(to.path().join(format!("d{d}/f"))).unwrap() == b"new"));
+}

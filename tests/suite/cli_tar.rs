@@ -250,6 +250,10 @@ fn files_go_to_standard_output() {
     assert_eq!((unread.status, unread.stderr.as_str()), (Some(141), ""));
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
+    let unread = Ran::of(bench.command("-tf a.tar").stdout(writer).output().unwrap());
+    assert_eq!((unread.status, unread.stderr.as_str()), (Some(141), ""));
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
     let mut command = bench.command("xOf a.tar --index a.idx");
     let unread = Ran::of(command.stdout(writer).output().unwrap());
     assert!(unread.status == Some(141) && unread.stderr.contains("no index is kept"), "{unread:?}");

@@ -11,9 +11,10 @@ use parfs::mounts::nfs::{AttachError, NfsMount, Url, Usage, attach};
 use parfs::storage::{AttrChange, Call, How, Mount, Node, Op, Stable};
 use parfs::wire::nfs3;
 
+use crate::ask::Ask;
 use crate::cli_support::{Bench, NAMES, assert_sample};
 use crate::scripted::{Act, Scripted, name};
-use crate::tree::dump;
+use crate::tree::{dump, node_at};
 
 /// Creates four files in one window.
 fn create_four(mount: &NfsMount) -> Vec<Result<(), Status>> {
@@ -383,6 +384,31 @@ fn a_silent_target_is_gone_although_it_takes_connections() {
     let mut calls = [Call::mkdir(&mount[0].root(), &name(1), AttrChange::default())];
     mount[0].perform(&mut calls);
     assert_eq!(calls[0].status(), Err(Status::NoReply));
+}
+
+/// Its pages do not say what is a directory.
+#[test]
+fn rules_about_directories_hold_where_pages_tell_names_alone() {
+    for refused in [true, false] {
+        let server = Scripted::start(move |proc, _| match proc {
+            Proc::ReadDirPlus if refused => Act::Fail(Status::NotSupp),
+            _ => Act::Send,
+        });
+        let memory = &server.memory;
+        for path in ["gone", "gone/sub", "kept.d"] {
+            let way: Vec<&str> = path.split('/').collect();
+            let (name, up) = way.split_last().unwrap();
+            let dir = memory.dir(&node_at(&**memory, up), *name);
+            memory.file(&dir, "y.c", b"y");
+            memory.file(&dir, "keep", b"not to be removed");
+        }
+        let bench = Bench::new();
+        let url = server.url.replace("timeo=3", "timeo=200");
+        let rules = "--include=*/ --include=*.c --exclude=*";
+        bench.run_as(&format!("parcp -a --delete {rules} out {url}"));
+        let left: Vec<String> = dump(&**memory).into_keys().filter(|path| !path.is_empty()).collect();
+        assert_eq!(left, ["gone", "gone/keep", "gone/sub", "gone/sub/keep", "kept.d", "kept.d/keep"], "{refused}");
+    }
 }
 
 /// unfs3 answers READDIRPLUS with NOTSUPP.

@@ -354,6 +354,10 @@ fn had(high: &High, opener: &mut Opener, keep_times: bool) -> Result<Had, String
     let mut archive = Archive::new(opened.input, high.reading());
     loop {
         match archive.next() {
+            // With -i all of it is read.
+            Ok(None) if high.reading().ignore_zeros && !is_read(&archive, archive.position()) => {
+                return Err(format!("{name}: a read of nothing before its end; nothing was added"));
+            }
             Ok(None) => break,
             Ok(Some(member)) if keep_times => {
                 if had.times.len() == UPDATED_MAX {
@@ -364,7 +368,7 @@ fn had(high: &High, opener: &mut Opener, keep_times: bool) -> Result<Had, String
             }
             // An end is what is written now.
             Ok(Some(_)) => {}
-            Err(ArchiveError::NoEnd { .. }) if is_read(&archive) => {}
+            Err(ArchiveError::NoEnd { .. }) if is_read(&archive, archive.members_end()) => {}
             // Behind what cannot be read, members might be written over.
             Err(error) => return Err(format!("{name}: {error}; nothing was added")),
         }
@@ -377,9 +381,9 @@ fn had(high: &High, opener: &mut Opener, keep_times: bool) -> Result<Had, String
     Ok(had)
 }
 
-/// Was the archive read as far as it goes? A read of nothing before that is no end.
-fn is_read(archive: &Archive) -> bool {
-    archive.source().is_none_or(|source| archive.members_end() >= source.len())
+/// Was the archive, of which `read` bytes were passed, read as far as it goes? A read of nothing before that is no end.
+fn is_read(archive: &Archive, read: u64) -> bool {
+    archive.source().is_none_or(|source| read >= source.len())
 }
 
 /// Bytes behind an archive's end that are looked at: more than records have.
@@ -392,7 +396,9 @@ fn goes_on(source: &dyn ReadAt, end: u64) -> io::Result<bool> {
     }
     let (mut behind, mut read) = (vec![0; BEHIND_MAX], 0);
     while read < behind.len() {
-        match source.read_at(end + read as u64, &mut behind[read..])? {
+        let at = end + read as u64;
+        match source.read_at(at, &mut behind[read..])? {
+            0 if at < source.len() => return Err(io::ErrorKind::UnexpectedEof.into()),
             0 => break,
             more => read += more,
         }
@@ -492,8 +498,10 @@ mod tests {
             let mut archive = Archive::new(Input::Seekable(Arc::new(Short(member.clone(), len))), Default::default());
             assert!(archive.next().unwrap().is_some());
             assert!(matches!(archive.next(), Err(ArchiveError::NoEnd { .. })));
-            assert_eq!(is_read(&archive), whole, "{len}");
+            assert_eq!(is_read(&archive, archive.members_end()), whole, "{len}");
         }
+        let behind = |len| goes_on(&Short(vec![0; 512], len), 512).map_err(|error| error.kind());
+        assert_eq!((behind(512), behind(1 << 20)), (Ok(false), Err(io::ErrorKind::UnexpectedEof)));
     }
 
     #[test]

@@ -77,6 +77,10 @@ fn list(high: &High, options: &Options, session: &mut Session<'_>, job: &mut Job
     let read = session.with_progress(&live, &crew, || {
         let mut members = Members::new(&mut archive, &options.select, options.newer, options.names, (&crew, &live));
         while let Some(member) = members.next() {
+            // Nobody wants the rest, unless an index is made of it.
+            if keeper.is_none() && console.is_unread() {
+                return Default::default();
+            }
             if let Some(label) = members.archive().take_label() {
                 console.print(lines.label(&label, options.long));
             }
@@ -99,6 +103,10 @@ fn list(high: &High, options: &Options, session: &mut Session<'_>, job: &mut Job
     reading::ended(session, &crew, flow, reading::of_read(read, elapsed, stopped));
     let clean = session.tell_failures(&crew);
     let clean = keeper.is_none_or(|keeper| keeper.finish(&archive, clean, &console)) && clean;
+    console.flush();
+    if console.is_unread() {
+        return Ok(Exit::UNREAD);
+    }
     reading::totals(high, &console, &archive, elapsed);
     Ok(reading::exit(&console, &caught, clean && !archive.is_flawed(), false))
 }

@@ -67,8 +67,13 @@ fn settled_node(ctx: &Ctx<'_>, routes: Routes, object: &Object, made: &Made) -> 
     }
     let parent = &object.dir.made().node;
     let lookup = Call::lookup(parent, &object.name);
-    match ctx.target.one(routes.target, lookup).found() {
-        // Of several mounts one may still find what had the name before; the one that made this has renamed it.
+    // Through the mount that has put it there, where it replaced something.
+    let route = match object.at {
+        At::Absent => routes.target,
+        _ => ctx.target.volume.route_replacing(routes.target),
+    };
+    match ctx.target.one(route, lookup).found() {
+        // Of several mounts one may still find what had the name before; the one that made a new one has renamed it.
         Ok(found) if ctx.target.volume.is_late() && made.fileid.is_some() => {
             let is_this = found.attr.is_none_or(|attr| Some(attr.fileid) == made.fileid);
             let renamed = || made.node.renamed(parent, &object.name);

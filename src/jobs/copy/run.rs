@@ -48,7 +48,7 @@ impl Run<'_> {
         let told = self.tell.map(|tell| move |path: &[u8], _: bool| tell(Deed::Removed, &path[skip.min(path.len())..]));
         let tell = told.as_ref().map(|told| told as &Told<'_>);
         // What may be left out stays.
-        let allow = |_: &[u8], path: &[u8], kind| self.options.rules.allow(path).of(kind).unwrap_or(false);
+        let allow = |_: &[u8], path: &[u8], kind| self.options.rules.allow(path).of(kind);
         let port = Port::new(target.volume, self.crew.shape().window);
         let how = How { force: true, one_file_system: self.options.one_file_system, ..How::default() };
         let source_root: OnceLock<(Node, (u64, u64))> = OnceLock::new();

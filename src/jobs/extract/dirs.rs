@@ -506,6 +506,7 @@ fn replace(ctx: &Ctx<'_>, route: Route, claim: Claim, is: &Attr) -> Option<Claim
         Existing::Skip => claim.skip(),
         Existing::KeepNewer if claim.dir.dated().is_none_or(|dated| is.mtime >= dated) => claim.skip(),
         Existing::Replace | Existing::UnlinkFirst | Existing::Overwrite | Existing::KeepNewer => {
+            let route = ctx.volume.route_replacing(route);
             match ctx.one(route, Call::remove(&claim.parent, &claim.name)).status() {
                 Ok(()) | Err(Status::NoEnt) => return Some(claim),
                 Err(status) => claim.publish(Err(Cause::Call(Proc::Remove, status))),

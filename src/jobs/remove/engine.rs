@@ -91,6 +91,8 @@ pub(super) struct Tried {
     pub unknown: bool,
     /// REMOVE was refused with PERM, which POSIX says of directories.
     pub perm: bool,
+    /// Whether it may go depends on what it is.
+    pub judge: bool,
 }
 
 /// What an embedder knows of an object.
@@ -148,8 +150,8 @@ pub(in crate::jobs) struct Counts {
 /// Is the directory of this node, file system and file id one that stays?
 pub(in crate::jobs) type Spare<'a> = dyn Fn(&Node, u64, u64) -> bool + Sync + 'a;
 
-/// Says whether the object of a path, as shown and below its root, may be removed.
-pub(in crate::jobs) type Allow<'a> = dyn Fn(&[u8], &[u8], Option<Kind>) -> bool + Sync + 'a;
+/// Says whether the object of a path, as shown and below its root, may be removed. None: that depends on what it is.
+pub(in crate::jobs) type Allow<'a> = dyn Fn(&[u8], &[u8], Option<Kind>) -> Option<bool> + Sync + 'a;
 
 /// Hears of an object that was removed: its path as shown, and whether it was a directory.
 pub type Tell<'a> = dyn Fn(&[u8], bool) + Sync + 'a;

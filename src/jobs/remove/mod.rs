@@ -156,7 +156,7 @@ fn run(
     let counts = Counts::default();
     let Options { older_than, one_file_system, same_device, host_root, empty_only, force, .. } = *options;
     let how = How { older_than, one_file_system, same_device, host_root, empty_only, force };
-    let allow = |shown: &[u8], path: &[u8], _| !options.excluded.has(shown, path);
+    let allow = |shown: &[u8], path: &[u8], _| Some(!options.excluded.has(shown, path));
     let mut engine = Engine::new(Port::new(volume, crew.shape().window), how, crew, live, &counts, tell);
     if !options.excluded.is_empty() {
         engine.allow = Some(&allow);

@@ -157,7 +157,7 @@ fn a_chain_of_frames_needs_no_stack_to_go_and_paths_cost_the_way_between() {
 fn embedded(memory: &Arc<MemoryMount>, lanes: usize, may: i64) -> (Vec<(u32, bool)>, Counts, i64) {
     let (volume, crew, live, counts) = (volume(memory), crew(lanes, 2), Live::default(), Counts::default());
     let budget = AtomicI64::new(may);
-    let allow = |_: &[u8], path: &[u8], _| !path.ends_with(b"keep");
+    let allow = |_: &[u8], path: &[u8], _| Some(!path.ends_with(b"keep"));
     let done = Mutex::new(Vec::new());
     {
         let mut engine = Engine::new(Port::new(&volume, 2), How::default(), &crew, &live, &counts, None);
@@ -277,7 +277,7 @@ fn only_what_may_all_go_is_cleared() {
     let budget = AtomicI64::new(i64::MAX);
     plain.may_remove = Some(&budget);
     assert!(!clears(&plain, d(), 0, 0));
-    let (tell, allow) = (|_: &[u8], _| (), |_: &[u8], _: &[u8], _| true);
+    let (tell, allow) = (|_: &[u8], _| (), |_: &[u8], _: &[u8], _| Some(true));
     let mut filtered = engine(How::default(), None);
     filtered.allow = Some(&allow);
     assert!(!clears(&filtered, d(), 0, 0));

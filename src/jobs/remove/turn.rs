@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use crate::base::name::is_silly;
 use crate::base::{Failure, Name, Proc, Status};
 use crate::crew::{Class, Due, Seat};
-use crate::storage::{Call, Cookie, Mount, NO_PROGRESS, Node, Out, Page, Route};
+use crate::storage::{Call, Cookie, Kind, Mount, NO_PROGRESS, Node, Out, Page, Route};
 
 use super::engine::{Engine, LANES_IN_A_DIRECTORY, Met, Step, Task, Tried};
 use super::frame::{Cursor, Frame, flag};
@@ -189,6 +189,9 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
                     }
                 };
                 match found {
+                    Ok((_, attr)) if tried.judge && !self.is_allowed(&up, name.as_ref(), attr.kind) => {
+                        self.keep(&up);
+                    }
                     Ok((node, attr)) => {
                         self.meet(&up, name, Met::of(None, Some(node), Some(&attr)), tried);
                     }
@@ -237,6 +240,22 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         if gone { self.vanished(up.clone(), name) } else { self.fail(up, name, proc, status) }
     }
 
+    /// May an entry go, of what kind it is? None: that matters, and is not known.
+    fn may_go(&mut self, up: &Arc<Frame<T>>, name: &Name, kind: Option<Kind>) -> Option<bool> {
+        let Some(allow) = self.engine.allow else { return Some(true) };
+        let (shown, path) = self.cursor.paths(up, name);
+        allow(shown, path, kind)
+    }
+
+    /// Are there options to be asked again where an entry of `up` turns out to be something else?
+    fn judges(&self, up: &Frame<T>) -> bool {
+        self.engine.allow.is_some() && up.root.is_none()
+    }
+
+    fn is_allowed(&mut self, up: &Arc<Frame<T>>, name: Option<&Name>, kind: Kind) -> bool {
+        name.is_none_or(|name| self.may_go(up, name, Some(kind)) == Some(true))
+    }
+
     fn listed(&mut self, frame: Arc<Frame<T>>, from: Cookie, page: Out<Page>, proc: Proc, route: Route) {
         let first = from == Cookie::default();
         let page = match page {
@@ -271,15 +290,17 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         let entries = if frame.has(flag::CHECK) { Vec::new() } else { page.entries };
         frame.pending.fetch_add(entries.len(), Ordering::Relaxed);
         for entry in entries {
-            if let Some(allow) = self.engine.allow
-                && let paths = self.cursor.paths(&frame, &entry.name)
-                && !allow(paths.0, paths.1, entry.kind_told())
-            {
-                self.keep(&frame);
-                continue;
+            match self.may_go(&frame, &entry.name, entry.kind_told()) {
+                Some(true) => {
+                    let met = Met::of(entry.kind, entry.node, entry.attr.as_ref());
+                    self.meet(&frame, Some(entry.name), met, Tried::default());
+                }
+                Some(false) => self.keep(&frame),
+                None => {
+                    let (node, tried) = (entry.node.map(Box::new), Tried { judge: true, ..Tried::default() });
+                    self.push(Step::Look { up: frame.clone(), name: Some(entry.name), node, tried });
+                }
             }
-            let met = Met::of(entry.kind, entry.node, entry.attr.as_ref());
-            self.meet(&frame, Some(entry.name), met, Tried::default());
         }
         if end {
             return self.off(frame);
@@ -308,10 +329,11 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
     /// What was a directory is something else by now.
     fn remove_instead(&mut self, frame: &Arc<Frame<T>>) {
         if let (Some(up), Some(name)) = (frame.up.clone(), frame.name.clone()) {
-            let tried = Tried { tries: frame.tries + 1, ..Tried::default() };
+            let judge = self.judges(&up);
+            let tried = Tried { tries: frame.tries + 1, judge, ..Tried::default() };
             // What it is now the options have not seen.
-            let chooses =
-                self.engine.how.older_than.is_some() || self.engine.spare.is_some() || up.has(flag::MUST_BE_DIR);
+            let spares = self.engine.how.older_than.is_some() || self.engine.spare.is_some();
+            let chooses = judge || spares || up.has(flag::MUST_BE_DIR);
             self.push(match chooses {
                 true => Step::Look { up, name: Some(name), node: None, tried },
                 false => Step::Remove { up, name, tried },
@@ -337,7 +359,8 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             Status::NoEnt => self.vanished(up, Some(&name)),
             Status::Stale if up.root.is_none() => self.vanished(up, Some(&name)),
             Status::IsDir | Status::Perm if tried.tries < TRIES_MAX && (status == Status::IsDir || tried.unknown) => {
-                let tried = Tried { tries: tried.tries + 1, perm: status == Status::Perm, unknown: false };
+                let (perm, judge) = (status == Status::Perm, self.judges(&up));
+                let tried = Tried { tries: tried.tries + 1, perm, unknown: false, judge };
                 self.push(Step::Look { up, name: Some(name), node: None, tried });
             }
             status if silly => {
