@@ -169,8 +169,8 @@ impl Check {
 pub struct Written {
     /// Where the write begins in the file, in bytes.
     pub offset: u64,
-    /// The seed of the job's data: another run's blocks have another.
-    pub seed: u64,
+    /// The seed of the job's data: another run's blocks have another; checked only if given.
+    pub seed: Option<u64>,
     /// The number of the write, or of the pass where the order of writes is not known; checked only if given.
     pub sequence: Option<u64>,
 }
@@ -325,7 +325,7 @@ impl Verifier {
         header[..2].copy_from_slice(&MAGIC.to_le_bytes());
         header[2..4].copy_from_slice(&(self.check as u16).to_le_bytes());
         header[4..8].copy_from_slice(&(len as u32).to_le_bytes());
-        header[8..16].copy_from_slice(&written.seed.to_le_bytes());
+        header[8..16].copy_from_slice(&written.seed.unwrap_or(0).to_le_bytes());
         header[16..24].copy_from_slice(&at.to_le_bytes());
         header[24..32].copy_from_slice(&written.sequence.unwrap_or(0).to_le_bytes());
         let sum = crc32c::crc32c(&header[..HEADER_LEN - 4]);
@@ -337,6 +337,7 @@ impl Verifier {
         let number = |from: usize, len: usize| {
             mark[from..from + len].iter().rev().fold(0_u64, |n, byte| n << 8 | u64::from(*byte))
         };
+        let other = |from: usize, wanted: Option<u64>| wanted.filter(|wanted| number(from, 8) != *wanted);
         let (kind, len) = (self.check as u16, len as u32);
         let sum = crc32c::crc32c(&mark[..HEADER_LEN - 4]);
         match () {
@@ -347,10 +348,10 @@ impl Verifier {
             () if number(2, 2) as u16 != kind => Some(Wrong::Kind { found: number(2, 2) as u16, wanted: kind }),
             () if number(4, 4) as u32 != len => Some(Wrong::Length { found: number(4, 4) as u32, wanted: len }),
             () if number(16, 8) != at => Some(Wrong::Offset { found: number(16, 8), wanted: at }),
-            () if number(8, 8) != written.seed => Some(Wrong::Seed { found: number(8, 8), wanted: written.seed }),
             () => {
-                let wanted = written.sequence?;
-                (number(24, 8) != wanted).then(|| Wrong::Sequence { found: number(24, 8), wanted })
+                let seed = other(8, written.seed).map(|wanted| Wrong::Seed { found: number(8, 8), wanted });
+                let sequence = || other(24, written.sequence);
+                seed.or_else(|| sequence().map(|wanted| Wrong::Sequence { found: number(24, 8), wanted }))
             }
         }
     }

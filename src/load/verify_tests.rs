@@ -13,7 +13,7 @@ fn block(seed: u64) -> Vec<u8> {
     (0..BLOCK).map(|_| random.bits() as u8).collect()
 }
 
-const WRITTEN: Written = Written { offset: 8192, seed: 77, sequence: Some(3) };
+const WRITTEN: Written = Written { offset: 8192, seed: Some(77), sequence: Some(3) };
 
 fn marked(verifier: &Verifier, written: &Written) -> Vec<u8> {
     let mut block = block(1);
@@ -61,10 +61,12 @@ fn missing_misplaced_and_stale_blocks_are_found() {
     assert_eq!(wrong(&marked(&verifier, &elsewhere), &WRITTEN), Wrong::Offset { found: 4096, wanted: 8192 });
     let earlier = Written { sequence: Some(2), ..WRITTEN };
     assert_eq!(wrong(&marked(&verifier, &earlier), &WRITTEN), Wrong::Sequence { found: 2, wanted: 3 });
-    let other = Written { seed: 1, ..WRITTEN };
+    let other = Written { seed: Some(1), ..WRITTEN };
     assert_eq!(wrong(&marked(&verifier, &other), &WRITTEN), Wrong::Seed { found: 1, wanted: 77 });
     let any = Written { sequence: None, ..WRITTEN };
     assert_eq!(verifier.verify(&marked(&verifier, &earlier), &any), Ok(()), "the order of writes is not known");
+    let any = Written { seed: None, ..WRITTEN };
+    assert_eq!(verifier.verify(&marked(&verifier, &other), &any), Ok(()), "the writer's seed is not known");
     assert_eq!(wrong(&[0; 10], &WRITTEN), Wrong::Short);
 }
 

@@ -147,9 +147,28 @@ fn a_block_of_an_older_run_is_found() {
         place.run("--rw=write --verify=crc32c --randseed=1").ok();
         let old = place.bytes();
         place.run("--rw=write --verify=crc32c --randseed=2").ok();
-        place.run("--rw=read --verify=crc32c --randseed=2").ok();
+        place.run("--rw=read --verify=crc32c --randseed=2 --verify_header_seed=1").ok();
         place.put(9 * BLOCK, &old[9 * BLOCK..10 * BLOCK]);
-        found(&place.run("--rw=read --verify=crc32c --randseed=2"), "crc32c");
+        found(&place.run("--rw=read --verify=crc32c --randseed=2 --verify_header_seed=1"), "crc32c");
+        let only = "--rw=write --verify=crc32c --randseed=2 --verify_only";
+        found(&place.run(&format!("{only} --verify_header_seed=1")), "crc32c");
+        place.run(only).ok();
+    }
+}
+
+/// Whose seed it is that wrote a file is not known to a job that only reads it.
+#[test]
+fn what_a_job_of_another_seed_wrote_is_no_mismatch() {
+    for place in Where::both() {
+        place.run("--rw=randwrite --verify=crc32c --randseed=1").ok();
+        for line in ["--rw=read", "--rw=randread", "--rw=write --verify_only", "--rw=randwrite --verify_only"] {
+            place.run(&format!("{line} --verify=crc32c --randseed=2")).ok();
+            let ran = place.run(&format!("{line} --verify=crc32c --randseed=2 --verify_header_seed=1"));
+            assert!(ran.stderr.contains("verify: bad header rand_seed "), "{line}: {ran:?}");
+        }
+        place.run("--rw=randwrite --verify_only --verify=crc32c --randseed=1 --verify_write_sequence=1").ok();
+        let ran = place.run("--rw=write --verify_only --verify=crc32c --randseed=1 --verify_write_sequence=1");
+        assert!(ran.stderr.contains("verify: bad header numberio "), "{ran:?}");
     }
 }
 

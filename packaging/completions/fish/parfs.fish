@@ -697,6 +697,8 @@ complete -c parfs -n "__fish_parfs_using_subcommand load" -l verify_async_cpus -
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l verify_backlog -d 'a size or count' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l verify_backlog_batch -d 'a number from 0 to 4294967295' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l experimental_verify -d '0 or 1; 0 if not given' -r
+complete -c parfs -n "__fish_parfs_using_subcommand load" -l verify_write_sequence -d '0 or 1; 1 if not given' -r
+complete -c parfs -n "__fish_parfs_using_subcommand load" -l verify_header_seed -d '0 or 1; 1 if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l verify_state_load -d '0 or 1; 0 if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l verify_state_save -d '0 or 1; 1 if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l dedupe_percentage -d 'a number from 0 to 100' -r
@@ -1006,6 +1008,8 @@ complete -c parfs -n "__fish_parfs_using_subcommand parload" -l verify_async_cpu
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l verify_backlog -d 'a size or count' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l verify_backlog_batch -d 'a number from 0 to 4294967295' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l experimental_verify -d '0 or 1; 0 if not given' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -l verify_write_sequence -d '0 or 1; 1 if not given' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -l verify_header_seed -d '0 or 1; 1 if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l verify_state_load -d '0 or 1; 0 if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l verify_state_save -d '0 or 1; 1 if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l dedupe_percentage -d 'a number from 0 to 100' -r

@@ -227,6 +227,8 @@ complete -c parload -l verify_async_cpus -d 'processors' -r
 complete -c parload -l verify_backlog -d 'a size or count' -r
 complete -c parload -l verify_backlog_batch -d 'a number from 0 to 4294967295' -r
 complete -c parload -l experimental_verify -d '0 or 1; 0 if not given' -r
+complete -c parload -l verify_write_sequence -d '0 or 1; 1 if not given' -r
+complete -c parload -l verify_header_seed -d '0 or 1; 1 if not given' -r
 complete -c parload -l verify_state_load -d '0 or 1; 0 if not given' -r
 complete -c parload -l verify_state_save -d '0 or 1; 1 if not given' -r
 complete -c parload -l dedupe_percentage -d 'a number from 0 to 100' -r

@@ -203,6 +203,8 @@ pub static TABLE: &[Spec] = &[
     second("verify_backlog", &[], Bytes, ""),
     second("verify_backlog_batch", &[], COUNT, ""),
     second("experimental_verify", &[], Bool, "0"),
+    second("verify_write_sequence", &[], Bool, "1"),
+    second("verify_header_seed", &[], Bool, "1"),
     second("verify_state_load", &[], Bool, "0"),
     second("verify_state_save", &[], Bool, "1"),
     second("dedupe_percentage", &[], PERCENT, ""),

@@ -80,7 +80,7 @@ impl<E: Engine> Runner<'_, E> {
                 continue;
             }
             left -= 1;
-            let written = self.written(&next, only);
+            let written = self.expected(&next);
             let next = Next { direction: Direction::Read, ..next };
             while self.free.is_empty() && self.failed.is_none() {
                 self.send();

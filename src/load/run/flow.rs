@@ -70,7 +70,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         let writes = next.direction != Direction::Read;
         // As in fio, what a mixed job reads may never have been written with marks; its writes are read back after the pass.
         let is_checked = !writes && self.verifier.is_some() && !self.work.settings.load.writes();
-        let checks = is_checked.then(|| self.written(&next, true));
+        let checks = is_checked.then(|| self.expected(&next));
         self.start_io(next, checks);
         self.issued += 1;
         self.pass_issued += 1;
@@ -85,10 +85,18 @@ impl<'a, E: Engine> Runner<'a, E> {
         }
     }
 
-    /// What the mark of a block says. Of a file that another job wrote the numbers of writes are not known.
-    pub(super) fn written(&self, next: &Next, elsewhere: bool) -> Written {
+    /// What the mark of a block says.
+    fn written(&self, next: &Next) -> Written {
         let seed = self.work.seeds.seed(Stream::Verify, 0);
-        Written { offset: next.extent.offset, seed, sequence: (!elsewhere).then_some(next.number) }
+        Written { offset: next.extent.offset, seed: Some(seed), sequence: Some(next.number) }
+    }
+
+    /// What of it a block is held against.
+    pub(super) fn expected(&self, next: &Next) -> Written {
+        let Written { offset, seed, sequence } = self.written(next);
+        let verify = self.work.settings.verify.as_ref();
+        let seed = seed.filter(|_| verify.is_some_and(|verify| verify.seeds));
+        Written { offset, seed, sequence: sequence.filter(|_| verify.is_some_and(|verify| verify.sequence)) }
     }
 
     pub(super) fn start_io(&mut self, next: Next, checks: Option<Written>) {
@@ -115,7 +123,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             ready = self.work.clock.now();
         }
         if let (Some(verifier), true) = (&self.verifier, marks) {
-            verifier.mark(&mut buf, &self.written(&next, false));
+            verifier.mark(&mut buf, &self.written(&next));
         }
         if let (Some(log), false) = (&mut self.io_log, self.is_preparing) {
             let Extent { offset, len } = next.extent;

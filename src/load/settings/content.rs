@@ -93,13 +93,17 @@ pub(super) fn verify(asked: &mut Asked<'_>, load: &Load, clones: u32) -> Result<
     if asked.is("norandommap") && load.blocks.iter().any(|(_, (least, most))| least != most) {
         asked.warn("fio: norandommap given for variable block sizes, verify limited");
     }
+    let only = asked.is("verify_only");
+    let unless_only = |option: &str| if asked.has(option) { asked.is(option) } else { !only };
     Ok(Some(Verify {
         check,
         interval,
         mark_at,
         pattern,
         read_back,
-        only: asked.is("verify_only"),
+        only,
+        seeds: unless_only("verify_header_seed") && (load.writes() || asked.has("verify_header_seed")),
+        sequence: unless_only("verify_write_sequence") && load.writes(),
         fatal: asked.is("verify_fatal"),
         dump: asked.is("verify_dump"),
         threads,

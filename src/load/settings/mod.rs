@@ -360,6 +360,10 @@ pub struct Verify {
     pub read_back: bool,
     /// verify_only: nothing is written; what an earlier run wrote is checked.
     pub only: bool,
+    /// verify_header_seed=: a mark's seed is the job's. As in fio 3.33 not of what another job wrote, unless that is asked for.
+    pub seeds: bool,
+    /// verify_write_sequence=: a mark's number is that of the job's write.
+    pub sequence: bool,
     /// verify_fatal=.
     pub fatal: bool,
     /// verify_dump=.

@@ -36,7 +36,7 @@ pub const CARRIED: &[&str] = &[
     "loops", "numjobs", "startdelay", "runtime", "time_based", "ramp_time",
     "steadystate", "steadystate_duration", "steadystate_ramp_time",
     "verify", "do_verify", "verify_pattern", "verify_fatal", "verify_only", "verify_interval", "verify_offset", "verify_dump",
-    "verify_backlog", "verify_backlog_batch",
+    "verify_backlog", "verify_backlog_batch", "verify_write_sequence", "verify_header_seed",
     "thinktime", "thinktime_spin", "thinktime_blocks", "thinktime_blocks_type", "thinktime_iotime",
     "rate", "rate_iops", "rate_min", "rate_iops_min", "rate_process", "rate_cycle", "rate_ignore_thinktime",
     "max_latency", "latency_target", "latency_window", "latency_percentile", "latency_run",

@@ -72,6 +72,7 @@ const SAMPLES: &[(&str, &str)] = &[
     ("", "verify=md5"), ("verify=md5", "do_verify=0"), ("", "verify_pattern=0xff"), ("verify=md5", "verify_fatal=1"),
     ("verify=md5", "verify_only"), ("verify=md5", "verify_interval=512"), ("verify=md5", "verify_offset=8"), ("verify=md5", "verify_dump=1"),
     ("verify=md5", "verify_backlog=8"), ("verify=md5 --verify_backlog=8", "verify_backlog_batch=4"),
+    ("rw=write --verify=md5", "verify_write_sequence=0"), ("verify=md5", "verify_header_seed=1"),
     ("", "thinktime=10"), ("thinktime=10", "thinktime_spin=5"), ("", "thinktime_blocks=4"), ("", "thinktime_blocks_type=issue"),
     ("", "thinktime_iotime=5"), ("", "rate=1m"), ("", "rate_iops=100"), ("", "rate_min=1m"), ("", "rate_iops_min=100"),
     ("", "rate_process=poisson"), ("", "rate_cycle=500"), ("", "rate_ignore_thinktime=1"), ("", "max_latency=5"),
