@@ -235,6 +235,24 @@ fn passes_begin_anew() {
     assert!(loads.path("b.0.0").exists(), "only what stands between two passes is removed");
 }
 
+/// As in fio 3.33 with files that it can allocate; there it hangs on fallocate=.
+#[test]
+fn a_later_job_has_its_size_from_the_file_that_an_earlier_one_makes() {
+    let loads = Loads::new();
+    let text = "[global]\nfilename=F\n[w]\nrw=write\nsize=64k\n[r]\nstonewall\nrw=read\n[h]\nstonewall\nrw=read\nsize=50%\n\
+                [o]\nstonewall\nrw=read\noffset=75%\n";
+    fs::write(loads.path("later.fio"), text).unwrap();
+    for _ in ["there is nothing", "it is there"] {
+        assert_eq!(ios(&loads.json("later.fio")), [(0, 16), (16, 0), (8, 0), (4, 0)]);
+    }
+    let line =
+        "--name=w --filename=G --rw=write --size=64k --name=r --stonewall --filename=G --rw=read --allow_file_create=0";
+    assert_eq!(ios(&loads.json(line)), [(0, 16), (16, 0)], "it makes none itself");
+    fs::remove_file(loads.path("F")).unwrap();
+    let ran = loads.run("--name=r --filename=F --rw=read --name=w --filename=F --rw=write --size=64k");
+    ran.ended(1, "r: you need to specify size=");
+}
+
 #[test]
 fn exitall_ends_what_has_no_end() {
     let loads = Loads::new();

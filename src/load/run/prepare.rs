@@ -127,7 +127,7 @@ impl<'a> All<'a> {
                 Ok(There::Dir) => {
                     return Err(NotReady::new(Errno::ISDIR, format!("fio: {}: it is a directory", path.display())));
                 }
-                Ok(there) => *there,
+                Ok(there) => self.laid_out(clone, path, *there),
             });
         }
         let writes = clone.settings.load.writes();
@@ -149,7 +149,8 @@ impl<'a> All<'a> {
             let text = format!("fio: refusing extend of file due to read-only: {}", first.path.display());
             return Err(NotReady::new(Errno::PERM, text));
         }
-        if !clone.settings.files.allow_create && needed_now.iter().any(|new| !new.is_there) {
+        let is_made = |new: &Missing<'_>| new.is_there || self.known.contains_key(&(new.place_index, new.path.clone()));
+        if !clone.settings.files.allow_create && !needed_now.iter().all(is_made) {
             let text = "fio: file creation disallowed by allow_file_create=0";
             return Err(NotReady::new(Errno::PERM, text.into()));
         }
@@ -157,6 +158,23 @@ impl<'a> All<'a> {
         let pass_bytes = total_io(clone.settings, &extents);
         let regions = clone.paths.iter().cloned().zip(extents.iter().map(|extent| extent.region));
         Ok(Found { files: regions.collect(), pass_bytes })
+    }
+
+    /// What is there once the files of the clones ahead are laid out: a later job without a size has it from them, as in fio.
+    fn laid_out(&self, clone: &Asked<'_>, path: &Path, there: There) -> There {
+        let size = match there {
+            There::Nothing => 0,
+            There::File(size) => size,
+            There::Device(_) | There::Stream | There::Dir => return there,
+        };
+        if self.known.is_empty() {
+            return there;
+        }
+        let known = self.known.get(&(clone.place_index, path.to_path_buf()));
+        match known.map_or(0, |known| self.missing[*known].layout.size) {
+            0 => there,
+            known => There::File(known.max(size)),
+        }
     }
 
     fn add(&mut self, clone: usize, mut new: Missing<'a>) {
