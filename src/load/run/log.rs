@@ -209,7 +209,9 @@ impl Logs {
             Ok::<_, String>(Some(Log { name, out, block: String::new(), failed: None, columns, every, windows }))
         };
         let every = ns(asked.every);
-        let hist = open(&asked.hist, "clat_hist", 0)?.map(|log| HistogramLog {
+        // As in fio, whose lines are of intervals alone: without one the file is there, empty.
+        let hist = open(&asked.hist, "clat_hist", 0)?.filter(|_| !asked.hist_every.0.is_zero());
+        let hist = hist.map(|log| HistogramLog {
             log,
             every: ns(asked.hist_every.0),
             coarseness: asked.hist_every.1,

@@ -118,6 +118,18 @@ fn histograms() {
     assert_eq!(line[3..].iter().map(|count| count.parse::<u64>().unwrap()).sum::<u64>(), 3);
 }
 
+/// Measured of fio 3.33: an empty file.
+#[test]
+fn histograms_without_an_interval() {
+    let files = Memory::default();
+    let asked = Asked { bw: None, iops: None, lat: None, hist: Some("h".into()), ..asked() };
+    let mut logs = Logs::open(&asked, 1, false, &files, 0).unwrap();
+    assert!(logs.is_empty());
+    logs.io(&io(1), (4096, 1));
+    logs.close(2 * MS);
+    assert_eq!(files.text("h_clat_hist.1.log"), "");
+}
+
 /// A file that cannot be written is told at the end, with its name.
 #[test]
 fn a_full_disk_is_told() {

@@ -161,7 +161,11 @@ pub(super) fn measures(asked: &Asked<'_>, logs: &Logs) -> Measures {
 }
 
 /// `name` is the job's, which a log without a prefix has.
-pub(super) fn logs(asked: &Asked<'_>, name: &str) -> Logs {
+pub(super) fn logs(asked: &mut Asked<'_>, name: &str) -> Logs {
+    if asked.has("write_hist_log") && asked.time("log_hist_msec").is_zero() {
+        asked.note("fio: write_hist_log= without log_hist_msec= leaves its file empty, as in fio itself");
+    }
+    let asked: &Asked<'_> = asked;
     let prefix = |option: &str| {
         let text = asked.text(option).filter(|_| asked.has(option))?;
         Some(if text.is_empty() { name.to_owned() } else { text })
