@@ -107,6 +107,24 @@ fn nothing_is_found_where_nothing_is_wrong() {
     }
 }
 
+/// As in fio: its reads leave buffers as they were.
+#[test]
+fn what_the_null_engine_reads_passes_for_what_was_written() {
+    let loads = Loads::new();
+    for line in [
+        "--rw=write",
+        "--rw=randwrite --iodepth=8",
+        "--rw=randrw --verify_backlog=4",
+        "--rw=read",
+        "--debug=io --rw=write",
+    ] {
+        for check in ["crc32c", "meta", "pattern --verify_pattern=0x1234"] {
+            let line = format!("--output-format=terse --name=a --ioengine=null --size=64k {line} --verify={check}");
+            loads.run(&line).ok();
+        }
+    }
+}
+
 #[test]
 fn a_flipped_byte_is_found() {
     for place in Where::both() {

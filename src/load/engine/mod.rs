@@ -99,6 +99,11 @@ pub trait Engine {
     /// True when an I/O is over when it was queued: depth 1, and no slat.
     fn waits(&self) -> bool;
 
+    /// False where I/O moves no bytes, so that what is read cannot be checked.
+    fn moves(&self) -> bool {
+        true
+    }
+
     /// Makes ready for the job's buffers, the one of slot i at i, before the first I/O; they are kept until the engine goes.
     fn prepare(&mut self, _bufs: &[Buf]) -> Result<(), Errno> {
         Ok(())

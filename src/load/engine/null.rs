@@ -34,6 +34,10 @@ impl Engine for Null {
         self.depth == 1
     }
 
+    fn moves(&self) -> bool {
+        false
+    }
+
     fn open(&mut self, _: u32, _: &Path, _: Open) -> Result<(), Errno> {
         Ok(())
     }

@@ -93,6 +93,10 @@ impl Engine for Traced<'_> {
         self.engine.waits()
     }
 
+    fn moves(&self) -> bool {
+        self.engine.moves()
+    }
+
     fn prepare(&mut self, bufs: &[Buf]) -> Result<(), Errno> {
         self.engine.prepare(bufs)
     }
