@@ -209,8 +209,12 @@ pub fn duration(text: &str, bare: TimeUnit) -> Result<Read<Duration>, BadValue> 
 /// `--direct=1G`.
 pub fn boolean(text: &str) -> Result<bool, BadValue> {
     let text = text.trim();
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    match text[..end].parse::<u64>() {
+    let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    // `0x` alone is a 0 with something behind it.
+    let hexadecimal = hexadecimal.filter(|rest| rest.starts_with(|c: char| c.is_ascii_hexdigit()));
+    let (digits, radix) = hexadecimal.map_or((text, 10), |digits| (digits, 16));
+    let end = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
+    match u64::from_str_radix(&digits[..end], radix) {
         Ok(0) => Ok(false),
         Ok(1) => Ok(true),
         Ok(value) => bad(format!("max value out of range: {value} (1 max)")),

@@ -64,6 +64,8 @@ fn times_that_fio_misreads_mean_what_they_say() {
 #[test]
 fn switches() {
     assert_eq!([boolean("0"), boolean("1"), boolean("1G")], [Ok(false), Ok(true), Ok(true)]);
+    assert_eq!(["0x1", "0X1", "0x0", "0x", "0x1G"].map(boolean), [Ok(true), Ok(true), Ok(false), Ok(false), Ok(true)]);
+    assert_eq!(boolean("0x2"), Err(BadValue("max value out of range: 2 (1 max)".into())));
     assert_eq!(boolean("2"), Err(BadValue("max value out of range: 2 (1 max)".into())));
     assert!(boolean("--thread").is_err() && boolean("").is_err() && boolean("yes").is_err());
 }
