@@ -128,7 +128,10 @@ impl Gathered {
             if self.lines.len() == LINES_MAX {
                 return Err(refused(format!("more than {LINES_MAX} lines with what is included")));
             }
-            let include = line.strip_prefix("include").filter(|rest| rest.starts_with(char::is_whitespace));
+            // fio takes any character between the word and the name; `=` is what people write.
+            let include = line
+                .strip_prefix("include")
+                .and_then(|rest| rest.strip_prefix(|c: char| c.is_whitespace() || c == '='));
             let Some(file) = include.map(str::trim) else {
                 if depth > 0 && line.starts_with('[') {
                     return Err(refused("a file that is included must not have sections".into()));

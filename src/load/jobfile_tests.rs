@@ -65,6 +65,10 @@ fn files_that_are_included() {
     let common = ("d/common", "bs=16k\ninclude /more\n");
     let jobs = with("[global]\ninclude common\n[j]\n", vec![common, ("/more", "iodepth=4")]).unwrap();
     assert_eq!(job::command_line(&jobs[..1]), "--bs=16k --iodepth=4 --name=j ");
+    let jobs = with("[j]\ninclude=common\n", vec![common, ("/more", "iodepth=4")]).unwrap();
+    assert_eq!(job::command_line(&jobs), "--name=j --bs=16k --iodepth=4 ");
+    assert!(self::jobs("[j]\ninclude=\n").unwrap_err().starts_with("fio: unable to open '' include file"));
+    assert!(self::jobs("[j]\nincludes\n").unwrap_err().starts_with("Bad option <includes>"));
     assert!(
         self::jobs("[j]\ninclude gone\n")
             .unwrap_err()
