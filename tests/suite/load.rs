@@ -161,6 +161,11 @@ fn create_only_makes_files_and_reports_no_io() {
     for file in ["a.0.0", "a.0.1"] {
         assert_eq!(fs::metadata(loads.path(file)).unwrap().len(), 32768);
     }
+    fs::write(loads.path("there"), [0; 65536]).unwrap();
+    for files in ["--nrfiles=2", "--filename=there"] {
+        loads.json(&format!("--name=u --rw=read --size=64k {files} --create_only=1 --unlink=1"));
+    }
+    assert_eq!(fs::read_dir(loads.path("")).unwrap().count(), 2, "also what was there, as in fio");
     loads
         .run("--name=b --rw=write --size=64k --allow_file_create=0")
         .ended(1, "file creation disallowed by allow_file_create=0");

@@ -21,7 +21,9 @@ use crate::load::pace::start_delay;
 use crate::load::random::{Seeds, Stream};
 use crate::load::results::{Idleness, JobResult};
 use crate::load::run::prepare::{Asked, Found, NotReady, prepare};
-use crate::load::run::{Clock, Entry, Host, IdleProf, Live, LogFiles, Schedule, SteadyWatch, Work, failed, idle, said};
+use crate::load::run::{
+    Clock, Entry, Host, IdleProf, Live, LogFiles, Schedule, SteadyWatch, Work, failed, only_create, said,
+};
 use crate::load::settings::{HostChoice, Settings, Started, file_names, order};
 use crate::load::{general, job};
 
@@ -332,7 +334,7 @@ impl<'a> Run<'a> {
         }
         live.expected.store(work.pass_bytes, Ordering::Relaxed);
         if work.settings.files.create_only {
-            return idle(&work);
+            return only_create(&work);
         }
         // Over NFS the calls have the identity.
         if work.settings.engine.nfs_urls.is_empty()

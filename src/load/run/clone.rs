@@ -30,6 +30,7 @@ use super::log::{LogFiles, Logs};
 use super::open::OpenFiles;
 use super::recorder::{Recorder, Times};
 use super::traced::Traced;
+use super::upkeep::unlink_all;
 use super::verifiers::Verifiers;
 use crate::base::reason;
 
@@ -208,8 +209,13 @@ fn drive<E: Engine>(engine: E, work: &Work<'_>, go: &dyn Fn()) -> JobResult {
     runner.finish()
 }
 
-/// The result of a clone that does no I/O.
-pub fn idle(work: &Work<'_>) -> JobResult {
+/// The result of a clone that does no I/O (create_only). As in fio its files go where unlink= says so.
+pub fn only_create(work: &Work<'_>) -> JobResult {
+    let unlinked = work.settings.files.unlink.then(|| unlink_all(work)).flatten();
+    unlinked.map_or_else(|| idle(work), |reason| failed(work, Errno::from_raw_os_error(reason.errno), &reason.detail))
+}
+
+fn idle(work: &Work<'_>) -> JobResult {
     let now = work.clock.now();
     let mut recorder = Recorder::new(work.settings, work.group, false);
     recorder.result.start_ms = work.clock.wall_ms(now);

@@ -17,7 +17,7 @@ use super::super::settings::Advice;
 use super::super::{Direction, Each};
 use super::choice::Next;
 use super::clock::ns;
-use super::clone::{Failed, Runner, said};
+use super::clone::{Failed, Runner, Work, said};
 use super::live::State;
 use super::prio;
 
@@ -167,12 +167,8 @@ impl<E: Engine> Runner<'_, E> {
 
     /// Removes the clone's files.
     pub(super) fn unlink_all(&mut self) {
-        for (path, _) in &self.work.files {
-            if let Err(errno) = self.work.place.remove(path) {
-                let text = format!("unlink({}): {}", path.display(), said(errno));
-                self.work.host.tell(&format!("fio: {text}"));
-                self.failed.get_or_insert_with(|| Failed::new(errno, format!("func=unlink({})", path.display())));
-            }
+        if let Some(failed) = unlink_all(self.work) {
+            self.failed.get_or_insert(failed);
         }
     }
 
@@ -336,6 +332,18 @@ impl<E: Engine> Runner<'_, E> {
         }
         self.cycle = (self.now, done);
     }
+}
+
+/// Removes a clone's files; the first failure, and a line for each.
+pub(super) fn unlink_all(work: &Work<'_>) -> Option<Failed> {
+    let mut first = None;
+    for (path, _) in &work.files {
+        if let Err(errno) = work.place.remove(path) {
+            work.host.tell(&format!("fio: unlink({}): {}", path.display(), said(errno)));
+            first.get_or_insert_with(|| Failed::new(errno, format!("func=unlink({})", path.display())));
+        }
+    }
+    first
 }
 
 #[cfg(test)]
