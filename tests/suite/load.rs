@@ -356,6 +356,10 @@ fn jobs_that_fail_are_counted_and_told() {
         assert_eq!(document_errors(&ran), [(14, 28)], "{ran:?}");
         // As in fio: the report has the first error, and the exit status is that of a job that went on.
         assert_eq!((ran.status, document_error(&ran)), (Some(0), 28));
+        let ran = loads.run(&format!("{full} --continue_on_error=all"));
+        assert_eq!((ran.status, document_errors(&ran)), (Some(2), [(2, 28)]), "what ends the job is counted: {ran:?}");
+        let ran = loads.run(&format!("{full} --continue_on_error=read"));
+        assert_eq!((ran.status, document_errors(&ran)), (Some(2), [(0, 0)]), "it is about reads: {ran:?}");
         let one = "--name=full --filename=/dev/full --size=64k --rw=write";
         let ran = loads.run(one).ended(1, "No space left on device");
         assert!(ran.stdout.contains("err=28 (func=io_u error, error=No space left on device): pid="), "{ran:?}");

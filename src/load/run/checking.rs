@@ -39,6 +39,7 @@ impl<E: Engine> Runner<'_, E> {
             return;
         }
         self.has_mismatch = true;
+        self.count_error(errors.verify, Errno::ILSEQ.raw_os_error());
         self.went_wrong(goes_on, Errno::ILSEQ.raw_os_error(), &mismatch_detail(&path.display().to_string()));
     }
 

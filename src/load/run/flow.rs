@@ -349,8 +349,8 @@ impl<'a, E: Engine> Runner<'a, E> {
             self.ends = self.ends.min(self.now);
             return;
         }
-        let goes_on = if is_read { errors.read } else { errors.write };
-        let goes_on = goes_on && errors.ignored[usize::from(!is_read)].contains(&raw);
+        let counts = if is_read { errors.read } else { errors.write };
+        let goes_on = counts && errors.ignored[usize::from(!is_read)].contains(&raw);
         if !goes_on || errors.dump {
             self.work.host.tell(&format!(
                 "fio: io_u error on file {}: {}: {} offset={}, buflen={}",
@@ -361,19 +361,25 @@ impl<'a, E: Engine> Runner<'a, E> {
                 next.extent.len
             ));
         }
+        self.count_error(counts, raw);
         self.went_wrong(goes_on, raw, &format!("func=io_u error, error={text}"));
     }
 
-    /// An error that ends the job, or is counted.
-    pub(super) fn went_wrong(&mut self, goes_on: bool, errno: i32, detail: &str) {
-        if goes_on {
+    /// As in fio: of the kinds that continue_on_error= names, also the error is counted that ends the job.
+    pub(super) fn count_error(&mut self, counts: bool, errno: i32) {
+        if counts {
             let (total, first) = self.recorder.result.errors.continued.unwrap_or((0, errno));
-            if total == 0 {
-                self.recorder.result.errors.detail = detail.to_owned();
-            }
-            self.recorder.result.errors.continued = Some((total + 1, if first == 0 { errno } else { first }));
-        } else if self.failed.is_none() {
-            self.failed = Some(Failed { errno, detail: detail.to_owned() });
+            self.recorder.result.errors.continued = Some((total + 1, first));
+        }
+    }
+
+    /// An error that ends the job, or does not.
+    pub(super) fn went_wrong(&mut self, goes_on: bool, errno: i32, detail: &str) {
+        let errors = &mut self.recorder.result.errors;
+        if !goes_on {
+            self.failed.get_or_insert_with(|| Failed { errno, detail: detail.to_owned() });
+        } else if errors.detail.is_empty() {
+            errors.detail = detail.to_owned();
         }
     }
 
