@@ -149,6 +149,8 @@ fn job_files_are_checked_and_shown() {
         let ran = loads.run(&format!("--parse-only {file}")).ok();
         assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""), "{file}");
     }
+    assert_eq!(loads.run("--showcmd --section=zz jobs.fio").ok().stdout, "");
+    loads.run("--section=zz jobs.fio").ended(1, "No job");
     loads.run("jobs.fio").ended(1, "waitee job zz unknown.");
     loads.run("none.fio").ended(1, "No job");
 }

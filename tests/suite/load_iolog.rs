@@ -118,6 +118,8 @@ fn what_is_wrong_is_told_with_its_line() {
         ("--read_iolog=log --verify=md5", "what a log writes is not read back"),
         ("--read_iolog=log --ioengine=filecreate", "has no offsets"),
         ("--read_iolog=log --replay_align=3", "3 is not a power of 2"),
+        ("--replay_align=3", "3 is not a power of 2"),
+        ("--replay_align=0", "0 is not a power of 2"),
         ("--read_iolog=log --replay_redirect=f", "replay_redirect' is not supported here"),
     ] {
         let ran = loads.run(&format!("--name=a {line}"));

@@ -689,8 +689,8 @@ shmhuge\t''
 mmaphuge\t''"
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l iomem_align -l mem_align -d 'a number from 0 to 4294967295; 0 if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l verify_only -d '0 or 1; 0 if not given' -r
-complete -c parfs -n "__fish_parfs_using_subcommand load" -l verify_interval -d 'a number from 0 to 4294967295' -r
-complete -c parfs -n "__fish_parfs_using_subcommand load" -l verify_offset -d 'a number from 0 to 4294967295' -r
+complete -c parfs -n "__fish_parfs_using_subcommand load" -l verify_interval -d 'a number from 80 to 4294967295' -r
+complete -c parfs -n "__fish_parfs_using_subcommand load" -l verify_offset -d 'a number from 40 to 4294967295' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l verify_dump -d '0 or 1; 0 if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l verify_async -d 'a number from 0 to 4294967295; 0 if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l verify_async_cpus -d 'processors' -r
@@ -1000,8 +1000,8 @@ shmhuge\t''
 mmaphuge\t''"
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l iomem_align -l mem_align -d 'a number from 0 to 4294967295; 0 if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l verify_only -d '0 or 1; 0 if not given' -r
-complete -c parfs -n "__fish_parfs_using_subcommand parload" -l verify_interval -d 'a number from 0 to 4294967295' -r
-complete -c parfs -n "__fish_parfs_using_subcommand parload" -l verify_offset -d 'a number from 0 to 4294967295' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -l verify_interval -d 'a number from 80 to 4294967295' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -l verify_offset -d 'a number from 40 to 4294967295' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l verify_dump -d '0 or 1; 0 if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l verify_async -d 'a number from 0 to 4294967295; 0 if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l verify_async_cpus -d 'processors' -r

@@ -219,8 +219,8 @@ shmhuge\t''
 mmaphuge\t''"
 complete -c parload -l iomem_align -l mem_align -d 'a number from 0 to 4294967295; 0 if not given' -r
 complete -c parload -l verify_only -d '0 or 1; 0 if not given' -r
-complete -c parload -l verify_interval -d 'a number from 0 to 4294967295' -r
-complete -c parload -l verify_offset -d 'a number from 0 to 4294967295' -r
+complete -c parload -l verify_interval -d 'a number from 80 to 4294967295' -r
+complete -c parload -l verify_offset -d 'a number from 40 to 4294967295' -r
 complete -c parload -l verify_dump -d '0 or 1; 0 if not given' -r
 complete -c parload -l verify_async -d 'a number from 0 to 4294967295; 0 if not given' -r
 complete -c parload -l verify_async_cpus -d 'processors' -r

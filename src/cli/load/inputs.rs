@@ -74,8 +74,8 @@ pub fn gather(line: CommandLine) -> Result<Gathered, String> {
         shown.extend(read.iter().cloned());
         jobs.extend(read);
     }
-    // As in fio, a file without jobs can be checked.
-    if jobs.is_empty() && (files.is_empty() || !general.parse_only) {
+    // As in fio, a file without jobs can be checked and shown.
+    if jobs.is_empty() && (files.is_empty() || !(general.parse_only || general.show_command)) {
         return Err("No job(s) defined".into());
     }
     if let Some(most) = general.jobs_max.filter(|most| jobs.len() as u64 > u64::from(*most)) {

@@ -52,6 +52,8 @@ fn what_is_wrong_is_named() {
     assert_eq!(message("direct", None), "Option direct requires an argument");
     assert_eq!(message("direct", Some("2")), "direct: max value out of range: 2 (1 max)\nfio: failed parsing direct=2");
     assert_eq!(message("numjobs", Some("")), "numjobs: '' is not a number\nfio: failed parsing numjobs=");
+    assert!(message("verify_interval", Some("5")).contains("min value out of range: 5 (80 min)"));
+    assert!(message("verify_offset", Some("0")).contains("min value out of range: 0 (40 min)"));
     assert!(message("rwmixread", Some("101")).contains("max value out of range: 101 (100 max)"));
     assert!(message("rw", Some("foo")).ends_with("fio: failed parsing rw=foo"));
 }

@@ -208,7 +208,10 @@ impl Logs {
             let windows = Each::default();
             Ok::<_, String>(Some(Log { name, out, block: String::new(), failed: None, columns, every, windows }))
         };
-        let every = ns(asked.every);
+        let latencies = |which: usize, kind: &str| match asked.of[which] {
+            true => open(&asked.lat, kind, ns(asked.every)),
+            false => Ok(None),
+        };
         // As in fio, whose lines are of intervals alone: without one the file is there, empty.
         let hist = open(&asked.hist, "clat_hist", 0)?.filter(|_| !asked.hist_every.0.is_zero());
         let hist = hist.map(|log| HistogramLog {
@@ -223,9 +226,9 @@ impl Logs {
             bw: open(&asked.bw, "bw", ns(asked.bw_every))?,
             iops: open(&asked.iops, "iops", ns(asked.iops_every))?,
             // As in fio the file is there, empty, where there is nothing to tell.
-            slat: open(&asked.lat, "slat", every)?.filter(|_| has_slat),
-            clat: open(&asked.lat, "clat", every)?,
-            lat: open(&asked.lat, "lat", every)?,
+            slat: latencies(0, "slat")?.filter(|_| has_slat),
+            clat: latencies(1, "clat")?,
+            lat: latencies(2, "lat")?,
             hist,
             ..Logs::default()
         })

@@ -41,6 +41,7 @@ fn asked() -> Asked {
         bw: all.clone(),
         iops: all.clone(),
         lat: all.clone(),
+        of: [true; 3],
         hist: None,
         every: Duration::ZERO,
         bw_every: Duration::ZERO,
@@ -116,6 +117,20 @@ fn histograms() {
     let line: Vec<&str> = text.trim().split(", ").collect();
     assert_eq!((&line[..3], line.len()), (&["7", "1", "4096"][..], 3 + FIO_BUCKETS / 64), "{text}");
     assert_eq!(line[3..].iter().map(|count| count.parse::<u64>().unwrap()).sum::<u64>(), 3);
+}
+
+#[test]
+fn latencies_that_are_not_measured_have_no_log() {
+    for (at, kind) in ["slat", "clat", "lat"].into_iter().enumerate() {
+        let files = Memory::default();
+        let mut of = [true; 3];
+        of[at] = false;
+        let mut logs = Logs::open(&Asked { of, ..asked() }, 1, true, &files, 0).unwrap();
+        logs.io(&io(2), (4096, 1));
+        assert_eq!(logs.close(2 * MS), None);
+        let there = ["slat", "clat", "lat"].map(|kind| !files.text(&format!("out_{kind}.1.log")).is_empty());
+        assert_eq!(there, of, "without {kind}");
+    }
 }
 
 /// Measured of fio 3.33: an empty file.

@@ -69,7 +69,7 @@ pub(super) fn verify(asked: &mut Asked<'_>, load: &Load, clones: u32) -> Result<
     let direction = if load.writes() { Direction::Write } else { Direction::Read };
     let (least, most) = load.blocks[direction];
     let smallest = if load.reads() { least.min(load.blocks.read.0) } else { least };
-    let interval = asked.number("verify_interval").filter(|interval| *interval > 0).unwrap_or(least).min(smallest);
+    let interval = asked.number("verify_interval").unwrap_or(least).min(smallest);
     let divides = least.is_multiple_of(interval) && most.is_multiple_of(interval);
     let interval = if divides { interval } else { gcd(least, most) };
     let mark_at = asked.number("verify_offset").unwrap_or(0);

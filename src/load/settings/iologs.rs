@@ -21,6 +21,10 @@ pub struct IoLogs {
 }
 
 pub(super) fn iologs(asked: &Asked<'_>, engine: &str, verify: Option<&Verify>) -> Result<IoLogs, BadJob> {
+    let align = asked.number("replay_align").unwrap_or(0);
+    if asked.has("replay_align") && !align.is_power_of_two() {
+        return Err(asked.bad("replay_align", format!("{align} is not a power of 2")));
+    }
     let write = asked.text("write_iolog");
     let Some(path) = asked.text("read_iolog") else { return Ok(IoLogs { write, replay: None }) };
     if path == "-" {
@@ -31,10 +35,6 @@ pub(super) fn iologs(asked: &Asked<'_>, engine: &str, verify: Option<&Verify>) -
     }
     if how::is_metadata(engine) {
         return Err(asked.refused("read_iolog", format!("ioengine={engine} has no offsets; use ioengine=psync")));
-    }
-    let align = asked.number("replay_align").unwrap_or(0);
-    if align > 0 && !align.is_power_of_two() {
-        return Err(asked.bad("replay_align", format!("{align} is not a power of 2")));
     }
     let replay = Replay {
         path,

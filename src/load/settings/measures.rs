@@ -61,6 +61,8 @@ pub struct Logs {
     pub iops: Option<String>,
     #[allow(missing_docs)] // as above
     pub lat: Option<String>,
+    /// Which latencies it is of: slat, clat, lat. As in fio those that are switched off have no file.
+    pub of: [bool; 3],
     #[allow(missing_docs)] // as above
     pub hist: Option<String>,
     /// log_avg_msec: one line for each; zero for a line for each I/O.
@@ -183,6 +185,7 @@ pub(super) fn logs(asked: &mut Asked<'_>, name: &str) -> Logs {
         bw: prefix("write_bw_log"),
         iops: prefix("write_iops_log"),
         lat: prefix("write_lat_log"),
+        of: switches(asked).measured,
         hist: prefix("write_hist_log"),
         every,
         bw_every: shorter("bwavgtime"),

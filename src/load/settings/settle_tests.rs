@@ -70,7 +70,7 @@ const SAMPLES: &[(&str, &str)] = &[
     ("", "fsync=1"), ("", "fdatasync=1"), ("", "end_fsync=1"), ("", "fsync_on_close=1"), ("", "sync=dsync"), ("", "sync_file_range=write:8"),
     ("", "loops=2"), ("", "numjobs=2"), ("", "startdelay=1-2"), ("", "runtime=5"), ("runtime=5", "time_based"), ("", "ramp_time=5"),
     ("", "verify=md5"), ("verify=md5", "do_verify=0"), ("", "verify_pattern=0xff"), ("verify=md5", "verify_fatal=1"),
-    ("verify=md5", "verify_only"), ("verify=md5", "verify_interval=512"), ("verify=md5", "verify_offset=8"), ("verify=md5", "verify_dump=1"),
+    ("verify=md5", "verify_only"), ("verify=md5", "verify_interval=512"), ("verify=md5", "verify_offset=64"), ("verify=md5", "verify_dump=1"),
     ("verify=md5", "verify_backlog=8"), ("verify=md5 --verify_backlog=8", "verify_backlog_batch=4"),
     ("rw=write --verify=md5", "verify_write_sequence=0"), ("verify=md5", "verify_header_seed=1"),
     ("", "thinktime=10"), ("thinktime=10", "thinktime_spin=5"), ("", "thinktime_blocks=4"), ("", "thinktime_blocks_type=issue"),
@@ -416,6 +416,7 @@ fn logs() {
     assert_eq!(every("--write_bw_log=x --log_avg_msec=1000 --bwavgtime=250"), (250, 250));
     assert_eq!(every("--log_avg_msec=1000"), (1000, 500));
     assert_eq!(job("--log_max_value=1").logs.window, WindowValue::Max);
+    assert_eq!(job("--gtod_reduce=1 --disable_clat=0").logs.of, [false, true, false]);
     assert_eq!((job("").logs.lat, job("--write_lat_log=p").logs.lat), (None, Some("p".into())));
 }
 
