@@ -235,9 +235,28 @@ fn jobs_wait_where_they_are_told_to() {
 }
 
 #[test]
-fn passes_begin_anew() {
+fn passes_go_on_and_begin_anew() {
     let loads = Loads::new();
     assert_eq!(ios(&loads.json("--name=a --rw=read --size=64k --loops=4 --number_ios=5")), [(20, 0)]);
+    for (line, count) in [
+        ("--size=8k --io_size=64k --loops=2", 16),
+        ("--size=8k --io_size=20k --loops=2", 6),
+        ("--size=8k --io_size=20k --loops=4", 8),
+        ("--size=64k --io_size=100k --loops=3", 48),
+        ("--size=64k --io_size=16k --loops=3", 12),
+        ("--size=32k --filesize=64k --io_size=48k --loops=3", 36),
+        ("--size=64k --io_size=256k --number_ios=20 --loops=2", 40),
+    ] {
+        for rw in ["read", "randread"] {
+            let document = loads.json(&format!("--name=n --filename=n --rw={rw} {line}"));
+            assert_eq!(ios(&document), [(count, 0)], "{rw} {line}");
+        }
+    }
+    loads.json("--name=c --rw=write --filesize=64k --size=24k --loops=4 --write_iolog=log");
+    let log = fs::read_to_string(loads.path("log")).unwrap();
+    let wrote = log.lines().filter_map(|line| line.split_once(" write ")?.1.split(' ').next()?.parse::<u64>().ok());
+    let wanted = (0..24).map(|block| block % 16 * 4096);
+    assert!(wrote.eq(wanted), "a pass goes on where the last ended: {log}");
     assert_eq!(ios(&loads.json("--name=b --rw=write --size=64k --loops=3 --unlink_each_loop=1")), [(0, 48)]);
     assert!(loads.path("b.0.0").exists(), "only what stands between two passes is removed");
 }

@@ -82,12 +82,15 @@ pub struct Choice {
     turn: usize,
     pick: Pick,
     mix: Mix,
-    /// Bytes of a pass.
+    /// Bytes of a pass, and of all files.
     pass_bytes: u64,
+    held: u64,
     /// Bytes and I/Os that were given in this pass.
     given: u64,
     /// Files begin anew within a pass: io_size is more than they hold.
     wraps: bool,
+    /// This pass began where another ended, and no file has begun anew in it.
+    is_midway: bool,
     /// A file has an end: each of its blocks was visited. Without the map a random load has none, as in fio.
     has_end: bool,
     /// How often files that have an end began anew.
@@ -135,8 +138,10 @@ impl Choice {
             pick,
             mix: Mix::new(load.read_percent, seeds.random(Stream::Mix, 0)),
             pass_bytes,
+            held,
             given: 0,
             wraps: pass_bytes > held,
+            is_midway: false,
             has_end: load.reads() && has_end(&load.plans.read) || load.writes() && has_end(&load.plans.write),
             rounds: 0,
             current: 0,
@@ -153,10 +158,11 @@ impl Choice {
             if self.left == 0 {
                 // A file without room for even one I/O ends the pass.
                 rounds += 1;
-                if !self.wraps || rounds > 1 {
+                if rounds > 1 || !(self.wraps || self.is_midway) {
                     return None;
                 }
                 self.begin_round();
+                self.is_midway = false;
             }
             let file = self.file()?;
             let direction = self.mix.next_direction(late);
@@ -200,10 +206,27 @@ impl Choice {
         (self.current, self.on_current) = (0, 0);
     }
 
-    /// The next pass over all files.
+    /// The next pass, over all files from their start.
     pub fn restart(&mut self) {
         self.begin_round();
-        self.given = 0;
+        (self.given, self.is_midway) = (0, false);
+    }
+
+    /// The next pass; as in fio it goes on where a pass ended that was smaller than the files.
+    pub fn go_on(&mut self) {
+        self.rounds += u64::from(self.has_end);
+        (self.given, self.is_midway) = (0, true);
+    }
+
+    /// How many passes of loops= one was. As in fio an io_size= beyond the files is that of all passes together: it may have been several, and
+    /// those that follow it are of the files alone.
+    pub fn end_pass(&mut self) -> u64 {
+        if !self.wraps || self.given < self.pass_bytes {
+            return 1;
+        }
+        let passes = self.pass_bytes.div_ceil(self.held.max(1));
+        (self.pass_bytes, self.wraps) = (self.held, false);
+        passes
     }
 
     /// `file` is under way no more: what stands behind it is next.

@@ -86,6 +86,41 @@ fn a_pass_has_the_bytes_that_were_asked_for() {
     assert_eq!(all(&mut choice("--rw=read --bs=4k --size=1m", 1, 1000, LEN)).len(), 0, "no room for one");
 }
 
+/// The offsets of passes, in blocks, with `/` between them, as fio 3.33 has them.
+fn passes(line: &str, files: u64, len: u64, pass: u64, count: usize) -> String {
+    let mut choice = choice(&format!("--bs=4k --size=1m {line}"), files, len, pass);
+    let mut seen = Vec::new();
+    for _ in 0..count {
+        let ios = all(&mut choice);
+        seen.push(ios.iter().map(|next| format!("{:x}", next.extent.offset / 4096)).collect::<String>());
+        choice.end_pass();
+        choice.go_on();
+    }
+    seen.join("/")
+}
+
+#[test]
+fn a_pass_goes_on_where_the_last_ended() {
+    assert_eq!(passes("--rw=read", 1, 65536, 24 << 10, 4), "012345/6789ab/cdef01/234567");
+    assert_eq!(passes("--rw=read", 1, 65536, 65536, 2), "0123456789abcdef/0123456789abcdef");
+    assert_eq!(passes("--rw=read --nrfiles=4", 4, 16384, 24 << 10, 3), "000011/112222/333300", "files go on as well");
+    assert_eq!(passes("--rw=read", 1, 10 << 10, 10 << 10, 3), "01/01/01", "what is left has no room");
+    assert_eq!(passes("--rw=read", 1, 10 << 10, 4 << 10, 4), "0/1/0/1");
+    assert_eq!(passes("--rw=read:4k", 1, 65536, 16 << 10, 3), "0246/8ace/0246");
+    let mut blocks: Vec<char> = passes("--rw=randread", 1, 65536, 16 << 10, 4).replace('/', "").chars().collect();
+    blocks.sort_unstable();
+    assert_eq!(String::from_iter(blocks), "0123456789abcdef", "each once");
+    assert_eq!(passes("--rw=read", 1, 1000, LEN, 2), "/");
+}
+
+#[test]
+fn an_io_size_beyond_the_files_is_of_all_passes() {
+    let mut choice = choice("--rw=read --bs=4k --size=1m", 1, 65536, 4 * 65536);
+    assert_eq!((all(&mut choice).len(), choice.end_pass()), (64, 4));
+    choice.go_on();
+    assert_eq!((all(&mut choice).len(), choice.end_pass()), (16, 1), "what loops= asks for beyond it");
+}
+
 /// What a write job of a seed visits, a read job of it visits too: that is how an earlier run is verified.
 #[test]
 fn reads_visit_what_writes_visited() {

@@ -42,7 +42,7 @@ impl<E: Engine> Runner<'_, E> {
                 self.check_pass();
             }
             self.pass_most = self.pass_most.max(self.pass_issued);
-            passes += 1;
+            passes += self.choice.end_pass();
             if self.is_over() || self.failed.is_some() || settings.span.after_pass(passes) == AfterPass::End {
                 return;
             }
@@ -51,7 +51,10 @@ impl<E: Engine> Runner<'_, E> {
                 self.unlink_all();
                 self.open_first();
             }
-            self.choice.restart();
+            match self.replay.is_some() {
+                true => self.choice.restart(),
+                false => self.choice.go_on(),
+            }
         }
     }
 

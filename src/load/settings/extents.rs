@@ -83,7 +83,17 @@ pub fn files(settings: &Settings, clone: u32, there: &[There], seeds: Seeds) -> 
 /// io_size=.
 pub fn total_io(settings: &Settings, files: &[FileExtent]) -> u64 {
     match settings.load.io_size {
-        Some(Amount::Bytes(bytes)) if !settings.span.fills() => bytes,
+        Some(Amount::Bytes(io)) if !settings.span.fills() => {
+            let held = files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.region.len));
+            let most = settings.load.blocks.iter().map(|(_, (_, most))| *most).max().unwrap_or(1);
+            match io.checked_sub(most) {
+                // As in fio, whose loops end with the files, unless less than a block is left.
+                Some(room) if settings.span.loops > 1 && io > held && held > 0 => {
+                    (room / held + 1).saturating_mul(held)
+                }
+                _ => io,
+            }
+        }
         _ => bytes(settings, files),
     }
 }

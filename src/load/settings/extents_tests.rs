@@ -33,6 +33,17 @@ fn sizes_are_divided_by_files() {
     assert_eq!(io("--size=3000001 --bs=64k", &[NOTHING]), 3_000_001);
 }
 
+/// Measured of fio 3.33, with the I/Os of all passes.
+#[test]
+fn io_sizes_beyond_the_files_end_with_them_where_there_are_loops() {
+    let bytes = |line: &str| io(line, &[NOTHING]);
+    assert_eq!(bytes("--size=8k --io_size=20k"), 20 << 10);
+    assert_eq!(bytes("--size=8k --io_size=20k --loops=2"), 24 << 10);
+    assert_eq!(bytes("--size=8k --io_size=64k --loops=2"), 64 << 10);
+    assert_eq!(bytes("--size=64k --io_size=100k --loops=3"), 128 << 10);
+    assert_eq!(bytes("--size=64k --io_size=16k --loops=3"), 16 << 10);
+}
+
 #[test]
 fn file_sizes_go_before_the_size() {
     assert_eq!(shapes("--nrfiles=4 --filesize=1m", 0, &[NOTHING; 4]), [(0, MIB, MIB); 4]);
