@@ -31,19 +31,23 @@ enum Visits {
     Shared(Box<Offsets>),
     /// Each direction has its own.
     Apart(Box<Each<Offsets>>),
+    /// The other direction's blocks fit nowhere: as in fio they are passed over.
+    One(Direction, Box<Offsets>),
 }
 
 impl Visits {
-    fn next_io(&mut self, direction: Direction) -> Option<Extent> {
-        match self {
-            Visits::Shared(offsets) => offsets.next_io(),
-            Visits::Apart(offsets) => offsets[direction].next_io(),
-        }
+    fn next_io(&mut self, direction: Direction) -> Option<(Direction, Extent)> {
+        let (direction, offsets) = match self {
+            Visits::Shared(offsets) => (direction, offsets.as_mut()),
+            Visits::Apart(offsets) => (direction, &mut offsets[direction]),
+            Visits::One(only, offsets) => (*only, offsets.as_mut()),
+        };
+        offsets.next_io().map(|extent| (direction, extent))
     }
 
     fn restart(&mut self) {
         match self {
-            Visits::Shared(offsets) => offsets.restart(),
+            Visits::Shared(offsets) | Visits::One(_, offsets) => offsets.restart(),
             Visits::Apart(offsets) => Direction::ALL.into_iter().for_each(|direction| offsets[direction].restart()),
         }
     }
@@ -167,7 +171,7 @@ impl Choice {
             let file = self.file()?;
             let direction = self.mix.next_direction(late);
             match self.files[file].visits.next_io(direction) {
-                Some(extent) => {
+                Some((direction, extent)) => {
                     let next = Next { file: file as u32, direction, extent, number: self.number };
                     self.given += extent.len;
                     self.number += 1;
@@ -303,7 +307,12 @@ fn visits(load: &Load, seeds: Seeds, region: Extent, file: u64) -> Visits {
         // One stream for reads, writes and both, so that a read job visits what a write job of the same seeds wrote.
         return Visits::Shared(Box::new(Offsets::new(load.plans[direction].clone(), region, seeds, file * 4)));
     }
-    Visits::Apart(Box::new(Each::of(offsets)))
+    let fits = |plan: &Plan| plan.sizes.min() <= region.len;
+    match (fits(read), fits(write)) {
+        (true, false) => Visits::One(Direction::Read, Box::new(offsets(Direction::Read))),
+        (false, true) => Visits::One(Direction::Write, Box::new(offsets(Direction::Write))),
+        _ => Visits::Apart(Box::new(Each::of(offsets))),
+    }
 }
 
 #[cfg(test)]

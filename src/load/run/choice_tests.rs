@@ -59,6 +59,17 @@ fn sequential_directions_go_on_each_by_itself() {
     assert_eq!(next_offset.values().sum::<u64>(), LEN);
 }
 
+/// As in fio 3.33: writes of 8 KiB fit no file of 4.
+#[test]
+fn a_direction_that_fits_nowhere_leaves_the_other_alone() {
+    for (line, direction) in [("--bs=4k,8k", Direction::Read), ("--bs=8k,4k", Direction::Write)] {
+        for rw in ["--rw=rw", "--rw=randrw", "--rw=randrw --norandommap"] {
+            let ios = all(&mut choice(&format!("{rw} {line} --size=4k"), 1, 4096, 64 << 10));
+            assert!(ios.len() == 16 && ios.iter().all(|next| next.direction == direction), "{rw} {line}: {ios:?}");
+        }
+    }
+}
+
 #[test]
 fn files_take_turns_as_file_service_type_says() {
     let order = |line: &str| {
