@@ -207,7 +207,9 @@ impl Choice {
         });
         self.left = self.files.len();
         (self.under_way, self.turn) = (Vec::new(), 0);
-        (self.current, self.on_current) = (0, 0);
+        // The first file is next, which sequential service stays on and the others go on to.
+        self.current = if matches!(self.pick, Pick::Sequential) { 0 } else { self.files.len().saturating_sub(1) };
+        self.on_current = 0;
     }
 
     /// The next pass, over all files from their start.

@@ -83,6 +83,9 @@ fn files_take_turns_as_file_service_type_says() {
     assert_eq!(order("--nrfiles=2 --openfiles=1 --file_service_type=roundrobin:2"), "00001111");
     let one_by_one = order("--nrfiles=2 --openfiles=1 --file_service_type=random");
     assert!(["00001111", "11110000"].contains(&one_by_one.as_str()), "{one_by_one}");
+    let mut round = choice("--bs=4k --size=24k --nrfiles=3", 3, 8 << 10, 48 << 10);
+    let files = all(&mut round).iter().map(|next| next.file.to_string()).collect::<String>();
+    assert_eq!(files, "012012012012", "each round begins with the first");
     let random = order("--nrfiles=2 --file_service_type=random");
     assert_eq!(random.matches('1').count(), 4, "each to its end: {random}");
 }
