@@ -51,6 +51,9 @@ BAD = {
     "iodepth=0": ("--name=a --size=64k --iodepth=0", ""),
     "bad choice": ("--name=a --size=64k --rw=sideways", "sideways"),
     "bad engine": ("--name=a --size=64k --ioengine=nonesuch", "nonesuch"),
+    "verify_interval below": ("--name=a --size=64k --verify_interval=5", "min value out of range: 5 (80 min)"),
+    "verify_offset below": ("--name=a --size=64k --verify_offset=39", "min value out of range: 39 (40 min)"),
+    "replay_align": ("--name=a --size=64k --replay_align=5", "replay_align"),
     "bool 2": ("--name=a --size=64k --direct=2", ""),
     "swallowed": ("--name=a --direct --thread", "direct"),
     "no file": ("missing.fio", "missing.fio"),
@@ -205,6 +208,18 @@ COUNTED = {
     "dedupe": ("--name=a --rw=write --size=64k --dedupe_percentage=50", 0),
     "pvsync": ("--name=a --rw=write --size=64k --ioengine=pvsync", 0),
     "vsync": ("--name=a --rw=write --size=64k --ioengine=vsync", 0),
+    "io_size of all loops": ("--name=a --rw=read --size=8k --io_size=20k --loops=2", 0),
+    "io_size below loops": ("--name=a --rw=write --size=64k --io_size=100k --loops=3", 0),
+    "io_size between size and file": ("--name=a --rw=randread --size=32k --filesize=64k --io_size=48k --loops=3", 0),
+    "parts of a file": ("--name=a --rw=write --size=24k --filesize=64k --loops=4", 0),
+    "verify null": ("--name=a --rw=randwrite --ioengine=null --size=64k --verify=md5", 0),
+    "verify another's": ("--filename=f --size=64k --verify=crc32c --name=a --rw=write --name=b --stonewall --rw=randread --randseed=7", 0),
+    "size of an earlier job": ("--filename=f --name=a --rw=write --size=64k --name=b --stonewall --rw=read --name=c --stonewall --rw=read "
+    "--size=50%", 0),
+    "create_only unlink": ("--name=a --rw=write --size=64k --create_only=1 --unlink=1", 0),
+    "hexadecimal switch": ("--name=a --rw=write --size=64k --unlink=0x1", 0),
+    "error that ends": ("--name=a --rw=write --filename=/dev/full --size=64k --continue_on_error=all", 0),
+    "writes fit nowhere": ("--name=a --rw=randrw --size=4k --io_size=256k --bs=4k,8k --norandommap", 0.05),
     "job names": ("'--name=with blanks' --rw=write --size=16k", 0),
 }
 
@@ -214,6 +229,9 @@ TRACED = {
     "two files": "--name=a --rw=read --size=64k --nrfiles=2 --file_service_type=roundrobin:2",
     "odd sizes": "--name=a --rw=write --size=50000 --bs=4k",
     "asynchronous": "--name=a --rw=write --size=32k --ioengine=libaio",
+    "parts of a file": "--name=a --rw=read --size=24k --filesize=64k --loops=4",
+    "files round and round": "--name=a --rw=read --size=32k --nrfiles=4 --io_size=80k",
+    "parts of files": "--name=a --rw=read --size=64k --nrfiles=4 --io_size=24k --loops=3",
     "syncs": "--name=a --rw=write --size=32k --fsync=2",
 }
 
@@ -266,6 +284,8 @@ LOGS = {
     "both values": ("--name=a --rw=read --ioengine=null --size=1m --time_based --runtime=1 --write_lat_log=l --log_avg_msec=200 "
     "--log_max_value=1", False),
     "histograms": ("--name=a --rw=read --ioengine=null --size=1m --time_based --runtime=1 --write_hist_log=l --log_hist_msec=200", False),
+    "histograms of no interval": ("--name=a --rw=read --size=64k --write_hist_log=l", True),
+    "no clat": ("--name=a --rw=read --size=64k --write_lat_log=l --disable_clat=1", True),
     "asynchronous": ("--name=a --rw=randread --ioengine=libaio --iodepth=4 --size=256k --write_lat_log=l", True),
     "two jobs": ("--size=64k --write_bw_log=l --name=a --rw=write --name=b --rw=read", True),
 }
@@ -279,6 +299,7 @@ REASONED = {
     "counted ba": "fio's notice about the random map goes to stderr, which stays empty here",
     "counted read sequence": "fio begins anew at the end of the file until all bytes are moved; here holes are left out of the pass",
     "counted backwards": "backward I/O is refused by name",
+    "counted error that ends": "fio counts an I/O that failed among those that were done",
     "counted exit of two": "fio reports no error of a job that may not create its files, though its exit status counts it",
     "human unified too": "fio 3.33 tells no rate in the sum of unified_rw_reporting=both",
     "job file blanks.fio": "fio takes blanks ahead of numbers only",
