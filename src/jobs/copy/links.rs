@@ -381,7 +381,7 @@ mod tests {
 
     #[test]
     fn a_file_is_forgotten_when_all_its_names_were_met_and_others_come() {
-        let links = Links::new(1, false);
+        let links = Links::new(10, false);
         links.begin(true);
         let Role::First(key) = links.meet(&attr(1, 2), &mut None) else { panic!() };
         links.made(key, Some((node(1), Some(9))));
@@ -395,8 +395,13 @@ mod tests {
         for _ in 0..3 {
             assert!(matches!(links.meet(&attr(1, 2), &mut None), Role::Other(_, Some(9))));
         }
-        assert!(matches!(links.meet(&attr(2, 2), &mut None), Role::First(_)));
-        assert_eq!(links.inner().map.len(), 1);
+        for fileid in 2..40 {
+            let Role::First(key) = links.meet(&attr(fileid, 2), &mut None) else { panic!() };
+            links.made(key, Some((node(fileid), None)));
+            assert!(matches!(links.meet(&attr(fileid, 2), &mut None), Role::Other(..)));
+            assert!(links.inner().map.len() <= 10);
+        }
+        assert!(matches!(links.meet(&attr(1, 2), &mut None), Role::First(_)));
         assert!(!links.next_pass());
     }
 }
