@@ -47,7 +47,13 @@ impl fmt::Display for Failure {
         if !self.path.is_empty() {
             write!(f, "{}: ", Shown(&self.path))?;
         }
-        match &self.cause {
+        self.cause.fmt(f)
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Cause::Call(proc, status) => write!(f, "{proc}: {status}"),
             Cause::Refused(reason) => f.write_str(reason),
         }

@@ -8,12 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use parfs::base::{Proc, Status};
+use parfs::base::{Name, Proc, Status};
 use parfs::crew::{Crew, Stop};
 use parfs::jobs::extract::{Existing, Options};
 use parfs::mounts::MemoryMount;
 use parfs::storage::faults::Which;
-use parfs::storage::{Call, Faults, Kind, Limits, Mount, Node, Spread, Tally, Tap, Tapped, Trace, Volume};
+use parfs::storage::{
+    AttrChange, Call, Faults, How, Kind, Limits, Mount, Node, Spread, Tally, Tap, Tapped, Trace, Volume,
+};
 
 use crate::tars::{MTIME, Ran, Tar, at, crew, extract, pipe, seekable, volume};
 use crate::tree::{Tree, dump};
@@ -260,6 +262,90 @@ fn a_file_that_could_not_be_written_is_left_empty() {
         }
     }
     assert!(["big", "top/sparse", "top/f2"].iter().all(|path| failed.contains(*path)), "{failed:?}");
+}
+
+/// Where the next run leaves what it finds, what is not whole has to go, or nothing would ever complete it.
+const STAYING: [Existing; 3] = [Existing::Keep, Existing::Skip, Existing::KeepNewer];
+
+/// Runs it once more, as the message of a run that failed or was stopped advises; all is whole then.
+fn goes_on(memory: &Arc<MemoryMount>, options: &Options, context: &str) {
+    let again = Options { resume: true, ..options.clone() };
+    let ran = through(memory, vec![], &again, &crew(4, 2));
+    let tells = |failure: &&String| !failure.ends_with("File exists");
+    assert!(!ran.failures.iter().any(|f| tells(&f)), "{context}: {:?}", ran.failures);
+    let files = |tree: Tree| -> Vec<_> {
+        tree.into_iter().filter(|(_, o)| o.kind == Kind::File).map(|(p, o)| (p, o.hash, o.mtime)).collect()
+    };
+    assert_eq!(files(dump(&**memory)), files(whole()), "{context}");
+}
+
+#[test]
+fn a_file_that_could_not_be_written_is_removed_where_the_next_run_would_leave_it() {
+    let mut failed = BTreeSet::new();
+    for (n, existing) in (0..20).flat_map(|n| STAYING.map(|existing| (n, existing))) {
+        let memory = Arc::new(MemoryMount::new());
+        let full: Arc<dyn Tap> = Arc::new(Faults::new(Which::Nth(n, Some(Proc::Write)), Status::NoSpc));
+        let options = Options { existing, ..options() };
+        let ran = through(&memory, vec![full], &options, &crew(4, 2));
+        for failure in &ran.failures {
+            let Some(path) = failure.strip_suffix(": WRITE: No space left on device") else { continue };
+            assert!(!dump(&*memory).contains_key(path), "{n} {existing:?} {path}");
+            failed.insert(path.to_string());
+        }
+        goes_on(&memory, &options, &format!("{n} {existing:?}"));
+    }
+    assert!(["big", "top/sparse", "top/f1", "top/f2"].iter().all(|path| failed.contains(*path)), "{failed:?}");
+}
+
+#[test]
+fn what_cannot_be_removed_is_told() {
+    let memory = Arc::new(MemoryMount::with_capacity(1 << 20, 1000));
+    let fixed: Arc<dyn Tap> = Arc::new(Faults::new(Which::Nth(0, Some(Proc::Remove)), Status::Access));
+    let options = Options { existing: Existing::Skip, ..options() };
+    let ran = through(&memory, vec![fixed], &options, &crew(1, 1));
+    let told = "WRITE: No space left on device, and what there is of it cannot be removed: Permission denied; remove it, or other runs \
+                leave it as it is";
+    assert_eq!(ran.failures.iter().filter(|f| f.ends_with(told)).count(), 1, "{:?}", ran.failures);
+}
+
+/// Another program has put its own file in the place of one whose WRITE failed.
+struct Replaces(Arc<MemoryMount>);
+
+impl Tap for Replaces {
+    fn after(&self, calls: &[Call<'_>], _took: Duration) {
+        for _ in calls.iter().filter(|call| call.proc() == Proc::Write && call.status().is_err()) {
+            let root = self.0.root();
+            let (big, new) = (Name::new(b"big").unwrap(), Name::new(b"new").unwrap());
+            let mut made = [Call::create(&root, &new, How::Unchecked, AttrChange::default())];
+            self.0.perform(&mut made);
+            self.0.perform(&mut [Call::rename(&root, &new, &root, &big)]);
+        }
+    }
+}
+
+#[test]
+fn what_another_program_put_there_is_not_removed() {
+    let memory = Arc::new(MemoryMount::with_capacity(1 << 20, 1000));
+    let options = Options { existing: Existing::Skip, ..options() };
+    let mount = Arc::new(Tapped::new(memory.clone(), vec![Arc::new(Replaces(memory.clone())) as Arc<dyn Tap>]));
+    let ran =
+        extract(&volume(&mount), pipe(Tar::default().file("big", vec![5; 5 << 20]).bytes()), &options, &crew(4, 2));
+    assert_eq!(ran.failures, ["big: WRITE: No space left on device"]);
+    assert!(dump(&*memory).contains_key("big"));
+}
+
+#[test]
+fn a_stopped_run_goes_on_where_existing_files_are_left() {
+    let mut begun = 0;
+    for (at, existing) in (0..40).flat_map(|at| STAYING.map(|existing| (at, existing))) {
+        let (memory, crew) = (Arc::new(MemoryMount::new()), crew(4, 2));
+        let tap = StopAt { stop: crew.stop().clone(), at, seen: AtomicU64::new(0) };
+        let options = Options { existing, ..options() };
+        let ran = through(&memory, vec![Arc::new(tap)], &options, &crew);
+        begun += ran.failures.iter().filter(|f| *f == "big: WRITE: Interrupted").count();
+        goes_on(&memory, &options, &format!("{at} {existing:?}"));
+    }
+    assert!(begun > 0);
 }
 
 /// Sets the flag at the k-th call.

@@ -100,6 +100,7 @@ fn extract_all(
             console.print(Shown(path));
         }
     };
+    let stays = options.existing.stays();
     let start = Instant::now();
     let done = session.with_progress(&live, &crew, || {
         extract(&volume, &mut archive, options, &HostOwners::default(), &crew, &live, &list)
@@ -112,7 +113,10 @@ fn extract_all(
     let ended = Ended {
         elapsed,
         gone: volume.gone(),
-        gone_advice: ": files' times may then differ, which --resume mends",
+        gone_advice: match stays {
+            true => ": files' times may then differ",
+            false => ": files' times may then differ, which --resume mends",
+        },
         warnings: done.warnings,
         stopped: done.stopped.map(|text| format!("{text}; the same command with --resume goes on")),
         fatal: done.archive_error,

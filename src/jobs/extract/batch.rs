@@ -3,14 +3,14 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::base::{Failure, PriceList, Proc, Status};
+use crate::base::{Cause, Failure, PriceList, Proc, Status};
 use crate::crew::{Permit, Places, Ticket};
 use crate::storage::{Call, Node, Route, Stable};
 
 use super::super::write::{self, Put};
 use super::ctx::{Ctx, Head, Outcome};
 use super::dirs::{self, Dir, Why};
-use super::finish;
+use super::finish::{self, Spoilt};
 use super::leaf::{self, Leaf, Made, MakeKind, Making, What};
 
 /// A leaf in work, then what it became.
@@ -125,7 +125,7 @@ fn run_window(ctx: &Ctx<'_>, route: Route, parents: &mut Parents, works: &mut [W
             skip_complete(ctx, route, parents, works);
         }
         make(ctx, route, parents, works);
-        write(ctx, route, works);
+        write(ctx, route, parents, works);
         finish(ctx, route, parents, works);
     }
 }
@@ -202,7 +202,7 @@ fn make(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>]) 
 }
 
 /// Files of one chunk in windows of stable writes; the others one after the other.
-fn write(ctx: &Ctx<'_>, route: Route, works: &mut [Work<'_>]) {
+fn write(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>]) {
     let mut failed = Vec::new();
     {
         let files: Vec<(usize, &Node, Vec<write::Chunk<'_>>)> = works
@@ -227,17 +227,32 @@ fn write(ctx: &Ctx<'_>, route: Route, works: &mut [Work<'_>]) {
             }
         }
     }
-    // Of one chunk that failed there is nothing to be taken for the whole.
+    spoil(ctx, route, parents, works, failed);
+    let bytes = works.iter().filter(|w| w.outcome.is_none()).map(|w| w.leaf.head.bytes).sum();
+    ctx.live.bytes.fetch_add(bytes, Ordering::Relaxed);
+}
+
+/// Files whose data could not be written.
+fn spoil(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>], failed: Vec<(usize, Proc, Status)>) {
     let spoilt = |(i, ..): &(usize, Proc, Status)| {
-        let (node, chunks) = works[*i].chunks(ctx.write_max)?;
-        (chunks.len() > 1).then(|| node.clone())
+        let work = &works[*i];
+        let (node, chunks) = work.chunks(ctx.write_max)?;
+        let parent = work.parent(parents)?;
+        // Of one chunk that failed there is nothing to be taken for the whole.
+        Some(Spoilt { node: node.clone(), parent, name: &work.leaf.name, is_plain: chunks.len() <= 1 })
     };
-    finish::empty(ctx, route, &failed.iter().filter_map(spoilt).collect::<Vec<_>>());
+    let (of, files): (Vec<_>, Vec<_>) = failed.iter().filter_map(|failed| Some((*failed, spoilt(failed)?))).unzip();
+    let left = finish::spoilt(ctx, route, &files);
+    let left_over = |((i, proc, status), left): ((usize, Proc, Status), Option<Status>)| {
+        Some((i, finish::left_over(&works[i].leaf.head.path, &Cause::Call(proc, status), left?)))
+    };
+    let left: Vec<(usize, Failure)> = of.into_iter().zip(left).filter_map(left_over).collect();
     for (i, proc, status) in failed {
         works[i].fail(proc, status);
     }
-    let bytes = works.iter().filter(|w| w.outcome.is_none()).map(|w| w.leaf.head.bytes).sum();
-    ctx.live.bytes.fetch_add(bytes, Ordering::Relaxed);
+    for (i, failure) in left {
+        works[i].outcome = Some(Outcome::Failed(failure));
+    }
 }
 
 fn finish(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>]) {

@@ -12,7 +12,7 @@ use super::super::write;
 use super::attributes::Extra;
 use super::ctx::{Ctx, Head, Meta, Outcome};
 use super::dirs::{self, Dir};
-use super::finish;
+use super::finish::{self, Spoilt};
 use super::leaf::{self, Made, MakeKind, Making, Shape};
 
 /// A file in ranges.
@@ -123,6 +123,8 @@ impl Big {
             match &state.stage {
                 Stage::Made(made) => return Some(made.node.clone()).filter(|_| state.outcome.is_none()),
                 Stage::Over => return None,
+                // A range that was stopped first has said that nothing is begun.
+                Stage::Unmade if state.outcome.is_some() => return None,
                 Stage::Unmade | Stage::Making => state.stage = Stage::Making,
             }
         }
@@ -147,19 +149,31 @@ impl Big {
         making.settle(ctx, route, &mut call)
     }
 
-    /// The file, if one of its ranges could not be written, or not be read from the archive: ranges are written in any order, and there may
-    /// be holes before those that are there.
-    fn spoilt(&self) -> Option<Node> {
-        let state = self.state();
-        let Some(Outcome::Failed(Failure { cause, .. })) = &state.outcome else { return None };
-        let lacks_data = match cause {
-            Cause::Call(Proc::Write | Proc::Commit, status) => *status != Status::Cancelled,
-            Cause::Call(..) => false,
-            Cause::Refused(_) => true,
+    /// True if one of its ranges could not be written, or not be read from the archive: ranges are written in any order, and there may
+    /// be holes before those that are there. What was stopped is told as not complete, and written over by the next run, unless that
+    /// leaves it.
+    fn lacks_data(&self, stays: bool) -> bool {
+        match &self.state().outcome {
+            Some(Outcome::Failed(Failure { cause, .. })) => match cause {
+                Cause::Call(Proc::Write | Proc::Commit, status) => stays || *status != Status::Cancelled,
+                Cause::Call(..) => false,
+                Cause::Refused(_) => true,
+            },
+            _ => false,
+        }
+    }
+
+    /// What becomes of it if it lacks data.
+    fn spoil(&self, ctx: &Ctx<'_>, route: Route) {
+        let (Some(parent), true) = (self.dir.made(), self.lacks_data(ctx.options.existing.stays())) else { return };
+        let node = match &self.state().stage {
+            Stage::Made(made) => made.node.clone(),
+            Stage::Unmade | Stage::Making | Stage::Over => return,
         };
-        match &state.stage {
-            Stage::Made(made) if lacks_data => Some(made.node.clone()),
-            _ => None,
+        let file = Spoilt { node, parent: &parent, name: &self.name, is_plain: false };
+        let left = finish::spoilt(ctx, route, &[file]).into_iter().flatten().next();
+        if let (Some(left), Some(Outcome::Failed(failure))) = (left, &mut self.state().outcome) {
+            *failure = finish::left_over(&self.path, &failure.cause, left);
         }
     }
 
@@ -168,7 +182,7 @@ impl Big {
         if self.left.fetch_sub(ranges, Ordering::AcqRel) != ranges {
             return;
         }
-        finish::empty(ctx, route, self.spoilt().as_slice());
+        self.spoil(ctx, route);
         let (finish, mut owner_refused) = {
             let state = self.state();
             match (&state.stage, &state.outcome, self.dir.made()) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::base::name::Shown;
-use crate::base::{Cause, Failure, Proc, Status};
+use crate::base::{Cause, Failure, Name, Proc, Status};
 use crate::storage::{AttrChange, Call, NO_XATTR, Node, Op, Route, SetTime};
 
 use super::attributes::Extra;
@@ -40,12 +40,53 @@ impl Due {
     }
 }
 
+/// A file that this run made and whose data could not all be written.
+pub(super) struct Spoilt<'a> {
+    pub node: Node,
+    pub parent: &'a Node,
+    pub name: &'a Name,
+    /// Nothing is in it, or what is in it is from its beginning on and is written over by the next run.
+    pub is_plain: bool,
+}
+
 /// Empties files whose data could not all be written: what came behind the WRITE that failed was carried out, so that they would
 /// have holes for data and look nearly whole by their sizes. That they are not whole is told; a target that is gone is not asked twice.
-pub(super) fn empty(ctx: &Ctx<'_>, route: Route, nodes: &[Node]) {
+///
+/// Where the next run leaves what it finds, they are removed, or nothing would ever complete them. For each why it could not be.
+pub(super) fn spoilt(ctx: &Ctx<'_>, route: Route, files: &[Spoilt<'_>]) -> Vec<Option<Status>> {
+    if ctx.options.existing.stays() {
+        return files.iter().map(|file| remove(ctx, route, file).err()).collect();
+    }
     let change = AttrChange { size: Some(0), ..AttrChange::default() };
-    let mut calls: Vec<Call<'_>> = nodes.iter().map(|node| Call::set_attr(node, change)).collect();
+    let holed = files.iter().filter(|file| !file.is_plain);
+    let mut calls: Vec<Call<'_>> = holed.map(|file| Call::set_attr(&file.node, change)).collect();
     ctx.perform(route, &mut calls);
+    vec![None; files.len()]
+}
+
+/// Removes it by its name, unless that is another file's by now.
+fn remove(ctx: &Ctx<'_>, route: Route, file: &Spoilt<'_>) -> Result<(), Status> {
+    // Other mounts may not have seen it yet.
+    let route = ctx.volume.route_of(&file.node, route);
+    let attempt = || {
+        let made = ctx.one(route, Call::get_attr(&file.node)).attr()?;
+        let (_, is) = ctx.look_up(route, file.parent, file.name).map_err(|(_, status)| status)?;
+        match (is.fsid, is.fileid) == (made.fsid, made.fileid) {
+            true => ctx.one(route, Call::remove(file.parent, file.name)).status(),
+            false => Ok(()),
+        }
+    };
+    match attempt() {
+        // Another program has removed or replaced it.
+        Err(Status::NoEnt | Status::Stale) => Ok(()),
+        result => result,
+    }
+}
+
+/// The failure of a file that is there, is not whole, and could not be removed.
+pub(super) fn left_over(path: &[u8], why: &Cause, status: Status) -> Failure {
+    let text = "and what there is of it cannot be removed";
+    Failure::refused(path, format!("{why}, {text}: {status}; remove it, or other runs leave it as it is"))
 }
 
 /// How it ended: whether the owner was refused, or why it is not as it should be.
@@ -163,7 +204,11 @@ fn set<'a>(ctx: &Ctx<'_>, route: Route, dues: &'a [Due], ends: &mut [End], of: i
         let is_refused = matches!(status, Status::Perm | Status::Access);
         ends[i].again |= !is_refused;
         if ends[i].so_far.is_ok() {
-            let time = if is_refused { "" } else { "; nor is its time, so that --resume does it again" };
+            let time = match is_refused {
+                true => "",
+                false if ctx.options.existing.stays() => "; nor is its time",
+                false => "; nor is its time, so that --resume does it again",
+            };
             let what = called(name);
             ends[i].so_far = Err(Cause::Refused(format!("extracted, but its {what} cannot be set: {status}{time}")));
         }

@@ -172,7 +172,7 @@ impl<'a> Making<'a> {
             Err((proc, status)) => return Err(self.failed(proc, status)),
         };
         let file_over_file = attr.kind == Kind::File && matches!(self.kind, MakeKind::File);
-        if repeated && matches!(existing, Existing::Keep | Existing::Skip | Existing::KeepNewer) {
+        if repeated && existing.stays() {
             match self.whose(ctx, route, owner, (&node, &attr)) {
                 Whose::Ours => return Ok(Some(Made::found(node))),
                 Whose::Unclear => return Err(Outcome::Failed(Failure::refused(self.path, UNCLEAR))),

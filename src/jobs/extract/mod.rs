@@ -132,6 +132,13 @@ pub enum Existing {
     Overwrite,
 }
 
+impl Existing {
+    /// Another run leaves what this one has made, whatever became of it.
+    pub fn stays(self) -> bool {
+        matches!(self, Existing::Keep | Existing::Skip | Existing::KeepNewer)
+    }
+}
+
 /// Whose the objects become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
