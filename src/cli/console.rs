@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io::{self, BufRead, Read, Write};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -112,10 +113,12 @@ impl Console {
         if self.stdout_shares_terminal { self.aside(write) } else { write() }
     }
 
-    /// Hands what `print` buffered to stdout.
+    /// Hands what `print` buffered to stdout, and has that tell what became of it.
     pub fn flush(&self) {
         if !self.stdout_gone.load(Ordering::Relaxed) {
-            let result = self.stdout.lock().expect("a console never panics").flush();
+            let mut out = self.stdout.lock().expect("a console never panics");
+            let result = out.flush().and_then(|()| closed(out.get_ref()));
+            drop(out);
             self.note_stdout(result);
         }
     }
@@ -144,6 +147,14 @@ impl Console {
             Some(bar) => bar.suspend(write),
             None => write(),
         }
+    }
+}
+
+/// What closing a file would tell. Each closing of a descriptor asks the file system; the file's own comes when nobody looks any more.
+pub fn closed(file: impl AsFd) -> io::Result<()> {
+    match nix::unistd::close(rustix::io::dup(file)?) {
+        Ok(()) | Err(nix::errno::Errno::EINTR) => Ok(()), // closed all the same on Linux
+        Err(errno) => Err(io::Error::from(errno)),
     }
 }
 

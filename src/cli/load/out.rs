@@ -2,14 +2,22 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::sync::Mutex;
 
-use crate::cli::console::reason;
+use crate::cli::console::{closed, reason};
 use crate::load::general::{Format, General};
+
+/// What results are written to.
+trait Sink: Write + AsFd + Send {}
+
+impl Sink for io::Stdout {}
+
+impl Sink for File {}
 
 /// The output of a run.
 pub struct Out {
-    sink: Mutex<Box<dyn Write + Send>>,
+    sink: Mutex<Box<dyn Sink>>,
     failed: Mutex<Option<String>>,
     /// The human report is among the formats: banners are printed.
     pub is_normal: bool,
@@ -20,7 +28,7 @@ pub struct Out {
 impl Out {
     /// Opens and empties `--output`'s file, before anything else is done. An error is fio's.
     pub fn open(general: &General) -> Result<Out, String> {
-        let sink: Box<dyn Write + Send> = match &general.output {
+        let sink: Box<dyn Sink> = match &general.output {
             None => Box::new(io::stdout()),
             Some(path) => {
                 let file = File::create(path)
@@ -36,10 +44,8 @@ impl Out {
     pub fn write(&self, text: &str) {
         let mut sink = self.sink.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let result = sink.write_all(text.as_bytes()).and_then(|()| sink.flush());
-        if let Err(error) = result {
-            let mut failed = self.failed.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            failed.get_or_insert_with(|| reason(&error));
-        }
+        drop(sink);
+        self.note(result);
     }
 
     /// A line for people: printed now, or in the document's notices.
@@ -63,8 +69,16 @@ impl Out {
         self.notices.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
-    /// Why something could not be written. A reader that has gone (EPIPE) is told as well.
+    fn note(&self, result: io::Result<()>) {
+        if let Err(error) = result {
+            let mut failed = self.failed.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            failed.get_or_insert_with(|| reason(&error));
+        }
+    }
+
+    /// Why something could not be written, now that all is. A reader that has gone (EPIPE) is told as well.
     pub fn failure(&self) -> Option<String> {
+        self.note(closed(&*self.sink.lock().unwrap_or_else(std::sync::PoisonError::into_inner)));
         self.failed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 }

@@ -142,7 +142,7 @@ impl Keeper {
 
 fn end(out: Out, beside: &Path, path: &Path) -> io::Result<()> {
     let file = out.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
-    drop(file);
+    file.sync_all()?;
     fs::rename(beside, path)
 }
 

@@ -4,14 +4,13 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use crate::base::{Name, Proc, Status};
 use crate::cli::archive::ArchiveName;
-use crate::cli::console::reason;
+use crate::cli::console::{closed, reason};
 use crate::cli::exports::{Exports, Found};
 use crate::cli::meter::Role;
 use crate::cli::open::{Opener, is_nfs};
@@ -236,14 +235,6 @@ impl Write for Told {
 
     fn flush(&mut self) -> io::Result<()> {
         closed(&self.0)
-    }
-}
-
-/// What closing a file would tell. Each closing of a descriptor asks the file system; the file's own comes when nobody looks any more.
-pub fn closed(file: impl AsFd) -> io::Result<()> {
-    match nix::unistd::close(rustix::io::dup(file)?) {
-        Ok(()) | Err(nix::errno::Errno::EINTR) => Ok(()), // closed all the same on Linux
-        Err(errno) => Err(io::Error::from(errno)),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::base::name::Shown;
 use crate::base::{Failure, Time};
 use crate::cli::Exit;
 use crate::cli::bound::Flow;
-use crate::cli::console::reason;
+use crate::cli::console::{closed, reason};
 use crate::cli::session::Session;
 use crate::jobs::Live;
 use crate::jobs::members::{Members, Names};
@@ -20,7 +20,7 @@ use crate::jobs::select::Selection;
 use crate::storage::Shape;
 
 use super::high::High;
-use super::{index, output, reading};
+use super::{index, reading};
 
 /// Bytes read and written at once.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -106,7 +106,7 @@ fn write_all(high: &High, options: &Options, session: &mut Session<'_>, job: &mu
             Some(_) => Default::default(),
         }
     });
-    let flushed = if lost.is_none() { out.flush().and_then(|()| output::closed(&out)).err() } else { lost };
+    let flushed = if lost.is_none() { out.flush().and_then(|()| closed(&out)).err() } else { lost };
     let unread = flushed.as_ref().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
     let lost = flushed.filter(|_| !unread);
     let elapsed = start.elapsed();

@@ -169,6 +169,22 @@ archive_full() {
     rtt start
 }
 
+# A list whose file finds no room: Linux tells that when the file is closed.
+listing_full() {
+    local status
+    prepare
+    : >"$a/got/list"
+    mount -o "remount,size=$(kib /mnt/export)k" /mnt/export
+    partar -tf "$archive" >"$a/got/list" 2>"$work/out"
+    status=$?
+    if ((status == 2)) && grep -q 'stdout: No space left on device' "$work/out"; then
+        ok "full file system: a list that is lost is told"
+    else
+        bad "full file system: list" "status $status: $(tail -n 3 "$work/out")"
+    fi
+    mount -o remount,size=3G /mnt/export
+}
+
 # A killed program's data that found no room: Linux tells it to the next who closes the file, whatever that one did.
 told_late() {
     local late=$a/got/late writer
@@ -220,5 +236,6 @@ full_large
 full_large
 full_large
 archive_full
+listing_full
 told_late
 read_only
