@@ -347,6 +347,29 @@ fn a_copy_that_is_not_of_one_moment_is_copied_by_the_next_run() {
     }
 }
 
+#[test]
+fn an_attribute_that_cannot_be_read_takes_no_others_with_it() {
+    let (from, to) = (memory(), memory());
+    let node = file(&from, "f", b"x", 1);
+    for name in ["user.a", "user.odd", "user.z"] {
+        from.set_xattr(&node, name, name.as_bytes()).unwrap();
+    }
+    let odd = Odd::new(&from, |mount, call| match &mut call.op {
+        Op::Beyond(Beyond::GetXattr { name, out, .. }) if &name[..] == b"user.odd" => *out = Err(Status::NotSupp),
+        _ => pass(mount, call),
+    });
+    let ran = run(&volume(vec![odd]), &volume(vec![to.clone()]), &Options::default(), &crew(2, 2)).clean();
+    assert_eq!(
+        ran.summary.warnings,
+        ["some extended attributes, such as user.odd, are listed and cannot be read: Operation not supported"]
+    );
+    let has = |name| to.get_xattr(&node_at(&*to, &["f"]), name).ok();
+    assert_eq!(
+        (has("user.a"), has("user.odd"), has("user.z")),
+        (Some(b"user.a".to_vec()), None, Some(b"user.z".to_vec()))
+    );
+}
+
 /// Ranges of a large file are written in any order: what fails may have the source's size, and it has a time behind the source's.
 #[test]
 fn a_copy_that_failed_is_taken_for_none_by_runs_that_look_at_size_or_time_alone() {

@@ -39,6 +39,13 @@ fn all(ctx: &Ctx<'_>, port: Port<'_>, route: Route, node: &Node) -> Result<Xattr
                     xattrs.insert(name, value);
                 }
                 Err(Status::NoEnt | NO_XATTR) => vanished = true,
+                // Listed by a security module, or by a layer above the file system, which has it not.
+                Err(status @ Status::NotSupp) => ctx.warn_once("xattr unread", || {
+                    format!(
+                        "some extended attributes, such as {}, are listed and cannot be read: {status}",
+                        Shown(&name)
+                    )
+                }),
                 Err(status) => return Err((Proc::GetXattr, status)),
             }
         }
