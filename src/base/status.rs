@@ -215,6 +215,11 @@ impl Status {
         }
     }
 
+    /// True when the server will not have what it is asked to set, however often that is asked.
+    pub fn is_refusal(self) -> bool {
+        matches!(self, Status::Perm | Status::Access | Status::Inval | Status::NotSupp)
+    }
+
     /// True when the call may have been carried out although it failed (its reply, not its work, was lost), or when what it
     /// asked is not known for want of an answer.
     pub fn is_uncertain(self) -> bool {

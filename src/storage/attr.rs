@@ -58,6 +58,13 @@ pub struct AttrChange {
     pub mtime: SetTime,
 }
 
+impl Attr {
+    /// Are both of one object?
+    pub fn is_same_as(&self, other: &Attr) -> bool {
+        (self.fsid, self.fileid) == (other.fsid, other.fileid)
+    }
+}
+
 impl AttrChange {
     /// True when nothing would be set.
     pub fn is_empty(&self) -> bool {

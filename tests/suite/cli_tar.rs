@@ -403,6 +403,10 @@ fn an_index_leads_to_the_members_that_are_wanted() {
     assert_eq!(bench.run("-tf a.tar --index a.idx --wildcards *link").ok().stdout, "top/link\n");
     assert_eq!(bench.run("-xOf a.tar --index a.idx top/sub/b.log").ok().stdout.len(), 10_000);
     bench.run("-tf a.tar --index a.idx top/a.txt").failed("bad checksum");
+    // Before the archive that is there is emptied.
+    let before = std::fs::read(bench.path("a.tar")).unwrap();
+    bench.run("-czf a.tar --index b.idx out").failed("--index is for files that are not compressed");
+    assert!(std::fs::read(bench.path("a.tar")).unwrap() == before);
 
     // Another archive, or damage: told, and made anew.
     fs::write(bench.path("a.tar"), sample_tar()).unwrap();

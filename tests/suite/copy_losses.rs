@@ -12,7 +12,7 @@ use parfs::jobs::Live;
 use parfs::jobs::copy::{Compare, Delete, Existing, Options, Side, What, copy};
 use parfs::jobs::select::Rules;
 use parfs::mounts::MemoryMount;
-use parfs::storage::{Attr, Beyond, Call, Kind, Mount, Node, Op};
+use parfs::storage::{Attr, AttrChange, Beyond, Call, Kind, Mount, Node, Op};
 
 use crate::ask::{Ask, name, size};
 use crate::cli_support::{Bench, Sim};
@@ -344,6 +344,34 @@ fn a_copy_that_is_not_of_one_moment_is_copied_by_the_next_run() {
         run(&volume(vec![from.clone() as _]), &volume(vec![to.clone() as _]), &Options::default(), &crew(1, 1)).clean();
         assert!(content(&*to, "f") == content(&*from, "f"), "{bytes}");
         assert_eq!(time(&to), time(&from));
+    }
+}
+
+/// File systems behind a server whose modes are what they are (FAT, SMB).
+#[test]
+fn a_mode_that_is_refused_costs_nothing_else() {
+    for atomic in [false, true] {
+        let (from, to) = (memory(), memory());
+        let node = file(&from, "f", b"x", 1);
+        set(&*from, &node, AttrChange { mode: Some(0o640), ..AttrChange::default() });
+        let fixed = Odd::new(&to, |mount, call| match &mut call.op {
+            Op::SetAttr { change, out, .. } if change.mode.is_some() => *out = Err(Status::Perm),
+            _ => {
+                pass(mount, call);
+                if let Op::Create { out: Ok(found), .. } = &mut call.op {
+                    found.attr.iter_mut().for_each(|attr| attr.mode = 0o777);
+                }
+            }
+        });
+        let ran = |options: &Options| go(&from, &fixed, &Options { atomic, ..options.clone() });
+        let told = ["to/f: copied, but its mode cannot be set: Operation not permitted"];
+        assert_eq!(ran(&Options::default()).failures, told, "{atomic}");
+        assert_eq!((content(&*to, "f"), dump(&*to)["f"].mtime), (b"x".to_vec(), dump(&*from)["f"].mtime));
+        // A mode that is not to be kept is the server's to choose.
+        let mut options = Options::default();
+        options.preserve.mode = false;
+        to.remove(&to.root(), "f").unwrap();
+        ran(&options).clean();
     }
 }
 

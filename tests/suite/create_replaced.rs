@@ -11,7 +11,7 @@ use std::time::Duration;
 use parfs::archive::{Codec, Input, MemberKind};
 use parfs::jobs::create::{Options, Pack, Summary};
 use parfs::mounts::{LocalMount, MemoryMount};
-use parfs::storage::{AttrChange, Call, Mount, Node, Op, Tap, Tapped};
+use parfs::storage::{Attr, AttrChange, Call, Mount, Node, Op, Tap, Tapped};
 
 use crate::ask::Ask;
 use crate::copies::crew;
@@ -339,6 +339,41 @@ fn what_was_removed_is_told_as_removed() {
         assert_eq!(made.summary.warnings, ["top/d/x: File removed before we read it"]);
         assert_eq!((made.summary.changed, members(&made.archive).len()), (1, 3));
     }
+}
+
+/// All names of a file were stored, it was removed, and a new one has its number.
+#[test]
+fn a_file_that_has_the_number_of_a_complete_one_is_its_own() {
+    let from = Arc::new(MemoryMount::new());
+    let mut ids = Vec::new();
+    for (names, data) in [(["a1", "a2"], "old"), (["b1", "b2"], "newer")] {
+        let node = from.file(&from.root(), names[0], b"");
+        put(&*from, &node, 0, data.as_bytes());
+        from.link(&node, &from.root(), names[1]).unwrap();
+        ids.push(from.get_attr(&node).unwrap().fileid);
+    }
+    let as_before = move |attr: &mut Attr| {
+        if attr.fileid == ids[1] {
+            attr.fileid = ids[0];
+        }
+    };
+    let reuses = Odd::new(&from, move |mount, call| {
+        pass(mount, call);
+        match &mut call.op {
+            Op::ReadDir { out: Ok(page), .. } => {
+                page.entries.iter_mut().filter_map(|e| e.attr.as_mut()).for_each(&as_before)
+            }
+            Op::Read { attr, .. } => attr.iter_mut().for_each(&as_before),
+            Op::GetAttr { out: Ok(attr), .. } => as_before(attr),
+            _ => {}
+        }
+    });
+    let options = Options { sort_by_name: true, ..Options::default() };
+    let made = stream(whole(&shared(vec![reuses])), &options, &crew(2, 2)).clean();
+    let is: Vec<_> = members(&made.archive).into_iter().map(|(path, kind, data)| (path, kind, data.len())).collect();
+    let [file, link] = [MemberKind::File, MemberKind::HardLink];
+    let want = [("a1", file, 3), ("a2", link, 0), ("b1", file, 5), ("b2", link, 0)];
+    assert_eq!(is[1..], want.map(|(path, kind, len)| (format!("./{path}"), kind, len)));
 }
 
 /// Only a faulty server says so; each round would be stored anew, down to the longest path.

@@ -42,6 +42,7 @@ mod documents_world;
 mod edits;
 mod extract;
 mod extract_attributes;
+mod extract_left;
 mod extract_trials;
 mod faults;
 mod golden;

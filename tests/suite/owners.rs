@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use parfs::archive::write::{self, Format};
 use parfs::archive::{Member, MemberKind};
-use parfs::base::{Proc, Status, Time};
+use parfs::base::{Name, Proc, Status, Time};
 use parfs::jobs::copy;
 use parfs::jobs::extract::{Existing, Options, Owner};
 use parfs::mounts::MemoryMount;
@@ -184,6 +184,26 @@ fn what_was_made_is_looked_at_where_the_server_does_not_tell() {
         assert_eq!((is.mode, is.uid, is.gid), (0o600, 7, 8));
     }
     assert_eq!(server.carried_out(Proc::GetAttr) - asked, 2);
+}
+
+/// The object is there, and whoever asks another target for it is to know that.
+#[test]
+fn what_was_made_and_cannot_be_looked_at_may_have_been_made() {
+    let made = AtomicBool::new(false);
+    let server = Scripted::start(move |proc, _| match proc {
+        Proc::Create => {
+            made.store(true, Ordering::Relaxed);
+            Act::Bare
+        }
+        Proc::GetAttr if made.load(Ordering::Relaxed) => Act::Fail(Status::Io),
+        _ => Act::Send,
+    });
+    let (mount, name) = (server.mount(), Name::new(b"file").unwrap());
+    let change = AttrChange { mode: Some(0o600), ..AttrChange::default() };
+    let root = mount.root();
+    let mut calls = [Call::create(&root, &name, How::Guarded, change)];
+    mount.perform(&mut calls);
+    assert_eq!((calls[0].status(), calls[0].repeated), (Err(Status::Io), true));
 }
 
 /// A server that breaks the connection at the first answer of a kind: what is asked again finds what was there before.

@@ -102,7 +102,10 @@ struct Open {
 /// Opens the archive and finds out what is in it already.
 fn open(high: &High, creation: &Creation, how: How, session: &Session<'_>) -> Result<Open, String> {
     // All that can be said against the command line is said before an archive that is there is emptied.
-    packed(creation, &high.archive, &Stop::default())?;
+    let (packing, _) = packed(creation, &high.archive, &Stop::default())?;
+    if high.index.is_some() && !matches!(packing, Packing::Plain) {
+        return Err(index::packed(high));
+    }
     index::check(high)?;
     let planned = high.manner.planned.as_ref();
     let mut opener = session.opener().planned(planned);

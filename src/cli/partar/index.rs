@@ -37,6 +37,11 @@ fn of(high: &High, archive: &Path) -> Result<Of, String> {
     Ok(Of { len: meta.len(), mtime: Time { secs: meta.mtime(), nanos }, ignore_zeros: high.ignore_zeros })
 }
 
+/// What is said of the index of an archive that is compressed.
+pub fn packed(high: &High) -> String {
+    format!("{}: --index is for files that are not compressed", high.archive)
+}
+
 /// Refuses an index that would be written over something else: the archive, or a file that is no index.
 pub fn check(high: &High) -> Result<(), String> {
     let (Some(path), ArchiveName::Path(archive)) = (&high.index, &high.archive) else { return Ok(()) };
@@ -63,7 +68,7 @@ pub fn prepare(
 ) -> Result<Option<Keeper>, String> {
     let (Some(path), ArchiveName::Path(name)) = (&high.index, &high.archive) else { return Ok(None) };
     let Some(source) = archive.source() else {
-        return Err(format!("{}: --index is for files that are not compressed", high.archive));
+        return Err(packed(high));
     };
     let of = Of { len: source.len(), ..of(high, name)? };
     check(high)?;
@@ -156,7 +161,7 @@ pub fn make(high: &High, console: &Console) -> Result<bool, String> {
     let input = crate::archive::Input::Seekable(Arc::new(source));
     let (codec, input) = crate::archive::detect(input).map_err(|error| cannot(name, "read", &error))?;
     if codec != Codec::Plain {
-        return Err(format!("{}: --index is for files that are not compressed", high.archive));
+        return Err(packed(high));
     }
     let mut archive = Archive::new(input, high.reading());
     let keeper = Keeper::new(index, of, high.manner.report_mode)?;

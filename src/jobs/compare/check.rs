@@ -167,7 +167,7 @@ fn check_link(ctx: &Ctx<'_>, route: Route, item: &Item, attr: &Attr) {
         None => Err((Proc::Lookup, Status::NoEnt)),
     };
     match found {
-        Ok((_, other)) if (other.fsid, other.fileid) == (attr.fsid, attr.fileid) => {}
+        Ok((_, other)) if other.is_same_as(attr) => {}
         Ok(_) => differs(item, &format!("Not linked to {}", crate::base::name::Shown(&item.member.link))),
         Err((_, status @ (Status::NoEnt | Status::NotDir))) => note(item, missing(status)),
         Err((proc, status)) => fail(item, Failure::call(&item.member.link, proc, status)),

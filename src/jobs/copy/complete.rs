@@ -29,7 +29,7 @@ pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mut Vec
     set_last(ctx, routes, &mut items);
     rename(ctx, routes, &mut items);
     for item in items.into_iter().filter(|item| !item.elsewhere) {
-        let Item { known, made, trouble, unsteady, .. } = item;
+        let Item { known, made, trouble, unsteady, mode_refused, .. } = item;
         let (attr, object) = (known.attr, known.object);
         if let Some(trouble) = trouble {
             discard(ctx, routes, (&object, &attr), made.as_ref());
@@ -50,6 +50,10 @@ pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mut Vec
         ctx.tell(if was_there { Deed::Updated } else { Deed::Made }, place.0, place.1);
         if made.owner_refused {
             ctx.fail(place.0, place.1, owner_refused());
+        }
+        if let Some(status) = mode_refused {
+            let reason = format!("copied, but its mode cannot be set: {status}");
+            ctx.fail(place.0, place.1, Trouble::Refused(On::Target, reason));
         }
         if unsteady {
             let reason = "changed while it was read, also the second time; the copy is not of one moment";
@@ -119,7 +123,9 @@ fn last_change(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> AttrC
     };
     let mode = decide::mode(ctx.options, attr);
     // Writing to a file clears the bits above 0777.
-    let is_other = made.other_mode || mode & 0o7000 != 0 && (!made.existed || ctx.options.preserve.mode);
+    // A mode that is not to be kept is as the directory's ACL, or the server, would have it.
+    let keeps = ctx.options.preserve.mode;
+    let is_other = made.other_mode && keeps || mode & 0o7000 != 0 && (!made.existed || keeps);
     let due = attr.kind != Kind::Symlink && is_other;
     let mode = due.then(|| decide::owned(attr, mode, owner(ctx, routes, item, made)));
     AttrChange { mode, size: item.size_due, ..times }
@@ -176,20 +182,30 @@ fn set_last(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
             }
             let change = last_change(ctx, routes, item, made);
             if !change.is_empty() {
-                setting.push(i);
+                setting.push((i, change));
                 calls.push(Call::set_attr(&made.node, change));
             }
         }
         ctx.target.perform(routes.target, &mut calls);
         calls.iter().map(Call::status).collect()
     };
-    for (i, answer) in setting.into_iter().zip(answers) {
+    for ((i, change), answer) in setting.into_iter().zip(answers) {
         match answer {
             Ok(()) => {}
             Err(Status::NotSupp) if items[i].attr().kind == Kind::Symlink => {}
+            Err(status) if set_without_mode(ctx, routes, &items[i], change, status) => {
+                items[i].mode_refused = Some(status);
+            }
             Err(status) => items[i].trouble = Some(Trouble::Call(On::Target, Proc::SetAttr, status)),
         }
     }
+}
+
+/// The last SETATTR without the mode, where that may be what was refused: on some file systems behind a server a mode is what it is.
+fn set_without_mode(ctx: &Ctx<'_>, routes: Routes, item: &Item, change: AttrChange, refused: Status) -> bool {
+    let (Some(made), true) = (&item.made, change.mode.is_some() && refused.is_refusal()) else { return false };
+    let rest = AttrChange { mode: None, ..change };
+    rest.is_empty() || ctx.target.one(routes.target, Call::set_attr(&made.node, rest)).status().is_ok()
 }
 
 fn rename(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
@@ -231,5 +247,5 @@ fn has_moved(ctx: &Ctx<'_>, routes: Routes, item: &Item) -> bool {
     let Some(made) = &item.made else { return false };
     let found = port.look_up(route, item.parent(), &item.known.object.name);
     let (Ok((_, is)), Ok(was)) = (found, port.one(route, Call::get_attr(&made.node)).attr()) else { return false };
-    (is.fsid, is.fileid) == (was.fsid, was.fileid)
+    is.is_same_as(&was)
 }

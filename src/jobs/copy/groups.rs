@@ -62,7 +62,7 @@ fn give(ctx: &Ctx<'_>, route: Route, objects: &[(&Node, u32)]) -> Vec<bool> {
     ctx.target.perform(route, &mut calls);
     let answers = objects.iter().zip(&calls).map(|((_, gid), call)| {
         let status = call.status();
-        if matches!(status, Err(Status::Perm | Status::Access | Status::Inval | Status::NotSupp)) {
+        if status.is_err_and(Status::is_refusal) {
             ctx.refuse_group(*gid);
         }
         status.is_ok()

@@ -50,6 +50,20 @@ struct Entry {
     /// What the first name's file was.
     size: u64,
     mtime: Time,
+    ctime: Time,
+}
+
+impl Entry {
+    fn new(link: Link, left: u32, attr: &Attr) -> Entry {
+        let &Attr { size, mtime, ctime, .. } = attr;
+        Entry { link, left, size, mtime, ctime }
+    }
+
+    /// All its names were met, so that another file may have its number by now; and it is another one.
+    fn is_over(&self, attr: &Attr) -> bool {
+        let is_complete = self.left == 0 && matches!(self.link, Link::Made(..));
+        is_complete && (self.size, self.mtime, self.ctime) != (attr.size, attr.mtime, attr.ctime)
+    }
 }
 
 struct Inner {
@@ -132,6 +146,9 @@ impl Links {
     pub fn meet(&self, attr: &Attr, object: &mut Option<Held>) -> Role {
         let key = Links::key(attr);
         let mut inner = self.inner();
+        if inner.map.get(&key).is_some_and(|entry| entry.is_over(attr)) {
+            inner.map.remove(&key);
+        }
         if let Some(entry) = inner.map.get_mut(&key) {
             if (entry.size, entry.mtime) != (attr.size, attr.mtime) {
                 return Role::Another;
@@ -160,7 +177,7 @@ impl Links {
             return Role::Postponed;
         }
         if inner.map.len() >= self.max {
-            let has_room = inner.forget_complete();
+            let has_room = inner.may_forget() && inner.forget_complete();
             if !has_room && !inner.passes {
                 return Role::Alone;
             }
@@ -172,7 +189,7 @@ impl Links {
             }
         }
         let left = attr.nlink.saturating_sub(1);
-        inner.map.insert(key, Entry { link: Link::Making(Vec::new()), left, size: attr.size, mtime: attr.mtime });
+        inner.map.insert(key, Entry::new(Link::Making(Vec::new()), left, attr));
         Role::First(key)
     }
 
@@ -185,7 +202,7 @@ impl Links {
     pub fn put_back(&self, attr: &Attr, (there, fileid): (Node, Option<u64>)) {
         let mut inner = self.inner();
         let has_room = inner.map.len() < self.max;
-        let entry = Entry { link: Link::Made(there, fileid), left: 0, size: attr.size, mtime: attr.mtime };
+        let entry = Entry::new(Link::Made(there, fileid), 0, attr);
         match inner.map.entry(Links::key(attr)) {
             Slot::Occupied(mut entry) => entry.get_mut().left += 1,
             Slot::Vacant(slot) if has_room => slot.insert(entry).left += 1,
@@ -230,8 +247,16 @@ impl Links {
 }
 
 impl Inner {
+    /// Once a directory is listed anew, names of it may have been counted twice.
+    fn may_forget(&self) -> bool {
+        !self.keeps || !self.passes || self.several
+    }
+
     /// The last name of this one was met.
     fn complete(&mut self, key: Key, max: usize) {
+        if !self.may_forget() {
+            return;
+        }
         self.complete.push_back(key);
         if self.complete.len() > if self.keeps { max } else { max.min(COMPLETE_MAX) } {
             self.forget_complete();

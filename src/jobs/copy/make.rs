@@ -63,6 +63,8 @@ pub(super) struct Item {
     pub size_due: Option<u64>,
     /// It changed while it was read, twice.
     pub unsteady: bool,
+    /// The rest of it is as it should be.
+    pub mode_refused: Option<Status>,
     pub trouble: Option<Trouble>,
     /// It has become another task.
     pub elsewhere: bool,
@@ -78,6 +80,7 @@ impl Item {
             made: None,
             size_due: None,
             unsteady: false,
+            mode_refused: None,
             trouble: None,
             elsewhere: false,
             is_complete: false,

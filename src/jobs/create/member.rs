@@ -4,8 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::archive::{Member, MemberKind};
-use crate::base::Failure;
 use crate::base::name::Shown;
+use crate::base::{Failure, Time};
 use crate::storage::{Attr, Kind};
 
 use super::super::inside::{Of, TakenOff};
@@ -40,6 +40,8 @@ struct Link {
     path: Vec<u8>,
     /// Names that have not come.
     left: u32,
+    /// Its size and time of change: once all its names have come, another file may have its number.
+    was: (u64, Time),
     /// What becomes of it.
     fate: Arc<Fate>,
 }
@@ -157,11 +159,12 @@ impl Maker {
     fn link(&mut self, ctx: &Ctx<'_>, entry: &Entry) -> Made<'_> {
         let key = entry.key();
         let fate: Arc<Fate> = Arc::default();
-        if self.links.get(&key).is_some_and(|link| link.fate.has_no_data()) {
+        let was = (entry.attr.size, entry.attr.ctime);
+        if self.links.get(&key).is_some_and(|link| link.fate.has_no_data() || link.left == 0 && link.was != was) {
             self.links.remove(&key);
         }
         let mut link_to = None;
-        if let Some(Link { path, left, fate }) = self.links.get_mut(&key) {
+        if let Some(Link { path, left, fate, .. }) = self.links.get_mut(&key) {
             let first = path.clone();
             link_to = Some(fate.clone());
             // With links followed, there are more names than the file has.
@@ -179,7 +182,7 @@ impl Maker {
             (member.size, member.stored, member.segments) = (0, 0, None);
         } else if self.has_room(ctx) {
             let (path, left) = (entry.path.clone(), entry.attr.nlink - 1);
-            self.links.insert(key, Link { path, left, fate: fate.clone() });
+            self.links.insert(key, Link { path, left, was, fate: fate.clone() });
         } else if !std::mem::replace(&mut self.full, true) {
             ctx.warn(format!(
                 "more than {} files with several names at once; further names of some are stored as files of their own",

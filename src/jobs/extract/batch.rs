@@ -1,5 +1,6 @@
 //! A batch of small members in one lane: directories, then a window of CREATEs, of WRITEs, of SETATTRs.
 
+use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -22,10 +23,6 @@ struct Work<'l> {
 }
 
 impl Work<'_> {
-    fn fail(&mut self, proc: Proc, status: Status) {
-        self.outcome = Some(Outcome::Failed(Failure::call(&self.leaf.head.path, proc, status)));
-    }
-
     /// What it is made in, of what the batch's directories became.
     fn parent<'p>(&self, parents: &'p Parents) -> Option<&'p Node> {
         parents[self.leaf.dir].as_ref().filter(|_| self.outcome.is_none())
@@ -203,7 +200,7 @@ fn make(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>]) 
 
 /// Files of one chunk in windows of stable writes; the others one after the other.
 fn write(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>]) {
-    let mut failed = Vec::new();
+    let mut failed: Vec<(usize, Cause)> = Vec::new();
     {
         let files: Vec<(usize, &Node, Vec<write::Chunk<'_>>)> = works
             .iter()
@@ -216,14 +213,14 @@ fn write(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>])
         let mut one_by_one: Vec<_> = files.iter().filter(|(.., chunks)| chunks.len() > 1).collect();
         for (file, put) in single.into_iter().zip(&puts) {
             match put.error {
-                Some(status) => failed.push((file.0, Proc::Write, status)),
+                Some(status) => failed.push((file.0, Cause::Call(Proc::Write, status))),
                 None if put.is_unstable() => one_by_one.push(file),
                 None => {}
             }
         }
         for (i, node, chunks) in one_by_one {
             if let Err((proc, status)) = write::put_file(ctx.port, route, node, chunks) {
-                failed.push((*i, proc, status));
+                failed.push((*i, Cause::Call(proc, status)));
             }
         }
     }
@@ -232,25 +229,23 @@ fn write(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>])
     ctx.live.bytes.fetch_add(bytes, Ordering::Relaxed);
 }
 
-/// Files whose data could not be written.
-fn spoil(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>], failed: Vec<(usize, Proc, Status)>) {
-    let spoilt = |(i, ..): &(usize, Proc, Status)| {
-        let work = &works[*i];
+/// Files that are not whole, for these causes.
+fn spoil(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>], failed: Vec<(usize, Cause)>) {
+    let spoilt = |i: usize| {
+        let work = &works[i];
         let (node, chunks) = work.chunks(ctx.write_max)?;
         let parent = work.parent(parents)?;
         // Of one chunk that failed there is nothing to be taken for the whole.
         Some(Spoilt { node: node.clone(), parent, name: &work.leaf.name, is_plain: chunks.len() <= 1 })
     };
-    let (of, files): (Vec<_>, Vec<_>) = failed.iter().filter_map(|failed| Some((*failed, spoilt(failed)?))).unzip();
-    let left = finish::spoilt(ctx, route, &files);
-    let left_over = |((i, proc, status), left): ((usize, Proc, Status), Option<Status>)| {
-        Some((i, finish::left_over(&works[i].leaf.head.path, &Cause::Call(proc, status), left?)))
-    };
-    let left: Vec<(usize, Failure)> = of.into_iter().zip(left).filter_map(left_over).collect();
-    for (i, proc, status) in failed {
-        works[i].fail(proc, status);
-    }
-    for (i, failure) in left {
+    let (of, files): (Vec<_>, Vec<_>) = failed.iter().filter_map(|(i, _)| Some((*i, spoilt(*i)?))).unzip();
+    let left: HashMap<usize, Option<Status>> = of.into_iter().zip(finish::spoilt(ctx, route, &files)).collect();
+    for (i, cause) in failed {
+        let path = &works[i].leaf.head.path;
+        let failure = match left.get(&i) {
+            Some(Some(status)) => finish::left_over(path, &cause, *status),
+            _ => Failure { path: path.clone(), cause },
+        };
         works[i].outcome = Some(Outcome::Failed(failure));
     }
 }
@@ -269,9 +264,11 @@ fn finish(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>]
             dues.push(due);
         }
     }
-    for (i, finished) in of.into_iter().zip(finish::all(ctx, route, &dues)) {
+    let mut cut = Vec::new();
+    for ((i, due), finished) in of.into_iter().zip(&dues).zip(finish::all(ctx, route, &dues)) {
         let work = &mut works[i];
         match (finished, &mut work.made) {
+            (Err(cause), _) if finish::is_cut(ctx, due, &cause) => cut.push((i, cause)),
             (Err(cause), _) => {
                 work.outcome = Some(Outcome::Failed(Failure { path: work.leaf.head.path.clone(), cause }));
             }
@@ -279,6 +276,7 @@ fn finish(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>]
             (Ok(_), None) => {}
         }
     }
+    spoil(ctx, route, parents, works, cut);
     for work in works.iter_mut().filter(|w| w.outcome.is_none() && w.made.as_ref().is_some_and(|m| m.owner_refused)) {
         work.outcome = Some(Outcome::Failed(finish::owner_refused(&work.leaf.head.path)));
     }

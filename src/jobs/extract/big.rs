@@ -90,11 +90,11 @@ impl Big {
 
     /// The run was stopped. A file that is there but incomplete is told by name.
     pub fn stop(&self) {
-        let begun = matches!(self.state().stage, Stage::Made(_) | Stage::Making);
-        self.end(if begun {
-            Outcome::Failed(Failure::call(&self.path, Proc::Write, Status::Cancelled))
-        } else {
-            Outcome::Undone
+        let state = &mut *self.state();
+        let begun = matches!(state.stage, Stage::Made(_) | Stage::Making);
+        state.outcome.get_or_insert_with(|| match begun {
+            true => Outcome::Failed(Failure::call(&self.path, Proc::Write, Status::Cancelled)),
+            false => Outcome::Undone,
         });
     }
 
@@ -163,9 +163,9 @@ impl Big {
         }
     }
 
-    /// What becomes of it if it lacks data.
+    /// What becomes of it when it is not whole.
     fn spoil(&self, ctx: &Ctx<'_>, route: Route) {
-        let (Some(parent), true) = (self.dir.made(), self.lacks_data(ctx.options.existing.stays())) else { return };
+        let Some(parent) = self.dir.made() else { return };
         let node = match &self.state().stage {
             Stage::Made(made) => made.node.clone(),
             Stage::Unmade | Stage::Making | Stage::Over => return,
@@ -173,6 +173,8 @@ impl Big {
         let file = Spoilt { node, parent: &parent, name: &self.name, is_plain: false };
         let left = finish::spoilt(ctx, route, &[file]).into_iter().flatten().next();
         if let (Some(left), Some(Outcome::Failed(failure))) = (left, &mut self.state().outcome) {
+            // Told as a failure, it is no more one that was only stopped.
+            ctx.front().gap |= failure.is_cancelled();
             *failure = finish::left_over(&self.path, &failure.cause, left);
         }
     }
@@ -182,7 +184,9 @@ impl Big {
         if self.left.fetch_sub(ranges, Ordering::AcqRel) != ranges {
             return;
         }
-        self.spoil(ctx, route);
+        if self.lacks_data(ctx.options.existing.stays()) {
+            self.spoil(ctx, route);
+        }
         let (finish, mut owner_refused) = {
             let state = self.state();
             match (&state.stage, &state.outcome, self.dir.made()) {
@@ -195,7 +199,13 @@ impl Big {
         for finished in finish::all(ctx, route, finish.as_slice()) {
             match finished {
                 Ok(refused) => owner_refused |= refused,
-                Err(cause) => self.end(Outcome::Failed(Failure { path: self.path.clone(), cause })),
+                Err(cause) => {
+                    let is_cut = finish.as_ref().is_some_and(|due| finish::is_cut(ctx, due, &cause));
+                    self.end(Outcome::Failed(Failure { path: self.path.clone(), cause }));
+                    if is_cut {
+                        self.spoil(ctx, route);
+                    }
+                }
             }
         }
         if owner_refused {

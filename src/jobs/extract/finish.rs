@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use crate::base::name::Shown;
 use crate::base::{Cause, Failure, Name, Proc, Status};
-use crate::storage::{AttrChange, Call, NO_XATTR, Node, Op, Route, SetTime};
+use crate::storage::{AttrChange, Call, NO_XATTR, Node, Route, SetTime};
 
 use super::attributes::Extra;
 use super::ctx::Ctx;
@@ -66,15 +66,14 @@ pub(super) fn spoilt(ctx: &Ctx<'_>, route: Route, files: &[Spoilt<'_>]) -> Vec<O
 
 /// Removes it by its name, unless that is another file's by now.
 fn remove(ctx: &Ctx<'_>, route: Route, file: &Spoilt<'_>) -> Result<(), Status> {
-    // Other mounts may not have seen it yet.
-    let route = ctx.volume.route_of(&file.node, route);
+    let route = ctx.volume.route_replacing(route);
     let attempt = || {
-        let made = ctx.one(route, Call::get_attr(&file.node)).attr()?;
-        let (_, is) = ctx.look_up(route, file.parent, file.name).map_err(|(_, status)| status)?;
-        match (is.fsid, is.fileid) == (made.fsid, made.fileid) {
-            true => ctx.one(route, Call::remove(file.parent, file.name)).status(),
-            false => Ok(()),
-        }
+        let is = ctx.look_up(route, file.parent, file.name).map_err(|(_, status)| status)?.1;
+        let is_this = match file.node.fileid() {
+            Some(made) => is.fileid == made,
+            None => ctx.one(route, Call::get_attr(&file.node)).attr()?.is_same_as(&is),
+        };
+        if is_this { ctx.one(route, Call::remove(file.parent, file.name)).status() } else { Ok(()) }
     };
     match attempt() {
         // Another program has removed or replaced it.
@@ -83,11 +82,23 @@ fn remove(ctx: &Ctx<'_>, route: Route, file: &Spoilt<'_>) -> Result<(), Status> 
     }
 }
 
+/// Does the hole at a file's end lack, which the next run would not give it?
+pub(super) fn is_cut(ctx: &Ctx<'_>, due: &Due, cause: &Cause) -> bool {
+    due.change.size.is_some() && ctx.options.existing.stays() && matches!(cause, Cause::Call(..))
+}
+
 /// The failure of a file that is there, is not whole, and could not be removed.
 pub(super) fn left_over(path: &[u8], why: &Cause, status: Status) -> Failure {
     let text = "and what there is of it cannot be removed";
-    Failure::refused(path, format!("{why}, {text}: {status}; remove it, or other runs leave it as it is"))
+    Failure::refused(path, format!("{why}, {text}: {status}; {STAYS}"))
 }
+
+/// The failure of a file that may be there, empty, for all that was heard.
+pub(super) fn maybe_there(path: &[u8], why: &Cause) -> Failure {
+    Failure::refused(path, format!("{why}; it may be there all the same, empty: {STAYS}"))
+}
+
+const STAYS: &str = "remove it, or other runs leave it as it is";
 
 /// How it ended: whether the owner was refused, or why it is not as it should be.
 pub(super) type Finished = Result<bool, Cause>;
@@ -126,34 +137,29 @@ fn change(ctx: &Ctx<'_>, route: Route, dues: &[Due], ends: &mut [End], part: imp
     set_attrs(ctx, route, dues, ends, |due| split(due).1);
 }
 
-/// A window of SETATTRs of what `part` says; one that failed for its owner alone is done without it.
+/// A window of SETATTRs of what `part` says; one that failed for its owner or its mode alone is done without it.
 fn set_attrs(ctx: &Ctx<'_>, route: Route, dues: &[Due], ends: &mut [End], part: impl Fn(&Due) -> AttrChange) {
     let mut of = Vec::new();
     let mut calls = Vec::new();
     for (i, due) in dues.iter().enumerate() {
         let change = part(due);
         if !change.is_empty() && !ends[i].again {
-            of.push(i);
+            of.push((i, change));
             calls.push(Call::set_attr(&due.node, change));
         }
     }
     ctx.perform(route, &mut calls);
-    for (i, call) in of.into_iter().zip(&calls) {
-        let settled = match (&call.op, call.status()) {
-            (Op::SetAttr { node, change, .. }, Err(Status::Perm)) if change.gives_away() => {
-                ctx.owners_refused.fetch_or(dues[i].is_new, Ordering::Relaxed);
-                let rest = AttrChange { uid: None, gid: None, ..*change };
-                if rest.is_empty() {
-                    Ok(true)
-                } else {
-                    ctx.one(route, Call::set_attr(node, rest)).status().map(|()| true)
-                }
-            }
-            (_, status) => status.map(|()| false),
+    for ((i, change), call) in of.into_iter().zip(&calls) {
+        let settled = match call.status() {
+            Ok(()) => Ok(Without::default()),
+            Err(status) => set_without(ctx, route, &dues[i], change, status),
         };
         let End { so_far, again } = &mut ends[i];
         match (settled, so_far) {
-            (Ok(refused), Ok(owner_refused)) => *owner_refused |= refused,
+            (Ok(Without { mode: Some(status), .. }), so_far @ Ok(_)) => {
+                *so_far = Err(Cause::Refused(format!("extracted, but its mode cannot be set: {status}")));
+            }
+            (Ok(without), Ok(owner_refused)) => *owner_refused |= without.owner,
             (Err(status), so_far) => {
                 *again = true;
                 if so_far.is_ok() {
@@ -163,6 +169,39 @@ fn set_attrs(ctx: &Ctx<'_>, route: Route, dues: &[Due], ends: &mut [End], part: 
             (Ok(_), Err(_)) => {}
         }
     }
+}
+
+/// What of a SETATTR was refused, and left out.
+#[derive(Clone, Copy, Default)]
+struct Without {
+    owner: bool,
+    mode: Option<Status>,
+}
+
+/// Does a SETATTR that was refused without the owner, without the mode, or without both: a caller may not give files away, and on some
+/// file systems behind a server a mode is what it is.
+fn set_without(ctx: &Ctx<'_>, route: Route, due: &Due, change: AttrChange, refused: Status) -> Result<Without, Status> {
+    let has_owner = change.gives_away() && refused == Status::Perm;
+    let has_mode = change.mode.is_some() && refused.is_refusal();
+    if has_owner {
+        ctx.owners_refused.fetch_or(due.is_new, Ordering::Relaxed);
+    }
+    for (owner, mode) in [(true, false), (false, true), (true, true)] {
+        if (owner && !has_owner) || (mode && !has_mode) {
+            continue;
+        }
+        let mut rest = change;
+        if owner {
+            (rest.uid, rest.gid) = (None, None);
+        }
+        if mode {
+            rest.mode = None;
+        }
+        if rest.is_empty() || ctx.one(route, Call::set_attr(&due.node, rest)).status().is_ok() {
+            return Ok(Without { owner, mode: mode.then_some(refused) });
+        }
+    }
+    Err(refused)
 }
 
 /// An attribute to be set, or to be taken away.

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::base::{Failure, Name, Proc, Status};
+use crate::base::{Cause, Failure, Name, Proc, Status};
 use crate::storage::{Attr, AttrChange, Call, Found, How, Kind, Mount, Node, Op, Route, SetTime, Special};
 
 use super::attributes::Extra;
 use super::ctx::{Ctx, Head, Meta, Outcome};
-use super::finish::Due;
+use super::finish::{self, Due};
 use super::{Existing, TRIES_MAX};
 
 const UNCLEAR: &str = "an answer was lost, and what has this name now, of another owner, may be this run's, still empty, or what was \
@@ -138,7 +138,7 @@ impl<'a> Making<'a> {
                 }
                 // Not root, or root that the server squashes.
                 Err(Status::Perm) if has_owner && owner => owner = false,
-                Err(status) => return Err(self.failed(call.proc(), status)),
+                Err(status) => return Err(self.unmade(ctx, route, (call.proc(), status), (repeated, owner))),
             }
             let again = ctx.one(route, self.call_with(owner));
             // A server may make an object before it refuses its owner.
@@ -146,6 +146,35 @@ impl<'a> Making<'a> {
         }
         // Another program makes this name as fast as it is removed.
         result.map(|found| self.made(ctx, found, owner)).map_err(|s| self.failed(call.proc(), s))
+    }
+
+    /// It could not be made. A file that was made all the same, of which the answer was lost, goes where the next run would leave it.
+    fn unmade(
+        &self,
+        ctx: &Ctx<'_>,
+        route: Route,
+        (proc, status): (Proc, Status),
+        (repeated, owner): (bool, bool),
+    ) -> Outcome {
+        let failed = self.failed(proc, status);
+        let is_file = matches!(self.kind, MakeKind::File);
+        if !is_file || !ctx.options.existing.stays() || !(repeated || status.is_uncertain()) {
+            return failed;
+        }
+        let cause = Cause::Call(proc, status);
+        let (node, attr) = match ctx.look_up(route, self.parent, self.name) {
+            Ok(found) => found,
+            Err((_, Status::NoEnt)) => return failed,
+            Err(_) => return Outcome::Failed(finish::maybe_there(self.path, &cause)),
+        };
+        match self.whose(ctx, route, owner, (&node, &attr)) {
+            Whose::Anothers => failed,
+            Whose::Unclear => Outcome::Failed(finish::maybe_there(self.path, &cause)),
+            Whose::Ours => match remove(ctx, ctx.volume.route_replacing(route), self.parent, self.name, attr.kind) {
+                Ok(()) => failed,
+                Err((_, status)) => Outcome::Failed(finish::left_over(self.path, &cause, status)),
+            },
+        }
     }
 
     fn failed(&self, proc: Proc, status: Status) -> Outcome {

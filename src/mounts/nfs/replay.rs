@@ -37,7 +37,7 @@ pub(super) fn judge(mount: &NfsMount, call: &mut Call<'_>) {
             });
         }
         Op::Link { node, dir, name, out } if *out == Err(Status::Exist) => {
-            let same = |a: &Attr| get_attr(mount, node).is_ok_and(|n| (n.fsid, n.fileid) == (a.fsid, a.fileid));
+            let same = |a: &Attr| get_attr(mount, node).is_ok_and(|n| n.is_same_as(a));
             *out = own_work(mount, dir, name, Err(Status::Exist), same).map(|found| found.attr);
         }
         Op::Remove { out, .. } | Op::RmDir { out, .. } if *out == Err(Status::NoEnt) => *out = Ok(()),

@@ -62,12 +62,14 @@ impl NfsMount {
             }
         }
         let payload = tries.iter().map(|t| calls[t.index].payload()).sum();
-        let _passed = self.payload.pass(payload);
+        let passed = self.payload.pass(payload);
         let connection = self.connection();
         let load = payload + tries.len() as u64;
         connection.load.fetch_add(load, Ordering::Relaxed);
         self.carry(connection, calls, tries);
         connection.load.fetch_sub(load, Ordering::Relaxed);
+        drop(passed);
+        self.ask_what_was_made(calls);
     }
 
     fn resolve_all(&self, call: &Call<'_>) -> Result<(), Status> {
@@ -307,7 +309,6 @@ impl NfsMount {
                 {
                     self.look_up_made(call);
                 }
-                self.ask_what_was_made(call);
                 self.mark_verifier(call);
             }
             Ok((_, Err(error))) => call.fail(status_of(&error)),
@@ -338,23 +339,43 @@ impl NfsMount {
         let mut lookup = [Call::lookup(dir, name)];
         self.perform_sent(&mut lookup);
         *out = lookup[0].found().map_err(asked_for_another);
+        // What is not found now was made all the same.
+        call.repeated |= call.status().is_err();
     }
 
     /// Nor need it say with which mode and owner it was made, and those are not always the ones that were asked for.
-    fn ask_what_was_made(&self, call: &mut Call<'_>) {
-        let (Op::Create { out, .. } | Op::MkDir { out, .. } | Op::Symlink { out, .. } | Op::MkNod { out, .. }) =
-            &mut call.op
-        else {
+    fn ask_what_was_made(&self, calls: &mut [Call<'_>]) {
+        let made: Vec<(usize, Node)> =
+            calls.iter_mut().enumerate().filter_map(|(i, call)| Some((i, untold(call)?.node.clone()))).collect();
+        if made.is_empty() {
             return;
-        };
-        let Ok(Found { node, attr: attr @ None }) = out else { return };
-        let mut ask = [Call::get_attr(node)];
-        self.perform_sent(&mut ask);
-        match ask[0].attr() {
-            Ok(is) => *attr = Some(is),
-            Err(status) => *out = Err(asked_for_another(status)),
+        }
+        let mut asks: Vec<Call<'_>> = made.iter().map(|(_, node)| Call::get_attr(node)).collect();
+        self.perform_sent(&mut asks);
+        for ((i, _), ask) in made.iter().zip(&asks) {
+            match (ask.attr(), untold(&mut calls[*i])) {
+                (Ok(is), Some(found)) => found.attr = Some(is),
+                (Err(status), Some(_)) => {
+                    calls[*i].fail(asked_for_another(status));
+                    calls[*i].repeated = true;
+                }
+                (_, None) => {}
+            }
         }
     }
+}
+
+/// What a call has made whose attributes the server did not tell, though some were asked for.
+fn untold<'c>(call: &'c mut Call<'_>) -> Option<&'c mut Found> {
+    let (Op::Create { change, out, .. }
+    | Op::MkDir { change, out, .. }
+    | Op::Symlink { change, out, .. }
+    | Op::MkNod { change, out, .. }) = &mut call.op
+    else {
+        return None;
+    };
+    let asks = change.mode.is_some() || change.gives_away();
+    out.as_mut().ok().filter(|found| asks && found.attr.is_none())
 }
 
 /// What is said of a call that the server never answers, though it answers others.
