@@ -174,12 +174,24 @@ fn beside(path: &Path) -> PathBuf {
     PathBuf::from(beside)
 }
 
+/// Opens what is no file. A named pipe that nobody reads is an error: the run, which is over, would wait for a reader.
+fn open_for_reader(path: &Path) -> io::Result<fs::File> {
+    let there = fs::OpenOptions::new().write(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32).open(path);
+    let there = there.map_err(|error| match rustix::io::Errno::from_io_error(&error) {
+        Some(rustix::io::Errno::NXIO) => io::Error::other("nobody reads it"),
+        _ => error,
+    })?;
+    let flags = rustix::fs::fcntl_getfl(&there)?;
+    rustix::fs::fcntl_setfl(&there, flags - rustix::fs::OFlags::NONBLOCK)?;
+    Ok(there)
+}
+
 /// Writes `path`, a file of `mode`, with what `write` writes: a temporary one beside it, which then takes its name, so that a
 /// reader never sees half of it. What is there and no regular file (`/dev/null`, a pipe) is written to, never replaced.
 pub fn write_whole(path: &Path, mode: u32, write: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let path = &resolved(path);
     if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-        let mut there = io::BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
+        let mut there = io::BufWriter::new(open_for_reader(path)?);
         write(&mut there)?;
         return there.flush();
     }
@@ -201,6 +213,24 @@ pub fn write_whole(path: &Path, mode: u32, write: impl Fn(&mut dyn Write) -> io:
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pipe_without_a_reader_does_not_hold_the_run() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("pipe");
+        let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::from_bits_truncate(0o600));
+        rustix::fs::mknodat(rustix::fs::CWD, &path, kind, mode, 0).unwrap();
+        assert_eq!(write_json(&path, 0o600, &[1]).unwrap_err().to_string(), "nobody reads it");
+        let reader = std::thread::spawn({
+            let path = path.clone();
+            move || fs::read_to_string(path).unwrap()
+        });
+        // Until the reader is there.
+        while write_json(&path, 0o600, &[1]).is_err() {
+            std::thread::yield_now();
+        }
+        assert_eq!(reader.join().unwrap().trim_end(), "[\n  1\n]");
+    }
 
     #[test]
     fn a_report_replaces_the_last_one_whole_or_not_at_all() {

@@ -303,6 +303,21 @@ fn the_deepest_mount_is_unmounted_first() {
     fixed(&root, "/mnt/fss", "nconnect", &[line, &format!("{anew} && mount /mnt/fss/sub/b")]);
 }
 
+/// All mounts of a server would name all of them.
+#[test]
+fn commands_that_are_about_all_mounts_of_a_server_stand_once() {
+    let mount = |at: usize| {
+        [format!("{}", 36 + at), format!("0:{}", 52 + at), format!("/mnt/m{at}"), format!("10.0.0.5:/e{at}")]
+    };
+    let all: Vec<_> = (0..3).map(mount).collect();
+    let mounts: Vec<[&str; 5]> = all.iter().map(|[id, dev, at, source]| [&**id, dev, at, source, USUAL]).collect();
+    let root = mounted(&mounts, "");
+    let commands = |at: &str| fixes(root.path(), at, "nconnect").unwrap().len();
+    assert_eq!([commands("/mnt/m1"), commands("/mnt/m2")], [1, 1]);
+    assert!(commands("/mnt/m0") > 1);
+    assert_eq!(doctor(root.path(), &[]).stdout.matches("The commands stand with /mnt/m0.").count(), 2);
+}
+
 #[test]
 fn the_transport_and_the_security_of_a_mount_stay() {
     let of = |options: &str| mounted(&[["36", "0:52", "/mnt/a", "[fd00::1]:/x", options]], "");

@@ -272,6 +272,21 @@ fn a_forecast_tells_time_bounds_and_the_fact_beside_it() {
     let removed = explained["procedures"].as_array().unwrap().iter().find(|of| of["procedure"] == "REMOVE").unwrap();
     assert!(removed["fact"].as_u64().unwrap() > 0 && removed["fact"] == removed["forecast"], "{explained}");
     assert!(explained["seconds"]["fact"].as_f64().unwrap() > 0.0, "{explained}");
+    assert!(explained.get("unfinished").is_none(), "{explained}");
+    // A run that did not do all of it is told for what it is; a dry run did nothing.
+    let report = fs::read_to_string(bench.path("run.json")).unwrap();
+    let stopped = report.replacen("\"stopped\": null", "\"stopped\": \"stopped: 3 objects were removed\"", 1);
+    assert_ne!(stopped, report);
+    fs::write(bench.path("run.json"), stopped).unwrap();
+    let ran = plan(&bench, &format!("--explain run.json {line}")).ok();
+    let note = "The fact is of a run that is not complete: stopped: 3 objects were removed\n";
+    assert!(ran.stdout.contains(note), "{}", ran.stdout);
+    bench.run_as(&format!("parrm --dry-run --report dry.json -rf {}tree", sim.url)).ok();
+    let refused = plan(&bench, &format!("--explain dry.json {line}"));
+    assert!(
+        refused.status == Some(2) && refused.stderr.contains("dry.json: is the report of a dry run"),
+        "{refused:?}"
+    );
 }
 
 #[test]

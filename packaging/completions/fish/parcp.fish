@@ -8,7 +8,7 @@ complete -c parcp -l exclude -d 'Leave out what matches, and what is below it, o
 complete -c parcp -l exclude-from -d 'Leave out what matches a pattern of FILE, one a line; lines that begin with \'#\' or \';\' are comments' -r
 complete -c parcp -l include -d 'Do not leave out what matches; what is in it is decided by its own name' -r
 complete -c parcp -l include-from -d 'Do not leave out what matches a pattern of FILE' -r
-complete -c parcp -l max-delete -d 'Remove no more than N objects, and count the rest as failures' -r
+complete -c parcp -l max-delete -d 'Remove no more than N objects; if there are more, that is told and the exit status is 1' -r
 complete -c parcp -s P -l parallel -d 'Threads, together over all targets [default: what the targets suggest]' -r
 complete -c parcp -l window -d 'Operations that each thread keeps in flight [default: what the targets suggest]' -r
 complete -c parcp -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target' -r

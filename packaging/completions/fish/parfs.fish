@@ -259,7 +259,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l exclude -d 'Leave 
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l exclude-from -d 'Leave out what matches a pattern of FILE, one a line; lines that begin with \'#\' or \';\' are comments' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l include -d 'Do not leave out what matches; what is in it is decided by its own name' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l include-from -d 'Do not leave out what matches a pattern of FILE' -r
-complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l max-delete -d 'Remove no more than N objects, and count the rest as failures' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l max-delete -d 'Remove no more than N objects; if there are more, that is told and the exit status is 1' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -s P -l parallel -d 'Threads, together over all targets [default: what the targets suggest]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l window -d 'Operations that each thread keeps in flight [default: what the targets suggest]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target' -r
@@ -311,7 +311,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand cp" -l exclude -d 'Leave out
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l exclude-from -d 'Leave out what matches a pattern of FILE, one a line; lines that begin with \'#\' or \';\' are comments' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l include -d 'Do not leave out what matches; what is in it is decided by its own name' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l include-from -d 'Do not leave out what matches a pattern of FILE' -r
-complete -c parfs -n "__fish_parfs_using_subcommand cp" -l max-delete -d 'Remove no more than N objects, and count the rest as failures' -r
+complete -c parfs -n "__fish_parfs_using_subcommand cp" -l max-delete -d 'Remove no more than N objects; if there are more, that is told and the exit status is 1' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -s P -l parallel -d 'Threads, together over all targets [default: what the targets suggest]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l window -d 'Operations that each thread keeps in flight [default: what the targets suggest]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target' -r

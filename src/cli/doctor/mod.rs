@@ -237,8 +237,9 @@ fn diagnose(low: &Low, console: &Console) -> Result<(Diagnosis, signals::Caught)
 
 fn mounts(root: &Root, clients: &Clients, latency: Duration) -> Vec<Subject> {
     let slots_max = transport::slots_max(root);
-    let one = |client: &nfs::Client| {
-        let mut subject = mounts::look(root, client, clients, latency);
+    let mut anew = mounts::Anew::new(clients);
+    let one = |client| {
+        let mut subject = mounts::look(root, client, &mut anew, latency);
         counted::look(client, slots_max, &mut subject);
         subject
     };

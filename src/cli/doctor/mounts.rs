@@ -2,6 +2,8 @@
 //!
 //! Sources: nfs(5); OCI File Storage Performance Characteristics, v2.0, August 2023: mount without rsize and wsize, nconnect=16.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 use crate::base::price::Ceiling;
@@ -25,8 +27,8 @@ const ATTRIBUTES_S_MIN: u64 = 3;
 /// Read-ahead in READs: what Linux had by itself until 5.4, and servers' vendors advise since.
 const READS_AHEAD: u64 = 15;
 
-/// What is known of one mount.
-pub fn look(root: &Root, client: &Client, clients: &Clients, latency: Duration) -> Subject {
+/// What is known of one mount. `anew`: the commands that mount all of a server anew.
+pub fn look<'c>(root: &Root, client: &'c Client, anew: &mut Anew<'c>, latency: Duration) -> Subject {
     let mut subject = Subject::new("mount", client.point(), format!("Mount {} of {}", client.point(), client.source()));
     let entry = &client.entry;
     let proto = entry.option("proto").unwrap_or("tcp");
@@ -50,7 +52,7 @@ pub fn look(root: &Root, client: &Client, clients: &Clients, latency: Duration) 
     }
     version(client, &mut subject);
     protocol(client, proto, &mut subject);
-    connection_count(client, clients, connections, &mut subject);
+    connection_count(client, anew, connections, &mut subject);
     ["rsize", "wsize"].into_iter().for_each(|option| io_size(client, option, &mut subject));
     patience(client, &mut subject);
     caching(client, &mut subject);
@@ -98,14 +100,40 @@ fn protocol(client: &Client, proto: &str, subject: &mut Subject) {
     }
 }
 
-fn connection_count(client: &Client, clients: &Clients, connections: u64, subject: &mut Subject) {
+/// The commands that mount all of a server anew, which are about each of its mounts: with the first of them, for each would name all.
+pub struct Anew<'c> {
+    clients: &'c Clients,
+    /// By server, where they stand.
+    told: HashMap<&'c str, String>,
+}
+
+impl<'c> Anew<'c> {
+    pub fn new(clients: &'c Clients) -> Anew<'c> {
+        Anew { clients, told: HashMap::new() }
+    }
+
+    /// What to do about this one: advice, and the line of /etc/fstab with the commands behind it, where no other has them.
+    fn with(&mut self, client: &'c Client, advice: String) -> (String, Vec<String>) {
+        let line = client.line(&client.connected(client.options()));
+        match self.told.entry(client.target()) {
+            Entry::Occupied(there) => (format!("{advice} The commands stand with {}.", there.get()), vec![line]),
+            Entry::Vacant(place) => {
+                place.insert(client.point());
+                (advice, std::iter::once(line).chain(self.clients.mount_anew(client.target())).collect())
+            }
+        }
+    }
+}
+
+fn connection_count<'c>(client: &'c Client, anew: &mut Anew<'c>, connections: u64, subject: &mut Subject) {
     if !client.is_tcp() {
         return;
     }
-    let line = client.line(&client.connected(client.options()));
-    let fix: Vec<String> = std::iter::once(line).chain(clients.mount_anew(client.target())).collect();
     let typed = client.typed.as_ref().and_then(|line| line.option("nconnect")?.parse::<u64>().ok());
     if let Some(typed) = typed.filter(|typed| *typed > connections) {
+        let advice =
+            format!("Give all mounts of {} nconnect=16, unmount all of them, then mount them again.", client.target());
+        let (advice, fix) = anew.with(client, advice);
         subject.findings.push(Finding {
             check: "nconnect_shared",
             severity: Severity::Warning,
@@ -114,10 +142,7 @@ fn connection_count(client: &Client, clients: &Clients, connections: u64, subjec
                 "All mounts of one server share the connections that the first of them made; nconnect of the others is \
                      not looked at. A kernel before Linux 5.3 does not know it at all."
                     .into(),
-            advice: format!(
-                "Give all mounts of {} nconnect=16, unmount all of them, then mount them again.",
-                client.target()
-            ),
+            advice,
             fix,
         });
         return;
@@ -125,6 +150,8 @@ fn connection_count(client: &Client, clients: &Clients, connections: u64, subjec
     if connections >= NCONNECT {
         return;
     }
+    let advice = "Mount with nconnect=16, as OCI advises. All mounts of one server share its connections: unmount all of them first.";
+    let (advice, fix) = anew.with(client, advice.into());
     subject.findings.push(Finding {
         check: "nconnect",
         severity: if connections == 1 { Severity::Warning } else { Severity::Note },
@@ -132,8 +159,7 @@ fn connection_count(client: &Client, clients: &Clients, connections: u64, subjec
         reason: "The data of one TCP connection is handled by one processor at a time, and clouds limit a single flow below the rate of \
                  the network card. It does not lift the directory lock: see \"export\"."
             .into(),
-        advice: "Mount with nconnect=16, as OCI advises. All mounts of one server share its connections: unmount all of them first."
-            .into(),
+        advice,
         fix,
     });
 }

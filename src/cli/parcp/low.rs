@@ -223,7 +223,7 @@ pub struct DeleteFlags {
     /// Also remove what SRC lacks and the patterns leave out (implies --delete)
     #[arg(long)]
     pub delete_excluded: bool,
-    /// Remove no more than N objects, and count the rest as failures
+    /// Remove no more than N objects; if there are more, that is told and the exit status is 1
     #[arg(long, value_name = "N", value_parser = max_delete, allow_hyphen_values = true)]
     pub max_delete: Option<u64>,
     /// Remove also when SRC could not be read everywhere

@@ -31,6 +31,12 @@ pub struct Fact {
     stored: Option<IgnoredAny>,
     pub seconds: f64,
     pub targets: Vec<Target>,
+    #[serde(default)]
+    dry_run: bool,
+    #[serde(default)]
+    failures: u64,
+    fatal: Option<String>,
+    stopped: Option<String>,
 }
 
 impl Fact {
@@ -40,6 +46,18 @@ impl Fact {
             "partar" if self.extracted.is_some() => What::Extract.of(),
             "partar" if self.stored.is_some() => What::Create.of(),
             other => other,
+        }
+    }
+
+    /// Why it did not do all that was forecast.
+    fn unfinished(&self) -> Option<String> {
+        let told = |text: &String| Printable(text.as_bytes()).to_string();
+        match (&self.fatal, &self.stopped, self.failures) {
+            (Some(fatal), ..) => Some(format!("the run failed: {}", told(fatal))),
+            (None, Some(stopped), _) => Some(told(stopped)),
+            (None, None, 0) => None,
+            (None, None, 1) => Some("the run had 1 failure".into()),
+            (None, None, n) => Some(format!("the run had {} failures", grouped(n))),
         }
     }
 }
@@ -80,6 +98,9 @@ pub fn read(path: &Path, what: What) -> Result<Fact, String> {
     }
     if fact.schema != 1 {
         return Err(format!("{}: is a report of schema {}; this version reads 1", path.display(), fact.schema));
+    }
+    if fact.dry_run {
+        return Err(format!("{}: is the report of a dry run, which changed nothing", path.display()));
     }
     let is = fact.job();
     if is != what.of() {
@@ -122,6 +143,9 @@ pub struct Compared {
     pub targets: usize,
     /// Wall time.
     pub seconds: Pair<f64>,
+    /// Why the run did not do all that was forecast.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unfinished: Option<String>,
 }
 
 impl Compared {
@@ -157,6 +181,7 @@ impl Compared {
             iops: Pair { forecast, fact: is },
             targets,
             seconds: Pair { forecast: job.on(targets).seconds, fact: fact.seconds },
+            unfinished: fact.unfinished(),
         }
     }
 
@@ -179,6 +204,7 @@ impl Compared {
             seconds_shown(fact),
             ratio(fact, forecast),
         ]);
-        table.lines()
+        let note = self.unfinished.iter().map(|why| format!("The fact is of a run that is not complete: {why}"));
+        note.chain(table.lines()).collect()
     }
 }
