@@ -82,7 +82,7 @@ fn remove(ctx: &Ctx<'_>, route: Route, file: &Spoilt<'_>) -> Result<(), Status> 
     }
 }
 
-/// Does the hole at a file's end lack, which the next run would not give it?
+/// Is the hole at a file's end missing, which the next run would not give it?
 pub(super) fn is_cut(ctx: &Ctx<'_>, due: &Due, cause: &Cause) -> bool {
     due.change.size.is_some() && ctx.options.existing.stays() && matches!(cause, Cause::Call(..))
 }

@@ -126,7 +126,7 @@ impl<'a> Making<'a> {
         let (mut result, mut repeated) = (call.take_found(), call.repeated);
         let mut route = route;
         let has_owner = self.meta.uid.is_some() || self.meta.gid.is_some();
-        let mut owner = true;
+        let (mut owner, mut lost) = (true, repeated);
         for _ in 0..TRIES_MAX {
             match result {
                 Ok(found) => return Ok(self.made(ctx, found, owner)),
@@ -138,11 +138,12 @@ impl<'a> Making<'a> {
                 }
                 // Not root, or root that the server squashes.
                 Err(Status::Perm) if has_owner && owner => owner = false,
-                Err(status) => return Err(self.unmade(ctx, route, (call.proc(), status), (repeated, owner))),
+                Err(status) => return Err(self.unmade(ctx, route, (call.proc(), status), (lost, owner))),
             }
             let again = ctx.one(route, self.call_with(owner));
             // A server may make an object before it refuses its owner.
             (result, repeated) = (again.found(), again.repeated || !owner);
+            lost |= again.repeated;
         }
         // Another program makes this name as fast as it is removed.
         result.map(|found| self.made(ctx, found, owner)).map_err(|s| self.failed(call.proc(), s))
@@ -154,11 +155,11 @@ impl<'a> Making<'a> {
         ctx: &Ctx<'_>,
         route: Route,
         (proc, status): (Proc, Status),
-        (repeated, owner): (bool, bool),
+        (lost, owner): (bool, bool),
     ) -> Outcome {
         let failed = self.failed(proc, status);
         let is_file = matches!(self.kind, MakeKind::File);
-        if !is_file || !ctx.options.existing.stays() || !(repeated || status.is_uncertain()) {
+        if !is_file || !ctx.options.existing.stays() || !(lost || status.is_uncertain()) {
             return failed;
         }
         let cause = Cause::Call(proc, status);
@@ -169,7 +170,11 @@ impl<'a> Making<'a> {
         };
         match self.whose(ctx, route, owner, (&node, &attr)) {
             Whose::Anothers => failed,
+            // What was there before may be as empty; of what CREATE makes the mode is known too.
             Whose::Unclear => Outcome::Failed(finish::maybe_there(self.path, &cause)),
+            Whose::Ours if !self.change(owner).may_have_made(&attr) => {
+                Outcome::Failed(finish::maybe_there(self.path, &cause))
+            }
             Whose::Ours => match remove(ctx, ctx.volume.route_replacing(route), self.parent, self.name, attr.kind) {
                 Ok(()) => failed,
                 Err((_, status)) => Outcome::Failed(finish::left_over(self.path, &cause, status)),
