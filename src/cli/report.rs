@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -176,9 +176,10 @@ fn beside(path: &Path) -> PathBuf {
 
 /// Opens what is no file. A named pipe that nobody reads is an error: the run, which is over, would wait for a reader.
 fn open_for_reader(path: &Path) -> io::Result<fs::File> {
+    let is_fifo = fs::metadata(path)?.file_type().is_fifo();
     let there = fs::OpenOptions::new().write(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32).open(path);
     let there = there.map_err(|error| match rustix::io::Errno::from_io_error(&error) {
-        Some(rustix::io::Errno::NXIO) => io::Error::other("nobody reads it"),
+        Some(rustix::io::Errno::NXIO) if is_fifo => io::Error::other("nobody reads it"),
         _ => error,
     })?;
     let flags = rustix::fs::fcntl_getfl(&there)?;

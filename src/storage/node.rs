@@ -209,7 +209,6 @@ impl Node {
         }
     }
 
-    /// The same object under the name that a RENAME has given it, at the mount that it is settled at; none of handles, which go by no name.
     /// The file id that the object had when it was made or found, where that is known.
     pub fn fileid(&self) -> Option<u64> {
         match self {
@@ -218,6 +217,7 @@ impl Node {
         }
     }
 
+    /// The same object under the name that a RENAME has given it, at the mount that it is settled at; none of handles, which go by no name.
     pub(crate) fn renamed(&self, dir: &Node, name: &Name) -> Option<Node> {
         let (Node::Chain(chain), Node::Chain(dir), Some(home)) = (self, dir, self.home()) else { return None };
         let node = Node::child(dir, name.clone());

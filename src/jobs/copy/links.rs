@@ -51,18 +51,21 @@ struct Entry {
     size: u64,
     mtime: Time,
     ctime: Time,
+    nlink: u32,
 }
 
 impl Entry {
     fn new(link: Link, left: u32, attr: &Attr) -> Entry {
-        let &Attr { size, mtime, ctime, .. } = attr;
-        Entry { link, left, size, mtime, ctime }
+        let &Attr { size, mtime, ctime, nlink, .. } = attr;
+        Entry { link, left, size, mtime, ctime, nlink }
     }
 
     /// All its names were met, so that another file may have its number by now; and it is another one.
     fn is_over(&self, attr: &Attr) -> bool {
         let is_complete = self.left == 0 && matches!(self.link, Link::Made(..));
-        is_complete && (self.size, self.mtime, self.ctime) != (attr.size, attr.mtime, attr.ctime)
+        // A name more changes the time too.
+        let is_changed = self.ctime != attr.ctime && attr.nlink <= self.nlink;
+        is_complete && (is_changed || (self.size, self.mtime) != (attr.size, attr.mtime))
     }
 }
 
@@ -146,7 +149,7 @@ impl Links {
     pub fn meet(&self, attr: &Attr, object: &mut Option<Held>) -> Role {
         let key = Links::key(attr);
         let mut inner = self.inner();
-        if inner.map.get(&key).is_some_and(|entry| entry.is_over(attr)) {
+        if inner.may_forget() && inner.map.get(&key).is_some_and(|entry| entry.is_over(attr)) {
             inner.map.remove(&key);
         }
         if let Some(entry) = inner.map.get_mut(&key) {

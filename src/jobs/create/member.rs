@@ -40,10 +40,19 @@ struct Link {
     path: Vec<u8>,
     /// Names that have not come.
     left: u32,
-    /// Its size and time of change: once all its names have come, another file may have its number.
-    was: (u64, Time),
+    /// What it was: once all its names have come, another file may have its number.
+    size: u64,
+    ctime: Time,
+    nlink: u32,
     /// What becomes of it.
     fate: Arc<Fate>,
+}
+
+impl Link {
+    /// All names of its file have come, and this is another one. A name more changes the time too.
+    fn is_over(&self, attr: &Attr) -> bool {
+        self.left == 0 && (self.size != attr.size || self.ctime != attr.ctime && attr.nlink <= self.nlink)
+    }
 }
 
 /// A member, and what it shares with others.
@@ -159,8 +168,8 @@ impl Maker {
     fn link(&mut self, ctx: &Ctx<'_>, entry: &Entry) -> Made<'_> {
         let key = entry.key();
         let fate: Arc<Fate> = Arc::default();
-        let was = (entry.attr.size, entry.attr.ctime);
-        if self.links.get(&key).is_some_and(|link| link.fate.has_no_data() || link.left == 0 && link.was != was) {
+        let Attr { size, ctime, nlink, .. } = entry.attr;
+        if self.links.get(&key).is_some_and(|link| link.fate.has_no_data() || link.is_over(&entry.attr)) {
             self.links.remove(&key);
         }
         let mut link_to = None;
@@ -173,7 +182,7 @@ impl Maker {
             if was > 0 && *left == 0 {
                 self.complete.push_back(key);
                 if !ctx.options.several && self.complete.len() > COMPLETE_MAX {
-                    self.complete.pop_front().map(|oldest| self.links.remove(&oldest));
+                    self.forget_complete();
                 }
             }
             let link = self.name(ctx, &first, Part::HardLink, Vec::new());
@@ -181,8 +190,8 @@ impl Maker {
             (member.kind, member.link) = (MemberKind::HardLink, link);
             (member.size, member.stored, member.segments) = (0, 0, None);
         } else if self.has_room(ctx) {
-            let (path, left) = (entry.path.clone(), entry.attr.nlink - 1);
-            self.links.insert(key, Link { path, left, was, fate: fate.clone() });
+            let path = entry.path.clone();
+            self.links.insert(key, Link { path, left: nlink - 1, size, ctime, nlink, fate: fate.clone() });
         } else if !std::mem::replace(&mut self.full, true) {
             ctx.warn(format!(
                 "more than {} files with several names at once; further names of some are stored as files of their own",
@@ -195,10 +204,22 @@ impl Maker {
     /// Is there room for the names of one file more? Those that are complete make it.
     fn has_room(&mut self, ctx: &Ctx<'_>) -> bool {
         while self.links.len() >= ctx.options.links_max {
-            let Some(complete) = self.complete.pop_front() else { return false };
-            self.links.remove(&complete);
+            if !self.forget_complete() {
+                return false;
+            }
         }
         true
+    }
+
+    /// Forgets a file all names of which have come; false if there is none. Another one may have its number by now.
+    fn forget_complete(&mut self) -> bool {
+        while let Some(key) = self.complete.pop_front() {
+            if self.links.get(&key).is_some_and(|link| link.left == 0) {
+                self.links.remove(&key);
+                return true;
+            }
+        }
+        false
     }
 
     /// The name in the archive: transformed, and without what would lead out of the place where it is extracted; in `room` where that

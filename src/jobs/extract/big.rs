@@ -166,16 +166,23 @@ impl Big {
     /// What becomes of it when it is not whole.
     fn spoil(&self, ctx: &Ctx<'_>, route: Route) {
         let Some(parent) = self.dir.made() else { return };
-        let node = match &self.state().stage {
-            Stage::Made(made) => made.node.clone(),
+        let (node, existed) = match &self.state().stage {
+            Stage::Made(made) => (made.node.clone(), made.existed),
             Stage::Unmade | Stage::Making | Stage::Over => return,
         };
-        let file = Spoilt { node, parent: &parent, name: &self.name, is_plain: false };
+        let file = Spoilt { node, parent: &parent, name: &self.name, existed, is_plain: false };
         let left = finish::spoilt(ctx, route, &[file]).into_iter().flatten().next();
-        if let (Some(left), Some(Outcome::Failed(failure))) = (left, &mut self.state().outcome) {
-            // Told as a failure, it is no more one that was only stopped.
-            ctx.front().gap |= failure.is_cancelled();
-            *failure = finish::left_over(&self.path, &failure.cause, left);
+        let mut state = self.state();
+        let Some(Outcome::Failed(failure)) = &mut state.outcome else { return };
+        match left {
+            Some(left) => {
+                // Told as a failure, it is no more one that was only stopped.
+                ctx.front().gap |= failure.is_cancelled();
+                *failure = finish::left_over(&self.path, &failure.cause, left);
+            }
+            // Nothing is there of it.
+            None if failure.is_cancelled() => state.outcome = Some(Outcome::Undone),
+            None => {}
         }
     }
 

@@ -40,11 +40,13 @@ impl Due {
     }
 }
 
-/// A file that this run made and whose data could not all be written.
+/// A file whose data could not all be written.
 pub(super) struct Spoilt<'a> {
     pub node: Node,
     pub parent: &'a Node,
     pub name: &'a Name,
+    /// It may have been there before: an answer was lost, and it was empty.
+    pub existed: bool,
     /// Nothing is in it, or what is in it is from its beginning on and is written over by the next run.
     pub is_plain: bool,
 }
@@ -54,14 +56,17 @@ pub(super) struct Spoilt<'a> {
 ///
 /// Where the next run leaves what it finds, they are removed, or nothing would ever complete them. For each why it could not be.
 pub(super) fn spoilt(ctx: &Ctx<'_>, route: Route, files: &[Spoilt<'_>]) -> Vec<Option<Status>> {
-    if ctx.options.existing.stays() {
-        return files.iter().map(|file| remove(ctx, route, file).err()).collect();
-    }
+    let stays = ctx.options.existing.stays();
     let change = AttrChange { size: Some(0), ..AttrChange::default() };
-    let holed = files.iter().filter(|file| !file.is_plain);
+    let holed = files.iter().filter(|file| if stays { file.existed } else { !file.is_plain });
     let mut calls: Vec<Call<'_>> = holed.map(|file| Call::set_attr(&file.node, change)).collect();
     ctx.perform(route, &mut calls);
-    vec![None; files.len()]
+    let left = |file: &Spoilt<'_>| match file.existed {
+        _ if !stays => None,
+        true => Some(Status::Exist),
+        false => remove(ctx, route, file).err(),
+    };
+    files.iter().map(left).collect()
 }
 
 /// Removes it by its name, unless that is another file's by now.
@@ -156,8 +161,9 @@ fn set_attrs(ctx: &Ctx<'_>, route: Route, dues: &[Due], ends: &mut [End], part: 
         };
         let End { so_far, again } = &mut ends[i];
         match (settled, so_far) {
-            (Ok(Without { mode: Some(status), .. }), so_far @ Ok(_)) => {
-                *so_far = Err(Cause::Refused(format!("extracted, but its mode cannot be set: {status}")));
+            (Ok(Without { mode: Some(status), owner }), so_far @ Ok(_)) => {
+                let what = if owner { "owner and its mode" } else { "mode" };
+                *so_far = Err(Cause::Refused(format!("extracted, but its {what} cannot be set: {status}")));
             }
             (Ok(without), Ok(owner_refused)) => *owner_refused |= without.owner,
             (Err(status), so_far) => {
@@ -183,9 +189,7 @@ struct Without {
 fn set_without(ctx: &Ctx<'_>, route: Route, due: &Due, change: AttrChange, refused: Status) -> Result<Without, Status> {
     let has_owner = change.gives_away() && refused == Status::Perm;
     let has_mode = change.mode.is_some() && refused.is_refusal();
-    if has_owner {
-        ctx.owners_refused.fetch_or(due.is_new, Ordering::Relaxed);
-    }
+    let note_owner = || ctx.owners_refused.fetch_or(due.is_new, Ordering::Relaxed);
     for (owner, mode) in [(true, false), (false, true), (true, true)] {
         if (owner && !has_owner) || (mode && !has_mode) {
             continue;
@@ -198,8 +202,14 @@ fn set_without(ctx: &Ctx<'_>, route: Route, due: &Due, change: AttrChange, refus
             rest.mode = None;
         }
         if rest.is_empty() || ctx.one(route, Call::set_attr(&due.node, rest)).status().is_ok() {
+            if owner {
+                note_owner();
+            }
             return Ok(Without { owner, mode: mode.then_some(refused) });
         }
+    }
+    if has_owner {
+        note_owner();
     }
     Err(refused)
 }

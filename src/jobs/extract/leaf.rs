@@ -143,13 +143,16 @@ impl<'a> Making<'a> {
             let again = ctx.one(route, self.call_with(owner));
             // A server may make an object before it refuses its owner.
             (result, repeated) = (again.found(), again.repeated || !owner);
-            lost |= again.repeated;
+            lost |= repeated;
         }
         // Another program makes this name as fast as it is removed.
-        result.map(|found| self.made(ctx, found, owner)).map_err(|s| self.failed(call.proc(), s))
+        result
+            .map(|found| self.made(ctx, found, owner))
+            .map_err(|status| self.unmade(ctx, route, (call.proc(), status), (lost, owner)))
     }
 
-    /// It could not be made. A file that was made all the same, of which the answer was lost, goes where the next run would leave it.
+    /// It could not be made. A file that may have been made all the same, of which the answer was lost, is told where the next run would
+    /// leave it: it is as empty as one that was there before, so that it is not for this run to remove.
     fn unmade(
         &self,
         ctx: &Ctx<'_>,
@@ -162,24 +165,12 @@ impl<'a> Making<'a> {
         if !is_file || !ctx.options.existing.stays() || !(lost || status.is_uncertain()) {
             return failed;
         }
-        let cause = Cause::Call(proc, status);
-        let (node, attr) = match ctx.look_up(route, self.parent, self.name) {
-            Ok(found) => found,
-            Err((_, Status::NoEnt)) => return failed,
-            Err(_) => return Outcome::Failed(finish::maybe_there(self.path, &cause)),
+        let is_anothers = match ctx.look_up(route, self.parent, self.name) {
+            Ok((node, attr)) => matches!(self.whose(ctx, route, owner, (&node, &attr)), Whose::Anothers),
+            // A server that did not answer may still do what it was asked.
+            Err((_, gone)) => gone == Status::NoEnt && !status.is_uncertain(),
         };
-        match self.whose(ctx, route, owner, (&node, &attr)) {
-            Whose::Anothers => failed,
-            // What was there before may be as empty; of what CREATE makes the mode is known too.
-            Whose::Unclear => Outcome::Failed(finish::maybe_there(self.path, &cause)),
-            Whose::Ours if !self.change(owner).may_have_made(&attr) => {
-                Outcome::Failed(finish::maybe_there(self.path, &cause))
-            }
-            Whose::Ours => match remove(ctx, ctx.volume.route_replacing(route), self.parent, self.name, attr.kind) {
-                Ok(()) => failed,
-                Err((_, status)) => Outcome::Failed(finish::left_over(self.path, &cause, status)),
-            },
-        }
+        if is_anothers { failed } else { Outcome::Failed(finish::maybe_there(self.path, &Cause::Call(proc, status))) }
     }
 
     fn failed(&self, proc: Proc, status: Status) -> Outcome {
