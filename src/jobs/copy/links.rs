@@ -432,4 +432,27 @@ mod tests {
         assert!(matches!(links.meet(&attr(1, 2), &mut None), Role::First(_)));
         assert!(!links.next_pass());
     }
+
+    /// All its names were met, it was removed, and a new one has its number: of equal size and time, as all files of one build are.
+    #[test]
+    fn a_file_that_has_the_number_of_a_complete_one_is_its_own() {
+        let links = Links::new(10, false);
+        links.begin(true);
+        let Role::First(key) = links.meet(&attr(1, 2), &mut None) else { panic!() };
+        links.made(key, Some((node(1), Some(9))));
+        // A change while names are to come is one of the same file.
+        let changed = |secs, nlink| Attr { ctime: Time { secs, nanos: 0 }, ..attr(1, nlink) };
+        assert!(matches!(links.meet(&changed(5, 2), &mut None), Role::Other(_, Some(9))));
+        // Nor is one that has a name more another file.
+        assert!(matches!(links.meet(&changed(5, 3), &mut None), Role::Other(_, Some(9))));
+        assert!(matches!(links.meet(&changed(5, 2), &mut None), Role::First(_)));
+        // Where names may have been counted twice, nothing is known to be complete.
+        let links = Links::new(10, false);
+        links.begin(true);
+        let Role::First(key) = links.meet(&attr(1, 2), &mut None) else { panic!() };
+        links.made(key, Some((node(1), Some(9))));
+        assert!(matches!(links.meet(&attr(1, 2), &mut None), Role::Other(_, Some(9))));
+        links.keep();
+        assert!(matches!(links.meet(&changed(5, 2), &mut None), Role::Other(_, Some(9))));
+    }
 }

@@ -235,8 +235,8 @@ fn spoil(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>],
         let work = &works[i];
         let (node, chunks) = work.chunks(ctx.write_max)?;
         let parent = work.parent(parents)?;
-        // Of one chunk that failed there is nothing to be taken for the whole.
         let existed = work.made.as_ref().is_some_and(|made| made.existed);
+        // Of one chunk that failed there is nothing to be taken for the whole.
         Some(Spoilt { node: node.clone(), parent, name: &work.leaf.name, existed, is_plain: chunks.len() <= 1 })
     };
     let (of, files): (Vec<_>, Vec<_>) = failed.iter().filter_map(|(i, _)| Some((*i, spoilt(*i)?))).unzip();
