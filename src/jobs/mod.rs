@@ -6,6 +6,7 @@ pub(crate) mod compare;
 pub mod copy;
 pub mod create;
 pub mod extract;
+mod first_met;
 mod inside;
 pub(crate) mod live;
 mod made_up;

@@ -3,7 +3,7 @@
 use crate::base::{Name, Proc, Status};
 
 use super::beyond::Beyond;
-use super::{Attr, AttrChange, Cookie, Found, Node, Out, Page, Space, Verifier, Written};
+use super::{Attr, AttrChange, Cookie, Found, Kind, Node, Out, Page, Space, Verifier, Written};
 
 /// How CREATE treats an existing name (createhow3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,18 @@ pub enum Special {
     Block(u32, u32),
     Socket,
     Fifo,
+}
+
+impl Special {
+    /// True of an object of this kind and, where it is a device, of these numbers.
+    pub fn is(self, attr: &Attr) -> bool {
+        match self {
+            Special::Char(major, minor) => attr.kind == Kind::Char && attr.rdev == (major, minor),
+            Special::Block(major, minor) => attr.kind == Kind::Block && attr.rdev == (major, minor),
+            Special::Socket => attr.kind == Kind::Socket,
+            Special::Fifo => attr.kind == Kind::Fifo,
+        }
+    }
 }
 
 /// What a listing returns with each name.

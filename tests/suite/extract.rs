@@ -303,6 +303,37 @@ fn resume_writes_only_what_is_missing() {
     assert_eq!((ran.summary.skipped, dump(&*mount)), (2, before));
 }
 
+/// Under -k too, where what is there is an error otherwise.
+#[test]
+fn resume_leaves_links_and_special_files_that_are_there() {
+    let tar = |text, device| {
+        let tar = Tar::default().dir("d/").symlink("d/s", text).file("d/f", "f").link("d/l", "d/f");
+        tar.special("d/p", b'6').special("d/c", device).bytes()
+    };
+    for shape in SHAPES {
+        for existing in [Existing::Keep, Existing::Replace] {
+            let (mount, ran) = memory(seekable(tar("there", b'3')), &options(), shape);
+            ran.clean();
+            let before = dump(&*mount);
+            let again = Options { existing, resume: true, ..options() };
+            let run = |tar| extract(&volume(&mount), seekable(tar), &again, &crew(shape.0, shape.1));
+            let ran = run(tar("there", b'3')).clean();
+            assert_eq!((ran.summary.skipped, dump(&*mount) == before), (4, true));
+            // What is another link, another device is not complete.
+            let mut ran = run(tar("elsewhere", b'4'));
+            ran.failures.sort();
+            if existing == Existing::Keep {
+                assert_eq!(ran.failures, ["d/c: MKNOD: File exists", "d/s: SYMLINK: File exists"]);
+                assert_eq!(dump(&*mount), before);
+            } else {
+                let (ran, tree) = (ran.clean(), dump(&*mount));
+                assert_eq!((&tree["d/s"].target[..], tree["d/c"].kind), (&b"elsewhere"[..], Kind::Block));
+                assert_eq!(ran.summary.skipped, 2);
+            }
+        }
+    }
+}
+
 #[test]
 fn names_are_stripped_selected_and_owned() {
     let tar = Tar::default().dir("top/").dir("top/a/").file("top/a/f", "f").link("top/a/l", "top/a/f");

@@ -160,7 +160,7 @@ pub struct ExistingFlags {
     /// Remove them first
     #[arg(short = 'U', long)]
     pub unlink_first: bool,
-    /// Go on after an interrupted run: skip files whose size and time are the archive's
+    /// Go on after an interrupted run: skip files whose size and time are the archive's, links and devices likewise
     #[arg(long)]
     pub resume: bool,
 }

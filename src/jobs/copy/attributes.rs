@@ -39,15 +39,35 @@ fn window(
         let Ok(refused) = ends[i] else { continue };
         let change = part(*change, refused);
         if !change.is_empty() {
-            of.push(i);
+            of.push((i, change));
             calls.push(Call::set_attr(node, change));
         }
     }
     ctx.target.perform(route, &mut calls);
-    for (i, call) in of.into_iter().zip(&calls) {
+    for ((i, change), call) in of.into_iter().zip(&calls) {
         let end = owner_aside(ctx, route, call, are_dirs);
+        if let Err(status) = end {
+            // The refusal is told all the same.
+            without_mode(ctx, route, (changes[i].0, change), status, are_dirs);
+        }
         ends[i] = end.map(|refused| refused || ends[i] == Ok(true));
     }
+}
+
+/// What was refused, without the mode, where that may have been what was: on some file systems behind a server a mode is what it is.
+/// True when all else is done.
+pub(super) fn without_mode(
+    ctx: &Ctx<'_>,
+    route: Route,
+    (node, change): (&Node, AttrChange),
+    refused: Status,
+    is_dir: bool,
+) -> bool {
+    if change.mode.is_none() || !refused.is_refusal() {
+        return false;
+    }
+    let rest = AttrChange { mode: None, ..change };
+    rest.is_empty() || owner_aside(ctx, route, &ctx.target.one(route, Call::set_attr(node, rest)), is_dir) == Ok(false)
 }
 
 /// How a SETATTR ended; one that was refused for its owner alone is done without it, and true says so.

@@ -5,6 +5,7 @@ use crate::base::{Proc, Status, Time};
 use crate::crew::Due;
 use crate::storage::{Attr, AttrChange, Call, Kind, Node, SetTime};
 
+use super::attributes::without_mode;
 use super::batch::{Routes, end, give_up};
 use super::ctx::{Ctx, On, Trouble, add};
 use super::decide;
@@ -193,19 +194,17 @@ fn set_last(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
         match answer {
             Ok(()) => {}
             Err(Status::NotSupp) if items[i].attr().kind == Kind::Symlink => {}
-            Err(status) if set_without_mode(ctx, routes, &items[i], change, status) => {
-                items[i].mode_refused = Some(status);
+            Err(status) => {
+                let node = items[i].made.as_ref().map(|made| &made.node);
+                let is_mode = |node| without_mode(ctx, routes.target, (node, change), status, false);
+                if node.is_some_and(is_mode) {
+                    items[i].mode_refused = Some(status);
+                } else {
+                    items[i].trouble = Some(Trouble::Call(On::Target, Proc::SetAttr, status));
+                }
             }
-            Err(status) => items[i].trouble = Some(Trouble::Call(On::Target, Proc::SetAttr, status)),
         }
     }
-}
-
-/// The last SETATTR without the mode, where that may be what was refused: on some file systems behind a server a mode is what it is.
-fn set_without_mode(ctx: &Ctx<'_>, routes: Routes, item: &Item, change: AttrChange, refused: Status) -> bool {
-    let (Some(made), true) = (&item.made, change.mode.is_some() && refused.is_refusal()) else { return false };
-    let rest = AttrChange { mode: None, ..change };
-    rest.is_empty() || ctx.target.one(routes.target, Call::set_attr(&made.node, rest)).status().is_ok()
 }
 
 fn rename(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {

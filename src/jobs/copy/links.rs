@@ -9,9 +9,10 @@ use std::collections::hash_map::Entry as Slot;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 
-use crate::base::{Time, hash::mix};
+use crate::base::hash::mix;
 use crate::storage::{Attr, Node};
 
+use super::super::first_met::FirstMet;
 use super::task::Held;
 
 /// Complete entries that are kept, 16 MB: many times the names of a page.
@@ -47,25 +48,17 @@ struct Entry {
     link: Link,
     /// Names that have not been met.
     left: u32,
-    /// What the first name's file was.
-    size: u64,
-    mtime: Time,
-    ctime: Time,
-    nlink: u32,
+    first: FirstMet,
 }
 
 impl Entry {
     fn new(link: Link, left: u32, attr: &Attr) -> Entry {
-        let &Attr { size, mtime, ctime, nlink, .. } = attr;
-        Entry { link, left, size, mtime, ctime, nlink }
+        Entry { link, left, first: FirstMet::new(attr) }
     }
 
     /// All its names were met, so that another file may have its number by now; and it is another one.
     fn is_over(&self, attr: &Attr) -> bool {
-        let is_complete = self.left == 0 && matches!(self.link, Link::Made(..));
-        // A name more changes the time too.
-        let is_changed = self.ctime != attr.ctime && attr.nlink <= self.nlink;
-        is_complete && (is_changed || (self.size, self.mtime) != (attr.size, attr.mtime))
+        self.left == 0 && matches!(self.link, Link::Made(..)) && self.first.is_succeeded_by(attr)
     }
 }
 
@@ -153,7 +146,7 @@ impl Links {
             inner.map.remove(&key);
         }
         if let Some(entry) = inner.map.get_mut(&key) {
-            if (entry.size, entry.mtime) != (attr.size, attr.mtime) {
+            if entry.first.is_changed(attr) {
                 return Role::Another;
             }
             let was_last = entry.left == 1;
@@ -295,6 +288,7 @@ impl Inner {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::Time;
     use crate::storage::{Handle, Kind};
 
     fn attr(fileid: u64, nlink: u32) -> Attr {

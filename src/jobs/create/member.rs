@@ -4,10 +4,11 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::archive::{Member, MemberKind};
+use crate::base::Failure;
 use crate::base::name::Shown;
-use crate::base::{Failure, Time};
 use crate::storage::{Attr, Kind};
 
+use super::super::first_met::FirstMet;
 use super::super::inside::{Of, TakenOff};
 use super::super::transform::Part;
 use super::ctx::Ctx;
@@ -40,18 +41,15 @@ struct Link {
     path: Vec<u8>,
     /// Names that have not come.
     left: u32,
-    /// What it was: once all its names have come, another file may have its number.
-    size: u64,
-    ctime: Time,
-    nlink: u32,
+    first: FirstMet,
     /// What becomes of it.
     fate: Arc<Fate>,
 }
 
 impl Link {
-    /// All names of its file have come, and this is another one. A name more changes the time too.
+    /// All names of its file have come, and this is another one.
     fn is_over(&self, attr: &Attr) -> bool {
-        self.left == 0 && (self.size != attr.size || self.ctime != attr.ctime && attr.nlink <= self.nlink)
+        self.left == 0 && self.first.is_succeeded_by(attr)
     }
 }
 
@@ -168,7 +166,7 @@ impl Maker {
     fn link(&mut self, ctx: &Ctx<'_>, entry: &Entry) -> Made<'_> {
         let key = entry.key();
         let fate: Arc<Fate> = Arc::default();
-        let Attr { size, ctime, nlink, .. } = entry.attr;
+        let nlink = entry.attr.nlink;
         if self.links.get(&key).is_some_and(|link| link.fate.has_no_data() || link.is_over(&entry.attr)) {
             self.links.remove(&key);
         }
@@ -191,7 +189,8 @@ impl Maker {
             (member.size, member.stored, member.segments) = (0, 0, None);
         } else if self.has_room(ctx) {
             let path = entry.path.clone();
-            self.links.insert(key, Link { path, left: nlink - 1, size, ctime, nlink, fate: fate.clone() });
+            self.links
+                .insert(key, Link { path, left: nlink - 1, first: FirstMet::new(&entry.attr), fate: fate.clone() });
         } else if !std::mem::replace(&mut self.full, true) {
             ctx.warn(format!(
                 "more than {} files with several names at once; further names of some are stored as files of their own",

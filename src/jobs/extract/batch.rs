@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::{Cause, Failure, PriceList, Proc, Status};
 use crate::crew::{Permit, Places, Ticket};
-use crate::storage::{Call, Node, Route, Stable};
+use crate::storage::{Call, Kind, Node, Op, Route, Stable};
 
 use super::super::write::{self, Put};
 use super::ctx::{Ctx, Head, Outcome};
@@ -163,22 +163,35 @@ fn enter_dirs(ctx: &Ctx<'_>, route: Route, parents: &mut Parents, works: &mut [W
     }
 }
 
-/// Leaves files that are there with the member's size and time.
+/// Leaves what is there as the member is, with its time: a file of its size, a symbolic link of its text, a device of its numbers.
 fn skip_complete(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>]) {
-    let mut files: Vec<&mut Work<'_>> =
-        works.iter_mut().filter(|w| matches!(w.leaf.what, What::File { .. }) && w.outcome.is_none()).collect();
+    let of: Vec<usize> =
+        (0..works.len()).filter(|&i| !works[i].leaf.head.again && works[i].making(parents).is_some()).collect();
     let mut calls: Vec<Call<'_>> =
-        files.iter().filter_map(|w| Some(Call::lookup(w.parent(parents)?, &w.leaf.name))).collect();
+        of.iter().filter_map(|&i| Some(Call::lookup(works[i].parent(parents)?, &works[i].leaf.name))).collect();
     ctx.perform(route, &mut calls);
-    for (work, call) in files.iter_mut().zip(&calls) {
-        let What::File { shape, .. } = &work.leaf.what else { continue };
+    let (mut complete, mut links) = (Vec::new(), Vec::new());
+    for (i, call) in of.into_iter().zip(&calls) {
+        let leaf = works[i].leaf;
         // What cannot be looked up is made; if that fails too, it is reported.
-        if let Ok((_, attr)) = ctx.found(route, call)
-            && !work.leaf.head.again
-            && leaf::is_complete(ctx, &attr, shape.size, work.leaf.meta.mtime)
-        {
-            work.outcome = Some(Outcome::Skipped);
+        let Ok((node, attr)) = ctx.found(route, call) else { continue };
+        match &leaf.what {
+            What::File { shape, .. } if leaf::is_complete(ctx, &attr, shape.size, leaf.meta.mtime) => complete.push(i),
+            What::Special(special) if special.is(&attr) && leaf::is_dated(ctx, &attr, leaf.meta.mtime) => {
+                complete.push(i);
+            }
+            What::Symlink(text) if attr.kind == Kind::Symlink && leaf::is_dated(ctx, &attr, leaf.meta.mtime) => {
+                links.push((i, text, node));
+            }
+            _ => {}
         }
+    }
+    let mut calls: Vec<Call<'_>> = links.iter().map(|(.., node)| Call::read_link(node)).collect();
+    ctx.perform(route, &mut calls);
+    let is_same = |text: &Vec<u8>, call: &Call<'_>| matches!(&call.op, Op::ReadLink { out: Ok(is), .. } if is == text);
+    complete.extend(links.iter().zip(&calls).filter(|((_, text, _), call)| is_same(text, call)).map(|((i, ..), _)| *i));
+    for i in complete {
+        works[i].outcome = Some(Outcome::Skipped);
     }
 }
 

@@ -243,10 +243,7 @@ impl<'a> Making<'a> {
                 Op::ReadLink { out: Ok(text), .. } => attr.kind == Kind::Symlink && text == target,
                 _ => false,
             },
-            MakeKind::Special(Special::Char(major, minor)) => attr.kind == Kind::Char && attr.rdev == (major, minor),
-            MakeKind::Special(Special::Block(major, minor)) => attr.kind == Kind::Block && attr.rdev == (major, minor),
-            MakeKind::Special(Special::Fifo) => attr.kind == Kind::Fifo,
-            MakeKind::Special(Special::Socket) => attr.kind == Kind::Socket,
+            MakeKind::Special(special) => special.is(attr),
         };
         if !is_kind || attr.nlink != 1 {
             return Whose::Anothers;
@@ -304,6 +301,10 @@ pub(super) fn remove(
 
 /// True when a file found is the member, complete: its size, and the time that is set last.
 pub(super) fn is_complete(ctx: &Ctx<'_>, attr: &Attr, size: u64, mtime: SetTime) -> bool {
-    let SetTime::At(mtime) = mtime else { return false };
-    attr.kind == Kind::File && attr.size == size && mtime.may_be_kept_as(attr.mtime, ctx.volume.nfs_times())
+    attr.kind == Kind::File && attr.size == size && is_dated(ctx, attr, mtime)
+}
+
+/// True when what was found has the time that is set last.
+pub(super) fn is_dated(ctx: &Ctx<'_>, attr: &Attr, mtime: SetTime) -> bool {
+    matches!(mtime, SetTime::At(mtime) if mtime.may_be_kept_as(attr.mtime, ctx.volume.nfs_times()))
 }
