@@ -151,6 +151,16 @@ impl Contents {
         }
     }
 
+    /// What a write of the number `key` has at `offset`, and no other has: the same bytes each time that it is asked for.
+    pub fn fill_keyed(&mut self, buf: &mut [u8], offset: u64, key: u64) {
+        match &mut self.kind {
+            Kind::Zeros => buf.fill(0),
+            Kind::Pattern(pattern) => pattern.fill(buf, offset),
+            Kind::Random => Lanes::new(key).fill(buf),
+            Kind::Compressible { .. } => self.compress(buf, offset, |_| Lanes::new(key)),
+        }
+    }
+
     /// Writes into each sector where it goes and a number that does not come again, 16 bytes at one of [`PLACES`].
     fn change(&mut self, buf: &mut [u8], offset: u64) {
         let number = self.random.bits();
@@ -174,18 +184,24 @@ impl Contents {
                     next(&mut self.random, &mut self.seed, self.dedupe).fill(block);
                 }
             }
-            Kind::Compressible { chunk, random, rest, pattern } => {
-                if let Some(pattern) = pattern {
-                    pattern.fill(rest, offset);
-                }
-                for block in buf.chunks_mut(self.block) {
-                    let mut lanes = next(&mut self.random, &mut self.seed, self.dedupe);
-                    for chunk in block.chunks_mut(*chunk) {
-                        let (first, last) = chunk.split_at_mut((*random).min(chunk.len()));
-                        lanes.fill(first);
-                        last.copy_from_slice(&rest[..last.len()]);
-                    }
-                }
+            Kind::Compressible { .. } => {
+                self.compress(buf, offset, |contents| next(&mut contents.random, &mut contents.seed, contents.dedupe))
+            }
+        }
+    }
+
+    /// Fills each block with what `lanes` give, and what compresses.
+    fn compress(&mut self, buf: &mut [u8], offset: u64, lanes: impl Fn(&mut Contents) -> Lanes) {
+        for block in buf.chunks_mut(self.block) {
+            let mut lanes = lanes(self);
+            let Kind::Compressible { chunk, random, rest, pattern } = &mut self.kind else { return };
+            if let Some(pattern) = pattern {
+                pattern.fill(rest, offset);
+            }
+            for chunk in block.chunks_mut(*chunk) {
+                let (first, last) = chunk.split_at_mut((*random).min(chunk.len()));
+                lanes.fill(first);
+                last.copy_from_slice(&rest[..last.len()]);
             }
         }
     }

@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256, Sha512};
 use sha3::{Sha3_224, Sha3_256, Sha3_384, Sha3_512};
 
 use super::pattern::Pattern;
+use crate::base::hash::mix;
 
 /// Bytes of a mark, before the checksum. fio's has as many; so a verify_interval that fio takes is taken.
 pub const HEADER_LEN: usize = 40;
@@ -266,6 +267,53 @@ impl Verifier {
         Ok(Verifier { check, interval: interval.max(1), mark_at, pattern })
     }
 
+    /// Is what stands behind the marks the job's to choose? It is of each part's own number then ([`Verifier::parts`]), so that it can be made
+    /// once more.
+    pub fn has_data(&self) -> bool {
+        self.check.has_mark() && self.pattern.is_none()
+    }
+
+    /// The parts of `block` with a mark each, and the last one's rest: each with its place in the file and the number of its data.
+    pub fn parts<'b>(&self, block: &'b mut [u8], written: &Written) -> impl Iterator<Item = (&'b mut [u8], u64, u64)> {
+        let (seed, sequence) = (written.seed.unwrap_or(0), written.sequence.unwrap_or(0));
+        let parts = block.chunks_mut(self.interval).zip(self.places(written));
+        parts.map(move |(part, at)| (part, at, mix(seed ^ mix(at ^ mix(sequence)))))
+    }
+
+    /// What `read` was when it was written, its data by `fill` (part, offset in the file, its number). The mark of each part says what
+    /// `written` does not; none where that is no mark.
+    pub fn expected(
+        &self,
+        read: &[u8],
+        written: &Written,
+        mut fill: impl FnMut(&mut [u8], u64, u64),
+    ) -> Option<Vec<u8>> {
+        let mut block = vec![0; read.len()];
+        if let Some(pattern) = &self.pattern {
+            pattern.fill(&mut block, written.offset);
+        }
+        if !self.check.has_mark() {
+            return Some(block);
+        }
+        let parts = block.chunks_mut(self.interval).zip(read.chunks(self.interval)).zip(self.places(written));
+        for ((part, was), at) in parts {
+            let said = was.get(self.mark_at..self.mark_at + HEADER_LEN).filter(|mark| is_mark(mark));
+            let said = |from: usize| said.map(|mark| number(mark, from, 8));
+            let written = Written {
+                offset: at,
+                seed: Some(written.seed.or_else(|| said(8))?),
+                sequence: Some(written.sequence.or_else(|| said(24))?),
+            };
+            if self.has_data() {
+                self.parts(part, &written).for_each(|(part, at, number)| fill(part, at, number));
+            }
+            if part.len() == self.interval {
+                self.mark_part(part, at, &written);
+            }
+        }
+        Some(block)
+    }
+
     /// Marks `block`, which is about to be written. A rest shorter than an interval is filled but not marked.
     pub fn mark(&self, block: &mut [u8], written: &Written) {
         if let Some(pattern) = &self.pattern {
@@ -275,12 +323,16 @@ impl Verifier {
             return;
         }
         for (part, at) in block.chunks_exact_mut(self.interval).zip(self.places(written)) {
-            let sum = self.check.sum(self.covered(part));
-            let header = self.header(part.len(), at, written);
-            let mark = &mut part[self.mark_at..];
-            mark[..HEADER_LEN].copy_from_slice(&header);
-            mark[HEADER_LEN..HEADER_LEN + sum.len()].copy_from_slice(&sum);
+            self.mark_part(part, at, written);
         }
+    }
+
+    fn mark_part(&self, part: &mut [u8], at: u64, written: &Written) {
+        let sum = self.check.sum(self.covered(part));
+        let header = self.header(part.len(), at, written);
+        let mark = &mut part[self.mark_at..];
+        mark[..HEADER_LEN].copy_from_slice(&header);
+        mark[HEADER_LEN..HEADER_LEN + sum.len()].copy_from_slice(&sum);
     }
 
     /// Checks `block` as it was read.
@@ -328,18 +380,16 @@ impl Verifier {
         header[8..16].copy_from_slice(&written.seed.unwrap_or(0).to_le_bytes());
         header[16..24].copy_from_slice(&at.to_le_bytes());
         header[24..32].copy_from_slice(&written.sequence.unwrap_or(0).to_le_bytes());
-        let sum = crc32c::crc32c(&header[..HEADER_LEN - 4]);
+        let sum = mark_sum(&header);
         header[HEADER_LEN - 4..].copy_from_slice(&sum.to_le_bytes());
         header
     }
 
     fn mark_difference(&self, mark: &[u8], len: usize, at: u64, written: &Written) -> Option<Wrong> {
-        let number = |from: usize, len: usize| {
-            mark[from..from + len].iter().rev().fold(0_u64, |n, byte| n << 8 | u64::from(*byte))
-        };
+        let number = |from: usize, len: usize| number(mark, from, len);
         let other = |from: usize, wanted: Option<u64>| wanted.filter(|wanted| number(from, 8) != *wanted);
         let (kind, len) = (self.check as u16, len as u32);
-        let sum = crc32c::crc32c(&mark[..HEADER_LEN - 4]);
+        let sum = mark_sum(mark);
         match () {
             () if number(0, 2) as u16 != MAGIC => Some(Wrong::Magic { found: number(0, 2) as u16 }),
             () if number(HEADER_LEN - 4, 4) as u32 != sum => {
@@ -392,6 +442,19 @@ impl Verifier {
         let wanted = self.pattern.as_ref()?.byte(skip + at, offset);
         Some(Wrong::Pattern { at, found: part[at], wanted })
     }
+}
+
+/// What stands in a mark, little end first.
+fn number(mark: &[u8], from: usize, len: usize) -> u64 {
+    mark[from..from + len].iter().rev().fold(0_u64, |n, byte| n << 8 | u64::from(*byte))
+}
+
+fn mark_sum(mark: &[u8]) -> u32 {
+    crc32c::crc32c(&mark[..HEADER_LEN - 4])
+}
+
+fn is_mark(mark: &[u8]) -> bool {
+    number(mark, 0, 2) as u16 == MAGIC && number(mark, HEADER_LEN - 4, 4) as u32 == mark_sum(mark)
 }
 
 /// A mismatch with the name of the file that it is in, as fio tells it on stderr.

@@ -281,3 +281,48 @@ fn threads_of_a_job_find_the_same() {
         assert!(ran.status == Some(1) && ran.stderr.contains("fio: verify_async=1: Invalid argument"), "{ran:?}");
     }
 }
+
+/// verify_dump: beside what was read, what had to be there, by the job that wrote it and by another.
+#[test]
+fn what_had_to_be_there_is_kept_beside_what_was_read() {
+    for place in Where::both() {
+        for options in [
+            "--verify=crc32c",
+            "--verify=md5 --verify_interval=512 --verify_offset=64",
+            "--verify=crc32c --buffer_compress_percentage=50 --buffer_pattern=0x616263%o",
+            "--verify=sha1 --zero_buffers",
+            "--verify=meta --dedupe_percentage=60",
+            "--verify=pattern --verify_pattern=0x616263%o",
+            "--verify=pattern_hdr --verify_pattern=0xdeadbeef --verify_interval=1k",
+        ] {
+            let line = format!("{options} --iodepth=4 --verify_dump=1");
+            place.run(&format!("--rw=randwrite {options} --randseed=7")).ok();
+            let good = place.bytes();
+            // Within the mark of the third interval, or the data behind the only one.
+            let at = 5 * BLOCK + 1024 + 64 + 34;
+            place.put(at, &[good[at] ^ 1]);
+            let kept = |ending: &str| fs::read(place.loads.path(format!("f.{}.{ending}", 5 * BLOCK))).ok();
+            let same = "--rw=randwrite --verify_only --randseed=7";
+            let known = format!("{same} --verify_header_seed=1 --verify_write_sequence=1");
+            for job in [same, &known, "--rw=read --randseed=8"] {
+                let ran = place.run(&format!("{job} {line}"));
+                let is_meta = options.contains("meta");
+                assert_eq!(ran.status, Some(i32::from(!is_meta)), "{options}: {ran:?}");
+                if is_meta {
+                    continue;
+                }
+                let block = 5 * BLOCK..6 * BLOCK;
+                assert!(kept("received").unwrap() == place.bytes()[block.clone()], "{options}");
+                if *job != *known && ran.stderr.contains("bad header") {
+                    assert!(ran.stderr.contains("f.20480.expected: the block has no mark"), "{ran:?}");
+                    assert!(kept("expected").is_none(), "{options}");
+                } else {
+                    assert!(kept("expected").unwrap() == good[block], "{options} {job}");
+                }
+                fs::remove_file(place.loads.path("f.20480.received")).unwrap();
+                fs::remove_file(place.loads.path("f.20480.expected")).ok();
+            }
+            place.put(at, &good[at..=at]);
+        }
+    }
+}

@@ -43,20 +43,20 @@ impl<E: Engine> Runner<'_, E> {
         self.went_wrong(goes_on, Errno::ILSEQ.raw_os_error(), &mismatch_detail(&path.display().to_string()));
     }
 
-    /// What was read beside the file, and what should have been, where a pattern says that.
+    /// What was read beside the file, and what should have been.
     fn dump(&self, block: &[u8], written: &Written, next: &Next) {
-        let path = self.path(next.file);
-        let verify = self.work.settings.verify.as_ref();
-        let mut parts = vec![("received", block.to_vec())];
-        if let (Some(verifier), true) = (&self.verifier, verify.is_some_and(|verify| verify.pattern.is_some())) {
-            let mut wanted = vec![0; block.len()];
-            verifier.mark(&mut wanted, written);
-            parts.push(("expected", wanted));
+        let path = self.path(next.file).display().to_string();
+        let mut contents = self.contents.clone();
+        let fill = |part: &mut [u8], at, number| contents.fill_keyed(part, at, number);
+        let expected = self.verifier.as_ref().and_then(|verifier| verifier.expected(block, written, fill));
+        let (host, at) = (&self.work.host, next.extent.offset);
+        if expected.is_none() {
+            host.tell(&format!("fio: {path}.{at}.expected: the block has no mark that says what was written"));
         }
-        for (ending, bytes) in parts {
-            let name = format!("{}.{}.{ending}", path.display(), next.extent.offset);
-            if let Err(reason) = self.work.host.save(&name, &bytes) {
-                self.work.host.tell(&format!("fio: {name}: {reason}"));
+        for (ending, bytes) in [("received", Some(block)), ("expected", expected.as_deref())] {
+            let (Some(bytes), name) = (bytes, format!("{path}.{at}.{ending}")) else { continue };
+            if let Err(reason) = host.save(&name, bytes) {
+                host.tell(&format!("fio: {name}: {reason}"));
             }
         }
     }

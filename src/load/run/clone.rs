@@ -247,6 +247,9 @@ impl<'a, E: Engine> Runner<'a, E> {
             rates[direction].map(|rate| Pacer::new(rate, settings.pacing.process, random, Duration::ZERO))
         };
         let pacers = Each::of(pacer);
+        let smallest = settings.load.block_min();
+        // What has a mark of its own is made for itself.
+        let part = settings.verify.as_ref().map_or(smallest, |verify| verify.interval.min(smallest));
         let measures = &settings.measures;
         let has_limit = settings.pacing.latency.is_some() || settings.pacing.latency_max.is_some();
         let mut runner = Runner {
@@ -255,7 +258,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             rounds: 0,
             replay: None,
             latest: None,
-            contents: Contents::new(&settings.buffers, work.seeds, settings.load.block_min() as usize),
+            contents: Contents::new(&settings.buffers, work.seeds, part as usize),
             verifier: None,
             verifiers: None,
             logs: Logs::default(),

@@ -111,9 +111,15 @@ impl<'a, E: Engine> Runner<'a, E> {
         let marks = next.direction != Direction::Read && self.verifier.is_some();
         let mut ready = self.now;
         if next.direction != Direction::Read {
-            match std::mem::take(&mut self.slots[index].is_stale) {
-                true => self.contents.fill_anew(&mut buf, next.extent.offset),
-                false => self.contents.fill(&mut buf, next.extent.offset),
+            let is_stale = std::mem::take(&mut self.slots[index].is_stale);
+            match self.verifier.as_ref().filter(|verifier| verifier.has_data()) {
+                Some(verifier) => {
+                    let written = self.written(&next);
+                    let parts = verifier.parts(&mut buf, &written);
+                    parts.for_each(|(part, at, number)| self.contents.fill_keyed(part, at, number));
+                }
+                None if is_stale => self.contents.fill_anew(&mut buf, next.extent.offset),
+                None => self.contents.fill(&mut buf, next.extent.offset),
             }
         } else {
             self.slots[index].is_stale = true;
