@@ -69,6 +69,8 @@ pub struct Chain {
     seen: AtomicU64,
     /// Its file id, where that is known; 0: not known.
     fileid: AtomicU64,
+    /// The file id is what a mount has found under the name; the volume does not hold the object to it.
+    met: AtomicBool,
     /// What it was found to have for a key; 0: it was not asked for.
     key: AtomicU64,
 }
@@ -86,11 +88,23 @@ impl Drop for Chain {
 impl Chain {
     /// The file id that the object had when it was made or found, where that is known.
     pub fn fileid(&self) -> Option<u64> {
+        self.met_as().filter(|_| !self.met.load(Ordering::Relaxed))
+    }
+
+    /// The same, or else the file id of what a mount met under the name: what is changed has to be that.
+    pub fn met_as(&self) -> Option<u64> {
         Some(self.fileid.load(Ordering::Relaxed)).filter(|&fileid| fileid != 0)
     }
 
     /// Notes the file id of the object that was made or found.
     pub fn note(&self, fileid: u64) {
+        self.fileid.store(fileid, Ordering::Relaxed);
+        self.met.store(false, Ordering::Relaxed);
+    }
+
+    /// Notes the file id of what was met under the name of this chain, which is new.
+    pub fn note_met(&self, fileid: u64) {
+        self.met.store(true, Ordering::Relaxed);
         self.fileid.store(fileid, Ordering::Relaxed);
     }
 }
@@ -245,7 +259,8 @@ impl Node {
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let (home, seen, fileid) = (AtomicU32::new(0), AtomicU64::new(0), AtomicU64::new(0));
         let key = AtomicU64::new(0);
-        Node::Chain(Arc::new(Chain { id, parent, handles, fresh: AtomicBool::new(false), home, seen, fileid, key }))
+        let (fresh, met) = (AtomicBool::new(false), AtomicBool::new(false));
+        Node::Chain(Arc::new(Chain { id, parent, handles, fresh, home, seen, fileid, met, key }))
     }
 }
 

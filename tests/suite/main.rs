@@ -31,6 +31,7 @@ mod copy_kill;
 mod copy_local;
 mod copy_losses;
 mod copy_regressions;
+mod copy_replaced;
 mod copy_trees;
 mod create;
 mod create_members;

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -167,6 +168,7 @@ struct Copier<'a> {
     options: Options,
     crew: &'a Crew,
     live: &'a Live,
+    deletable: &'a AtomicI64,
     console: &'a Console,
     total: Copied,
     warnings: Vec<String>,
@@ -187,19 +189,21 @@ fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exi
     let spreader = RefCell::new(sides.opener.spreader());
     let (legs, refused) = legs(high, usage, &|source, target| spreader.borrow_mut().is_one(source, target, writes))?;
     sides.spread(&legs).map_err(Fatal::usage)?;
-    let first = match legs.first() {
-        Some(leg) => Some((sides.open(&leg.source, Role::Source)?, sides.open(&leg.target, Role::Destination)?)),
-        None => None,
+    let mut open = |leg: &Leg| -> Result<_, Fatal> {
+        Ok((sides.open(&leg.source, Role::Source)?, sides.open(&leg.target, Role::Destination)?))
     };
+    let first = legs.first().map(&mut open).transpose()?;
     let shape = first.as_ref().map_or(Shape::SERIAL, |(source, target)| shape(session, [source, target]));
     session.tell_mounts(sides.opener.spreader());
     let (crew, caught) = session.crew(shape)?;
     refused.into_iter().for_each(|failure| crew.report().add(failure));
     session.tell_setup("copying", &crew);
     let live = Arc::new(Live::default());
+    let deletable = high.options.deletable();
     let mut copier = Copier {
         high,
         options: high.options.clone(),
+        deletable: &deletable,
         crew: &crew,
         live: &live,
         console: &console,
@@ -227,15 +231,7 @@ fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exi
     let gone_advice = "; run parcp again to be sure";
     session.fill(&crew, flow, Ended { elapsed, gone, gone_advice, warnings, stopped, fatal: None });
     let mut clean = session.tell_failures(&crew);
-    if total.delete_held_back > 0 {
-        let most = high.options.delete.and_then(|delete| delete.max);
-        let why = if most.is_some_and(|most| total.deleted >= most) {
-            "--max-delete allows no more"
-        } else {
-            "because not all of the source could be read; --ignore-errors deletes all the same"
-        };
-        let n = total.delete_held_back;
-        let told = format!("{n} objects were not deleted from the destination: {why}");
+    if let Some(told) = held_back(high, &total) {
         console.message(&told);
         session.report.warnings.push(told);
         clean = false;
@@ -257,6 +253,18 @@ fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exi
         None if clean => Exit::Success,
         None => Exit::Partly,
     })
+}
+
+/// What is said where something was to be deleted and was not.
+fn held_back(high: &High, total: &Copied) -> Option<String> {
+    let most = high.options.delete.and_then(|delete| delete.max);
+    let why = if most.is_some_and(|most| total.deleted >= most) {
+        "--max-delete allows no more"
+    } else {
+        "because not all of the source could be read; --ignore-errors deletes all the same"
+    };
+    let n = total.delete_held_back;
+    (n > 0).then(|| format!("{n} objects were not deleted from the destination: {why}"))
 }
 
 impl Copier<'_> {
@@ -321,7 +329,8 @@ impl Copier<'_> {
         }
         let server = leg.source.server();
         let at = self.series.iter().position(|(of, _)| of == server).unwrap_or_else(|| {
-            self.series.push((server.to_vec(), Series::new(&self.options, self.crew, self.live, self.several)));
+            let with = (self.crew, self.live);
+            self.series.push((server.to_vec(), Series::new(&self.options, with, self.deletable, self.several)));
             self.series.len() - 1
         });
         let clears = self.options.delete.is_some() && leg.names.is_none() && leg.target.way.is_empty();

@@ -1,6 +1,7 @@
 //! Objects that are no directories, a window of them at a time: looked up where that is needed, compared with what is
 //! there, and sorted by what is to be done.
 
+use crate::base::hash::mix;
 use crate::base::{PriceList, Proc, Status};
 use crate::crew::{Due, Seat};
 use crate::storage::{Attr, AttrChange, Call, Kind, Node, Promise, Route};
@@ -14,7 +15,7 @@ use super::enter::owner_refused;
 use super::fill;
 use super::groups::{self, Settling};
 use super::link;
-use super::links::Role;
+use super::links::{Links, Role};
 use super::make::{self, Item};
 use super::task::{At, Held, Object, Task};
 use super::visit;
@@ -136,13 +137,12 @@ fn look_up_source(ctx: &Ctx<'_>, routes: Routes, objects: Vec<Held>, due: &mut V
     };
     let answers: Vec<_> = unknown.iter().zip(&calls).map(found).collect();
     drop(calls);
-    for (object, answer) in unknown.into_iter().zip(answers) {
+    for (mut object, answer) in unknown.into_iter().zip(answers) {
+        if let Ok((_, attr)) = &answer {
+            keep_first(ctx, &mut object, attr, due);
+        }
         match answer {
             Ok((node, attr)) if attr.kind == Kind::Dir => {
-                if let Some(key) = object.first {
-                    // Its other names do not wait for a directory.
-                    due.extend(ctx.links.made(key, None).into_iter().map(|waiting| Task::Object(waiting).due()));
-                }
                 visit::enter_later(ctx, &object.dir, &object.name, (node, attr), object.at.clone(), due);
                 object.dir.leave(due);
             }
@@ -153,6 +153,17 @@ fn look_up_source(ctx: &Ctx<'_>, routes: Routes, objects: Vec<Held>, due: &mut V
         }
     }
     all
+}
+
+/// What has the name of a multiply linked file's first name now: the file, which may have been changed, or something else, for which the
+/// others do not wait.
+fn keep_first(ctx: &Ctx<'_>, object: &mut Object, attr: &Attr, due: &mut Vec<Due<Task>>) {
+    let Some(key) = object.first else { return };
+    if Links::key(attr) == key && attr.kind != Kind::Dir {
+        return ctx.links.renew(attr);
+    }
+    object.first = None;
+    due.extend(ctx.links.made(key, None).into_iter().map(|waiting| Task::Object(waiting).due()));
 }
 
 fn look_up_target(ctx: &Ctx<'_>, routes: Routes, known: Vec<Known>, due: &mut Vec<Due<Task>>) -> Vec<Known> {
@@ -210,7 +221,17 @@ fn take_role(ctx: &Ctx<'_>, routes: Routes, known: Known, due: &mut Vec<Due<Task
             });
             Some(Known { object, node, attr })
         }
-        Role::Another => Some(Known { object, node, attr }),
+        Role::Another => {
+            ctx.warn_once("other links", || {
+                "some files with several names were changed or replaced meanwhile; such a name may be a file of its own"
+                    .into()
+            });
+            Some(Known { object, node, attr })
+        }
+        Role::Anew => {
+            due.push(object.again().due());
+            None
+        }
         Role::Parked | Role::Postponed | Role::Past => {
             dir.leave(due);
             None
@@ -221,7 +242,10 @@ fn take_role(ctx: &Ctx<'_>, routes: Routes, known: Known, due: &mut Vec<Due<Task
 /// For a comparison: is the object another name of the same file on both sides?
 fn compare_role(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) -> Option<Known> {
     let At::Present(Some(there), is) = &known.object.at else { return Some(known) };
-    let (there, fileid) = (there.clone(), Some(is.fileid));
+    // As in a copy: of several mounts each has its own id of a file system.
+    let is_one_mount = ctx.target.volume.mounts().len() == 1;
+    let fs = if is_one_mount && ctx.links.has_several_fs() { mix(is.fsid) } else { 0 };
+    let (there, fileid) = (there.clone(), Some(is.fileid ^ fs));
     let Known { mut object, node, attr } = known;
     object.source = Some((node.clone(), attr)); // or it would be looked up again, which depends on lanes
     let mut object = Some(object);

@@ -361,6 +361,7 @@ fn finish(ctx: &Ctx<'_>, routes: Routes, big: &Big, due: &mut Vec<Due<Task>>) {
                 due.push(item.known.object.again().due());
                 return;
             }
+            Ok(now) if fill::is_replaced(item.attr(), &now) => item.trouble = Some(fill::replaced()),
             Ok(_) => item.unsteady = true,
             Err(status) => item.trouble = Some(Trouble::Call(On::Source, Proc::GetAttr, status)),
         }

@@ -148,7 +148,7 @@ impl<'a> Ctx<'a> {
     }
 
     pub fn new(run: &Run<'a>, remover: &'a Engine<'a, Tag>, later: bool) -> Ctx<'a> {
-        let Run { sides: (source, target), options, crew, live, tell, taken, links } = *run;
+        let Run { sides: (source, target), options, crew, live, tell, taken, links, .. } = *run;
         let window = crew.shape().window;
         let (from, to): (Limits, Limits) = (source.volume.limits(), target.volume.limits());
         let extras = from.extras.and(to.extras);

@@ -130,6 +130,7 @@ fn found(ctx: &Ctx<'_>, route: Route, entering: Entering, due: &mut Vec<Due<Task
 
 /// The target's directory is there. One that others' names are copied below is used as it is.
 pub(super) fn use_existing(ctx: &Ctx<'_>, route: Route, dir: &Arc<Dir>, node: Node, attr: Attr) {
+    ctx.links.met_fs(attr.fsid);
     if ctx.compares() {
         if !dir.is_frame() {
             if let Some(what) = groups::difference(ctx, &dir.attr, &attr) {

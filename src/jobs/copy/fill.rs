@@ -86,7 +86,16 @@ pub(super) fn read_ranges(
 
 /// True when the file is not what it was when it was listed.
 pub(super) fn has_changed(was: &Attr, is: &Attr) -> bool {
-    (was.size, was.mtime) != (is.size, is.mtime)
+    (was.size, was.mtime) != (is.size, is.mtime) || is_replaced(was, is)
+}
+
+/// True when what has the name of a multiply linked file is another one now: its other names are none of that one's.
+pub(super) fn is_replaced(was: &Attr, is: &Attr) -> bool {
+    was.nlink > 1 && !is.is_same_as(was)
+}
+
+pub(super) fn replaced() -> Trouble {
+    Trouble::Refused(On::Source, "replaced by another file while it was read, also the second time".into())
 }
 
 /// Reads the small files. One that changed since it was listed is begun anew, the second time copied and told.
@@ -117,6 +126,8 @@ pub(super) fn read_small(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due:
                     let object = std::mem::replace(&mut item.known.object, placeholder);
                     due.push(object.again().due());
                     item.elsewhere = true;
+                } else if read.attr.is_some_and(|attr| is_replaced(item.attr(), &attr)) {
+                    item.trouble = Some(replaced());
                 } else {
                     item.unsteady = changed || read.short;
                 }

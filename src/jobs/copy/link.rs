@@ -77,10 +77,11 @@ pub(super) fn run(
 }
 
 /// Is what is there the same file? Two file systems have files of the same ids, so those of one name must be of one file system (a list may
-/// name one twice). Of several kernel mounts nothing is known of that: one file system has an id for each.
+/// name one twice), and where the target has several, all. Of several kernel mounts nothing is known of that: one file system has an id for each.
 fn is_same(ctx: &Ctx<'_>, route: Route, there: (&Node, Option<u64>), is: &Attr) -> Result<bool, Status> {
     let (node, fileid) = there;
-    let is_sure = is.nlink > 1 || ctx.target.volume.mounts().len() > 1;
+    let several_mounts = ctx.target.volume.mounts().len() > 1;
+    let is_sure = several_mounts || is.nlink > 1 && !ctx.links.has_several_fs();
     match fileid {
         Some(fileid) if fileid != is.fileid || is_sure => Ok(fileid == is.fileid),
         _ => {

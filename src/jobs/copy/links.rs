@@ -7,7 +7,8 @@
 
 use std::collections::hash_map::Entry as Slot;
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use crate::base::hash::mix;
 use crate::storage::{Attr, Node};
@@ -35,6 +36,8 @@ pub(super) enum Role {
     Past,
     /// Not what the first name was: the file was changed, or its id has become another file's. It is copied by itself.
     Another,
+    /// The file was changed while its first name was copied, which was begun anew: what is known of this one may be older.
+    Anew,
     /// Nothing more can be remembered, and there is no later pass: it is copied by itself.
     Alone,
 }
@@ -49,11 +52,13 @@ struct Entry {
     /// Names that have not been met.
     left: u32,
     first: FirstMet,
+    /// The first name was looked up again, and the file has been changed.
+    renewed: bool,
 }
 
 impl Entry {
     fn new(link: Link, left: u32, attr: &Attr) -> Entry {
-        Entry { link, left, first: FirstMet::new(attr) }
+        Entry { link, left, first: FirstMet::new(attr), renewed: false }
     }
 
     /// All its names were met, so that another file may have its number by now; and it is another one.
@@ -87,6 +92,10 @@ struct Inner {
 pub(super) struct Links {
     inner: Mutex<Inner>,
     max: usize,
+    /// A file system of the target.
+    fsid: OnceLock<u64>,
+    /// It has another one.
+    several_fs: AtomicBool,
 }
 
 fn hash(key: Key) -> u64 {
@@ -108,7 +117,20 @@ impl Links {
             lost: false,
             told: false,
         };
-        Links { inner: Mutex::new(inner), max: max.max(1) }
+        let several_fs = AtomicBool::new(false);
+        Links { inner: Mutex::new(inner), max: max.max(1), fsid: OnceLock::new(), several_fs }
+    }
+
+    /// A directory of the target is of this file system; each is met before what is in it.
+    pub fn met_fs(&self, fsid: u64) {
+        if *self.fsid.get_or_init(|| fsid) != fsid {
+            self.several_fs.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Has the target files of one id that are not one file?
+    pub fn has_several_fs(&self) -> bool {
+        self.several_fs.load(Ordering::Relaxed)
     }
 
     /// Another copy begins; what those before it have made stays known. `passes`: its source can be gone through again for those that are
@@ -138,6 +160,14 @@ impl Links {
         (attr.fsid, attr.fileid)
     }
 
+    /// The first name was looked up again, and is this file still.
+    pub fn renew(&self, attr: &Attr) {
+        if let Some(entry) = self.inner().map.get_mut(&Links::key(attr)) {
+            entry.renewed |= entry.first.is_changed(attr);
+            entry.first = FirstMet::new(attr);
+        }
+    }
+
     /// A name of a file with `attr.nlink` names was met. `object` is taken where it has to wait.
     pub fn meet(&self, attr: &Attr, object: &mut Option<Held>) -> Role {
         let key = Links::key(attr);
@@ -146,8 +176,10 @@ impl Links {
             inner.map.remove(&key);
         }
         if let Some(entry) = inner.map.get_mut(&key) {
-            if entry.first.is_changed(attr) {
-                return Role::Another;
+            // What is being made may be looked up again until it is.
+            if entry.first.is_changed(attr) && matches!(entry.link, Link::Made(..)) {
+                let is_first_look = object.as_ref().is_some_and(|object| object.tries == 0);
+                return if entry.renewed && is_first_look { Role::Anew } else { Role::Another };
             }
             let was_last = entry.left == 1;
             entry.left = entry.left.saturating_sub(1);
@@ -212,10 +244,13 @@ impl Links {
         let mut inner = self.inner();
         let postponed = inner.ceiling.is_some_and(|ceiling| hash(key) >= ceiling);
         let Some(entry) = inner.map.get_mut(&key) else { return Vec::new() };
-        let waiting = match &mut entry.link {
+        let mut waiting = match &mut entry.link {
             Link::Making(waiting) => std::mem::take(waiting),
             Link::Made(..) => Vec::new(),
         };
+        if entry.renewed {
+            waiting.iter_mut().for_each(|object| object.source = None);
+        }
         entry.left += u32::try_from(waiting.len()).unwrap_or(u32::MAX);
         match made {
             Some((node, fileid)) if !postponed || !waiting.is_empty() => {
@@ -335,7 +370,7 @@ mod tests {
                             done[fileid as usize] |= 1 << name;
                         }
                         Role::Postponed | Role::Past => {}
-                        Role::Parked | Role::Another | Role::Alone => panic!("nothing waits here"),
+                        Role::Parked | Role::Another | Role::Anew | Role::Alone => panic!("nothing waits here"),
                     }
                 }
             }

@@ -35,6 +35,7 @@ mod whole;
 mod xattrs;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 use std::time::{Duration, Instant};
 
 use crate::base::Name;
@@ -84,6 +85,14 @@ pub struct Options {
     /// Names of both sides held at most while they are compared; beyond, names are looked up one by one.
     /// A name takes at most 500 bytes.
     pub join_max: usize,
+}
+
+impl Options {
+    /// How many objects may be deleted, to be counted off by all copies of one run.
+    pub fn deletable(&self) -> AtomicI64 {
+        let max = self.delete.and_then(|delete| delete.max);
+        AtomicI64::new(max.map_or(i64::MAX, |max| i64::try_from(max).unwrap_or(i64::MAX)))
+    }
 }
 
 impl Default for Options {
@@ -307,7 +316,8 @@ pub fn copy(
     live: &Live,
     tell: Option<Tell<'_>>,
 ) -> Summary {
-    Series::new(options, crew, live, false).copy(source, target, what, (tell, None))
+    let deletable = options.deletable();
+    Series::new(options, (crew, live), &deletable, false).copy(source, target, what, (tell, None))
 }
 
 /// Copies one after the other, all onto one volume and from one host or server. Names of one file that several of them meet
@@ -316,16 +326,23 @@ pub struct Series<'a> {
     options: Options,
     crew: &'a Crew,
     live: &'a Live,
+    deletable: &'a AtomicI64,
     links: Links,
 }
 
 impl<'a> Series<'a> {
-    /// Copies that are done with these options; `several`, if a later one may meet what an earlier one has met.
-    pub fn new(options: &Options, crew: &'a Crew, live: &'a Live, several: bool) -> Series<'a> {
+    /// Copies that are done with these options; `several`, if a later one may meet what an earlier one has met. `deletable`: how many objects
+    /// may still be deleted, by these copies and others ([`Options::deletable`]).
+    pub fn new(
+        options: &Options,
+        (crew, live): (&'a Crew, &'a Live),
+        deletable: &'a AtomicI64,
+        several: bool,
+    ) -> Series<'a> {
         // What a killed run left unfinished must not pass for what is to be kept, or for complete by its size alone.
         let by_name = options.existing != Existing::Replace || options.compare == Compare::Size;
         let options = Options { atomic: options.atomic || by_name, ..options.clone() };
-        Series { links: Links::new(options.links_max, several), options, crew, live }
+        Series { links: Links::new(options.links_max, several), options, crew, live, deletable }
     }
 
     /// The next one; see [`copy`]. What `taken` says another source has brought is refused.
@@ -337,7 +354,7 @@ impl<'a> Series<'a> {
         (tell, taken): (Option<Tell<'_>>, Option<Taken<'_>>),
     ) -> Summary {
         let start = Instant::now();
-        let Series { options, crew, live, links } = self;
+        let Series { options, crew, live, deletable, links } = self;
         // A list of names cannot be read twice; a comparison would tell all twice.
         links.begin(matches!(what, What::Tree) && options.verify != Verify::Only);
         let mut names = match what {
@@ -346,7 +363,7 @@ impl<'a> Series<'a> {
         };
         let mut summary: Option<Summary> = None;
         loop {
-            let run = Run { sides: (source, target), options, crew, live, tell, taken, links };
+            let run = Run { sides: (source, target), options, crew, live, tell, taken, deletable, links };
             let passes = summary.as_ref().map_or(0, |summary| summary.passes);
             let pass = run.pass(names.take(), passes > 0);
             summary = Some(match summary {

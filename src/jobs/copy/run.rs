@@ -34,6 +34,8 @@ pub(super) struct Run<'a> {
     pub live: &'a Live,
     pub tell: Option<Tell<'a>>,
     pub taken: Option<Taken<'a>>,
+    /// Objects that may still be deleted.
+    pub deletable: &'a AtomicI64,
     pub links: &'a Links,
 }
 
@@ -59,14 +61,8 @@ impl Run<'_> {
                 may_be_one(source, *ids, port, (fsid, fileid)) && is_one(source, root, port, node).unwrap_or(true)
             })
         };
-        let limit = AtomicI64::new(
-            self.options
-                .delete
-                .and_then(|delete| delete.max)
-                .map_or(i64::MAX, |max| i64::try_from(max).unwrap_or(i64::MAX)),
-        );
         let mut remover: Engine<'_, Tag> = Engine::new(port, how, self.crew, self.live, &removed, tell);
-        remover.may_remove = Some(&limit);
+        remover.may_remove = Some(self.deletable);
         remover.spare = Some(&spare);
         if !self.options.rules.is_empty() && !self.options.delete.is_some_and(|delete| delete.excluded) {
             remover.allow = Some(&allow);
@@ -126,6 +122,7 @@ impl Run<'_> {
             }
             Err(failure) => {
                 last_missing(failure)?;
+                ctx.links.met_fs(parent_attr.fsid);
                 At::Absent
             }
         };

@@ -134,6 +134,9 @@ impl LocalMount {
         if self.nfs && chain.fileid().is_some_and(|fileid| fileid != stat.st_ino) {
             return Err(Status::Stale);
         }
+        if used == Use::Write && chain.met_as().is_some_and(|fileid| fileid != stat.st_ino) {
+            return Err(Status::Stale);
+        }
         only_files(&stat)?;
         let size = u64::try_from(stat.st_size).unwrap_or(0);
         let held = if used == Use::Write { self.for_writing(fd, mode_bits(&stat)) } else { Held::Read(fd, size) };

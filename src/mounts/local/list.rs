@@ -185,7 +185,7 @@ impl LocalMount {
             }
             let Some(ahead) = listing.take() else { break };
             page.next = Cookie { position: ahead.position, ..from };
-            if let Some(entry) = entry(chain, fd, ahead, want) {
+            if let Some(entry) = entry(self, chain, fd, ahead, want) {
                 page.entries.push(entry);
             }
         }
@@ -221,7 +221,7 @@ impl LocalMount {
         }
         let mut entries = Vec::with_capacity(left);
         let taken = (0..left).map_while(|_| listing.take());
-        entries.extend(taken.filter_map(|ahead| entry(chain, fd, ahead, Want::Types)));
+        entries.extend(taken.filter_map(|ahead| entry(self, chain, fd, ahead, Want::Types)));
         self.listed(chain, fd, &mut listing, !full);
         if full && left == 0 && *gone == 0 {
             return Err(Status::TooSmall);
@@ -290,7 +290,7 @@ fn goes_unseen(name: &[u8]) -> bool {
 
 /// An entry, with its type or attributes if they are wanted; none when its type cannot be told, for the object is gone. For the type
 /// alone the object is asked only where the directory does not know it.
-fn entry(dir: &Arc<Chain>, fd: &OwnedFd, ahead: Ahead, want: Want) -> Option<Entry> {
+fn entry(mount: &LocalMount, dir: &Arc<Chain>, fd: &OwnedFd, ahead: Ahead, want: Want) -> Option<Entry> {
     let Ahead { name, fileid, position, kind } = ahead;
     let asked: Option<Attr> = match (want, kind) {
         (Want::Names, _) | (Want::Types, Some(_)) => None,
@@ -303,7 +303,10 @@ fn entry(dir: &Arc<Chain>, fd: &OwnedFd, ahead: Ahead, want: Want) -> Option<Ent
     let known = asked.map(|attr| attr.kind).or(kind);
     // Who asks for types wants to go on into directories; for the rest a node would be two allocations each.
     let spared = want == Want::Types && asked.is_none() && known.is_some_and(|kind| kind != Kind::Dir);
-    let node = (!spared).then(|| Node::child(dir, name.clone()));
+    let node = (!spared).then(|| match asked {
+        Some(attr) => mount.met(dir, name.clone(), attr.fileid),
+        None => Node::child(dir, name.clone()),
+    });
     let kind = known.filter(|_| want != Want::Names);
     Some(Entry { name, fileid, position, node, attr: asked, kind })
 }

@@ -25,7 +25,7 @@ pub(super) type Near = Option<(u64, Arc<Held>)>;
 pub(super) enum On<'a> {
     Fd(BorrowedFd<'a>),
     Place(&'a LocalMount, &'a Place),
-    /// An object at its place that is held by `O_PATH`: what owner and mode are set on, whatever has its name by now.
+    /// An object at its place that is held by `O_PATH`: what is set is set on it, whatever has its name by now.
     Held(&'a Place, BorrowedFd<'a>),
 }
 
@@ -67,11 +67,23 @@ impl On<'_> {
         let Some(times) = times(change) else { return Ok(false) };
         retry_on_intr(|| match self {
             On::Fd(fd) => futimens(fd, &times),
-            On::Place(_, place) | On::Held(place, _) => utimensat(place.fd(), place.name(), &times, ITSELF),
+            On::Place(_, place) => utimensat(place.fd(), place.name(), &times, ITSELF),
+            On::Held(place, held) => match utimensat(held, c"", &times, AtFlags::EMPTY_PATH) {
+                // Before Linux 5.8; by its name where there is no /proc either.
+                Err(Errno::INVAL) => match utimensat(CWD, shown_in_proc(*held), &times, AtFlags::empty()) {
+                    Err(Errno::NOENT) => utimensat(place.fd(), place.name(), &times, ITSELF),
+                    set => set,
+                },
+                set => set,
+            },
         })
         .map_err(status)?;
         Ok(true)
     }
+}
+
+fn shown_in_proc(fd: BorrowedFd<'_>) -> String {
+    format!("/proc/self/fd/{}", fd.as_raw_fd())
 }
 
 /// chmod without following a symlink, which Linux has no old system call for: the object is held by `O_PATH` and reached
@@ -81,7 +93,7 @@ fn chmod(place: &Place, held: BorrowedFd<'_>, mode: Mode) -> Result<(), Status> 
     if kind(&is) == Kind::Symlink {
         return Err(Status::NotSupp); // Linux: a symlink has no mode of its own
     }
-    match chmodat(CWD, format!("/proc/self/fd/{}", held.as_raw_fd()), mode, AtFlags::empty()) {
+    match chmodat(CWD, shown_in_proc(held), mode, AtFlags::empty()) {
         Err(Errno::NOENT) => {
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | QUIET;
             let open = retry_on_intr(|| openat(place.fd(), place.name(), flags, Mode::empty())).map_err(status)?;
@@ -100,26 +112,28 @@ impl LocalMount {
         self.open_at(place.fd(), place.name(), OFlags::PATH, Mode::empty()).map_err(status)
     }
 
-    /// Holds an object that this process made, where that is known: who may write to its directory can have put another one under its
-    /// name since, and can at any time. No other file is given away or opened. Directories are finished long after they were made, and not
-    /// every file system has the same id for an object then: what is held and is no file is taken for it.
-    fn hold_made(&self, chain: &Chain, place: &Place) -> Result<Option<OwnedFd>, Status> {
-        if chain.fileid().is_none() {
+    /// Holds the object that is meant, where that is known: who may write to its directory can have put another one under its name since,
+    /// and can at any time. No other object is given away, dated or opened, and none but a directory stands for a directory. Those are
+    /// finished long after they were made or met, and not every file system has the same id for them then: what is held and is a directory
+    /// is taken for it.
+    fn hold_meant(&self, chain: &Chain, place: &Place) -> Result<Option<OwnedFd>, Status> {
+        if chain.met_as().is_none() {
             return Ok(None);
         }
         let held = self.hold(place)?;
-        self.is_made(chain, held.as_fd())?;
+        self.is_meant(chain, held.as_fd())?;
         Ok(Some(held))
     }
 
-    /// An error where this is a file, and not the one that was made.
-    pub(super) fn is_made(&self, chain: &Chain, held: BorrowedFd<'_>) -> Result<(), Status> {
-        let Some(fileid) = chain.fileid() else { return Ok(()) };
+    /// An error where this is no directory, and not the object that was made or met.
+    pub(super) fn is_meant(&self, chain: &Chain, held: BorrowedFd<'_>) -> Result<(), Status> {
+        let Some(fileid) = chain.met_as() else { return Ok(()) };
         // To a client of NFS what has another id is another object, so no server is asked.
         let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
         let is = statx(held, c"", flags, StatxFlags::INO | StatxFlags::TYPE).map_err(status)?;
         match FileType::from_raw_mode(is.stx_mode.into()) {
-            FileType::RegularFile if is.stx_ino != fileid => Err(Status::Stale),
+            FileType::Directory => Ok(()),
+            _ if is.stx_ino != fileid => Err(Status::Stale),
             _ => Ok(()),
         }
     }
@@ -143,7 +157,7 @@ impl LocalMount {
             (Some(_), None) => Some(self.file(chain, Use::Write)?),
             (_, held) => held,
         };
-        let (place, made);
+        let (place, meant);
         let mut on = match &held {
             Some(held) => On::Fd(held.fd()),
             None => {
@@ -154,10 +168,10 @@ impl LocalMount {
         let owner = owner(change, None);
         let bits = change.mode.filter(|&bits| !self.is_mode_known(chain, &on, change, bits));
         if let On::Place(_, place) = on
-            && (owner.is_some() || bits.is_some())
+            && (owner.is_some() || bits.is_some() || times(change).is_some())
         {
-            made = self.hold_made(chain, place)?;
-            on = made.as_ref().map_or(on, |held| On::Held(place, held.as_fd()));
+            meant = self.hold_meant(chain, place)?;
+            on = meant.as_ref().map_or(on, |held| On::Held(place, held.as_fd()));
         }
         if let Some((uid, gid)) = owner {
             on.chown(uid, gid)?;
@@ -237,10 +251,10 @@ impl LocalMount {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     use super::*;
-    use crate::storage::{Call, How, Mount, Stable};
+    use crate::storage::{Call, How, Mount, Op, Stable};
 
     /// Its directory is somebody else's, who may rename what is in it: the mode is for the file that was made.
     #[test]
@@ -274,5 +288,65 @@ mod tests {
         let uid = AttrChange { uid: Some(rustix::process::getuid().as_raw()), ..AttrChange::default() };
         assert_eq!(set(uid), Err(Status::Stale));
         assert_eq!(is(), 0o600);
+    }
+
+    /// The same of what was met under a name: what is put there since is not written into, given away, dated or opened.
+    #[test]
+    fn what_took_the_name_of_what_was_met_is_left_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let mount = LocalMount::open(dir.path()).unwrap();
+        let root = mount.root();
+        let path = |name: &str| dir.path().join(name);
+        let listed = {
+            fs::create_dir(path("d")).unwrap();
+            fs::write(path("f"), "old").unwrap();
+            let mut calls =
+                [Call::read_dir(&root, crate::storage::Cookie::default(), crate::storage::Want::Attributes, 1 << 16)];
+            mount.perform(&mut calls);
+            let Op::ReadDir { out: Ok(page), .. } = &calls[0].op else { panic!() };
+            page.entries.iter().map(|entry| entry.node.clone().unwrap()).collect::<Vec<_>>()
+        };
+        let looked_up = ["d", "f"].map(|name| {
+            let name = Name::new(name.as_bytes()).unwrap();
+            let mut calls = [Call::lookup(&root, &name)];
+            mount.perform(&mut calls);
+            calls[0].found().unwrap().node
+        });
+        let nodes = || listed.iter().chain(&looked_up);
+        let status = |call: Call<'_>| {
+            let mut calls = [call];
+            mount.perform(&mut calls);
+            calls[0].status()
+        };
+        let uid = rustix::process::getuid().as_raw();
+        let changes = [
+            AttrChange { mode: Some(0o4755), ..AttrChange::default() },
+            AttrChange { uid: Some(uid), ..AttrChange::default() },
+            AttrChange { mtime: SetTime::At(Default::default()), ..AttrChange::default() },
+        ];
+        for node in nodes() {
+            for change in changes {
+                status(Call::set_attr(node, change)).unwrap();
+            }
+        }
+        for name in ["d", "f"] {
+            fs::write(path("evil"), "evil").unwrap();
+            fs::set_permissions(path("evil"), fs::Permissions::from_mode(0o600)).unwrap();
+            fs::rename(path(name), path(&format!("{name}.away"))).unwrap();
+            fs::rename(path("evil"), path(name)).unwrap();
+        }
+        let is = || ["d", "f"].map(|name| fs::metadata(path(name)).unwrap());
+        let told = |is: [fs::Metadata; 2]| is.map(|is| (is.mode(), is.uid(), is.mtime(), is.len()));
+        let before = told(is());
+        for node in nodes() {
+            for change in changes {
+                assert_eq!(status(Call::set_attr(node, change)), Err(Status::Stale), "{node:?} {change:?}");
+            }
+            let size = AttrChange { size: Some(0), ..AttrChange::default() };
+            assert_eq!(status(Call::set_attr(node, size)), Err(Status::Stale));
+            assert_eq!(status(Call::write(node, 0, b"data", Stable::FileSync)), Err(Status::Stale));
+            assert_eq!(status(Call::set_xattr(node, b"user.parfs", b"x")), Err(Status::Stale));
+        }
+        assert_eq!(told(is()), before);
     }
 }

@@ -127,10 +127,10 @@ impl LocalMount {
         Ok(Object { mount: self, chain, held })
     }
 
-    /// The same for a change, which is for what this process made and not for what has its name by now.
-    fn object_made<'a>(&'a self, node: &'a Node) -> Result<Object<'a>, Status> {
+    /// The same for a change, which is for what this process made or met and not for what has its name by now.
+    fn object_meant<'a>(&'a self, node: &'a Node) -> Result<Object<'a>, Status> {
         let object = self.object(node)?;
-        self.is_made(object.chain, object.held.fd())?;
+        self.is_meant(object.chain, object.held.fd())?;
         Ok(object)
     }
 
@@ -147,13 +147,13 @@ impl LocalMount {
     }
 
     pub(super) fn set_xattr(&self, node: &Node, at: &[u8], value: &[u8]) -> Out<()> {
-        let object = self.object_made(node)?;
+        let object = self.object_meant(node)?;
         let any = XattrFlags::empty();
         object.change(|| object.ask(|name| setxattr(name, at, value, any), |fd| fsetxattr(fd, at, value, any)))
     }
 
     pub(super) fn remove_xattr(&self, node: &Node, at: &[u8]) -> Out<()> {
-        let object = self.object_made(node)?;
+        let object = self.object_meant(node)?;
         object.change(|| object.ask(|name| removexattr(name, at), |fd| fremovexattr(fd, at)))
     }
 }

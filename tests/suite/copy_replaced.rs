@@ -1,0 +1,151 @@
+//! Multiply linked files that are replaced, or written to, while they are copied: no name gets another file's bytes.
+
+#![allow(clippy::unwrap_used)] // also in the helpers of tests
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parfs::jobs::copy::Options;
+use parfs::mounts::{LocalMount, MemoryMount};
+use parfs::storage::{Mount, Op};
+
+use crate::ask::Ask;
+use crate::cli_support::Bench;
+use crate::copies::{Ran, crew, run, volume};
+use crate::nasty::{past, put, set_time};
+use crate::remove_odd::{Odd, pass};
+use crate::tree::{content, dump, node_at};
+
+const SIZES: [usize; 2] = [1000, 3 << 20];
+const NAMES: [&str; 3] = ["a", "b", "c"];
+
+/// A mount with a file of three names.
+fn linked(mount: &Arc<impl Mount + 'static>, bytes: usize) {
+    let (root, node) = (mount.root(), mount.file(&mount.root(), "a", b""));
+    put(&**mount, &node, 0, &vec![7; bytes]);
+    for at in &NAMES[1..] {
+        mount.link(&node, &root, at).unwrap();
+    }
+    set_time(&**mount, &node, past(1));
+}
+
+/// Copies what `odd` does something to at its `nth` READ, from one lane and from several.
+fn copied(
+    from: &Arc<impl Mount + 'static>,
+    nth: u64,
+    odd: impl Fn(&dyn Mount) + Send + Sync + 'static,
+    lanes: usize,
+) -> (Arc<MemoryMount>, Ran) {
+    let (to, n) = (Arc::new(MemoryMount::new()), AtomicU64::new(0));
+    let from = Odd::new(from, move |mount, call| {
+        if matches!(&call.op, Op::Read { .. }) && n.fetch_add(1, Ordering::Relaxed) == nth {
+            odd(mount);
+        }
+        pass(mount, call);
+    });
+    let ran = run(&volume(vec![from]), &volume(vec![to.clone() as _]), &Options::default(), &crew(lanes, 2));
+    (to, ran)
+}
+
+/// An editor, a rotation of logs: the first name that is met is another file's now.
+#[test]
+fn the_names_of_a_file_that_was_replaced_keep_its_bytes() {
+    for (bytes, lanes) in SIZES.into_iter().flat_map(|bytes| [(bytes, 1), (bytes, 4)]) {
+        for is_local in [false, true] {
+            let dir = tempfile::tempdir().unwrap();
+            let replace = |mount: &dyn Mount| {
+                let root = mount.root();
+                let node = mount.file(&root, "new", b"");
+                put(mount, &node, 0, b"another file");
+                mount.rename(&root, "new", &root, "a").unwrap();
+            };
+            let (to, ran) = if is_local {
+                let from = Arc::new(LocalMount::open(dir.path()).unwrap());
+                linked(&from, bytes);
+                copied(&from, 0, replace, lanes)
+            } else {
+                let from = Arc::new(MemoryMount::new());
+                linked(&from, bytes);
+                copied(&from, 0, replace, lanes)
+            };
+            let ran = ran.clean();
+            let tree = dump(&*to);
+            let was = vec![7; bytes];
+            for at in &NAMES[1..] {
+                assert!(content(&*to, at) == was, "{at} of {bytes} bytes, {lanes} lanes, local: {is_local}: {ran:?}");
+            }
+            assert_eq!((tree["b"].nlink > 1, tree["b"].first == tree["c"].first), (true, true), "{ran:?}");
+            // A small file may have been read before: then `a` is what was listed.
+            let is_new = content(&*to, "a") == b"another file";
+            assert!(is_new && tree["a"].nlink == 1 || content(&*to, "a") == was, "{ran:?}");
+        }
+    }
+}
+
+/// Each time that it is looked up it is another file, with another name: nothing is handed on.
+#[test]
+fn a_name_that_is_replaced_again_and_again_takes_no_others_with_it() {
+    let (from, to) = (Arc::new(MemoryMount::new()), Arc::new(MemoryMount::new()));
+    linked(&from, SIZES[1]);
+    let n = AtomicU64::new(0);
+    let replace = move |mount: &dyn Mount| {
+        let (root, n) = (mount.root(), n.fetch_add(1, Ordering::Relaxed));
+        let node = mount.file(&root, "new", b"");
+        put(mount, &node, 0, &vec![n as u8; SIZES[1]]);
+        mount.link(&node, &root, format!("other{n}")).unwrap();
+        mount.rename(&root, "new", &root, "a").unwrap();
+    };
+    let is_read = AtomicU64::new(0);
+    let odd = Odd::new(&from, move |mount, call| {
+        let is_first_read = matches!(call.op, Op::Read { .. }) && is_read.swap(1, Ordering::Relaxed) == 0;
+        let is_lookup = matches!(call.op, Op::Lookup { .. });
+        if is_first_read {
+            replace(mount);
+        }
+        pass(mount, call);
+        if is_lookup {
+            replace(mount);
+        }
+    });
+    let ran = run(&volume(vec![odd]), &volume(vec![to.clone() as _]), &Options::default(), &crew(1, 1));
+    let was = vec![7; SIZES[1]];
+    assert!(content(&*to, "b") == was && content(&*to, "c") == was, "{:?}", ran.failures);
+    assert_ne!(dump(&*to).get("a").map(|a| &a.first), Some(&dump(&*to)["b"].first));
+}
+
+#[test]
+fn the_names_of_a_file_that_was_written_to_stay_one_file_s() {
+    for (bytes, lanes) in SIZES.into_iter().flat_map(|bytes| [(bytes, 1), (bytes, 4)]) {
+        let from = Arc::new(MemoryMount::new());
+        linked(&from, bytes);
+        let append = move |mount: &dyn Mount| {
+            let node = node_at(mount, &["c"]);
+            put(mount, &node, bytes as u64, b"more");
+            set_time(mount, &node, past(9));
+        };
+        let (to, ran) = copied(&from, 0, append, lanes);
+        let ran = ran.clean();
+        assert!(ran.summary.warnings.is_empty(), "{ran:?}");
+        let tree = dump(&*to);
+        assert_eq!((tree["a"].nlink, tree["a"].size), (3, bytes as u64 + 4), "{ran:?}");
+    }
+}
+
+/// N of --max-delete is for the whole run, whatever the sources.
+#[test]
+fn no_more_is_deleted_than_was_allowed_for_all_sources() {
+    let bench = Bench::new();
+    for k in 1..=3 {
+        fs::create_dir_all(bench.path(format!("p{k}/s{k}"))).unwrap();
+        fs::create_dir_all(bench.path(format!("dst/s{k}"))).unwrap();
+        for x in 0..2 {
+            fs::write(bench.path(format!("dst/s{k}/x{x}")), "x").unwrap();
+        }
+    }
+    let left = || (1..=3).map(|k| fs::read_dir(bench.path(format!("dst/s{k}"))).unwrap().count()).sum::<usize>();
+    let ran = bench.run_as("parcp --delete --max-delete 2 p1/s1 p2/s2 p3/s3 dst");
+    assert_eq!((ran.status, left()), (Some(1), 4), "{ran:?}");
+    bench.run_as("parcp --delete --max-delete 4 p1/s1 p2/s2 p3/s3 dst").ok();
+    assert_eq!(left(), 0);
+}
