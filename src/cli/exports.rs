@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::base::name::Shown;
 use crate::base::{Name, Status};
 use crate::mounts::nfs::{self, AttachError, Host, NfsMount, Url, Usage};
-use crate::storage::{Attr, Call, Mount};
+use crate::storage::{Attr, Call, Mount, Op};
 
 /// The mounts of one directory of an export, one for each target.
 pub type Mounts = Vec<Arc<NfsMount>>;
@@ -13,6 +13,9 @@ pub type Mounts = Vec<Arc<NfsMount>>;
 /// Attached directories, each by the URL it was attached with and what was said to be done there.
 #[derive(Default)]
 pub struct Exports(Vec<(Url, Usage, Mounts)>);
+
+/// Links behind a link at most, as on Linux.
+const LINKS_MAX: usize = 40;
 
 /// What a URL leads to.
 pub enum Found {
@@ -54,6 +57,43 @@ fn root_attr(mounts: &Mounts) -> Option<Attr> {
     calls[0].attr().ok()
 }
 
+/// The text of the symbolic link `name`; none where it is none.
+fn link_text(mounts: &Mounts, name: &Name) -> Option<Vec<u8>> {
+    let mount = mounts.first()?;
+    let root = mount.root();
+    let mut calls = [Call::lookup(&root, name)];
+    mount.perform(&mut calls);
+    let node = calls[0].found().ok()?.node;
+    let mut calls = [Call::read_link(&node)];
+    mount.perform(&mut calls);
+    match &mut calls[0].op {
+        Op::ReadLink { out: Ok(text), .. } => Some(std::mem::take(text)),
+        _ => None,
+    }
+}
+
+/// Where a link with this text at `url` leads, by the words of both. An error tells of one that leaves the server's names.
+fn led_to(url: &Url, text: &[u8]) -> Result<Url, String> {
+    if text.starts_with(b"/") {
+        let (link, text) = (Shown(&url.path), Shown(text));
+        return Err(format!(
+            "'{link}' is a symbolic link to '{text}', which no URL says the place of; name what it leads to"
+        ));
+    }
+    let parts = |path: &[u8]| path.split(|&b| b == b'/').map(<[u8]>::to_vec).collect::<Vec<_>>();
+    let mut way: Vec<Vec<u8>> = parts(&url.path).into_iter().filter(|part| !part.is_empty() && part != b".").collect();
+    way.pop();
+    for part in parts(text) {
+        match &part[..] {
+            b"" | b"." => {}
+            b".." => drop(way.pop()),
+            _ => way.push(part),
+        }
+    }
+    let path = way.iter().flat_map(|part| [b"/", &part[..]].concat()).collect::<Vec<u8>>();
+    Ok(Url { path: if path.is_empty() { b"/".to_vec() } else { path }, ..url.clone() })
+}
+
 impl Exports {
     /// The mounts of the directory at `url`.
     pub fn attach(&mut self, url: &Url, usage: Usage) -> Result<Mounts, AttachError> {
@@ -82,6 +122,24 @@ impl Exports {
         Ok(if is_there { Found::Other(mounts, name) } else { Found::Nothing(mounts, name) })
     }
 
+    /// What is at the URL of a source: a symbolic link to a directory is that, as it is on this host; one that leads to anything else, or
+    /// nowhere, is itself.
+    pub fn find_source(&mut self, url: &Url) -> Result<Found, String> {
+        let found = self.find(url, Usage::Reads)?;
+        let Found::Other(mounts, name) = &found else { return Ok(found) };
+        let (mut at, mut last) = (url.clone(), (mounts.clone(), name.clone()));
+        for _ in 0..LINKS_MAX {
+            let Some(text) = link_text(&last.0, &last.1) else { return Ok(found) };
+            at = led_to(&at, &text)?;
+            match self.find(&at, Usage::Reads)? {
+                Found::Dir(mounts) => return Ok(Found::Dir(mounts)),
+                Found::Other(mounts, name) => last = (mounts, name),
+                Found::Nothing(..) => return Ok(found),
+            }
+        }
+        Ok(found)
+    }
+
     /// The last name of the URL; none for the root of a server.
     pub fn name(&self, url: &Url) -> Result<Option<Name>, String> {
         Ok(above(url)?.map(|(_, name)| name))
@@ -102,6 +160,17 @@ impl Exports {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_a_link_leads() {
+        let of = |text: &str| led_to(&Url::parse("nfs://h/a/b/./lnk/").unwrap(), text.as_bytes());
+        let path = |text: &str| String::from_utf8(of(text).unwrap().path).unwrap();
+        assert_eq!(
+            (path("c/d"), path("../x//y/."), path("../../../.."), path(".")),
+            ("/a/b/c/d".into(), "/a/x/y".into(), "/".into(), "/a/b".into())
+        );
+        assert!(of("/elsewhere").unwrap_err().contains("name what it leads to"));
+    }
 
     #[test]
     fn the_directory_above_a_url() {

@@ -141,6 +141,14 @@ impl Node {
         Node::chain(Some((Node::Chain(dir.clone()), name)), dir.handles.len())
     }
 
+    /// Is it known by handles, of a server?
+    pub fn has_handles(&self) -> bool {
+        match self {
+            Node::Handle(_) => true,
+            Node::Chain(chain) => !chain.handles.is_empty(),
+        }
+    }
+
     /// The directory that it is in, where it is known by its way.
     pub fn parent(&self) -> Option<&Node> {
         match self {

@@ -136,3 +136,41 @@ fn a_signal_before_the_job_leaves_no_name_on_the_server() {
         assert!(!dir.path().join("d").exists());
     }
 }
+
+/// As of this host's: a source that is a link to a directory is that directory, and nothing takes the place of what it leads to.
+#[test]
+fn a_source_that_is_a_symbolic_link_is_what_a_path_would_be() {
+    let (bench, dir) = (Bench::new(), tempfile::tempdir().unwrap());
+    let at = |name: &str| dir.path().join(name);
+    fs::create_dir_all(at("d/deep")).unwrap();
+    fs::write(at("d/f"), "data").unwrap();
+    for (link, text) in
+        [("lnk", "d"), ("twice", "./deeper/../lnk/"), ("up", "d/deep/.."), ("lf", "d/f"), ("far", "/d"), ("gone", "no")]
+    {
+        std::os::unix::fs::symlink(text, at(link)).unwrap();
+    }
+    let sim = Sim::start(&["--dir", dir.path().to_str().unwrap(), "--unlimited", "--targets", "2"]);
+    let url = |name: &str| format!("{}{name}", sim.url);
+    for (i, source) in ["lnk", "lnk/", "lnk/.", "up", "twice"].iter().enumerate() {
+        bench.run_as(&format!("parcp {} out{i}", url(source))).ok();
+        assert_eq!(fs::read(bench.path(format!("out{i}/f"))).unwrap(), b"data", "{source}");
+    }
+    fs::create_dir(bench.path("into")).unwrap();
+    bench.run_as(&format!("parcp -t into {} {}", url("lnk"), url("d/deep"))).ok();
+    assert!(bench.path("into/lnk/f").is_file() && bench.path("into/deep").is_dir());
+    for link in ["lf", "gone"] {
+        bench.run_as(&format!("parcp {} {link}", url(link))).ok();
+        assert!(bench.path(link).is_symlink());
+    }
+    let told = |command: &str, text: &str| {
+        let ran = bench.run_as(command);
+        assert!(ran.status == Some(1) && ran.stderr.contains(text), "{ran:?}");
+    };
+    told(&format!("parcp {} out", url("far")), "name what it leads to");
+    told(&format!("parcp {} out", url("d/f/")), "Not a directory");
+    let other = Sim::start(&["--dir", dir.path().to_str().unwrap(), "--unlimited"]);
+    for target in [url("d/f"), format!("{}d/f", other.url)] {
+        told(&format!("parcp {} {target}", url("lf")), "remove it first");
+        assert_eq!(fs::read(at("d/f")).unwrap(), b"data");
+    }
+}

@@ -111,7 +111,10 @@ fn a_name_that_is_replaced_again_and_again_takes_no_others_with_it() {
     let ran = run(&volume(vec![odd]), &volume(vec![to.clone() as _]), &Options::default(), &crew(1, 1));
     let was = vec![7; SIZES[1]];
     assert!(content(&*to, "b") == was && content(&*to, "c") == was, "{:?}", ran.failures);
-    assert_ne!(dump(&*to).get("a").map(|a| &a.first), Some(&dump(&*to)["b"].first));
+    // Within one tick of the clock it may pass for what it was: `a` is what was listed then.
+    let tree = dump(&*to);
+    let is_apart = tree.get("a").is_none_or(|a| a.first != tree["b"].first);
+    assert!(is_apart || content(&*to, "a") == was, "{:?}", ran.deeds);
 }
 
 #[test]

@@ -124,13 +124,16 @@ fn source(location: &Location, exports: &mut Exports) -> Result<Source, String> 
     let path = match location {
         Location::Dir(path) => path,
         Location::Nfs(url, _) => {
-            return match exports.find(url, Usage::Reads)? {
+            return match exports.find_source(url)? {
                 Found::Dir(mounts) => {
                     let fs_root = exports.is_fs_root(url, &mounts)?;
                     let place = Place { base: Base::Nfs(mounts), way: Vec::new(), fs_root, shown };
                     // As of a path that ends so: what is in it is meant.
                     let name = if url.path.ends_with(b"/.") { None } else { exports.name(url)? };
                     Ok(Source { place, is_dir: true, name })
+                }
+                Found::Other(..) if url.path.ends_with(b"/") || url.path.ends_with(b"/.") => {
+                    Err(format!("cannot stat '{}': Not a directory", Shown(&shown)))
                 }
                 Found::Other(mounts, name) => {
                     let way = vec![name.clone()];
