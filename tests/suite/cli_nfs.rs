@@ -174,3 +174,29 @@ fn a_source_that_is_a_symbolic_link_is_what_a_path_would_be() {
         assert_eq!(fs::read(at("d/f")).unwrap(), b"data");
     }
 }
+
+/// A source in the destination of another, by another address of the server or by a path of this host.
+#[test]
+fn no_source_of_a_run_is_deleted_for_another() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let sim = Sim::start(&["--dir", dir.path().to_str().unwrap(), "--unlimited", "--targets", "2"]);
+    let hosts: Vec<&str> = sim.url.trim_start_matches("nfs://").trim_end_matches('/').split(',').collect();
+    let urls = [format!("nfs://{}", hosts[0]), format!("nfs://{}", hosts[1])];
+    let here = dir.path().display().to_string();
+    for (to, from) in [(&urls[0], &urls[1]), (&urls[0], &here), (&here, &urls[0])] {
+        for path in ["y/dst", "dst/x"] {
+            fs::create_dir_all(at(path)).unwrap();
+        }
+        fs::write(at("y/dst/f"), "new").unwrap();
+        fs::write(at("dst/x/only"), "precious").unwrap();
+        fs::write(at("dst/extra"), "goes").unwrap();
+        let ran = Bench::new().run_as(&format!("parcp --delete -t {to}/ {from}/y/dst {from}/dst/x"));
+        assert!(ran.status == Some(1) && ran.stderr.contains("it is the source, or cannot be told from it"), "{ran:?}");
+        let there = ["dst/x/only", "x/only", "dst/f", "dst/extra"].map(|path| at(path).exists());
+        assert_eq!(there, [true, true, true, false], "{to} {from}: {ran:?}");
+        for name in ["y", "dst", "x"] {
+            fs::remove_dir_all(at(name)).unwrap();
+        }
+    }
+}

@@ -153,13 +153,15 @@ impl Pack for Telling {
 struct Once {
     top: PathBuf,
     replaces: bool,
-    done: AtomicBool,
+    /// Held while it does so: nobody opens the file before.
+    done: Mutex<bool>,
     after: Option<Arc<Event>>,
 }
 
 impl Tap for Once {
     fn before(&self, calls: &[Call<'_>]) {
-        if calls.iter().any(|call| matches!(call.op, Op::Read { .. })) && !self.done.swap(true, Ordering::Relaxed) {
+        let mut done = self.done.lock().unwrap();
+        if calls.iter().any(|call| matches!(call.op, Op::Read { .. })) && !std::mem::replace(&mut *done, true) {
             let x = self.top.join("d/x");
             match self.replaces {
                 true => {
@@ -169,6 +171,7 @@ impl Tap for Once {
                 false => std::fs::remove_file(x).unwrap(),
             }
         }
+        drop(done);
         if let Some(after) = &self.after
             && calls.iter().any(|call| matches!(call.op, Op::Read { offset: 0, .. }))
         {
@@ -197,7 +200,7 @@ fn other_names_of_a_file_that_was_replaced_are_stored_for_themselves() {
         std::fs::hard_link(top.join("d/x"), top.join("z")).unwrap();
         let late: Arc<Event> = Arc::default();
         let after = (is_packed && bytes > 2 << 20).then(|| late.clone());
-        let tap: Arc<dyn Tap> = Arc::new(Once { top, replaces, done: AtomicBool::new(false), after });
+        let tap: Arc<dyn Tap> = Arc::new(Once { top, replaces, done: Mutex::new(false), after });
         let mount = Arc::new(LocalMount::open(place.path()).unwrap());
         let volume = shared(vec![Arc::new(Tapped::new(mount, vec![tap])) as Arc<dyn Mount>]);
         let options = Options { sort_by_name: true, ..Options::default() };
@@ -225,18 +228,25 @@ fn other_names_of_a_file_that_was_replaced_are_stored_for_themselves() {
     }
 }
 
-/// Renames another file over `w` and `x` in `top/d` just before their first bytes are read, those of `x` after something.
+/// Renames another file over `w` and `x` in `top/d` just before they are read, and over `x` after something.
 struct Each {
     top: PathBuf,
     after: Arc<Event>,
+    replaced: [Event; 2],
 }
 
 impl Tap for Each {
     fn before(&self, calls: &[Call<'_>]) {
         for call in calls {
-            let Op::Read { node: Node::Chain(chain), offset: 0, .. } = &call.op else { continue };
+            let Op::Read { node: Node::Chain(chain), offset, .. } = &call.op else { continue };
             let name = chain.parent.as_ref().map(|(_, name)| name.to_string());
             let Some(name) = name.filter(|name| name == "w" || name == "x") else { continue };
+            let replaced = &self.replaced[usize::from(name == "x")];
+            if *offset != 0 {
+                // What is open would be read on.
+                replaced.wait();
+                continue;
+            }
             if name == "x" {
                 self.after.wait();
             }
@@ -244,6 +254,7 @@ impl Tap for Each {
                 std::fs::write(self.top.join("new"), [2; 20]).unwrap();
                 std::fs::rename(self.top.join("new"), self.top.join("d").join(&name)).unwrap();
             }
+            replaced.set();
         }
     }
 }
@@ -262,12 +273,12 @@ fn links_of_one_piece_go_one_after_the_other() {
     }
     std::fs::write(top.join("z"), vec![5; 10_000]).unwrap();
     let late: Arc<Event> = Arc::default();
-    let tap: Arc<dyn Tap> = Arc::new(Each { top, after: late.clone() });
+    let tap: Arc<dyn Tap> = Arc::new(Each { top, after: late.clone(), replaced: Default::default() });
     let mount = Arc::new(LocalMount::open(place.path()).unwrap());
     let volume = shared(vec![Arc::new(Tapped::new(mount, vec![tap])) as Arc<dyn Mount>]);
     let options = Options { sort_by_name: true, ..Options::default() };
     let gzip = Telling(Codec::Gzip.pack(1).unwrap(), late);
-    let made = packed(vec![named(&volume, "top")], &gzip, &options, &crew(2, 2)).clean();
+    let made = packed(vec![named(&volume, "top")], &gzip, &options, &crew(8, 2)).clean();
     let (_, input) = parfs::archive::open(Input::Seekable(Arc::new(made.archive))).unwrap();
     let is = crate::create::read_all(input).0;
     let is: Vec<_> = is.iter().map(|(path, kind, data)| (path.as_str(), *kind, data.len(), data.first())).collect();
@@ -401,4 +412,60 @@ fn a_directory_that_contains_itself_is_not_stored_for_ever() {
         );
         assert!(made.summary.members < 10);
     }
+}
+
+/// Which file was read is known of the file, and not by its name, under which there is none when that is asked.
+#[test]
+fn no_name_gets_the_data_of_a_file_that_was_there_for_a_moment() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    std::fs::write(path("a"), "of a and b").unwrap();
+    std::fs::hard_link(path("a"), path("b")).unwrap();
+    let (is_read, at) = (AtomicBool::new(false), dir.path().to_owned());
+    let odd = Odd::new(&Arc::new(LocalMount::open(dir.path()).unwrap()), move |mount, call| {
+        let is_first = matches!(call.op, Op::Read { .. }) && !is_read.swap(true, Ordering::Relaxed);
+        if is_first {
+            std::fs::write(at.join("new"), "another, and longer").unwrap();
+            std::fs::rename(at.join("new"), at.join("a")).unwrap();
+        }
+        pass(mount, call);
+        if is_first {
+            std::fs::remove_file(at.join("a")).unwrap();
+        }
+    });
+    let volume = shared(vec![odd as Arc<dyn Mount>]);
+    let operands = vec![named(&volume, "a"), named(&volume, "b")];
+    let made = stream(operands, &Options { sort_by_name: true, ..Options::default() }, &crew(2, 2));
+    let is = members(&made.archive);
+    let of = |name: &str| is.iter().find(|(path, ..)| path == name);
+    assert!(of("a").is_none(), "{is:?}");
+    assert_eq!(of("b").map(|b| (b.1, &b.2[..])), Some((MemberKind::File, &b"of a and b"[..])), "{made:?}");
+}
+
+/// Pieces are read in any order: the last one may be the first.
+#[test]
+fn a_piece_that_was_written_to_behind_the_last_one_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let big = dir.path().join("big");
+    std::fs::write(&big, vec![1; 32 << 20]).unwrap();
+    let last = Arc::new(Event::default());
+    let is_first = AtomicBool::new(true);
+    let odd = Odd::new(&Arc::new(LocalMount::open(dir.path()).unwrap()), move |mount, call| {
+        let Op::Read { offset, .. } = &call.op else { return pass(mount, call) };
+        let offset = *offset;
+        if offset < 16 << 20 && is_first.swap(false, Ordering::Relaxed) {
+            last.wait();
+            let file = std::fs::File::options().write(true).open(&big).unwrap();
+            std::os::unix::fs::FileExt::write_all_at(&file, &vec![2; 32 << 20], 0).unwrap();
+        }
+        pass(mount, call);
+        if offset >= 31 << 20 {
+            // What is asked behind it comes before the other goes on.
+            std::thread::sleep(Duration::from_millis(50));
+            last.set();
+        }
+    });
+    let volume = shared(vec![odd as Arc<dyn Mount>]);
+    let made = stream(vec![named(&volume, "big")], &Options::default(), &crew(4, 2));
+    assert_eq!((made.summary.changed, made.summary.warnings), (1, vec!["big: file changed as we read it".into()]));
 }

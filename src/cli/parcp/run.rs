@@ -2,14 +2,13 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
 use crate::base::name::Shown;
 use crate::base::price::Ceiling;
-use crate::base::{PriceList, Proc};
+use crate::base::{Name, PriceList, Proc};
 use crate::cli::bound::Flow;
 use crate::cli::console::Console;
 use crate::cli::lists::Paths;
@@ -19,7 +18,7 @@ use crate::cli::session::{Ended, Session};
 use crate::cli::{Exit, Fatal};
 use crate::crew::Crew;
 use crate::jobs::Live;
-use crate::jobs::copy::{Compare, Deed, Options, Series, Side, Sparse, Summary, Taken, Verify, What};
+use crate::jobs::copy::{Compare, Deed, Deletes, Options, Series, Side, Spared, Sparse, Summary, Taken, Verify, What};
 use crate::storage::{Attr, Mount, Shape, Tap, Throttle, Volume};
 
 use super::high::High;
@@ -168,7 +167,7 @@ struct Copier<'a> {
     options: Options,
     crew: &'a Crew,
     live: &'a Live,
-    deletable: &'a AtomicI64,
+    deletes: Deletes<'a>,
     console: &'a Console,
     total: Copied,
     warnings: Vec<String>,
@@ -199,11 +198,13 @@ fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exi
     refused.into_iter().for_each(|failure| crew.report().add(failure));
     session.tell_setup("copying", &crew);
     let live = Arc::new(Live::default());
-    let deletable = high.options.deletable();
+    let left = high.options.deletable();
+    let volumes = beside(high, &legs, &mut sides);
+    let spared: Vec<Spared<'_>> = volumes.iter().flat_map(spared).collect();
     let mut copier = Copier {
         high,
         options: high.options.clone(),
-        deletable: &deletable,
+        deletes: Deletes { left: &left, spared: &spared },
         crew: &crew,
         live: &live,
         console: &console,
@@ -253,6 +254,39 @@ fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exi
         None if clean => Exit::Success,
         None => Exit::Partly,
     })
+}
+
+fn side<'v>(volume: &'v Volume, place: &Place) -> Side<'v> {
+    let Place { way, fs_root, shown, .. } = place.clone();
+    Side { volume, way, fs_root, shown }
+}
+
+/// A source: its volume, its place there, and what of it is copied if not all is.
+type Beside = (Volume, Place, Option<Vec<Vec<u8>>>);
+
+/// The sources that others might delete, where names do not tell: a server has several, and mounts on this host. One that cannot be opened is
+/// not copied either, which is told then.
+fn beside(high: &High, legs: &[Leg], sides: &mut Sides) -> Vec<Beside> {
+    let is_told_by_names = legs.iter().all(|leg| leg.source.server() == leg.target.server());
+    if high.options.delete.is_none() || legs.len() < 2 || is_told_by_names {
+        return Vec::new();
+    }
+    let open = |leg: &Leg| Some((sides.open(&leg.source, Role::Source).ok()?, leg.source.clone(), leg.names.clone()));
+    legs.iter().filter_map(open).collect()
+}
+
+/// The directories that a leg copies.
+fn spared((volume, source, names): &Beside) -> Vec<Spared<'_>> {
+    let from = side(volume, source);
+    let below = |path: &Vec<u8>| {
+        let parts = path.split(|&b| b == b'/').filter(|part| !part.is_empty());
+        let way: Vec<Name> = parts.map(Name::new).collect::<Result<_, _>>().ok()?;
+        Spared::find(&from, &way)
+    };
+    match names {
+        None => Spared::find(&from, &[]).into_iter().collect(),
+        Some(names) => names.iter().filter_map(below).collect(),
+    }
 }
 
 /// What is said where something was to be deleted and was not.
@@ -323,14 +357,10 @@ impl Copier<'_> {
     }
 
     fn copy_leg(&mut self, leg: &Leg, (source, target): (&Volume, &Volume), paths: Option<Paths>, earlier: &[Earlier]) {
-        fn side<'v>(volume: &'v Volume, place: &Place) -> Side<'v> {
-            let Place { way, fs_root, shown, .. } = place.clone();
-            Side { volume, way, fs_root, shown }
-        }
         let server = leg.source.server();
         let at = self.series.iter().position(|(of, _)| of == server).unwrap_or_else(|| {
             let with = (self.crew, self.live);
-            self.series.push((server.to_vec(), Series::new(&self.options, with, self.deletable, self.several)));
+            self.series.push((server.to_vec(), Series::new(&self.options, with, self.deletes, self.several)));
             self.series.len() - 1
         });
         let clears = self.options.delete.is_some() && leg.names.is_none() && leg.target.way.is_empty();

@@ -29,6 +29,7 @@ mod link;
 mod links;
 mod make;
 mod run;
+mod spared;
 mod task;
 mod visit;
 mod whole;
@@ -46,6 +47,7 @@ use super::Live;
 use super::select::Rules;
 use links::Links;
 use run::Run;
+pub use spared::{Deletes, Spared};
 
 /// How often an object is begun anew because something came in its way.
 const TRIES_MAX: usize = 4;
@@ -316,8 +318,13 @@ pub fn copy(
     live: &Live,
     tell: Option<Tell<'_>>,
 ) -> Summary {
-    let deletable = options.deletable();
-    Series::new(options, (crew, live), &deletable, false).copy(source, target, what, (tell, None))
+    let left = options.deletable();
+    Series::new(options, (crew, live), Deletes { left: &left, spared: &[] }, false).copy(
+        source,
+        target,
+        what,
+        (tell, None),
+    )
 }
 
 /// Copies one after the other, all onto one volume and from one host or server. Names of one file that several of them meet
@@ -326,23 +333,22 @@ pub struct Series<'a> {
     options: Options,
     crew: &'a Crew,
     live: &'a Live,
-    deletable: &'a AtomicI64,
+    deletes: Deletes<'a>,
     links: Links,
 }
 
 impl<'a> Series<'a> {
-    /// Copies that are done with these options; `several`, if a later one may meet what an earlier one has met. `deletable`: how many objects
-    /// may still be deleted, by these copies and others ([`Options::deletable`]).
+    /// Copies that are done with these options; `several`, if a later one may meet what an earlier one has met.
     pub fn new(
         options: &Options,
         (crew, live): (&'a Crew, &'a Live),
-        deletable: &'a AtomicI64,
+        deletes: Deletes<'a>,
         several: bool,
     ) -> Series<'a> {
         // What a killed run left unfinished must not pass for what is to be kept, or for complete by its size alone.
         let by_name = options.existing != Existing::Replace || options.compare == Compare::Size;
         let options = Options { atomic: options.atomic || by_name, ..options.clone() };
-        Series { links: Links::new(options.links_max, several), options, crew, live, deletable }
+        Series { links: Links::new(options.links_max, several), options, crew, live, deletes }
     }
 
     /// The next one; see [`copy`]. What `taken` says another source has brought is refused.
@@ -354,7 +360,7 @@ impl<'a> Series<'a> {
         (tell, taken): (Option<Tell<'_>>, Option<Taken<'_>>),
     ) -> Summary {
         let start = Instant::now();
-        let Series { options, crew, live, deletable, links } = self;
+        let Series { options, crew, live, deletes, links } = self;
         // A list of names cannot be read twice; a comparison would tell all twice.
         links.begin(matches!(what, What::Tree) && options.verify != Verify::Only);
         let mut names = match what {
@@ -363,7 +369,7 @@ impl<'a> Series<'a> {
         };
         let mut summary: Option<Summary> = None;
         loop {
-            let run = Run { sides: (source, target), options, crew, live, tell, taken, deletable, links };
+            let run = Run { sides: (source, target), options, crew, live, tell, taken, deletes: *deletes, links };
             let passes = summary.as_ref().map_or(0, |summary| summary.passes);
             let pass = run.pass(names.take(), passes > 0);
             summary = Some(match summary {

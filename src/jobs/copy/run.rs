@@ -1,6 +1,6 @@
 //! One pass of a copy: both roots are found, the lanes work from there on.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::base::name::SNAPSHOT;
@@ -18,6 +18,7 @@ use super::dir::{Dir, Made};
 use super::feed::Feed;
 use super::groups;
 use super::links::Links;
+use super::spared::{Deletes, Spared};
 use super::task::{At, Held, Object, Task};
 use super::whole::{self, Files};
 use super::{Deed, Options, Side, Summary, Taken, Tell, batch, decide, enter, visit, xattrs};
@@ -34,8 +35,7 @@ pub(super) struct Run<'a> {
     pub live: &'a Live,
     pub tell: Option<Tell<'a>>,
     pub taken: Option<Taken<'a>>,
-    /// Objects that may still be deleted.
-    pub deletable: &'a AtomicI64,
+    pub deletes: Deletes<'a>,
     pub links: &'a Links,
 }
 
@@ -53,16 +53,13 @@ impl Run<'_> {
         let allow = |_: &[u8], path: &[u8], kind| self.options.rules.allow(path).of(kind);
         let port = Port::new(target.volume, self.crew.shape().window);
         let how = How { force: true, one_file_system: self.options.one_file_system, ..How::default() };
-        let source_root: OnceLock<(Node, (u64, u64))> = OnceLock::new();
-        let source = Port::new(self.sides.0.volume, 1);
+        let source_root: OnceLock<Spared<'_>> = OnceLock::new();
         let spare = |node: &Node, fsid: u64, fileid: u64| {
-            source_root.get().is_some_and(|(root, ids)| {
-                // What cannot be told from the source is not removed.
-                may_be_one(source, *ids, port, (fsid, fileid)) && is_one(source, root, port, node).unwrap_or(true)
-            })
+            let others = self.deletes.spared.iter();
+            source_root.get().into_iter().chain(others).any(|spared| spared.is(port, node, (fsid, fileid)))
         };
         let mut remover: Engine<'_, Tag> = Engine::new(port, how, self.crew, self.live, &removed, tell);
-        remover.may_remove = Some(self.deletable);
+        remover.may_remove = Some(self.deletes.left);
         remover.spare = Some(&spare);
         if !self.options.rules.is_empty() && !self.options.delete.is_some_and(|delete| delete.excluded) {
             remover.allow = Some(&allow);
@@ -70,7 +67,9 @@ impl Run<'_> {
         let mut ctx = Ctx::new(self, &remover, later);
         let left = match self.begin(&mut ctx, names.is_some()) {
             Ok(begun) => {
-                source_root.get_or_init(|| (begun.node.clone(), (begun.attr.fsid, begun.attr.fileid)));
+                let source = Port::new(self.sides.0.volume, 1);
+                let ids = (begun.attr.fsid, begun.attr.fileid);
+                source_root.get_or_init(|| Spared::new(source, begun.node.clone(), ids));
                 self.work(&ctx, begun, names)
             }
             Err(failure) => {
@@ -297,7 +296,7 @@ struct Begun {
 const NOT_THERE: Cause = Cause::Call(Proc::Lookup, Status::NoEnt);
 
 /// The object at the end of a way from the volume's root; symbolic links are not followed.
-fn resolve(port: Port<'_>, way: &[Name], shown: &[u8]) -> Result<(Node, Attr), Failure> {
+pub(super) fn resolve(port: Port<'_>, way: &[Name], shown: &[u8]) -> Result<(Node, Attr), Failure> {
     let mut at = root_of(port, shown)?;
     for name in way {
         at = resolve_in(port, &at.0, name, shown)?;

@@ -392,9 +392,13 @@ fn is_lost(ctx: &Ctx<'_>, data: &Data, got: &Got) -> bool {
 
 /// Some file systems give a file another id each time it is looked up; what else is told of it stays.
 fn is_replaced(ctx: &Ctx<'_>, data: &Data, attr: Option<Attr>) -> bool {
-    // Storage without handles tells it of what is read to its end.
-    let attr = attr.or_else(|| get_attr(ctx, data).ok());
-    attr.is_some_and(|attr| (attr.fsid, attr.fileid) != data.id && (is_other(data, &attr) || attr.ctime != data.ctime))
+    // A kernel's mount tells it of what is read to its end.
+    let Some(attr) = attr.or_else(|| get_attr(ctx, data).ok()) else {
+        // It may have been another file by then, whose data are none of this one's other names.
+        data.fate.replaced.store(true, Ordering::Relaxed);
+        return false;
+    };
+    (attr.fsid, attr.fileid) != data.id && (is_other(data, &attr) || attr.ctime != data.ctime)
 }
 
 fn get_attr(ctx: &Ctx<'_>, data: &Data) -> Result<Attr, Status> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::base::name::Shown;
 use crate::base::{Cause, Failure, Name, Proc, Status, Time};
 use crate::crew::Ticket;
-use crate::storage::{Call, Kind, Node, Route};
+use crate::storage::{Attr, Call, Kind, Node, Route};
 
 use super::ctx::{Ctx, Head, Outcome};
 use super::dirs::{self, Dir};
@@ -33,7 +33,7 @@ pub(super) struct Ready {
 /// A target found.
 struct Target {
     node: Node,
-    fileid: u64,
+    attr: Attr,
 }
 
 /// Makes a batch of links.
@@ -83,7 +83,7 @@ fn targets(ctx: &Ctx<'_>, route: Route, links: &[Ready]) -> Vec<Result<Target, F
         let failed = |(proc, status)| Failure::call(&ready.link.head.path, proc, status);
         let lookup = calls.next().ok_or_else(|| failed((Proc::Lookup, Status::Pending)))?;
         let (node, attr) = ctx.found(route, lookup).map_err(failed)?;
-        Ok(Target { node, fileid: attr.fileid })
+        Ok(Target { node, attr })
     });
     found.collect()
 }
@@ -117,6 +117,11 @@ fn through_link(path: &[u8], through: &[u8]) -> Failure {
     Failure::refused(path, format!("its target would be reached through the symbolic link '{}'", Shown(through)))
 }
 
+/// Is it one file? Of several kernel mounts each has an id of its own for the file system.
+fn is_same(ctx: &Ctx<'_>, attr: &Attr, target: &Attr) -> bool {
+    if ctx.volume.is_late() { attr.fileid == target.fileid } else { attr.is_same_as(target) }
+}
+
 /// What LINK's answer means; goes on where the name exists.
 fn settle(ctx: &Ctx<'_>, route: Route, link: &Link, parent: &Node, target: &Target, call: &Call<'_>) -> Outcome {
     let failed = |proc, status| Outcome::Failed(Failure::call(&link.head.path, proc, status));
@@ -134,7 +139,7 @@ fn settle(ctx: &Ctx<'_>, route: Route, link: &Link, parent: &Node, target: &Targ
         }
         match ctx.look_up(route, parent, &link.name) {
             // The link is there: from an earlier run, a first try whose answer was lost, or as its own target.
-            Ok((_, attr)) if attr.fileid == target.fileid => return Outcome::Done,
+            Ok((_, attr)) if is_same(ctx, &attr, &target.attr) => return Outcome::Done,
             Ok(_) if ctx.options.existing == Existing::Keep => return failed(Proc::Link, Status::Exist),
             Ok(_) if ctx.options.existing == Existing::Skip => return Outcome::Skipped,
             Ok((_, attr))

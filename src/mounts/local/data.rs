@@ -166,7 +166,7 @@ impl LocalMount {
         Held::Write(fd, self.nfs || !self.superuser && bits & 0o200 == 0, Sent::default())
     }
 
-    /// Reads; at the file's end also what the file was right after. Most files are read once and whole: only one that is
+    /// Reads; where that costs no question, and at the file's end, also what the file was right after. Most files are read once and whole: only one that is
     /// read further stays open.
     pub(super) fn read(&self, node: &Node, offset: u64, count: u32, buf: &mut Vec<u8>) -> Out<(bool, Option<Attr>)> {
         buf.clear();
@@ -211,7 +211,9 @@ impl LocalMount {
                 if buf.len() < count {
                     continue;
                 }
-                return Ok((false, None));
+                // What it is that was read: by its name it may be another file. A kernel's client might ask its server for it.
+                let is = if self.nfs { None } else { fstat(held.fd()).ok() };
+                return Ok((false, is.map(|stat| attr(&stat))));
             }
             let stat = fstat(held.fd()).map_err(status)?;
             size = u64::try_from(stat.st_size).unwrap_or(0);
@@ -219,7 +221,7 @@ impl LocalMount {
                 break stat;
             }
             if buf.len() == count {
-                return Ok((false, None)); // it has grown
+                return Ok((false, Some(attr(&stat)))); // it has grown
             }
         };
         Ok((true, Some(attr(&stat))))
