@@ -1,11 +1,12 @@
 //! Exports that a command line names, each attached once, and what a URL leads to.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::base::name::Shown;
 use crate::base::{Name, Status};
 use crate::mounts::nfs::{self, AttachError, Host, NfsMount, Url, Usage};
-use crate::storage::{Attr, Call, Mount, Op};
+use crate::storage::{Attr, Call, Found, Kind, Mount, Op};
 
 /// The mounts of one directory of an export, one for each target.
 pub type Mounts = Vec<Arc<NfsMount>>;
@@ -18,7 +19,7 @@ pub struct Exports(Vec<(Url, Usage, Mounts)>);
 const LINKS_MAX: usize = 40;
 
 /// What a URL leads to.
-pub enum Found {
+pub enum At {
     /// A directory.
     Dir(Mounts),
     /// Something else, by its directory and its name there.
@@ -57,41 +58,58 @@ fn root_attr(mounts: &Mounts) -> Option<Attr> {
     calls[0].attr().ok()
 }
 
-/// The text of the symbolic link `name`; none where it is none.
-fn link_text(mounts: &Mounts, name: &Name) -> Option<Vec<u8>> {
-    let mount = mounts.first()?;
+/// What has a name in a directory, as a link's way goes through it.
+enum Step {
+    Dir,
+    Link(Vec<u8>),
+    Other,
+}
+
+fn step(mounts: &Mounts, name: &Name) -> Result<Step, Status> {
+    let mount = mounts.first().ok_or(Status::NoTarget)?;
     let root = mount.root();
     let mut calls = [Call::lookup(&root, name)];
     mount.perform(&mut calls);
-    let node = calls[0].found().ok()?.node;
-    let mut calls = [Call::read_link(&node)];
-    mount.perform(&mut calls);
-    match &mut calls[0].op {
-        Op::ReadLink { out: Ok(text), .. } => Some(std::mem::take(text)),
-        _ => None,
+    let Found { node, attr } = calls[0].found()?;
+    let kind = match attr {
+        Some(attr) => attr.kind,
+        None => {
+            let mut calls = [Call::get_attr(&node)];
+            mount.perform(&mut calls);
+            calls[0].attr()?.kind
+        }
+    };
+    match kind {
+        Kind::Dir => Ok(Step::Dir),
+        Kind::Symlink => {
+            let mut calls = [Call::read_link(&node)];
+            mount.perform(&mut calls);
+            match &mut calls[0].op {
+                Op::ReadLink { out, .. } => {
+                    out.as_mut().map(|text| Step::Link(std::mem::take(text))).map_err(|status| *status)
+                }
+                _ => Err(Status::ServerFault),
+            }
+        }
+        _ => Ok(Step::Other),
     }
 }
 
-/// Where a link with this text at `url` leads, by the words of both. An error tells of one that leaves the server's names.
-fn led_to(url: &Url, text: &[u8]) -> Result<Url, String> {
+/// The parts of a link's text. An error tells of one that leaves the server's names.
+fn parts(url: &Url, text: &[u8]) -> Result<Vec<Vec<u8>>, String> {
     if text.starts_with(b"/") {
         let (link, text) = (Shown(&url.path), Shown(text));
         return Err(format!(
-            "'{link}' is a symbolic link to '{text}', which no URL says the place of; name what it leads to"
+            "'{link}' leads to '{text}' by a symbolic link, which no URL says the place of; name what it leads to"
         ));
     }
-    let parts = |path: &[u8]| path.split(|&b| b == b'/').map(<[u8]>::to_vec).collect::<Vec<_>>();
-    let mut way: Vec<Vec<u8>> = parts(&url.path).into_iter().filter(|part| !part.is_empty() && part != b".").collect();
-    way.pop();
-    for part in parts(text) {
-        match &part[..] {
-            b"" | b"." => {}
-            b".." => drop(way.pop()),
-            _ => way.push(part),
-        }
-    }
-    let path = way.iter().flat_map(|part| [b"/", &part[..]].concat()).collect::<Vec<u8>>();
-    Ok(Url { path: if path.is_empty() { b"/".to_vec() } else { path }, ..url.clone() })
+    Ok(text.split(|&b| b == b'/').filter(|part| !part.is_empty() && *part != b".").map(<[u8]>::to_vec).collect())
+}
+
+/// The URL of this directory of the same server.
+fn at(url: &Url, way: &[Name]) -> Url {
+    let path: Vec<u8> = way.iter().flat_map(|name| [b"/", name.as_bytes()].concat()).collect();
+    Url { path: if path.is_empty() { b"/".to_vec() } else { path }, ..url.clone() }
 }
 
 impl Exports {
@@ -107,9 +125,9 @@ impl Exports {
     }
 
     /// What is at `url`.
-    pub fn find(&mut self, url: &Url, usage: Usage) -> Result<Found, String> {
+    pub fn find(&mut self, url: &Url, usage: Usage) -> Result<At, String> {
         let error = match self.attach(url, usage) {
-            Ok(mounts) => return Ok(Found::Dir(mounts)),
+            Ok(mounts) => return Ok(At::Dir(mounts)),
             Err(error) => error,
         };
         let is_there = match error {
@@ -119,25 +137,52 @@ impl Exports {
         };
         let Some((parent, name)) = above(url)? else { return Err(cannot(url, &error)) };
         let mounts = self.attach(&parent, usage).map_err(|error| cannot(&parent, &error))?;
-        Ok(if is_there { Found::Other(mounts, name) } else { Found::Nothing(mounts, name) })
+        Ok(if is_there { At::Other(mounts, name) } else { At::Nothing(mounts, name) })
     }
 
-    /// What is at the URL of a source: a symbolic link to a directory is that, as it is on this host; one that leads to anything else, or
-    /// nowhere, is itself.
-    pub fn find_source(&mut self, url: &Url) -> Result<Found, String> {
+    /// What is at the URL of a source, and its own URL: a symbolic link to a directory is that, as it is on this host; one that leads
+    /// to anything else, or nowhere, is itself.
+    pub fn find_source(&mut self, url: &Url) -> Result<(At, Url), String> {
         let found = self.find(url, Usage::Reads)?;
-        let Found::Other(mounts, name) = &found else { return Ok(found) };
-        let (mut at, mut last) = (url.clone(), (mounts.clone(), name.clone()));
-        for _ in 0..LINKS_MAX {
-            let Some(text) = link_text(&last.0, &last.1) else { return Ok(found) };
-            at = led_to(&at, &text)?;
-            match self.find(&at, Usage::Reads)? {
-                Found::Dir(mounts) => return Ok(Found::Dir(mounts)),
-                Found::Other(mounts, name) => last = (mounts, name),
-                Found::Nothing(..) => return Ok(found),
+        let At::Other(mounts, name) = &found else { return Ok((found, url.clone())) };
+        let Ok(Step::Link(text)) = step(mounts, name) else { return Ok((found, url.clone())) };
+        match self.follow(url, &text)? {
+            Some(there) => {
+                let mounts = self.attach(&there, Usage::Reads).map_err(|error| cannot(&there, &error))?;
+                Ok((At::Dir(mounts), there))
+            }
+            None => Ok((found, url.clone())),
+        }
+    }
+
+    /// The directory that a link of this text at `url` leads to, name by name; none where it leads to no directory.
+    fn follow(&mut self, url: &Url, text: &[u8]) -> Result<Option<Url>, String> {
+        let mut way = names(url)?;
+        way.pop();
+        let mut left: VecDeque<Vec<u8>> = parts(url, text)?.into();
+        let mut links = 1;
+        while let Some(part) = left.pop_front() {
+            if part == b".." {
+                way.pop();
+                continue;
+            }
+            let Ok(name) = Name::new(&part) else { return Ok(None) };
+            let dir = at(url, &way);
+            let mounts = self.attach(&dir, Usage::Reads).map_err(|error| cannot(&dir, &error))?;
+            match step(&mounts, &name) {
+                Ok(Step::Dir) => way.push(name),
+                Ok(Step::Link(_)) if links == LINKS_MAX => return Ok(None),
+                Ok(Step::Link(text)) => {
+                    links += 1;
+                    parts(url, &text)?.into_iter().rev().for_each(|part| left.push_front(part));
+                }
+                Ok(Step::Other) | Err(Status::NoEnt | Status::NameTooLong) => return Ok(None),
+                Err(status) => {
+                    return Err(format!("cannot follow the symbolic link '{}': {status}", Shown(&url.path)));
+                }
             }
         }
-        Ok(found)
+        Ok(Some(at(url, &way)))
     }
 
     /// The last name of the URL; none for the root of a server.
@@ -160,17 +205,6 @@ impl Exports {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn where_a_link_leads() {
-        let of = |text: &str| led_to(&Url::parse("nfs://h/a/b/./lnk/").unwrap(), text.as_bytes());
-        let path = |text: &str| String::from_utf8(of(text).unwrap().path).unwrap();
-        assert_eq!(
-            (path("c/d"), path("../x//y/."), path("../../../.."), path(".")),
-            ("/a/b/c/d".into(), "/a/x/y".into(), "/".into(), "/a/b".into())
-        );
-        assert!(of("/elsewhere").unwrap_err().contains("name what it leads to"));
-    }
 
     #[test]
     fn the_directory_above_a_url() {

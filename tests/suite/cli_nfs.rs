@@ -144,21 +144,39 @@ fn a_source_that_is_a_symbolic_link_is_what_a_path_would_be() {
     let at = |name: &str| dir.path().join(name);
     fs::create_dir_all(at("d/deep")).unwrap();
     fs::write(at("d/f"), "data").unwrap();
-    for (link, text) in
-        [("lnk", "d"), ("twice", "./deeper/../lnk/"), ("up", "d/deep/.."), ("lf", "d/f"), ("far", "/d"), ("gone", "no")]
-    {
+    fs::create_dir_all(at("else/where/z")).unwrap();
+    fs::create_dir_all(at(".snapshot/old")).unwrap();
+    fs::write(at("else/where/z/f"), "data").unwrap();
+    let links = [
+        ("lnk", "d"),
+        ("twice", "./d/../lnk/"),
+        ("up", "d/deep/.."),
+        ("to", "else/where/z"),
+        // Not `./where/z`, which its words would make of it.
+        ("dots", "to/../z"),
+        ("d/top", ".."),
+        ("lf", "d/f"),
+        ("far", "/d"),
+        ("gone", "no"),
+        ("deep", "no/thing/there"),
+        ("through", "d/f/x"),
+        ("loop", "loop"),
+    ];
+    for (link, text) in links {
         std::os::unix::fs::symlink(text, at(link)).unwrap();
     }
     let sim = Sim::start(&["--dir", dir.path().to_str().unwrap(), "--unlimited", "--targets", "2"]);
     let url = |name: &str| format!("{}{name}", sim.url);
-    for (i, source) in ["lnk", "lnk/", "lnk/.", "up", "twice"].iter().enumerate() {
+    for (i, source) in ["lnk", "lnk/", "lnk/.", "up", "twice", "dots"].iter().enumerate() {
         bench.run_as(&format!("parcp {} out{i}", url(source))).ok();
         assert_eq!(fs::read(bench.path(format!("out{i}/f"))).unwrap(), b"data", "{source}");
     }
     fs::create_dir(bench.path("into")).unwrap();
     bench.run_as(&format!("parcp -t into {} {}", url("lnk"), url("d/deep"))).ok();
     assert!(bench.path("into/lnk/f").is_file() && bench.path("into/deep").is_dir());
-    for link in ["lf", "gone"] {
+    bench.run_as(&format!("parcp {} root", url("d/top"))).ok();
+    assert!(bench.path("root/d/f").is_file() && !bench.path("root/.snapshot").exists());
+    for link in ["lf", "gone", "deep", "through", "loop"] {
         bench.run_as(&format!("parcp {} {link}", url(link))).ok();
         assert!(bench.path(link).is_symlink());
     }
@@ -172,7 +190,14 @@ fn a_source_that_is_a_symbolic_link_is_what_a_path_would_be() {
     for target in [url("d/f"), format!("{}d/f", other.url)] {
         told(&format!("parcp {} {target}", url("lf")), "remove it first");
         assert_eq!(fs::read(at("d/f")).unwrap(), b"data");
+        // Kept as it is.
+        bench.run_as(&format!("parcp -n {} {target}", url("lf"))).ok();
     }
+    std::os::unix::fs::symlink("../d/f", at("else/f")).unwrap();
+    told(&format!("parcp -t {} {}", url("d"), url("else/f")), "remove it first");
+    fs::write(bench.path("names"), "f\n").unwrap();
+    told(&format!("parcp --files-from=names {} {}", url("else"), url("d")), "remove it first");
+    assert_eq!(fs::read(at("d/f")).unwrap(), b"data");
 }
 
 /// A source in the destination of another, by another address of the server or by a path of this host.

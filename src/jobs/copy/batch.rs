@@ -243,8 +243,7 @@ fn take_role(ctx: &Ctx<'_>, routes: Routes, known: Known, due: &mut Vec<Due<Task
 fn compare_role(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) -> Option<Known> {
     let At::Present(Some(there), is) = &known.object.at else { return Some(known) };
     // As in a copy: of several mounts each has its own id of a file system.
-    let is_one_mount = ctx.target.volume.mounts().len() == 1;
-    let fs = if is_one_mount && ctx.links.has_several_fs() { mix(is.fsid) } else { 0 };
+    let fs = if ctx.target.volume.mounts().len() == 1 { mix(is.fsid) } else { 0 };
     let (there, fileid) = (there.clone(), Some(is.fileid ^ fs));
     let Known { mut object, node, attr } = known;
     object.source = Some((node.clone(), attr)); // or it would be looked up again, which depends on lanes
@@ -263,6 +262,13 @@ fn compare_role(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) -> Option
         _ => {}
     }
     Some(Known { object, node, attr })
+}
+
+/// May what is there be what a link that was named leads to? Of one on a server neither that is known, nor whether two names of the server
+/// mean one. (The command line has looked at those of this host.)
+fn may_lead_to(object: &Object, (node, attr): (&Node, &Attr), is: &Attr) -> bool {
+    let is_named = object.single || object.dir.is_partial();
+    is_named && attr.kind == Kind::Symlink && is.kind == Kind::File && node.has_handles()
 }
 
 /// Finds out what is to be done.
@@ -297,6 +303,10 @@ fn sort(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mu
         Verdict::Attributes(_) if ctx.has_more_names(attr, is) => Verdict::Replace,
         verdict => verdict,
     };
+    if verdict == Verdict::Replace && may_lead_to(object, (node, attr), is) {
+        let reason = "is there, and may be what the source, a symbolic link, leads to; remove it first";
+        return give_up(ctx, known.object, Trouble::Refused(On::Target, reason.into()), due);
+    }
     if matches!(verdict, Verdict::Content | Verdict::Replace)
         && let Some(taken) = ctx.taken(&object.dir, Some(&object.name), is)
     {

@@ -89,9 +89,10 @@ pub(super) fn has_changed(was: &Attr, is: &Attr) -> bool {
     (was.size, was.mtime) != (is.size, is.mtime) || is_replaced(was, is)
 }
 
-/// True when what has the name of a multiply linked file is another one now: its other names are none of that one's.
+/// True when what has the name of a multiply linked file is another one now: its other names are none of that one's. (Of several kernel mounts
+/// each has ids of its own for file systems below.)
 pub(super) fn is_replaced(was: &Attr, is: &Attr) -> bool {
-    was.nlink > 1 && !is.is_same_as(was)
+    was.nlink > 1 && is.fileid != was.fileid
 }
 
 pub(super) fn replaced() -> Trouble {

@@ -135,12 +135,6 @@ impl Run<'_> {
             _ if ctx.compares() => false,
             _ => ctx.target_root.get().is_some_and(|(_, is)| is == attr || self.is_one_file(ctx, attr, is)),
         };
-        // Where a link of a server leads is not known, and of a server's two names not that it is one.
-        let is_file = || ctx.target_root.get().is_some_and(|(_, is)| is.kind != Kind::Symlink);
-        if attr.kind == Kind::Symlink && node.has_handles() && !ctx.compares() && is_file() {
-            let reason = "is there, and may be what the source, a symbolic link, leads to; remove it first";
-            return Err(Failure::refused(&self.sides.1.shown, reason));
-        }
         let same_text = || Failure::refused(&self.sides.0.shown, "source and destination are the same");
         if same { Err(same_text()) } else { Ok(()) }
     }

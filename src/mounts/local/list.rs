@@ -304,7 +304,7 @@ fn entry(mount: &LocalMount, dir: &Arc<Chain>, fd: &OwnedFd, ahead: Ahead, want:
     // Who asks for types wants to go on into directories; for the rest a node would be two allocations each.
     let spared = want == Want::Types && asked.is_none() && known.is_some_and(|kind| kind != Kind::Dir);
     let node = (!spared).then(|| match asked {
-        Some(attr) => mount.met(dir, name.clone(), attr.fileid),
+        Some(attr) => mount.met(dir, name.clone(), (attr.fsid, attr.fileid)),
         None => Node::child(dir, name.clone()),
     });
     let kind = known.filter(|_| want != Want::Names);

@@ -255,12 +255,12 @@ fn a_read_to_the_end_says_what_the_file_is_then() {
         Op::Read { buf, attr, out, .. } => (buf.len(), attr.map(|attr| attr.size), out.unwrap()),
         op => panic!("{op:?}"),
     };
-    assert_eq!(read(0, 50_000), (50_000, None, false));
+    assert_eq!(read(0, 50_000), (50_000, Some(100_000), false));
     // Grown and cut between two READs of one descriptor: the size at opening does not count.
     std::fs::write(&path, vec![2; 120_000]).unwrap();
-    assert_eq!(read(50_000, 60_000), (60_000, None, false));
+    assert_eq!(read(50_000, 60_000), (60_000, Some(120_000), false));
     assert_eq!(read(110_000, 60_000), (10_000, Some(120_000), true));
-    assert_eq!(read(0, 1000), (1000, None, false));
+    assert_eq!(read(0, 1000), (1000, Some(120_000), false));
     std::fs::write(&path, vec![2; 500]).unwrap();
     assert_eq!(read(0, 1000), (500, Some(500), true));
     std::fs::write(&path, "").unwrap();
