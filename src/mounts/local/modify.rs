@@ -168,8 +168,9 @@ impl LocalMount {
         let owner = owner(change, None);
         let bits = change.mode.filter(|&bits| !self.is_mode_known(chain, &on, change, bits));
         if let On::Place(_, place) = on
-            && (owner.is_some() || bits.is_some() || times(change).is_some())
+            && (owner.is_some() || bits.is_some() || chain.fileid().is_none() && times(change).is_some())
         {
+            // A time alone does no harm that is worth three system calls for each file that was made: 12 % of an extraction on tmpfs.
             meant = self.hold_meant(chain, place)?;
             on = meant.as_ref().map_or(on, |held| On::Held(place, held.as_fd()));
         }
