@@ -178,7 +178,12 @@ impl Meters {
     pub fn ledger(&self, new: Meter) -> Arc<Ledger> {
         let mut all = self.all();
         if let Some(there) = all.iter_mut().find(|meter| meter.key == new.key && meter.role == new.role) {
-            there.nfs.extend(new.nfs);
+            // A mount may be opened more than once.
+            for mount in new.nfs {
+                if !there.nfs.iter().any(|known| Arc::ptr_eq(known, &mount)) {
+                    there.nfs.push(mount);
+                }
+            }
             return there.ledger.clone();
         }
         let ledger = new.ledger.clone();

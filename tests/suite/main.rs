@@ -63,6 +63,7 @@ mod load_verify;
 mod made_up;
 mod memory;
 mod model;
+mod mounted_below;
 mod nasty;
 mod network;
 mod outward;

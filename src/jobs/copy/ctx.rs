@@ -271,9 +271,9 @@ impl<'a> Ctx<'a> {
         self.options.verify == Verify::Only
     }
 
-    /// True for a name in the root that shows snapshots rather than holds files.
+    /// True for a name in the root of a file system that shows snapshots rather than holds files.
     pub fn is_snapshot(&self, on: On, dir: &Dir, name: &Name) -> bool {
-        dir.is_root() && self.fs_root[on as usize] && *name == self.snapshot
+        *name == self.snapshot && if dir.is_root() { self.fs_root[on as usize] } else { dir.is_mounted(on) }
     }
 
     /// Records why an object is not as it should be.

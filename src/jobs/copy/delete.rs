@@ -177,8 +177,8 @@ fn confirm(ctx: &Ctx<'_>, dir: &Arc<Dir>, entries: Vec<Alone>, due: &mut Vec<Due
             _ if ctx.holds_back() => add(&ctx.counts.held_back, 1),
             Err(Status::NoEnt) | Ok(()) => {
                 dir.hold(1);
-                let root = root(ctx, dir, &entry.name, Tag::Extra(dir.clone()));
                 let met = met(&entry);
+                let root = root(ctx, dir, (&entry.name, &met), Tag::Extra(dir.clone()));
                 ctx.remover.begin(root, met, dir.depth() + 1, &mut next, &mut finished);
             }
             Err(status) => {
@@ -191,7 +191,7 @@ fn confirm(ctx: &Ctx<'_>, dir: &Arc<Dir>, entries: Vec<Alone>, due: &mut Vec<Due
     dir.leave(due);
 }
 
-fn root(ctx: &Ctx<'_>, dir: &Dir, name: &crate::base::Name, tag: Tag) -> Root<Tag> {
+fn root(ctx: &Ctx<'_>, dir: &Dir, (name, met): (&crate::base::Name, &Met), tag: Tag) -> Root<Tag> {
     let mut shown = ctx.shown[On::Target as usize].to_vec();
     if shown.last() != Some(&b'/') {
         shown.push(b'/');
@@ -199,10 +199,11 @@ fn root(ctx: &Ctx<'_>, dir: &Dir, name: &crate::base::Name, tag: Tag) -> Root<Ta
     let skip = shown.len();
     shown.extend(dir.path_of(Some(name)));
     // With `-x` nothing is removed of another file system either.
-    let above = dir.made().was.filter(|_| ctx.options.one_file_system);
-    let fsid = above.map(|above| above.fsid);
+    let above = dir.made().was.map(|above| above.fsid);
+    let fsid = above.filter(|_| ctx.options.one_file_system);
+    let fs_root = above.zip(met.fsid).is_some_and(|(above, here)| above != here);
     let dir = dir.made().node.clone();
-    Root { dir, name: Some(name.clone()), shown, skip, contents: false, fs_root: false, fsid, tag }
+    Root { dir, name: Some(name.clone()), shown, skip, contents: false, fs_root, fsid, tag }
 }
 
 fn met(entry: &Entry) -> Met {
@@ -276,7 +277,7 @@ pub(super) fn replace(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) {
     }
     let tag = Tag::Replace(Arc::new(Mutex::new(Some(object))));
     let (mut next, mut finished) = (Vec::new(), Vec::new());
-    ctx.remover.begin(root(ctx, &dir, &name, tag), met, dir.depth() + 1, &mut next, &mut finished);
+    ctx.remover.begin(root(ctx, &dir, (&name, &met), tag), met, dir.depth() + 1, &mut next, &mut finished);
     settle(ctx, next, finished, due);
 }
 

@@ -7,6 +7,7 @@ use crate::base::Name;
 use crate::crew::Due;
 use crate::storage::{Attr, Node};
 
+use super::ctx::On;
 use super::join::{Alone, Join};
 use super::task::{At, Task};
 
@@ -121,6 +122,15 @@ impl Dir {
 
     pub fn parent(&self) -> Option<&(Arc<Dir>, Name)> {
         self.parent.as_ref()
+    }
+
+    /// Is the source's directory, or the target's, of another file system than the one that it is in?
+    pub fn is_mounted(&self, on: On) -> bool {
+        let fsid = |dir: &Dir| match on {
+            On::Source => Some(dir.attr.fsid),
+            On::Target => dir.entered()?.was.as_ref().map(|was| was.fsid),
+        };
+        self.parent.as_ref().and_then(|(up, _)| fsid(up).zip(fsid(self))).is_some_and(|(above, here)| above != here)
     }
 
     /// The target's directory; it was entered.

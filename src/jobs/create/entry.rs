@@ -68,6 +68,12 @@ impl Dir {
         Dir { tree, path, node, id, parent: parent.cloned(), mark, depth }
     }
 
+    /// Is it the root of a file system? What a link leads to is of another one and need be no root.
+    pub fn is_fs_root(&self) -> bool {
+        let is_mounted = |up: &Arc<Dir>| up.id.0 != self.id.0 && self.tree.follow.is_none();
+        self.parent.as_ref().map_or(self.tree.fs_root, is_mounted)
+    }
+
     /// Is the object one of the directories that this one is in, as far as handles tell? Only a faulty server has that.
     pub fn is_below(&self, node: &Node) -> bool {
         self.node == *node || self.mark.as_ref().is_some_and(|mark| mark.node == *node)

@@ -263,7 +263,7 @@ fn take_page(
     let (mut places, mut unknown) = (Vec::with_capacity(entries.len()), Vec::new());
     for (i, entry) in entries.into_iter().enumerate() {
         let path = dir.join(&entry.name);
-        let is_snapshot = dir.parent.is_none() && dir.tree.fs_root && entry.name.as_bytes() == SNAPSHOT;
+        let is_snapshot = entry.name.as_bytes() == SNAPSHOT && dir.is_fs_root();
         if is_snapshot || !ctx.includes(&path) {
             continue;
         }
