@@ -1,12 +1,11 @@
 //! Exports that a command line names, each attached once, and what a URL leads to.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::base::name::Shown;
 use crate::base::{Name, Status};
 use crate::mounts::nfs::{self, AttachError, Host, NfsMount, Url, Usage};
-use crate::storage::{Attr, Call, Found, Kind, Mount, Op};
+use crate::storage::{Attr, Call, Kind, Mount};
 
 /// The mounts of one directory of an export, one for each target.
 pub type Mounts = Vec<Arc<NfsMount>>;
@@ -14,9 +13,6 @@ pub type Mounts = Vec<Arc<NfsMount>>;
 /// Attached directories, each by the URL it was attached with and what was said to be done there.
 #[derive(Default)]
 pub struct Exports(Vec<(Url, Usage, Mounts)>);
-
-/// Links behind a link at most, as on Linux.
-const LINKS_MAX: usize = 40;
 
 /// What a URL leads to.
 pub enum At {
@@ -58,58 +54,19 @@ fn root_attr(mounts: &Mounts) -> Option<Attr> {
     calls[0].attr().ok()
 }
 
-/// What has a name in a directory, as a link's way goes through it.
-enum Step {
-    Dir,
-    Link(Vec<u8>),
-    Other,
-}
-
-fn step(mounts: &Mounts, name: &Name) -> Result<Step, Status> {
-    let mount = mounts.first().ok_or(Status::NoTarget)?;
+/// Is the name that of a symbolic link?
+pub fn is_link(mounts: &Mounts, name: &Name) -> bool {
+    let Some(mount) = mounts.first() else { return false };
     let root = mount.root();
     let mut calls = [Call::lookup(&root, name)];
     mount.perform(&mut calls);
-    let Found { node, attr } = calls[0].found()?;
-    let kind = match attr {
-        Some(attr) => attr.kind,
-        None => {
-            let mut calls = [Call::get_attr(&node)];
-            mount.perform(&mut calls);
-            calls[0].attr()?.kind
-        }
-    };
-    match kind {
-        Kind::Dir => Ok(Step::Dir),
-        Kind::Symlink => {
-            let mut calls = [Call::read_link(&node)];
-            mount.perform(&mut calls);
-            match &mut calls[0].op {
-                Op::ReadLink { out, .. } => {
-                    out.as_mut().map(|text| Step::Link(std::mem::take(text))).map_err(|status| *status)
-                }
-                _ => Err(Status::ServerFault),
-            }
-        }
-        _ => Ok(Step::Other),
-    }
-}
-
-/// The parts of a link's text. An error tells of one that leaves the server's names.
-fn parts(url: &Url, text: &[u8]) -> Result<Vec<Vec<u8>>, String> {
-    if text.starts_with(b"/") {
-        let (link, text) = (Shown(&url.path), Shown(text));
-        return Err(format!(
-            "'{link}' leads to '{text}' by a symbolic link, which no URL says the place of; name what it leads to"
-        ));
-    }
-    Ok(text.split(|&b| b == b'/').filter(|part| !part.is_empty() && *part != b".").map(<[u8]>::to_vec).collect())
-}
-
-/// The URL of this directory of the same server.
-fn at(url: &Url, way: &[Name]) -> Url {
-    let path: Vec<u8> = way.iter().flat_map(|name| [b"/", name.as_bytes()].concat()).collect();
-    Url { path: if path.is_empty() { b"/".to_vec() } else { path }, ..url.clone() }
+    let Ok(found) = calls[0].found() else { return false };
+    let mut calls = [Call::get_attr(&found.node)];
+    let attr = found.attr.or_else(|| {
+        mount.perform(&mut calls);
+        calls[0].attr().ok()
+    });
+    attr.is_some_and(|attr| attr.kind == Kind::Symlink)
 }
 
 impl Exports {
@@ -138,51 +95,6 @@ impl Exports {
         let Some((parent, name)) = above(url)? else { return Err(cannot(url, &error)) };
         let mounts = self.attach(&parent, usage).map_err(|error| cannot(&parent, &error))?;
         Ok(if is_there { At::Other(mounts, name) } else { At::Nothing(mounts, name) })
-    }
-
-    /// What is at the URL of a source, and its own URL: a symbolic link to a directory is that, as it is on this host; one that leads
-    /// to anything else, or nowhere, is itself.
-    pub fn find_source(&mut self, url: &Url) -> Result<(At, Url), String> {
-        let found = self.find(url, Usage::Reads)?;
-        let At::Other(mounts, name) = &found else { return Ok((found, url.clone())) };
-        let Ok(Step::Link(text)) = step(mounts, name) else { return Ok((found, url.clone())) };
-        match self.follow(url, &text)? {
-            Some(there) => {
-                let mounts = self.attach(&there, Usage::Reads).map_err(|error| cannot(&there, &error))?;
-                Ok((At::Dir(mounts), there))
-            }
-            None => Ok((found, url.clone())),
-        }
-    }
-
-    /// The directory that a link of this text at `url` leads to, name by name; none where it leads to no directory.
-    fn follow(&mut self, url: &Url, text: &[u8]) -> Result<Option<Url>, String> {
-        let mut way = names(url)?;
-        way.pop();
-        let mut left: VecDeque<Vec<u8>> = parts(url, text)?.into();
-        let mut links = 1;
-        while let Some(part) = left.pop_front() {
-            if part == b".." {
-                way.pop();
-                continue;
-            }
-            let Ok(name) = Name::new(&part) else { return Ok(None) };
-            let dir = at(url, &way);
-            let mounts = self.attach(&dir, Usage::Reads).map_err(|error| cannot(&dir, &error))?;
-            match step(&mounts, &name) {
-                Ok(Step::Dir) => way.push(name),
-                Ok(Step::Link(_)) if links == LINKS_MAX => return Ok(None),
-                Ok(Step::Link(text)) => {
-                    links += 1;
-                    parts(url, &text)?.into_iter().rev().for_each(|part| left.push_front(part));
-                }
-                Ok(Step::Other) | Err(Status::NoEnt | Status::NameTooLong) => return Ok(None),
-                Err(status) => {
-                    return Err(format!("cannot follow the symbolic link '{}': {status}", Shown(&url.path)));
-                }
-            }
-        }
-        Ok(Some(at(url, &way)))
     }
 
     /// The last name of the URL; none for the root of a server.

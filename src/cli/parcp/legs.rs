@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use crate::base::name::Shown;
 use crate::base::{Failure, Name};
 use crate::cli::console::reason;
-use crate::cli::exports::{At, Exports};
+use crate::cli::exports::{At, Exports, is_link};
 use crate::cli::location::{Location, is_absent, is_fs_root};
 use crate::jobs::copy::Verify;
 use crate::mounts::nfs::{NfsMount, Usage};
@@ -118,23 +118,27 @@ pub(super) fn joined(base: &[u8], name: &Name) -> Vec<u8> {
     [base, if base.ends_with(b"/") { b"" } else { b"/" }, name.as_bytes()].concat()
 }
 
+/// Of a server's links nobody here knows where they lead: they are text for who mounts it. One would be copied for the directory that it leads
+/// to, or take the place of the file.
+const LINK: &str = "it is a symbolic link, and those of a URL are not followed; name what it leads to, or copy the link itself with -t";
+
 /// Finds the source that is mapped onto the destination: a directory, through a symbolic link too, or one object.
 fn source(location: &Location, exports: &mut Exports) -> Result<Source, String> {
     let shown = shown(location);
     let path = match location {
         Location::Dir(path) => path,
         Location::Nfs(url, _) => {
-            let (found, led_to) = exports.find_source(url)?;
-            return match found {
+            return match exports.find(url, Usage::Reads)? {
                 At::Dir(mounts) => {
-                    let fs_root = exports.is_fs_root(&led_to, &mounts)?;
+                    let fs_root = exports.is_fs_root(url, &mounts)?;
                     let place = Place { base: Base::Nfs(mounts), way: Vec::new(), fs_root, shown };
                     // As of a path that ends so: what is in it is meant.
                     let name = if url.path.ends_with(b"/.") { None } else { exports.name(url)? };
                     Ok(Source { place, is_dir: true, name })
                 }
-                At::Other(..) if url.path.ends_with(b"/") || url.path.ends_with(b"/.") => {
-                    Err(format!("cannot stat '{}': Not a directory", Shown(&shown)))
+                At::Other(mounts, name) if url.path.ends_with(b"/") || url.path.ends_with(b"/.") => {
+                    let why = if is_link(&mounts, &name) { LINK } else { "Not a directory" };
+                    Err(format!("cannot stat '{}': {why}", Shown(&shown)))
                 }
                 At::Other(mounts, name) => {
                     let way = vec![name.clone()];
@@ -295,6 +299,11 @@ pub fn legs(high: &High, usage: Usage, is_one: IsOne<'_>) -> Result<(Vec<Leg>, V
     if !high.below {
         let location = &high.sources[0];
         let source = source(location, &mut exports)?;
+        if let (Base::Nfs(mounts), Some(name), false) = (&source.place.base, &source.name, source.is_dir)
+            && is_link(mounts, name)
+        {
+            return Err(format!("cannot copy '{}': {LINK}", Shown(&source.place.shown)));
+        }
         if high.list.is_some() && !source.is_dir {
             return Err(format!("--files-from: '{}' is not a directory", Shown(&source.place.shown)));
         }

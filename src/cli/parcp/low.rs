@@ -19,8 +19,8 @@ const AFTER_HELP: &str = "\
 One SRC is mapped onto DST: what is in the directory SRC lands in DST, whether or not DST
 exists, with or without a '/' or '/.' behind SRC. Several SRC, or -t, land below DIR under
 their own names; one that ends in '/.' has none, and nothing is copied over what another SRC
-has brought. A SRC that is one symbolic link to a directory is that directory; all other
-links are copied as links.
+has brought. A SRC that is one symbolic link to a directory is that directory (one that an
+nfs:// URL names is refused, but with -t); all other links are copied as links.
 
 Trees are copied whole, and everything that can be is preserved: modes, times, hard and
 symbolic links, holes, special files, owners as root, extended attributes and ACLs where both

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 
 use crate::base::name::Shown;
@@ -199,11 +200,11 @@ fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exi
     session.tell_setup("copying", &crew);
     let live = Arc::new(Live::default());
     let left = high.options.deletable();
-    let volumes = beside(high, &legs, &mut sides);
+    let volumes = beside(high, &legs, &mut sides)?;
     let spared: Vec<Spared<'_>> = volumes.iter().flat_map(spared).collect();
     let mut copier = Copier {
         high,
-        options: high.options.clone(),
+        options: Options { from_list: high.list.is_some(), ..high.options.clone() },
         deletes: Deletes { left: &left, spared: &spared },
         crew: &crew,
         live: &live,
@@ -266,13 +267,21 @@ type Beside = (Volume, Place, Option<Vec<Vec<u8>>>);
 
 /// The sources that others might delete, where names do not tell: a server has several, and mounts on this host. One that cannot be opened is
 /// not copied either, which is told then.
-fn beside(high: &High, legs: &[Leg], sides: &mut Sides) -> Vec<Beside> {
+fn beside(high: &High, legs: &[Leg], sides: &mut Sides) -> Result<Vec<Beside>, Fatal> {
     let is_told_by_names = legs.iter().all(|leg| leg.source.server() == leg.target.server());
     if high.options.delete.is_none() || legs.len() < 2 || is_told_by_names {
-        return Vec::new();
+        return Ok(Vec::new());
+    }
+    // Each stays open; a quarter of what is allowed leaves room for the copies.
+    let room = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / 4;
+    if legs.len() as u64 > room {
+        let n = legs.len();
+        return Err(Fatal::usage(format!(
+            "--delete with {n} sources on other mounts than the destination is one descriptor for each; copy {room} at once, or raise ulimit -n"
+        )));
     }
     let open = |leg: &Leg| Some((sides.open(&leg.source, Role::Source).ok()?, leg.source.clone(), leg.names.clone()));
-    legs.iter().filter_map(open).collect()
+    Ok(legs.iter().filter_map(open).collect())
 }
 
 /// The directories that a leg copies.

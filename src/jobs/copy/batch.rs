@@ -265,12 +265,10 @@ fn compare_role(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) -> Option
 }
 
 /// May what is there be what a link that was named leads to? Of one on a server neither that is known, nor whether two names of the server
-/// mean one; of the many names of a list only what is of one file system with the link is held for that. (The command line has looked at those
-/// of this host.)
-fn may_lead_to(object: &Object, (node, attr): (&Node, &Attr), (there, is): (&Node, &Attr)) -> bool {
-    let is_one_fs = there.has_handles() && attr.fsid == is.fsid;
-    let may_be = if object.single { is_one_fs || !there.has_handles() } else { is_one_fs && object.dir.is_partial() };
-    may_be && attr.kind == Kind::Symlink && is.kind == Kind::File && node.has_handles()
+/// mean one. (The command line has looked at those of this host. Names of a list are of one directory, as those of a tree are.)
+fn may_lead_to(ctx: &Ctx<'_>, object: &Object, (node, attr): (&Node, &Attr), is: &Attr) -> bool {
+    let is_named = object.single || object.dir.is_partial() && !ctx.options.from_list;
+    is_named && attr.kind == Kind::Symlink && is.kind == Kind::File && node.has_handles()
 }
 
 /// Finds out what is to be done.
@@ -305,7 +303,7 @@ fn sort(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mu
         Verdict::Attributes(_) if ctx.has_more_names(attr, is) => Verdict::Replace,
         verdict => verdict,
     };
-    if verdict == Verdict::Replace && may_lead_to(object, (node, attr), (there, is)) {
+    if verdict == Verdict::Replace && may_lead_to(ctx, object, (node, attr), is) {
         let reason = "is there, and may be what the source, a symbolic link, leads to; remove it first";
         return give_up(ctx, known.object, Trouble::Refused(On::Target, reason.into()), due);
     }

@@ -79,6 +79,8 @@ pub struct Options {
     pub reflink: bool,
     /// A file larger than this is copied in ranges of this size, by several lanes.
     pub range_bytes: u64,
+    /// The names come from a list, and were not each typed.
+    pub from_list: bool,
     /// Mode bits taken off new objects where modes are not preserved.
     pub umask: u32,
     /// Multiply linked files remembered at most at once; beyond, the source is listed once more for the rest.
@@ -112,6 +114,7 @@ impl Default for Options {
             sparse: Sparse::default(),
             reflink: true,
             range_bytes: 4 << 20,
+            from_list: false,
             umask: 0o022,
             links_max: 500_000,
             join_max: 200_000,
