@@ -14,7 +14,7 @@ use crate::mounts::nfs::{Url, UrlError, Usage};
 use crate::storage::{Call, Kind, Mount, Node, Op, Volume};
 
 use super::console::reason;
-use super::exports::{At, Exports};
+use super::exports::{Exports, Found};
 use super::filter::Filter;
 use super::location::Location;
 use super::meter::Role;
@@ -66,9 +66,9 @@ impl Remote {
     fn open(url: &Url, opener: &mut Opener) -> Result<Remote, String> {
         let mut exports = Exports::default();
         let (mounts, name) = match exports.find(url, Usage::Reads)? {
-            At::Other(mounts, name) => (mounts, name),
-            At::Dir(_) => return Err("Cannot read: Is a directory".into()),
-            At::Nothing(..) => return Err("Cannot open: No such file or directory".into()),
+            Found::Other(mounts, name) => (mounts, name),
+            Found::Dir(_) => return Err("Cannot read: Is a directory".into()),
+            Found::Nothing(..) => return Err("Cannot open: No such file or directory".into()),
         };
         let volume = opener.real(|opener| opener.attached(mounts, Some(Role::Source), &[]));
         let mut calls = [Call::lookup(&volume.root(), &name)];

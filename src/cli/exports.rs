@@ -15,7 +15,7 @@ pub type Mounts = Vec<Arc<NfsMount>>;
 pub struct Exports(Vec<(Url, Usage, Mounts)>);
 
 /// What a URL leads to.
-pub enum At {
+pub enum Found {
     /// A directory.
     Dir(Mounts),
     /// Something else, by its directory and its name there.
@@ -82,9 +82,9 @@ impl Exports {
     }
 
     /// What is at `url`.
-    pub fn find(&mut self, url: &Url, usage: Usage) -> Result<At, String> {
+    pub fn find(&mut self, url: &Url, usage: Usage) -> Result<Found, String> {
         let error = match self.attach(url, usage) {
-            Ok(mounts) => return Ok(At::Dir(mounts)),
+            Ok(mounts) => return Ok(Found::Dir(mounts)),
             Err(error) => error,
         };
         let is_there = match error {
@@ -94,7 +94,7 @@ impl Exports {
         };
         let Some((parent, name)) = above(url)? else { return Err(cannot(url, &error)) };
         let mounts = self.attach(&parent, usage).map_err(|error| cannot(&parent, &error))?;
-        Ok(if is_there { At::Other(mounts, name) } else { At::Nothing(mounts, name) })
+        Ok(if is_there { Found::Other(mounts, name) } else { Found::Nothing(mounts, name) })
     }
 
     /// The last name of the URL; none for the root of a server.

@@ -19,7 +19,7 @@ use crate::mounts::nfs::{Url, Usage};
 use crate::storage::Volume;
 
 use super::console::reason;
-use super::exports::{At, Exports};
+use super::exports::{Exports, Found};
 use super::location::{Location, is_fs_root};
 use super::meter::Role;
 use super::open::Opener;
@@ -134,12 +134,12 @@ impl Places {
                 (mounts, way, name.to_vec())
             }
             None => match exports.find(url, Usage::Reads)? {
-                At::Dir(mounts) => {
+                Found::Dir(mounts) => {
                     let last = exports.name(url)?.map_or_else(|| b".".to_vec(), |name| name.as_bytes().to_vec());
                     (mounts, Vec::new(), last)
                 }
-                At::Other(mounts, name) => (mounts, vec![name.clone()], name.as_bytes().to_vec()),
-                At::Nothing(..) => return Err("Cannot stat: No such file or directory".into()),
+                Found::Other(mounts, name) => (mounts, vec![name.clone()], name.as_bytes().to_vec()),
+                Found::Nothing(..) => return Err("Cannot stat: No such file or directory".into()),
             },
         };
         let fs_root = way.is_empty() && exports.is_fs_root(url, &mounts)?;

@@ -204,3 +204,44 @@ fn no_source_of_a_run_is_deleted_for_another() {
         }
     }
 }
+
+/// A source that is where another one is copied to, in part or as a whole, or where it is copied to itself.
+#[test]
+fn nothing_is_deleted_in_what_is_a_source() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let sim = Sim::start(&["--dir", dir.path().to_str().unwrap(), "--unlimited", "--targets", "2"]);
+    let hosts: Vec<&str> = sim.url.trim_start_matches("nfs://").trim_end_matches('/').split(',').collect();
+    let urls = [format!("nfs://{}", hosts[0]), format!("nfs://{}", hosts[1])];
+    let here = dir.path().display().to_string();
+    for (to, from) in [(&urls[0], &urls[1]), (&urls[0], &here), (&here, &urls[0])] {
+        for (sources, is_whole) in [
+            // By a link, or it would be refused as the other's destination.
+            (format!("{from}/s1 {from}/lnk/"), true),
+            (format!("{from}/s1 {from}/d/s1/sub"), false),
+            (format!("{from}/d/s1/"), true),
+        ] {
+            if sources.contains("lnk") && from != &here {
+                continue;
+            }
+            for path in ["s1/sub", "d/s1/sub", "d/s1/s1", "d/other"] {
+                fs::create_dir_all(at(path)).unwrap();
+            }
+            std::os::unix::fs::symlink("d/s1", at("lnk")).unwrap();
+            for path in ["d/s1/sub/data", "d/s1/extra", "d/gone", "s1/sub/new"] {
+                fs::write(at(path), "precious").unwrap();
+            }
+            let is_one = !sources.contains(' ');
+            let mapped = if is_one { format!("{to}/d/") } else { format!("-t {to}/d") };
+            let command = if is_one { format!("{sources} {mapped}") } else { format!("{mapped} {sources}") };
+            let ran = Bench::new().run_as(&format!("parcp --delete {command}"));
+            assert!(ran.status == Some(1) && ran.stderr.contains("or cannot be told from it"), "{command}: {ran:?}");
+            assert!(at("d/s1/sub/data").exists(), "{command}: {ran:?}");
+            assert!(!is_whole || at("d/s1/extra").exists(), "{command}: {ran:?}");
+            fs::remove_file(at("lnk")).unwrap();
+            for name in ["s1", "d"] {
+                fs::remove_dir_all(at(name)).unwrap();
+            }
+        }
+    }
+}

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use crate::base::name::Shown;
 use crate::base::{Failure, Name};
 use crate::cli::console::reason;
-use crate::cli::exports::{At, Exports, is_link};
+use crate::cli::exports::{Exports, Found, is_link};
 use crate::cli::location::{Location, is_absent, is_fs_root};
 use crate::jobs::copy::Verify;
 use crate::mounts::nfs::{NfsMount, Usage};
@@ -129,23 +129,23 @@ fn source(location: &Location, exports: &mut Exports) -> Result<Source, String> 
         Location::Dir(path) => path,
         Location::Nfs(url, _) => {
             return match exports.find(url, Usage::Reads)? {
-                At::Dir(mounts) => {
+                Found::Dir(mounts) => {
                     let fs_root = exports.is_fs_root(url, &mounts)?;
                     let place = Place { base: Base::Nfs(mounts), way: Vec::new(), fs_root, shown };
                     // As of a path that ends so: what is in it is meant.
                     let name = if url.path.ends_with(b"/.") { None } else { exports.name(url)? };
                     Ok(Source { place, is_dir: true, name })
                 }
-                At::Other(mounts, name) if url.path.ends_with(b"/") || url.path.ends_with(b"/.") => {
+                Found::Other(mounts, name) if url.path.ends_with(b"/") || url.path.ends_with(b"/.") => {
                     let why = if is_link(&mounts, &name) { LINK } else { "Not a directory" };
                     Err(format!("cannot stat '{}': {why}", Shown(&shown)))
                 }
-                At::Other(mounts, name) => {
+                Found::Other(mounts, name) => {
                     let way = vec![name.clone()];
                     let place = Place { base: Base::Nfs(mounts), way, fs_root: false, shown };
                     Ok(Source { place, is_dir: false, name: Some(name) })
                 }
-                At::Nothing(..) => Err(format!("cannot stat '{}': No such file or directory", Shown(&shown))),
+                Found::Nothing(..) => Err(format!("cannot stat '{}': No such file or directory", Shown(&shown))),
             };
         }
     };
@@ -186,15 +186,15 @@ fn mapped(location: &Location, source: &Source, (exports, usage): (&mut Exports,
     };
     match location {
         Location::Nfs(url, _) => match exports.find(url, usage)? {
-            At::Dir(mounts) => {
+            Found::Dir(mounts) => {
                 let fs_root = exports.is_fs_root(url, &mounts)?;
                 Ok(in_dir(Base::Nfs(mounts), fs_root, shown))
             }
-            At::Other(..) if source.is_dir => Err(not_over()),
-            At::Other(..) | At::Nothing(..) if !source.is_dir && without_slashes(&url.path).1 => {
+            Found::Other(..) if source.is_dir => Err(not_over()),
+            Found::Other(..) | Found::Nothing(..) if !source.is_dir && without_slashes(&url.path).1 => {
                 Err(format!("cannot create regular file '{}': Not a directory", Shown(&shown)))
             }
-            At::Other(mounts, name) | At::Nothing(mounts, name) => {
+            Found::Other(mounts, name) | Found::Nothing(mounts, name) => {
                 Ok(Place { base: Base::Nfs(mounts), way: vec![name], fs_root: false, shown })
             }
         },
@@ -256,7 +256,7 @@ fn directory(location: &Location, (exports, usage): (&mut Exports, Usage)) -> Re
             (Base::Dir(path.clone()), is_fs_root(path))
         }
         Location::Nfs(url, _) => match exports.find(url, usage)? {
-            At::Dir(mounts) => {
+            Found::Dir(mounts) => {
                 let fs_root = exports.is_fs_root(url, &mounts)?;
                 (Base::Nfs(mounts), fs_root)
             }

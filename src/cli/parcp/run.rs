@@ -201,7 +201,7 @@ fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exi
     let live = Arc::new(Live::default());
     let left = high.options.deletable();
     let volumes = beside(high, &legs, &mut sides)?;
-    let spared: Vec<Spared<'_>> = volumes.iter().flat_map(spared).collect();
+    let spared = volumes.iter().map(spared).collect::<Result<Vec<_>, _>>()?.concat();
     let mut copier = Copier {
         high,
         options: Options { from_list: high.list.is_some(), ..high.options.clone() },
@@ -265,8 +265,8 @@ fn side<'v>(volume: &'v Volume, place: &Place) -> Side<'v> {
 /// A source: its volume, its place there, and what of it is copied if not all is.
 type Beside = (Volume, Place, Option<Vec<Vec<u8>>>);
 
-/// The sources that others might delete, where names do not tell: a server has several, and mounts on this host. One that cannot be opened is
-/// not copied either, which is told then.
+/// The sources that others might delete, where names do not tell: a server has several, and mounts on this host. Where one cannot be looked at
+/// nothing is copied: it would not be spared.
 fn beside(high: &High, legs: &[Leg], sides: &mut Sides) -> Result<Vec<Beside>, Fatal> {
     let is_told_by_names = legs.iter().all(|leg| leg.source.server() == leg.target.server());
     if high.options.delete.is_none() || legs.len() < 2 || is_told_by_names {
@@ -280,22 +280,22 @@ fn beside(high: &High, legs: &[Leg], sides: &mut Sides) -> Result<Vec<Beside>, F
             "--delete with {n} sources on other mounts than the destination is one descriptor for each; copy {room} at once, or raise ulimit -n"
         )));
     }
-    let open = |leg: &Leg| Some((sides.open(&leg.source, Role::Source).ok()?, leg.source.clone(), leg.names.clone()));
-    Ok(legs.iter().filter_map(open).collect())
+    let mut open = |leg: &Leg| Ok((sides.open(&leg.source, Role::Source)?, leg.source.clone(), leg.names.clone()));
+    legs.iter().map(&mut open).collect()
 }
 
 /// The directories that a leg copies.
-fn spared((volume, source, names): &Beside) -> Vec<Spared<'_>> {
+fn spared((volume, source, names): &Beside) -> Result<Vec<Spared<'_>>, Fatal> {
     let from = side(volume, source);
-    let below = |path: &Vec<u8>| {
+    let find = |way: &[Name]| Spared::find(&from, way).map_err(|failure| Fatal::usage(failure.to_string()));
+    let Some(names) = names else { return Ok(find(&[])?.into_iter().collect()) };
+    let way = |path: &Vec<u8>| {
         let parts = path.split(|&b| b == b'/').filter(|part| !part.is_empty());
-        let way: Vec<Name> = parts.map(Name::new).collect::<Result<_, _>>().ok()?;
-        Spared::find(&from, &way)
+        parts.map(Name::new).collect::<Result<Vec<_>, _>>()
     };
-    match names {
-        None => Spared::find(&from, &[]).into_iter().collect(),
-        Some(names) => names.iter().filter_map(below).collect(),
-    }
+    // What is no name is not there.
+    let found = names.iter().filter_map(|path| way(path).ok()).map(|way| find(&way));
+    Ok(found.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
 }
 
 /// What is said where something was to be deleted and was not.

@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::base::{Name, Proc, Status};
 use crate::cli::archive::ArchiveName;
 use crate::cli::console::{closed, reason};
-use crate::cli::exports::{At, Exports};
+use crate::cli::exports::{Exports, Found};
 use crate::cli::meter::Role;
 use crate::cli::open::{Opener, is_nfs};
 use crate::jobs::create::{FileKey, Output, server};
@@ -192,10 +192,10 @@ fn remote(url: &Url, text: &str, opener: &mut Opener, mode: u32, was: Was) -> Re
     let empty = matches!(was, Was::Emptied);
     let mut exports = Exports::default();
     let (mounts, name, is_new) = match exports.find(url, opener.usage(Role::Destination))? {
-        At::Dir(_) => return Err(format!("{text}: Cannot open: Is a directory")),
-        At::Other(mounts, name) => (mounts, name, false),
-        At::Nothing(..) if matches!(was, Was::Of(1..)) => return Err(changed(&text)),
-        At::Nothing(mounts, name) => (mounts, name, true),
+        Found::Dir(_) => return Err(format!("{text}: Cannot open: Is a directory")),
+        Found::Other(mounts, name) => (mounts, name, false),
+        Found::Nothing(..) if matches!(was, Was::Of(1..)) => return Err(changed(&text)),
+        Found::Nothing(mounts, name) => (mounts, name, true),
     };
     let volume = opener.attached(mounts, Some(Role::Destination), &[]);
     // What is there and stays keeps its mode.

@@ -65,6 +65,15 @@ fn is_mounted_there(dir: &Dir) -> bool {
     fsid(top).zip(fsid(dir)).is_some_and(|(top, here)| top != here)
 }
 
+/// Is the target's directory in one that is spared? A source's own contents may be mapped into it, or another source's.
+fn is_spared(ctx: &Ctx<'_>, dir: &Dir) -> bool {
+    let Some(spare) = ctx.remover.spare else { return false };
+    dir.is_spared(|dir| {
+        let made = dir.made();
+        made.was.is_some_and(|was| spare(&made.node, was.fsid, was.fileid))
+    })
+}
+
 /// Begins to remove what the target alone has in a directory; true when there is something, after which it is finished
 /// once more.
 pub(super) fn sweep(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) -> bool {
@@ -90,6 +99,12 @@ pub(super) fn sweep(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) -> 
         return false;
     }
     if ctx.options.one_file_system && !ctx.compares() && is_mounted_there(dir) {
+        return false;
+    }
+    if !ctx.compares() && is_spared(ctx, dir) {
+        let reason = "it is in a source, or cannot be told from it; nothing in it is deleted";
+        ctx.fail(dir, None, Trouble::Refused(On::Target, reason.into()));
+        add(&ctx.counts.held_back, extras.len() as u64);
         return false;
     }
     dir.hold(1);

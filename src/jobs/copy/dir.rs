@@ -62,6 +62,8 @@ pub(super) struct Dir {
     extras: Mutex<Vec<Alone>>,
     /// The extras were dealt with.
     swept: AtomicBool,
+    /// The target's is, or is in, one in which nothing is deleted.
+    spared: OnceLock<bool>,
 }
 
 impl Dir {
@@ -94,6 +96,7 @@ impl Dir {
             listing: Mutex::default(),
             extras: Mutex::default(),
             swept: AtomicBool::new(false),
+            spared: OnceLock::new(),
         }
     }
 
@@ -131,6 +134,23 @@ impl Dir {
             On::Target => dir.entered()?.was.as_ref().map(|was| was.fsid),
         };
         self.parent.as_ref().and_then(|(up, _)| fsid(up).zip(fsid(self))).is_some_and(|(above, here)| above != here)
+    }
+
+    /// Is the target's directory one of those that `is_one` says, or in one? Each is asked for once.
+    pub fn is_spared(&self, is_one: impl Fn(&Dir) -> bool) -> bool {
+        let (mut way, mut at) = (Vec::new(), self);
+        let mut known = loop {
+            if let Some(known) = at.spared.get() {
+                break *known;
+            }
+            way.push(at);
+            let Some((up, _)) = &at.parent else { break false };
+            at = up;
+        };
+        for dir in way.into_iter().rev() {
+            known = *dir.spared.get_or_init(|| known || is_one(dir));
+        }
+        known
     }
 
     /// The target's directory; it was entered.

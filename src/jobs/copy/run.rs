@@ -287,7 +287,7 @@ struct Begun {
     at: At,
 }
 
-const NOT_THERE: Cause = Cause::Call(Proc::Lookup, Status::NoEnt);
+pub(super) const NOT_THERE: Cause = Cause::Call(Proc::Lookup, Status::NoEnt);
 
 /// The object at the end of a way from the volume's root; symbolic links are not followed.
 pub(super) fn resolve(port: Port<'_>, way: &[Name], shown: &[u8]) -> Result<(Node, Attr), Failure> {

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::AtomicI64;
 
-use crate::base::Name;
+use crate::base::{Failure, Name};
 use crate::storage::{Kind, Node};
 
 use super::super::port::Port;
@@ -11,7 +11,8 @@ use super::Side;
 use super::ctx::{is_one, may_be_one};
 use super::run;
 
-/// A directory that is not deleted.
+/// A directory that is not deleted, and in which nothing is.
+#[derive(Clone)]
 pub struct Spared<'a> {
     port: Port<'a>,
     node: Node,
@@ -28,12 +29,16 @@ pub struct Deletes<'a> {
 }
 
 impl<'a> Spared<'a> {
-    /// A source's root, or a directory below it; none where that cannot be looked at or is no directory.
-    pub fn find(source: &Side<'a>, below: &[Name]) -> Option<Spared<'a>> {
+    /// A source's root, or a directory below it; none where it is no directory or not there. An error says why it cannot be looked at.
+    pub fn find(source: &Side<'a>, below: &[Name]) -> Result<Option<Spared<'a>>, Failure> {
         let port = Port::new(source.volume, 1);
         let way: Vec<Name> = source.way.iter().chain(below).cloned().collect();
-        let (node, attr) = run::resolve(port, &way, &source.shown).ok()?;
-        (attr.kind == Kind::Dir).then(|| Spared::new(port, node, (attr.fsid, attr.fileid)))
+        match run::resolve(port, &way, &source.shown) {
+            Ok((node, attr)) if attr.kind == Kind::Dir => Ok(Some(Spared::new(port, node, (attr.fsid, attr.fileid)))),
+            Ok(_) => Ok(None),
+            Err(failure) if failure.cause == run::NOT_THERE => Ok(None),
+            Err(failure) => Err(failure),
+        }
     }
 
     pub(super) fn new(port: Port<'a>, node: Node, ids: (u64, u64)) -> Spared<'a> {

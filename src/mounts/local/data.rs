@@ -166,8 +166,8 @@ impl LocalMount {
         Held::Write(fd, self.nfs || !self.superuser && bits & 0o200 == 0, Sent::default())
     }
 
-    /// Reads; where that costs no question, and at the file's end, also what the file was right after. Most files are read once and whole: only one that is
-    /// read further stays open.
+    /// Reads; where that costs no question, and at the file's end, also what the file was right after. Most files are read once and whole:
+    /// only one that is read further stays open.
     pub(super) fn read(&self, node: &Node, offset: u64, count: u32, buf: &mut Vec<u8>) -> Out<(bool, Option<Attr>)> {
         buf.clear();
         let chain = self.chain(node)?;
