@@ -23,7 +23,7 @@ use crate::jobs::copy::{Compare, Deed, Deletes, Options, Series, Side, Spared, S
 use crate::storage::{Attr, Mount, Shape, Tap, Throttle, Volume};
 
 use super::high::High;
-use super::legs::{Base, Leg, Place, legs};
+use super::legs::{Base, Leg, Place, Refused, legs};
 use super::summary::{self, About};
 use super::taken::{self, Earlier};
 
@@ -196,11 +196,11 @@ fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exi
     let shape = first.as_ref().map_or(Shape::SERIAL, |(source, target)| shape(session, [source, target]));
     session.tell_mounts(sides.opener.spreader());
     let (crew, caught) = session.crew(shape)?;
-    refused.into_iter().for_each(|failure| crew.report().add(failure));
+    let volumes = beside(high, (&legs, &refused), &mut sides)?;
+    refused.into_iter().for_each(|refused| crew.report().add(refused.failure));
     session.tell_setup("copying", &crew);
     let live = Arc::new(Live::default());
     let left = high.options.deletable();
-    let volumes = beside(high, &legs, &mut sides)?;
     let spared = volumes.iter().map(spared).collect::<Result<Vec<_>, _>>()?.concat();
     let mut copier = Copier {
         high,
@@ -267,24 +267,27 @@ type Beside = (Volume, Place, Option<Vec<Vec<u8>>>);
 
 /// The sources that others might delete, where names do not tell: a server has several, and mounts on this host. Where one cannot be looked at
 /// nothing is copied: it would not be spared.
-fn beside(high: &High, legs: &[Leg], sides: &mut Sides) -> Result<Vec<Beside>, Fatal> {
-    let is_told_by_names = legs.iter().all(|leg| leg.source.server() == leg.target.server());
-    if high.options.delete.is_none() || legs.len() < 2 || is_told_by_names {
+fn beside(high: &High, (legs, refused): (&[Leg], &[Refused]), sides: &mut Sides) -> Result<Vec<Beside>, Fatal> {
+    let Some(target) = legs.first().map(|leg| leg.target.server()).filter(|_| high.options.delete.is_some()) else {
+        return Ok(Vec::new());
+    };
+    let copied = legs.iter().map(|leg| (&leg.source, leg.names.as_ref()));
+    let all = || copied.clone().chain(refused.iter().filter_map(|refused| Some((refused.place.as_ref()?, None))));
+    let n = all().count();
+    if n < 2 || all().all(|(source, _)| source.server() == target) {
         return Ok(Vec::new());
     }
     // Each stays open; a quarter of what is allowed leaves room for the copies.
     let room = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / 4;
-    if legs.len() as u64 > room {
-        let n = legs.len();
+    if n as u64 > room {
         return Err(Fatal::usage(format!(
             "--delete with {n} sources on other mounts than the destination is one descriptor for each; copy {room} at once, or raise ulimit -n"
         )));
     }
-    let mut open = |leg: &Leg| Ok((sides.open(&leg.source, Role::Source)?, leg.source.clone(), leg.names.clone()));
-    legs.iter().map(&mut open).collect()
+    all().map(|(source, names)| Ok((sides.open(source, Role::Source)?, source.clone(), names.cloned()))).collect()
 }
 
-/// The directories that a leg copies.
+/// The directories that stay for a source.
 fn spared((volume, source, names): &Beside) -> Result<Vec<Spared<'_>>, Fatal> {
     let from = side(volume, source);
     let find = |way: &[Name]| Spared::find(&from, way).map_err(|failure| Fatal::usage(failure.to_string()));
@@ -293,9 +296,13 @@ fn spared((volume, source, names): &Beside) -> Result<Vec<Spared<'_>>, Fatal> {
         let parts = path.split(|&b| b == b'/').filter(|part| !part.is_empty());
         parts.map(Name::new).collect::<Result<Vec<_>, _>>()
     };
+    let mut found: Vec<Spared<'_>> = Vec::new();
     // What is no name is not there.
-    let found = names.iter().filter_map(|path| way(path).ok()).map(|way| find(&way));
-    Ok(found.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    for way in names.iter().filter_map(|path| way(path).ok()) {
+        // Of files in one directory that is asked once.
+        found.extend(find(&way)?.filter(|next| found.last().is_none_or(|last| !last.is_like(next))));
+    }
+    Ok(found)
 }
 
 /// What is said where something was to be deleted and was not.

@@ -10,7 +10,7 @@ use crate::base::{Proc, Status};
 use crate::crew::{Agenda, Class, Due};
 use crate::storage::{Call, Cookie, Entry, Kind, NO_PROGRESS, Want};
 
-use super::super::remove::{Met, Root, Task as RemoveTask};
+use super::super::remove::{Met, Root, Spares, Task as RemoveTask};
 use super::batch::{self, Known};
 use super::ctx::{Ctx, On, Trouble, add};
 use super::dir::Dir;
@@ -65,13 +65,14 @@ fn is_mounted_there(dir: &Dir) -> bool {
     fsid(top).zip(fsid(dir)).is_some_and(|(top, here)| top != here)
 }
 
-/// Is the target's directory in one that is spared? A source's own contents may be mapped into it, or another source's.
+/// Is something in the target's directory spared? A source's own contents may be mapped into it, or another source's.
 fn is_spared(ctx: &Ctx<'_>, dir: &Dir) -> bool {
     let Some(spare) = ctx.remover.spare else { return false };
-    dir.is_spared(|dir| {
+    let spares = |dir: &Dir| {
         let made = dir.made();
-        made.was.is_some_and(|was| spare(&made.node, was.fsid, was.fileid))
-    })
+        made.was.map_or(Spares::Nothing, |was| spare(&made.node, was.fsid, was.fileid))
+    };
+    dir.spared(spares) != Spares::Nothing
 }
 
 /// Begins to remove what the target alone has in a directory; true when there is something, after which it is finished
@@ -102,7 +103,7 @@ pub(super) fn sweep(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) -> 
         return false;
     }
     if !ctx.compares() && is_spared(ctx, dir) {
-        let reason = "it is in a source, or cannot be told from it; nothing in it is deleted";
+        let reason = "it is in a source or holds one, or cannot be told from that; nothing in it is deleted";
         ctx.fail(dir, None, Trouble::Refused(On::Target, reason.into()));
         add(&ctx.counts.held_back, extras.len() as u64);
         return false;

@@ -7,6 +7,7 @@ use crate::base::Name;
 use crate::crew::Due;
 use crate::storage::{Attr, Node};
 
+use super::super::remove::Spares;
 use super::ctx::On;
 use super::join::{Alone, Join};
 use super::task::{At, Task};
@@ -62,8 +63,8 @@ pub(super) struct Dir {
     extras: Mutex<Vec<Alone>>,
     /// The extras were dealt with.
     swept: AtomicBool,
-    /// The target's is, or is in, one in which nothing is deleted.
-    spared: OnceLock<bool>,
+    /// What of the target's stays, whatever the source has.
+    spared: OnceLock<Spares>,
 }
 
 impl Dir {
@@ -136,19 +137,19 @@ impl Dir {
         self.parent.as_ref().and_then(|(up, _)| fsid(up).zip(fsid(self))).is_some_and(|(above, here)| above != here)
     }
 
-    /// Is the target's directory one of those that `is_one` says, or in one? Each is asked for once.
-    pub fn is_spared(&self, is_one: impl Fn(&Dir) -> bool) -> bool {
+    /// What stays of the target's directory, by `spares` of it and of those that it is in. Each is asked for once.
+    pub fn spared(&self, spares: impl Fn(&Dir) -> Spares) -> Spares {
         let (mut way, mut at) = (Vec::new(), self);
         let mut known = loop {
             if let Some(known) = at.spared.get() {
                 break *known;
             }
             way.push(at);
-            let Some((up, _)) = &at.parent else { break false };
+            let Some((up, _)) = &at.parent else { break Spares::Nothing };
             at = up;
         };
         for dir in way.into_iter().rev() {
-            known = *dir.spared.get_or_init(|| known || is_one(dir));
+            known = *dir.spared.get_or_init(|| if known == Spares::All { known } else { spares(dir) });
         }
         known
     }

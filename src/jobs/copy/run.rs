@@ -10,7 +10,7 @@ use crate::storage::{Attr, AttrChange, Call, Kind, Mount, Node};
 
 use super::super::Live;
 use super::super::port::Port;
-use super::super::remove::{Counts as RemoveCounts, Engine, How, Tell as Told};
+use super::super::remove::{Counts as RemoveCounts, Engine, How, Spares, Tell as Told};
 use super::big::{self, Big};
 use super::ctx::{self, Ctx, On, Trouble, is_one, may_be_one};
 use super::delete::{self, Removal, Tag};
@@ -55,8 +55,8 @@ impl Run<'_> {
         let how = How { force: true, one_file_system: self.options.one_file_system, ..How::default() };
         let source_root: OnceLock<Spared<'_>> = OnceLock::new();
         let spare = |node: &Node, fsid: u64, fileid: u64| {
-            let others = self.deletes.spared.iter();
-            source_root.get().into_iter().chain(others).any(|spared| spared.is(port, node, (fsid, fileid)))
+            let all = source_root.get().into_iter().chain(self.deletes.spared);
+            all.map(|spared| spared.of(port, node, (fsid, fileid))).max().unwrap_or(Spares::Nothing)
         };
         let mut remover: Engine<'_, Tag> = Engine::new(port, how, self.crew, self.live, &removed, tell);
         remover.may_remove = Some(self.deletes.left);
@@ -69,7 +69,7 @@ impl Run<'_> {
             Ok(begun) => {
                 let source = Port::new(self.sides.0.volume, 1);
                 let ids = (begun.attr.fsid, begun.attr.fileid);
-                source_root.get_or_init(|| Spared::new(source, begun.node.clone(), ids));
+                source_root.get_or_init(|| Spared::new(source, begun.node.clone(), ids, Spares::All));
                 self.work(&ctx, begun, names)
             }
             Err(failure) => {

@@ -7,16 +7,18 @@ use crate::base::{Failure, Name};
 use crate::storage::{Kind, Node};
 
 use super::super::port::Port;
+use super::super::remove::Spares;
 use super::Side;
 use super::ctx::{is_one, may_be_one};
 use super::run;
 
-/// A directory that is not deleted, and in which nothing is.
+/// A directory that is not deleted, nor what is in it.
 #[derive(Clone)]
 pub struct Spared<'a> {
     port: Port<'a>,
     node: Node,
     ids: (u64, u64),
+    how_far: Spares,
 }
 
 /// What the copies of a run may delete.
@@ -29,24 +31,38 @@ pub struct Deletes<'a> {
 }
 
 impl<'a> Spared<'a> {
-    /// A source's root, or a directory below it; none where it is no directory or not there. An error says why it cannot be looked at.
+    /// A source, or what of it is copied: with all that is below it, or the directory that it is a name in; none where it is not there. An error
+    /// says why it cannot be looked at.
     pub fn find(source: &Side<'a>, below: &[Name]) -> Result<Option<Spared<'a>>, Failure> {
         let port = Port::new(source.volume, 1);
         let way: Vec<Name> = source.way.iter().chain(below).cloned().collect();
-        match run::resolve(port, &way, &source.shown) {
-            Ok((node, attr)) if attr.kind == Kind::Dir => Ok(Some(Spared::new(port, node, (attr.fsid, attr.fileid)))),
-            Ok(_) => Ok(None),
+        let found = |way: &[Name]| match run::resolve(port, way, &source.shown) {
+            Ok(found) => Ok(Some(found)),
             Err(failure) if failure.cause == run::NOT_THERE => Ok(None),
             Err(failure) => Err(failure),
+        };
+        let Some((node, attr)) = found(&way)? else { return Ok(None) };
+        if attr.kind == Kind::Dir {
+            return Ok(Some(Spared::new(port, node, (attr.fsid, attr.fileid), Spares::All)));
         }
+        let Some((_, above)) = way.split_last() else { return Ok(None) };
+        let above = found(above)?;
+        Ok(above.map(|(node, attr)| Spared::new(port, node, (attr.fsid, attr.fileid), Spares::Names)))
     }
 
-    pub(super) fn new(port: Port<'a>, node: Node, ids: (u64, u64)) -> Spared<'a> {
-        Spared { port, node, ids }
+    /// Do both hold one directory, both of one volume, as far?
+    pub fn is_like(&self, other: &Spared<'_>) -> bool {
+        (self.ids, self.how_far) == (other.ids, other.how_far)
     }
 
-    /// What cannot be told from it is it.
-    pub(super) fn is(&self, target: Port<'_>, node: &Node, ids: (u64, u64)) -> bool {
-        may_be_one(self.port, self.ids, target, ids) && is_one(self.port, &self.node, target, node).unwrap_or(true)
+    pub(super) fn new(port: Port<'a>, node: Node, ids: (u64, u64), how_far: Spares) -> Spared<'a> {
+        Spared { port, node, ids, how_far }
+    }
+
+    /// How far it holds a directory of the target. What cannot be told from it is it.
+    pub(super) fn of(&self, target: Port<'_>, node: &Node, ids: (u64, u64)) -> Spares {
+        let is =
+            may_be_one(self.port, self.ids, target, ids) && is_one(self.port, &self.node, target, node).unwrap_or(true);
+        if is { self.how_far } else { Spares::Nothing }
     }
 }

@@ -148,7 +148,18 @@ pub(in crate::jobs) struct Counts {
 }
 
 /// Is the directory of this node, file system and file id one that stays?
-pub(in crate::jobs) type Spare<'a> = dyn Fn(&Node, u64, u64) -> bool + Sync + 'a;
+pub(in crate::jobs) type Spare<'a> = dyn Fn(&Node, u64, u64) -> Spares + Sync + 'a;
+
+/// How far a directory stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::jobs) enum Spares {
+    /// It may go.
+    Nothing,
+    /// With the names in it.
+    Names,
+    /// With all that is below it.
+    All,
+}
 
 /// Says whether the object of a path, as shown and below its root, may be removed. None: that depends on what it is.
 pub(in crate::jobs) type Allow<'a> = dyn Fn(&[u8], &[u8], Option<Kind>) -> Option<bool> + Sync + 'a;
@@ -175,7 +186,7 @@ pub(in crate::jobs) struct Engine<'a, T> {
     pub(super) begun: Option<&'a Begun>,
     /// How many objects may still be removed; counted down before each removal, and up again when it certainly failed.
     pub may_remove: Option<&'a AtomicI64>,
-    /// Is the directory of this node, file system and file id one that must stay, with all that is in it? None: there is none.
+    /// Is the directory of this node, file system and file id one that must stay? None: there is none.
     pub spare: Option<&'a Spare<'a>>,
     /// The mount carries calls out one after the other.
     serial: bool,

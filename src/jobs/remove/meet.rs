@@ -7,7 +7,7 @@ use crate::base::name::{SNAPSHOT, Shown};
 use crate::base::{Name, Proc, Status};
 use crate::storage::Kind;
 
-use super::engine::{Met, Step, Tried};
+use super::engine::{Met, Spares, Step, Tried};
 use super::frame::{Frame, flag};
 use super::turn::Turn;
 
@@ -71,7 +71,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             return self.refuse(up, name.as_ref(), "it is the root of a mounted file system");
         }
         if let (Some(spare), Some((fsid, fileid))) = (self.engine.spare, met.fsid.zip(met.fileid))
-            && spare(&node, fsid, fileid)
+            && spare(&node, fsid, fileid) != Spares::Nothing
         {
             return self.refuse(up, name.as_ref(), "it is the source, or cannot be told from it; it is not removed");
         }

@@ -41,7 +41,7 @@ pub use engine::Tell;
 pub use excluded::{Against, Excluded, Place, Places, Reading};
 pub use meet::IS_ROOT;
 
-pub(super) use engine::{Counts, Engine, How, Met, Task};
+pub(super) use engine::{Counts, Engine, How, Met, Spares, Task};
 pub(super) use frame::Root;
 
 /// Tasks of work that wait while listings rest, for each call that may be in flight: listings are resumed before lanes run dry.

@@ -1,7 +1,7 @@
 //! From a URL to mounts: portmap, MOUNT and limits.
 
 use std::io::{Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -103,23 +103,23 @@ fn credential(url: &Url) -> Credential {
 }
 
 fn attach_target(url: &Url, host: &Host, index: usize, credential: &Credential) -> Result<NfsMount, AttachError> {
-    let (ip, nfs_port) = url.address(host)?;
+    let (address, nfs_port) = url.address(host)?;
     let label = host.to_string();
     let asker = Asker { label: &label, credential, privileged: rustix::process::geteuid().is_root() };
     let mount_port = url.mountport.or(nfs_port.filter(|_| host.port.is_some()));
     let nfs_port = match nfs_port {
         Some(port) => port,
-        None => asker.port(ip, nfs3::PROGRAM, nfs3::VERSION, "NFSv3", "nfsport")?,
+        None => asker.port(address, nfs3::PROGRAM, nfs3::VERSION, "NFSv3", "nfsport")?,
     };
     let mount_port = match mount_port {
         Some(port) => port,
-        None => asker.port(ip, mount3::PROGRAM, mount3::VERSION, "MOUNT", "mountport")?,
+        None => asker.port(address, mount3::PROGRAM, mount3::VERSION, "MOUNT", "mountport")?,
     };
-    let Mounted { export, below } = asker.mount((ip, mount_port).into(), &url.path)?;
+    let Mounted { export, below } = asker.mount(with_port(address, mount_port), &url.path)?;
     let setup = Setup {
         label: label.clone(),
         index,
-        address: (ip, nfs_port).into(),
+        address: with_port(address, nfs_port),
         privileged: asker.privileged,
         credential: credential.clone(),
         connections: url.nconnect,
@@ -205,6 +205,12 @@ struct Mounted {
     below: Vec<(Name, Option<AttachError>)>,
 }
 
+/// The address at another port, with the interface of a link-local one.
+fn with_port(mut address: SocketAddr, port: u16) -> SocketAddr {
+    address.set_port(port);
+    address
+}
+
 /// Asks a target's MOUNT server and portmapper, one call to a connection.
 struct Asker<'a> {
     label: &'a str,
@@ -215,7 +221,7 @@ struct Asker<'a> {
 impl Asker<'_> {
     fn port(
         &self,
-        ip: IpAddr,
+        host: SocketAddr,
         program: u32,
         version: u32,
         what: &'static str,
@@ -223,7 +229,7 @@ impl Asker<'_> {
     ) -> Result<u16, AttachError> {
         let mut arguments = Vec::new();
         portmap::encode_getport(program, version, &mut arguments);
-        let to = (ip, portmap::PORT).into();
+        let to = with_port(host, portmap::PORT);
         let (record, at) =
             self.ask(to, "the portmapper", (portmap::PROGRAM, portmap::VERSION, portmap::GETPORT), &arguments)?;
         match portmap::decode_port(&record, at) {

@@ -2,7 +2,7 @@
 //! Argument names are libnfs's where it has them. Unknown arguments are errors.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 use thiserror::Error;
@@ -163,20 +163,20 @@ impl Url {
         Ok(())
     }
 
-    /// The first address of one of the URL's hosts, and its NFS port where one is given.
-    pub fn address(&self, host: &Host) -> Result<(IpAddr, Option<u16>), UrlError> {
+    /// The first address of one of the URL's hosts, with the interface of a link-local one and no port, and its NFS port where one is given.
+    pub fn address(&self, host: &Host) -> Result<(SocketAddr, Option<u16>), UrlError> {
         let failed = |e: String| UrlError::Resolve(host.name.clone(), e);
         let mut found = (host.name.as_str(), 0).to_socket_addrs().map_err(|e| failed(e.to_string()))?;
         let first: SocketAddr = found.next().ok_or_else(|| failed("none found".into()))?;
-        Ok((first.ip(), host.port.or(self.nfsport)))
+        Ok((first, host.port.or(self.nfsport)))
     }
 
     /// Do both name one host, by its name or an address? What does not resolve is only itself.
     pub fn shares_host(&self, other: &Url) -> bool {
         let addresses = |url: &Url| {
-            url.hosts.iter().filter_map(|host| url.address(host).ok()).collect::<Vec<(IpAddr, Option<u16>)>>()
+            url.hosts.iter().filter_map(|host| url.address(host).ok()).collect::<Vec<(SocketAddr, Option<u16>)>>()
         };
-        let are_one = |(ours, port): &(IpAddr, Option<u16>), (theirs, other): &(IpAddr, Option<u16>)| {
+        let are_one = |(ours, port): &(SocketAddr, Option<u16>), (theirs, other): &(SocketAddr, Option<u16>)| {
             ours == theirs && (port == other || port.is_none() || other.is_none())
         };
         // No name is looked up where that is not needed.
@@ -231,6 +231,16 @@ mod tests {
         for text in ["nas", "10.0.0.5:2049", "[::1]", "[fe80::1]:2050"] {
             assert_eq!(parse_host(text).unwrap().to_string(), text);
         }
+    }
+
+    #[test]
+    fn the_interface_of_a_link_local_address_is_kept() {
+        let url = Url::parse("nfs://[fe80::1%lo],[::1],127.0.0.1:2050/e").unwrap();
+        let addresses: Vec<_> = url.hosts.iter().map(|host| url.address(host).unwrap()).collect();
+        let SocketAddr::V6(local) = addresses[0].0 else { panic!("{addresses:?}") };
+        assert_eq!(local.scope_id(), 1, "lo is the first interface of a host");
+        assert_eq!(addresses[1], ("[::1]:0".parse().unwrap(), None));
+        assert_eq!(addresses[2], ("127.0.0.1:0".parse().unwrap(), Some(2050)));
     }
 
     #[test]
