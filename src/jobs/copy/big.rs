@@ -71,6 +71,13 @@ impl Big {
         self.cut.fetch_min(at, Ordering::Relaxed);
     }
 
+    /// Up to `data` there is none: what is left of that is done.
+    fn go_on_at(&self, ctx: &Ctx<'_>, data: u64) {
+        let next = data / self.range;
+        let passed = next.saturating_sub(self.next.fetch_max(next, Ordering::Relaxed));
+        add(&ctx.live.bytes, passed * self.range);
+    }
+
     fn end_with(&self, trouble: Trouble) {
         self.trouble.lock().expect("nothing panics while it sets this").get_or_insert(trouble);
     }
@@ -210,7 +217,10 @@ fn segments(ctx: &Ctx<'_>, route: Route, big: &Big, (offset, len): (u64, u64)) -
     while at < end {
         let data = match seek(ctx, route, big, at, Sought::Data) {
             Ok(data) if data < end => data,
-            Ok(_) => break,
+            Ok(data) => {
+                big.go_on_at(ctx, data);
+                break;
+            }
             Err(Status::NxIo) => {
                 big.hole.fetch_min(at, Ordering::Relaxed);
                 break;
