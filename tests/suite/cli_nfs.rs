@@ -238,6 +238,7 @@ fn nothing_is_deleted_in_what_is_a_source() {
             let command = if is_one { format!("{sources} {mapped}") } else { format!("{mapped} {sources}") };
             let ran = Bench::new().run_as(&format!("parcp --delete {command}"));
             assert!(ran.status == Some(1) && ran.stderr.contains("or cannot be told from"), "{command}: {ran:?}");
+            assert!(!ran.stderr.contains("--ignore-errors"), "{command}: {ran:?}");
             // A file holds the names that it is one of.
             let is_file = sources.ends_with("extra");
             assert_eq!(at("d/s1/sub/data").exists(), !is_file, "{command}: {ran:?}");

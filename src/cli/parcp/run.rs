@@ -314,7 +314,11 @@ fn held_back(high: &High, total: &Copied) -> Option<String> {
         "because not all of the source could be read; --ignore-errors deletes all the same"
     };
     let n = total.delete_held_back;
-    (n > 0).then(|| format!("{n} objects were not deleted from the destination: {why}"))
+    match n {
+        0 => None,
+        1 => Some(format!("1 object was not deleted from the destination: {why}")),
+        _ => Some(format!("{n} objects were not deleted from the destination: {why}")),
+    }
 }
 
 impl Copier<'_> {

@@ -105,7 +105,6 @@ pub(super) fn sweep(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) -> 
     if !ctx.compares() && is_spared(ctx, dir) {
         let reason = "it is in a source or holds one, or cannot be told from that; nothing in it is deleted";
         ctx.fail(dir, None, Trouble::Refused(On::Target, reason.into()));
-        add(&ctx.counts.held_back, extras.len() as u64);
         return false;
     }
     dir.hold(1);
