@@ -50,6 +50,7 @@ mod golden;
 mod groups;
 mod hostile;
 mod imagined;
+mod leased;
 mod load;
 mod load_host;
 mod load_iolog;

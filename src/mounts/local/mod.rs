@@ -20,6 +20,7 @@ mod convert;
 mod data;
 mod descriptors;
 mod fresh;
+mod leased;
 mod list;
 mod lower;
 mod made_up;
@@ -261,6 +262,7 @@ impl LocalMount {
         loop {
             match retry_on_intr(|| openat(dir, name, flags, mode)) {
                 Err(Errno::MFILE | Errno::NFILE) if self.descriptors.make_room(&mut tries) => {}
+                Err(Errno::AGAIN) if flags.contains(OFlags::NONBLOCK) => return leased::open(dir, name, flags),
                 opened => return opened,
             }
         }

@@ -82,7 +82,7 @@ impl On<'_> {
     }
 }
 
-fn shown_in_proc(fd: BorrowedFd<'_>) -> String {
+pub(super) fn shown_in_proc(fd: BorrowedFd<'_>) -> String {
     format!("/proc/self/fd/{}", fd.as_raw_fd())
 }
 
