@@ -44,7 +44,8 @@ pub(super) struct Fields {
     pub gname: Vec<u8>,
     pub size: u64,
     pub mtime: Time,
-    pub dev: (u32, u32),
+    /// A device's numbers; none outside 32 bits.
+    pub dev: [Option<u32>; 2],
 }
 
 /// True if the stored checksum is the block's: the sum of its bytes with the checksum field as blanks (POSIX, pax,
@@ -117,13 +118,17 @@ pub(super) fn decode(block: &Block, spare: Spare, notes: &mut Notes) -> Result<F
     };
     fields.mode = (field("mode", &old.mode) & 0o7777) as u32;
     let (uid, gid) = (field("uid", &old.uid), field("gid", &old.gid));
-    fields.mtime = Time { secs: i64::try_from(field("mtime", &old.mtime)).unwrap_or(0), nanos: 0 };
-    if matches!(typeflag, b'3' | b'4') && !major.is_empty() {
-        fields.dev = (
-            u32::try_from(field("devmajor", major)).unwrap_or(0),
-            u32::try_from(field("devminor", minor)).unwrap_or(0),
-        );
+    let mtime = field("mtime", &old.mtime);
+    if matches!(typeflag, b'3' | b'4') {
+        let mut part =
+            |what, bytes: &[u8]| if bytes.is_empty() { Some(0) } else { u32::try_from(field(what, bytes)).ok() };
+        fields.dev = [part("devmajor", major), part("devminor", minor)];
     }
+    fields.mtime.secs = i64::try_from(mtime).unwrap_or_else(|_| {
+        let name = crate::base::name::Shown(&fields.name);
+        notes.flaw(format!("{name}: mtime {mtime} is outside 64 bits; 0 (1970) is taken"));
+        0
+    });
     for (what, number, id) in [("uid", uid, &mut fields.uid), ("gid", gid, &mut fields.gid)] {
         *id = u32::try_from(number).unwrap_or_else(|_| {
             let name = crate::base::name::Shown(&fields.name);

@@ -22,7 +22,7 @@ pub(super) struct Overrides {
     pub uid: Option<u32>,
     pub gid: Option<u32>,
     pub mtime: Option<Time>,
-    pub dev: (Option<u32>, Option<u32>),
+    pub dev: [Option<Option<u32>>; 2],
     pub sparse: SparseRecords,
     pub attributes: Attributes,
     /// GNU tar's mark, in a global header, of a file that began on another volume: the file's name.
@@ -77,8 +77,8 @@ impl Overrides {
                 self.mtime = time(value);
                 bad = self.mtime.is_none() && !value.is_empty();
             }
-            b"SCHILY.devmajor" => (self.dev.0, bad) = owner(value),
-            b"SCHILY.devminor" => (self.dev.1, bad) = owner(value),
+            b"SCHILY.devmajor" => (self.dev[0], bad) = device(value),
+            b"SCHILY.devminor" => (self.dev[1], bad) = device(value),
             b"GNU.volume.filename" => self.continued = bytes(),
             b"hdrcharset" => odd = !matches!(value, b"" | b"BINARY" | b"ISO-IR 10646 2000 UTF-8"),
             _ => {
@@ -168,6 +168,14 @@ pub(super) fn decimal(digits: &[u8]) -> Option<u64> {
 fn owner(value: &[u8]) -> (Option<u32>, bool) {
     match decimal(value) {
         Some(number) => u32::try_from(number).map_or((Some(NOBODY), true), |n| (Some(n), false)),
+        None => (None, !value.is_empty()),
+    }
+}
+
+/// One of a device's numbers, itself none if it has more than 32 bits; and whether it is no number.
+fn device(value: &[u8]) -> (Option<Option<u32>>, bool) {
+    match decimal(value) {
+        Some(number) => (Some(u32::try_from(number).ok()), false),
         None => (None, !value.is_empty()),
     }
 }

@@ -317,6 +317,8 @@ impl Archive {
                     }
                 }
                 b'V' => {
+                    // What stood before it was its own.
+                    extensions = Extensions::default();
                     self.label = Some(Label { name: fields.name, mtime: fields.mtime });
                     self.slack = padded(fields.size);
                     self.pass_data()?;

@@ -295,7 +295,8 @@ impl Verifier {
         if !self.check.has_mark() {
             return Some(block);
         }
-        let parts = block.chunks_mut(self.interval).zip(read.chunks(self.interval)).zip(self.places(written));
+        let (even, last) = block.split_at_mut(self.last(read.len()));
+        let parts = even.chunks_mut(self.interval).chain([last]).zip(self.marked(read)).zip(self.places(written));
         for ((part, was), at) in parts {
             let said = was.get(self.mark_at..self.mark_at + HEADER_LEN).filter(|mark| is_mark(mark));
             let said = |from: usize| said.map(|mark| number(mark, from, 8));
@@ -307,14 +308,14 @@ impl Verifier {
             if self.has_data() {
                 self.parts(part, &written).for_each(|(part, at, number)| fill(part, at, number));
             }
-            if part.len() == self.interval {
+            if part.len() >= self.interval {
                 self.mark_part(part, at, &written);
             }
         }
         Some(block)
     }
 
-    /// Marks `block`, which is about to be written. A rest shorter than an interval is filled but not marked.
+    /// Marks `block`, which is about to be written. One shorter than an interval is filled but not marked.
     pub fn mark(&self, block: &mut [u8], written: &Written) {
         if let Some(pattern) = &self.pattern {
             pattern.fill(block, written.offset);
@@ -322,7 +323,11 @@ impl Verifier {
         if !self.check.has_mark() {
             return;
         }
-        for (part, at) in block.chunks_exact_mut(self.interval).zip(self.places(written)) {
+        if block.len() < self.interval {
+            return;
+        }
+        let (even, last) = block.split_at_mut(self.last(block.len()));
+        for (part, at) in even.chunks_mut(self.interval).chain([last]).zip(self.places(written)) {
             self.mark_part(part, at, written);
         }
     }
@@ -351,7 +356,7 @@ impl Verifier {
             return Err(told(written.offset, block.len(), Wrong::Short));
         }
         let start = self.mark_at..self.mark_at + HEADER_LEN;
-        for (part, at) in block.chunks_exact(self.interval).zip(self.places(written)) {
+        for (part, at) in self.marked(block).zip(self.places(written)) {
             let wrong = self
                 .mark_difference(&part[start.clone()], part.len(), at, written)
                 .or_else(|| self.data_difference(part, at, written));
@@ -360,6 +365,17 @@ impl Verifier {
             }
         }
         Ok(())
+    }
+
+    /// Where the last mark's part of a block of `len` bytes begins: it reaches to the block's end, which with bs_unaligned= is anywhere.
+    fn last(&self, len: usize) -> usize {
+        (len / self.interval).saturating_sub(1) * self.interval
+    }
+
+    /// The parts with a mark each.
+    fn marked<'b>(&self, block: &'b [u8]) -> impl Iterator<Item = &'b [u8]> {
+        let (even, last) = block.split_at(self.last(block.len()));
+        even.chunks(self.interval).chain([last])
     }
 
     fn places(&self, written: &Written) -> impl Iterator<Item = u64> + use<> {

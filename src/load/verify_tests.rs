@@ -52,6 +52,22 @@ fn every_flipped_byte_is_found() {
     }
 }
 
+/// As with bs_unaligned=: the last mark is of all that is left.
+#[test]
+fn the_end_of_a_block_of_any_length_is_checked() {
+    for (name, check) in NAMES.into_iter().filter(|(_, check)| !matches!(check, Check::Null | Check::Meta)) {
+        let verifier = verifier(check, 1024, 64);
+        for len in [1024, 1025, 1100, 2047, 2048, 4000] {
+            let mut block = block(1);
+            block.truncate(len);
+            verifier.mark(&mut block, &WRITTEN);
+            assert_eq!(verifier.verify(&block, &WRITTEN), Ok(()), "{name} {len}");
+            block[len - 1] ^= 0x10;
+            assert!(verifier.verify(&block, &WRITTEN).is_err(), "{name} {len}");
+        }
+    }
+}
+
 #[test]
 fn missing_misplaced_and_stale_blocks_are_found() {
     let verifier = verifier(Check::Crc32c, BLOCK, 0);

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::base::{Name, Status, Time};
+use crate::base::{Name, Proc, Status, Time};
 use crate::storage::{Attr, Call, Handle, Node, Op};
 
 /// An entry's number; also the last 8 bytes of its handle.
@@ -118,6 +118,14 @@ impl Handles {
             Node::Chain(chain) => Ok(chain.parent.as_ref().map_or_else(|| self.root.clone(), |(dir, _)| dir.clone())),
             Node::Handle(_) => Err(Status::NotSupp),
         }
+    }
+
+    /// Must these calls be performed and settled before handles of what comes behind them, a `next` procedure, become nodes? What they rename
+    /// or remove is elsewhere then. Removals in a row are each of a name of its own.
+    pub(super) fn waits_for(&self, calls: &[Call<'_>], next: Proc) -> bool {
+        let removes = |proc: Proc| matches!(proc, Proc::Remove | Proc::RmDir);
+        self.table.is_some()
+            && calls.iter().map(Call::proc).any(|proc| proc == Proc::Rename || (removes(proc) && !removes(next)))
     }
 
     /// Takes note of what a call found, made, renamed or removed. The nodes that it found are replaced by those already
@@ -252,6 +260,10 @@ impl Table {
         let replaced = self.known(to.0, to.1);
         if moved == replaced {
             return; // both unknown, or a rename to itself
+        }
+        let fileid = |id: Option<Id>| self.entries.get(&id?)?.fileid;
+        if fileid(moved).is_some() && fileid(moved) == fileid(replaced) {
+            return; // names of one file, both of which stay (RFC 1813 3.3.14)
         }
         if let Some(replaced) = replaced {
             self.forget_tree(replaced);

@@ -186,24 +186,24 @@ impl<'r, 't> Window<'r, 't> {
 
     fn carry_out(&mut self, head: &CallHead, procedure: Proc, record: &'r [u8], with: (Option<Key>, Misfortune)) {
         let (key, fate) = with;
+        if self.target.service.handles.waits_for(&self.calls, procedure) {
+            self.perform();
+        }
         let service = &self.target.service;
         let request = decode_args(procedure, record, head.args, &|handle| service.handles.node(handle));
         let outcome = match request {
             _ if fate.jukebox => Err(Status::Jukebox),
-            Ok(request) => match self.target.service.prepare(request.asked, request.guard, head.credential.as_ref()) {
-                Ok(Prepared::Call(call, owner)) => {
-                    let due = self.book(procedure, call.payload());
-                    self.payload += match &call.op {
-                        Op::ReadDir { bytes_max, .. } => PAGE_WEIGHT * u64::from(*bytes_max).min(*self.page),
-                        _ => call.payload(),
-                    };
-                    self.calls.push(self.with_buffer(call));
-                    self.pending.push(Pending { xid: head.xid, key, fate, due, owner });
-                    return;
+            Ok(request) => {
+                // What is ahead may be what the guard is against.
+                if request.guard.is_some() {
+                    self.perform();
                 }
-                Ok(Prepared::Found(found)) => Ok(found),
-                Err(status) => Err(status),
-            },
+                match service.prepare(request.asked, request.guard, head.credential.as_ref()) {
+                    Ok(Prepared::Call(call, owner)) => return self.queue(call, (head.xid, procedure), owner, with),
+                    Ok(Prepared::Found(found)) => Ok(found),
+                    Err(status) => Err(status),
+                }
+            }
             Err(ArgsError::Status(status)) => Err(status),
             Err(ArgsError::Garbage) => {
                 let mut out = Vec::with_capacity(40);
@@ -227,6 +227,23 @@ impl<'r, 't> Window<'r, 't> {
             self.target.replay.finish(key, &out);
         }
         self.reply(out, Vec::new(), due, fate);
+    }
+
+    /// Takes a call into the window.
+    fn queue(
+        &mut self,
+        call: Call<'r>,
+        (xid, procedure): (u32, Proc),
+        owner: Option<(u32, u32)>,
+        (key, fate): (Option<Key>, Misfortune),
+    ) {
+        let due = self.book(procedure, call.payload());
+        self.payload += match &call.op {
+            Op::ReadDir { bytes_max, .. } => PAGE_WEIGHT * u64::from(*bytes_max).min(*self.page),
+            _ => call.payload(),
+        };
+        self.calls.push(self.with_buffer(call));
+        self.pending.push(Pending { xid, key, fate, due, owner });
     }
 
     fn book(&self, procedure: Proc, bytes: u64) -> Instant {

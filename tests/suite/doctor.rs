@@ -48,6 +48,17 @@ fn a_host_with_little_to_read() {
     insta::assert_snapshot!("doctor_empty", printed(doctor(empty.path(), &[]), 0));
 }
 
+#[test]
+fn a_table_of_mounts_that_is_none_is_told() {
+    let proc = tempfile::tempdir().unwrap();
+    fs::create_dir_all(proc.path().join("proc/self")).unwrap();
+    for text in ["", "garbage\n", "64 27 0:45 / /mnt/fss rw,relatime shared:33 - nfs"] {
+        fs::write(proc.path().join("proc/self/mountinfo"), text).unwrap();
+        let told = printed(doctor(proc.path(), &[]), 0);
+        assert!(told.contains("Not all of it is mounts"), "{text}: {told}");
+    }
+}
+
 /// The kinds and names of what was looked at, and the checks that found something.
 fn outline(ran: Ran) -> Vec<String> {
     let document: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"));

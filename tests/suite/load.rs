@@ -172,7 +172,24 @@ fn create_only_makes_files_and_reports_no_io() {
         .run("--name=b --rw=write --size=64k --allow_file_create=0")
         .ended(1, "file creation disallowed by allow_file_create=0");
     loads.run("--name=a --rw=read --size=64k --nrfiles=2 --allow_file_create=0").ok();
+    loads
+        .run("--name=a --rw=read --size=64m --nrfiles=2 --allow_file_create=0")
+        .ended(1, "file creation disallowed by allow_file_create=0");
     assert_eq!(fs::read_dir(loads.path("")).unwrap().count(), 2);
+}
+
+/// One number is of both directions, of which a job may have one.
+#[test]
+fn the_least_rate_is_asked_of_what_a_job_does() {
+    let loads = Loads::new();
+    for least in ["--rate_min=1", "--rate_iops_min=1"] {
+        for rw in ["write", "read"] {
+            let line = format!("--name=a --rw={rw} --size=64k --runtime=1 --time_based --rate_cycle=100 {least}");
+            loads.run(&line).ok();
+        }
+    }
+    let line = "--name=a --rw=read --size=64k --runtime=60 --time_based --rate_cycle=100 --rate_iops_min=500000000";
+    loads.run(line).ended(1, "rate_min=500000000 IOPS not met");
 }
 
 #[test]

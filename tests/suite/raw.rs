@@ -150,4 +150,20 @@ impl Raw {
         self.xid += 1;
         self.call_as(self.xid, call).unwrap()
     }
+
+    /// Sends all in one piece, and gives each one's status.
+    pub fn statuses(&mut self, calls: &[Call<'_>]) -> Vec<u32> {
+        let first = self.xid + 1;
+        self.xid += calls.len() as u32;
+        let records: Vec<_> = calls.iter().zip(first..).map(|(call, xid)| self.record(xid, call)).collect();
+        self.send_bytes(&records.concat()).unwrap();
+        let mut statuses = vec![u32::MAX; calls.len()];
+        for _ in calls {
+            let record = self.receive().unwrap();
+            let (xid, at) = rpc::parse_reply(&record).unwrap();
+            let at = at.unwrap();
+            statuses[(xid - first) as usize] = u32::from_be_bytes(record[at..at + 4].try_into().unwrap());
+        }
+        statuses
+    }
 }

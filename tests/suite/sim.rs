@@ -153,6 +153,52 @@ fn handles_of_a_directory_follow_renames_on_every_target() {
     assert_eq!(server.served().iter().map(|tally| tally.calls()).collect::<Vec<_>>(), [3, 1]);
 }
 
+/// What comes behind a call in one piece is about what that left.
+#[test]
+fn handles_are_of_their_objects_within_a_window() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = || Config { squash: true, ..free() };
+    let local = Server::start(Arc::new(LocalMount::open(dir.path()).unwrap()), config()).unwrap();
+    for server in [&local, &memory(config()).0] {
+        let (mut raw, root) = client(server);
+        let make = |raw: &mut Raw, text| {
+            node(&raw.call(Call::create(&root, &name(text), How::Guarded, AttrChange::default())))
+        };
+        let (old, file, one) = (
+            node(&raw.call(Call::mkdir(&root, &name("d"), AttrChange::default()))),
+            make(&mut raw, "w"),
+            make(&mut raw, "a"),
+        );
+        let [d, e, w, w2, x] = ["d", "e", "w", "w2", "x"].map(name);
+        let moved = raw.statuses(&[
+            Call::rename(&root, &d, &root, &e),
+            Call::mkdir(&root, &d, AttrChange::default()),
+            Call::create(&old, &x, How::Guarded, AttrChange::default()),
+            Call::rename(&root, &w, &root, &w2),
+            Call::get_attr(&file),
+            Call::write(&file, 0, b"data", Stable::FileSync),
+        ]);
+        assert_eq!(moved, [0; 6]);
+        assert_eq!(names(&mut raw, &old, Want::Names, 4096), ["x"]);
+        let new = node(&raw.call(Call::lookup(&root, &d)));
+        assert!(names(&mut raw, &new, Want::Names, 4096).is_empty());
+        // Another object of its name is not what was removed.
+        let anew = raw.statuses(&[
+            Call::remove(&root, &w2),
+            Call::create(&root, &w2, How::Guarded, AttrChange::default()),
+            Call::get_attr(&file),
+            Call::write(&file, 0, b"lost", Stable::FileSync),
+        ]);
+        assert_eq!(anew, [0, 0, Status::Stale.to_nfs(), Status::Stale.to_nfs()]);
+        // RFC 1813 3.3.14: a RENAME of one name of a file onto another does nothing.
+        let (a, b) = (name("a"), name("b"));
+        raw.call(Call::link(&one, &root, &b));
+        let other = node(&raw.call(Call::lookup(&root, &b)));
+        let renamed = raw.statuses(&[Call::rename(&root, &a, &root, &b), Call::get_attr(&one), Call::get_attr(&other)]);
+        assert_eq!(renamed, [0; 3]);
+    }
+}
+
 #[test]
 fn new_objects_belong_to_the_caller_and_a_guard_is_kept() {
     let (server, _) = memory(free());

@@ -41,13 +41,17 @@ impl Archive {
         if fields.typeflag == b'M' {
             bad.get_or_insert_with(|| continued(&name));
         }
+        let is_device = matches!(kind, MemberKind::Char | MemberKind::Block);
+        let dev = [0, 1].map(|part| over.dev[part].unwrap_or(fields.dev[part]));
+        if is_device && dev.contains(&None) {
+            bad.get_or_insert_with(|| "its device number has more than 32 bits".into());
+        }
         let (size, segments) =
             if has_data && bad.is_none() { self.shape(fields.typeflag, &mut over, &mut bad)? } else { (0, None) };
         if let Some(reason) = bad {
             self.slack += mem::take(&mut self.left);
             return Err(ArchiveError::BadMember { offset: self.offset, member: name, reason });
         }
-        let is_device = matches!(kind, MemberKind::Char | MemberKind::Block);
         let links = matches!(kind, MemberKind::HardLink | MemberKind::Symlink);
         Ok(Member {
             path: name,
@@ -61,11 +65,7 @@ impl Archive {
             gname: over.gname.unwrap_or(fields.gname),
             mtime: over.mtime.unwrap_or(fields.mtime),
             link: if links { over.link.or(extensions.link).unwrap_or(fields.link) } else { Vec::new() },
-            dev: if is_device {
-                (over.dev.0.unwrap_or(fields.dev.0), over.dev.1.unwrap_or(fields.dev.1))
-            } else {
-                (0, 0)
-            },
+            dev: if is_device { (dev[0].unwrap_or(0), dev[1].unwrap_or(0)) } else { (0, 0) },
             segments,
             acl_access: over.attributes.acl_access.take(),
             acl_default: over.attributes.acl_default.take(),

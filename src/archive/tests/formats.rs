@@ -304,3 +304,30 @@ fn attributes_that_make_no_sense_are_told_and_passed_over() {
         drain(&mut Archive::new(file(&[pax(b'x', &many), entry("z", b'0', b"")].concat()), Options::default()), 10);
     assert_eq!((seen.members[0].0.xattrs.len(), seen.warnings.len()), (10_000, 2));
 }
+
+/// A device of other numbers could be a disk.
+#[test]
+fn numbers_that_do_not_fit_are_told_and_make_no_device() {
+    let huge = |from: usize, bytes: &'static [u8]| {
+        move |block: &mut [u8; 512]| block[from..from + bytes.len()].copy_from_slice(bytes)
+    };
+    let minus_one = changed(header("dev", b'4', 0), huge(337, &[0xff; 8]));
+    let beyond = changed(header("dev", b'3', 0), huge(329, &[0x80, 0, 0, 1, 0, 0, 0, 0]));
+    let by_pax = [pax(b'x', &[("SCHILY.devminor", "4294967296")]), entry("dev", b'4', b"")].concat();
+    for device in [minus_one, beyond, by_pax] {
+        let seen = read(&[&device[..], &entry("z", b'0', b"z"), &END].concat());
+        assert!(seen.errors.len() == 1 && seen.errors[0].contains("more than 32 bits"), "{:?}", seen.errors);
+        assert_eq!((seen.members.len(), &seen.members[0].0.path[..]), (1, &b"z"[..]));
+    }
+    let late = changed(header("late", b'0', 0), huge(136, &[0x80, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]));
+    let seen = read(&[&late[..], &END].concat());
+    assert_eq!(seen.members[0].0.mtime, Time::default());
+    assert!(seen.warnings[0].contains("mtime 18446744073709551616 is outside 64 bits"), "{:?}", seen.warnings);
+}
+
+#[test]
+fn what_stands_before_a_label_is_not_the_next_member_s() {
+    let extended = pax(b'x', &[("path", "foo"), ("size", "1")]);
+    let seen = read(&[&extended[..], &entry("label", b'V', b""), &entry("a", b'0', b"abc"), &END].concat());
+    assert_eq!((&seen.only().path[..], seen.only().size), (&b"a"[..], 3));
+}

@@ -42,6 +42,8 @@ use machine::Lanes;
 use nfs::Clients;
 use root::Root;
 
+const MOUNTINFO: &str = "/proc/self/mountinfo";
+
 /// Lanes that are judged where none are chosen: those of one kernel mount.
 const LANES: u64 = 64;
 
@@ -207,7 +209,11 @@ fn diagnose(low: &Low, console: &Console) -> Result<(Diagnosis, signals::Caught)
     let root = Root::new(&low.root);
     let paths = paths(low, &root)?;
     let mut caught = signals::Caught::default();
-    let table = Table::parse(&root.read("/proc/self/mountinfo", "the mounts").unwrap_or_default());
+    let text = root.read(MOUNTINFO, "the mounts");
+    if text.as_ref().is_some_and(|text| !Table::is_whole(text)) {
+        root.miss(MOUNTINFO, "Not all of it is mounts", "the mounts that it does not name");
+    }
+    let table = Table::parse(&text.unwrap_or_default());
     let mut clients = Clients::read(&root, &table);
     if !paths.is_empty() {
         clients.keep(&table, &paths);

@@ -4,6 +4,8 @@
 
 use std::fmt::Write;
 
+use crate::base::reason;
+
 use super::super::histogram::{Histogram, Moments, percent_of};
 use super::super::results::{Depths, DirectionResult, JobResult, Latency, MIXED, Unified, per_second};
 use super::super::steady::SteadyResult;
@@ -217,7 +219,11 @@ impl Report<'_> {
             (each(|result| result.ios), each(|result| result.short), each(|result| result.dropped));
         self.line(format_args!("     issued rwts: total={total},{} short={short},0 dropped={dropped},0", job.sync.0));
         if let Some((total, first)) = job.errors.continued {
-            let text = if first == 0 { "Success" } else { error };
+            let text = match first {
+                0 => "Success".into(),
+                first if first == job.errors.error => error.to_string(),
+                first => reason(&std::io::Error::from_raw_os_error(first)),
+            };
             self.line(format_args!("     errors    : total={total}, first_error={first}/<{text}>"));
         }
         let target = &job.target;
@@ -416,6 +422,10 @@ Run status group 0 (all jobs):
         ] {
             assert!(text.contains(line), "{line}{text}");
         }
+        // The first may be another than the one that ended the job.
+        sample.errors.continued = Some((3, 28));
+        let text = job(&sample, "now", "Input/output error", &Manner::default());
+        assert!(text.contains("total=3, first_error=28/<No space left on device>\n"), "{text}");
         let text = job(&sample, "now", "", &Manner::default());
         assert!(
             text.contains(

@@ -149,7 +149,8 @@ impl<'a> All<'a> {
             let text = format!("fio: refusing extend of file due to read-only: {}", first.path.display());
             return Err(NotReady::new(Errno::PERM, text));
         }
-        let is_made = |new: &Missing<'_>| new.is_there || self.known.contains_key(&(new.place_index, new.path.clone()));
+        // One that is there and too small would be made anew.
+        let is_made = |new: &Missing<'_>| self.known.contains_key(&(new.place_index, new.path.clone()));
         if !clone.settings.files.allow_create && !needed_now.iter().all(is_made) {
             let text = "fio: file creation disallowed by allow_file_create=0";
             return Err(NotReady::new(Errno::PERM, text.into()));

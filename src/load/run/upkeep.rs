@@ -316,7 +316,12 @@ impl<E: Engine> Runner<'_, E> {
             return;
         }
         let done: Each<(u64, u64)> = self.work.live.done();
-        for direction in [Direction::Read, Direction::Write] {
+        let load = &self.work.settings.load;
+        for (direction, has) in [(Direction::Read, load.reads()), (Direction::Write, load.writes())] {
+            // One number is of both, of which the job may have one.
+            if !has {
+                continue;
+            }
             let (ios, bytes) =
                 (done[direction].0 - self.cycle.1[direction].0, done[direction].1 - self.cycle.1[direction].1);
             let (got, least, unit) = match pacing.least[direction] {

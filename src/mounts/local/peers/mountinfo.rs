@@ -165,6 +165,12 @@ impl Table {
         Table(text.split(|&b| b == b'\n').filter_map(entry).take(ENTRIES_MAX).collect())
     }
 
+    /// Is each line of `text` a mount, of which every process has one?
+    pub fn is_whole(text: &[u8]) -> bool {
+        let mut lines = text.split(|&b| b == b'\n').filter(|line| !line.is_empty()).peekable();
+        lines.peek().is_some() && lines.all(|line| entry(line).is_some())
+    }
+
     /// The mounts that this process sees.
     pub fn read() -> io::Result<Table> {
         let mut text = Vec::new();
