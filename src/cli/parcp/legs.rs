@@ -69,7 +69,7 @@ pub struct Leg {
 pub struct Refused {
     /// Why.
     pub failure: Failure,
-    /// Where it is, if it is anywhere.
+    /// Where it is, if it is anywhere and something may be deleted.
     pub place: Option<Place>,
 }
 
@@ -332,14 +332,14 @@ pub fn legs(high: &High, usage: Usage, is_one: IsOne<'_>) -> Result<(Vec<Leg>, V
     let mut taken: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
     for location in &high.sources {
         match below(location, high, &directory, &mut exports, is_one) {
-            Err(why) => refused.push(Refused::new(location, why, &mut exports)),
+            Err(why) => refused.push(Refused::new(location, why, (high, &mut exports))),
             Ok(leg) => match last_name(&leg).and_then(|name| taken.insert(name, shown(location))) {
                 None => add(&mut legs, leg),
                 Some(before) if before == shown(location) => {} // typed twice
                 // Neither is copied over the other, nor twice at once.
                 Some(before) => {
                     let why = format!("would be copied over what '{}' is copied to", Shown(&before));
-                    refused.push(Refused::new(location, why, &mut exports));
+                    refused.push(Refused::new(location, why, (high, &mut exports)));
                 }
             },
         }
@@ -408,8 +408,10 @@ fn add(legs: &mut Vec<Leg>, leg: Leg) {
 }
 
 impl Refused {
-    fn new(location: &Location, why: String, exports: &mut Exports) -> Refused {
-        let place = source(location, exports).ok().map(|source| source.place);
+    fn new(location: &Location, why: String, (high, exports): (&High, &mut Exports)) -> Refused {
+        // A server that does not answer is waited for once more.
+        let found = high.options.delete.and_then(|_| source(location, exports).ok());
+        let place = found.map(|source| source.place);
         Refused { failure: Failure::refused(&shown(location), why), place }
     }
 }
