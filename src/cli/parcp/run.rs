@@ -23,7 +23,7 @@ use crate::jobs::copy::{Compare, Deed, Deletes, Options, Series, Side, Spared, S
 use crate::storage::{Attr, Mount, Shape, Tap, Throttle, Volume};
 
 use super::high::High;
-use super::legs::{Base, Leg, Place, Refused, legs};
+use super::legs::{Base, Leg, Place, legs};
 use super::summary::{self, About};
 use super::taken::{self, Earlier};
 
@@ -196,16 +196,18 @@ fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exi
     let shape = first.as_ref().map_or(Shape::SERIAL, |(source, target)| shape(session, [source, target]));
     session.tell_mounts(sides.opener.spreader());
     let (crew, caught) = session.crew(shape)?;
-    let volumes = beside(high, (&legs, &refused), &mut sides)?;
-    refused.into_iter().for_each(|refused| crew.report().add(refused.failure));
+    // Of a source that is refused nobody knows where it is: as in rsync, nothing is deleted.
+    let held = !refused.is_empty();
+    refused.into_iter().for_each(|failure| crew.report().add(failure));
     session.tell_setup("copying", &crew);
     let live = Arc::new(Live::default());
     let left = high.options.deletable();
+    let volumes = beside(high, &legs, &mut sides)?;
     let spared = volumes.iter().map(spared).collect::<Result<Vec<_>, _>>()?.concat();
     let mut copier = Copier {
         high,
         options: Options { from_list: high.list.is_some(), ..high.options.clone() },
-        deletes: Deletes { left: &left, spared: &spared },
+        deletes: Deletes { left: &left, spared: &spared, held },
         crew: &crew,
         live: &live,
         console: &console,
@@ -265,26 +267,23 @@ fn side<'v>(volume: &'v Volume, place: &Place) -> Side<'v> {
 /// A source: its volume, its place there, and what of it is copied if not all is.
 type Beside = (Volume, Place, Option<Vec<Vec<u8>>>);
 
-/// The sources that others might delete, where names do not tell: a server has several, and mounts on this host. Where one cannot be looked at
-/// nothing is copied: it would not be spared.
-fn beside(high: &High, (legs, refused): (&[Leg], &[Refused]), sides: &mut Sides) -> Result<Vec<Beside>, Fatal> {
-    let Some(target) = legs.first().map(|leg| leg.target.server()).filter(|_| high.options.delete.is_some()) else {
-        return Ok(Vec::new());
-    };
-    let copied = legs.iter().map(|leg| (&leg.source, leg.names.as_ref()));
-    let all = || copied.clone().chain(refused.iter().filter_map(|refused| Some((refused.place.as_ref()?, None))));
-    let n = all().count();
-    if n < 2 || all().all(|(source, _)| source.server() == target) {
+/// The sources that others might delete, where names do not tell: a server has several, exports lie in each other, and directories of this host
+/// are mounted elsewhere. Where one cannot be looked at nothing is copied: it would not be spared.
+fn beside(high: &High, legs: &[Leg], sides: &mut Sides) -> Result<Vec<Beside>, Fatal> {
+    let sources: usize = legs.iter().map(|leg| leg.names.as_ref().map_or(1, Vec::len)).sum();
+    if high.options.delete.is_none() || sources < 2 {
         return Ok(Vec::new());
     }
-    // Each stays open; a quarter of what is allowed leaves room for the copies.
+    // Each of this host stays open; a quarter of what is allowed leaves room for the copies.
     let room = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / 4;
+    let n = legs.iter().filter(|leg| leg.source.base.dir().is_some()).count();
     if n as u64 > room {
         return Err(Fatal::usage(format!(
-            "--delete with {n} sources on other mounts than the destination is one descriptor for each; copy {room} at once, or raise ulimit -n"
+            "--delete with sources in {n} directories is one descriptor for each; copy those of {room} at once, or raise ulimit -n"
         )));
     }
-    all().map(|(source, names)| Ok((sides.open(source, Role::Source)?, source.clone(), names.cloned()))).collect()
+    let mut open = |leg: &Leg| Ok((sides.open(&leg.source, Role::Source)?, leg.source.clone(), leg.names.clone()));
+    legs.iter().map(&mut open).collect()
 }
 
 /// The directories that stay for a source.

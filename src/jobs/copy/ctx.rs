@@ -179,7 +179,7 @@ impl<'a> Ctx<'a> {
             small_max: SMALL_BYTES_MAX.min(most),
             refused_groups: Mutex::default(),
             owners_refused: AtomicBool::new(false),
-            source_failed: AtomicBool::new(false),
+            source_failed: AtomicBool::new(run.deletes.held),
             lost: AtomicBool::new(false),
             bigs: Mutex::default(),
             copies_refused: AtomicBool::new(!(extras.copies && options.reflink)),

@@ -269,7 +269,9 @@ pub(super) fn replace(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) {
     let name = object.name.clone();
     object.source = Some((node, attr));
     let is_mounted = ctx.options.one_file_system && is_mounted_there(&dir);
-    if ctx.options.delete.is_none() || ctx.holds_back() || is_mounted {
+    let may = ctx.options.delete.is_some() && !ctx.holds_back() && !is_mounted;
+    let is_spared = may && is_spared(ctx, &dir);
+    if !may || is_spared {
         let call = ctx.target.one(ctx.target.route(), Call::rmdir(&dir.made().node, &name));
         match call.status() {
             Ok(()) | Err(Status::NoEnt) => {
@@ -280,6 +282,7 @@ pub(super) fn replace(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) {
             Err(Status::NotEmpty | Status::Exist) => {
                 let why = match ctx.options.delete {
                     _ if is_mounted => ", on another file system",
+                    _ if is_spared => ", in what is a source or holds one, or cannot be told from that",
                     Some(_) => "; nothing is deleted once something of the source could not be read",
                     None => "; --delete replaces it",
                 };

@@ -322,7 +322,7 @@ pub fn copy(
     tell: Option<Tell<'_>>,
 ) -> Summary {
     let left = options.deletable();
-    Series::new(options, (crew, live), Deletes { left: &left, spared: &[] }, false).copy(
+    Series::new(options, (crew, live), Deletes { left: &left, spared: &[], held: false }, false).copy(
         source,
         target,
         what,

@@ -28,6 +28,8 @@ pub struct Deletes<'a> {
     pub left: &'a AtomicI64,
     /// But for these.
     pub spared: &'a [Spared<'a>],
+    /// Nothing, unless errors of the source are to be passed over: one of the sources is not known.
+    pub held: bool,
 }
 
 impl<'a> Spared<'a> {
