@@ -383,9 +383,11 @@ fn is_kernel_nfs(port: Port<'_>) -> bool {
 /// May the source's and the target's objects of these file systems and file ids be one? A server's and this host's ids of a
 /// file system have nothing in common.
 pub(super) fn may_be_one(source: Port<'_>, ours: (u64, u64), target: Port<'_>, theirs: (u64, u64)) -> bool {
-    let unlike =
-        source.volume.has_handles() != target.volume.has_handles() || (is_kernel_nfs(source) && is_kernel_nfs(target));
-    ours.1 == theirs.1 && (ours.0 == theirs.0 || unlike)
+    let unlike = || {
+        source.volume.has_handles() != target.volume.has_handles() || (is_kernel_nfs(source) && is_kernel_nfs(target))
+    };
+    // Mostly the ids tell; each directory that goes is held against each source.
+    ours.1 == theirs.1 && (ours.0 == theirs.0 || unlike())
 }
 
 /// Are the source's and the target's directories one? Ids that are equal may be those of two servers, so a name made in the
