@@ -293,8 +293,9 @@ pub struct Weighted {
 /// Sizes of a mixture are no more than this, as in fio.
 pub const SPLITS_MAX: usize = 64;
 
-/// `4k/10:64k/50:32k/40`: sizes with their percentages. Sizes without one share what the others leave. Shares above 100 in sum are
-/// scaled, as fio 3.42 does, which its manual calls an error.
+/// `4k/10:64k/50:32k/40`: sizes with their percentages. As in fio 3.33, sizes without one, or with 0, share what the others
+/// leave; where all have one, the last of those with the greatest gets what is left. Shares above 100 in sum are scaled, as fio 3.42 does,
+/// which its manual calls an error.
 pub fn split(text: &str, base: KbBase) -> Result<Vec<Weighted>, BadValue> {
     let mut sizes = Vec::new();
     for part in text.split(':').filter(|part| !part.trim().is_empty()) {
@@ -302,7 +303,7 @@ pub fn split(text: &str, base: KbBase) -> Result<Vec<Weighted>, BadValue> {
         let percent = match percent.trim() {
             "" => None,
             percent => match percent.trim_end_matches('%').parse::<u32>() {
-                Ok(percent) if percent <= 100 => Some(percent),
+                Ok(percent) if percent <= 100 => Some(percent).filter(|percent| *percent > 0),
                 _ => return bad(format!("'{percent}' is not a percentage from 0 to 100")),
             },
         };
@@ -318,18 +319,19 @@ pub fn split(text: &str, base: KbBase) -> Result<Vec<Weighted>, BadValue> {
     let given: u32 = sizes.iter().filter_map(|(_, percent)| *percent).sum();
     let blank = sizes.iter().filter(|(_, percent)| percent.is_none()).count() as u32;
     let left = 100_u32.saturating_sub(given);
-    if blank == 0 && given == 0 {
-        return bad("no size has a share");
-    }
     let mut shared = 0;
-    let weights = sizes.into_iter().map(|(size, percent)| {
+    let weigh = |(size, percent): (u64, Option<u32>)| {
         // What does not divide evenly goes to the first of those that share.
         let share = || left / blank + u32::from(shared < left % blank);
         let percent = percent.unwrap_or_else(share);
         shared += 1;
         Weighted { size, percent }
-    });
-    Ok(weights.collect())
+    };
+    let mut weights: Vec<Weighted> = sizes.into_iter().map(weigh).collect();
+    if let Some(greatest) = weights.iter_mut().max_by_key(|weighted| weighted.percent).filter(|_| blank == 0) {
+        greatest.percent += left;
+    }
+    Ok(weights)
 }
 
 /// Mixtures for each direction.

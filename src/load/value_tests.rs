@@ -108,12 +108,15 @@ fn mixtures() {
     assert_eq!(weights("4k/10:64k/50:32k/40"), [(4, 10), (64, 50), (32, 40)]);
     assert_eq!(weights("4k/50:64k:32k"), [(4, 50), (64, 25), (32, 25)], "blank shares take the rest");
     assert_eq!(weights("4k/50:64k/:32k"), [(4, 50), (64, 25), (32, 25)]);
+    assert_eq!(weights("4k/50:8k/0"), [(4, 50), (8, 50)], "0 is none");
+    assert_eq!(weights("64k/30:4k/10:16k/10"), [(64, 80), (4, 10), (16, 10)], "the greatest share takes what is left");
+    assert_eq!(weights("64k/10:4k/10"), [(64, 10), (4, 90)], "the last of equal ones does");
     assert_eq!(weights("4k/90:8k/90"), [(4, 90), (8, 90)], "3.42 takes more than 100 %");
     let both = each_split("4k/10:64k/90,8k/100", KbBase::Binary).unwrap();
     assert_eq!(both.read.unwrap().len(), 2);
     assert_eq!(both.write, Some(vec![Weighted { size: 8192, percent: 100 }]));
     assert_eq!(both.trim, both.write);
-    for text in ["", "4k/101", "0/10", "4k/0", "4k/x"] {
+    for text in ["", "4k/101", "0/10", "4k/x"] {
         assert!(split(text, KbBase::Binary).is_err(), "{text}");
     }
 }

@@ -77,7 +77,8 @@ impl<E: Engine> Runner<'_, E> {
             let Some(next) = replay.next_io(&Each::default()) else { break };
             self.checked += 1;
             let is_there = |latest: &mut Latest| latest.take(&next);
-            if next.direction == Direction::Read || !self.latest.as_mut().is_none_or(is_there) {
+            let is_read = next.direction == Direction::Read;
+            if is_read || !self.latest.as_mut().is_none_or(is_there) || self.unwritten.has(next.number) {
                 continue;
             }
             left -= 1;

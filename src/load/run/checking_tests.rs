@@ -18,6 +18,8 @@ struct Memory {
     files: HashMap<u32, Vec<u8>>,
     /// What was written once is not written again.
     keeps_first: bool,
+    /// A write at this offset of a file goes wrong half way, with this reason.
+    fails: Option<(u64, Reason)>,
     written: Vec<(u32, u64)>,
     /// Waits for nothing: the newest that was queued is done first.
     depth: usize,
@@ -30,6 +32,11 @@ impl Memory {
         let file = self.files.entry(io.file).or_insert_with(|| vec![0; size]);
         let part = io.offset as usize..io.offset as usize + io.buf.len();
         let at = (io.file, io.offset);
+        let failed = self.fails.filter(|(offset, _)| io.direction != Direction::Read && *offset == io.offset);
+        if let Some((_, reason)) = failed {
+            file[part.start..part.start + part.len() / 2].fill(7);
+            return Done { slot: io.slot, result: Err(reason), buf: io.buf };
+        }
         match io.direction {
             Direction::Read => io.buf.copy_from_slice(&file[part]),
             _ if self.keeps_first && self.written.contains(&at) => {}
@@ -137,5 +144,30 @@ fn what_was_lost_of_two_writes_is_a_mismatch() {
         assert_eq!(ran(line, 1, bytes, Memory::default()).errors.error, 0, "{line}");
         let lossy = Memory { keeps_first: true, ..Memory::default() };
         assert_eq!(ran(line, 1, bytes, lossy).errors.error, Reason::ILSEQ.raw_os_error(), "{line}");
+    }
+}
+
+/// Also where an earlier write was there that succeeded.
+#[test]
+fn what_failed_and_was_passed_over_is_not_read_back() {
+    let middle = REGION.offset + REGION.len / 2;
+    for (line, reason) in [
+        ("--rw=write --continue_on_error=io", Reason::IO),
+        ("--rw=write --continue_on_error=io --ignore_error=,EIO", Reason::IO),
+        ("--rw=write --fill_device=1", Reason::NOSPC),
+        ("--rw=write --continue_on_error=write --loops=2", Reason::IO),
+        ("--rw=randwrite --norandommap --continue_on_error=write", Reason::IO),
+        ("--rw=write --continue_on_error=write --verify_backlog=3", Reason::IO),
+    ] {
+        for depth in [1, 8] {
+            let line = if depth > 1 { format!("--ioengine=libaio --iodepth=8 {line}") } else { line.to_owned() };
+            let faulty = Memory { depth, fails: Some((middle, reason)), ..Memory::default() };
+            let result = ran(&line, 1, 8 * REGION.len, faulty);
+            let (ended, detail) = (result.errors.error, &result.errors.detail);
+            let is_passed = ended == if reason == Reason::NOSPC { 0 } else { reason.raw_os_error() };
+            assert!(is_passed && !detail.contains("verify"), "{line}: {ended} {detail}");
+            let [read, write] = [Direction::Read, Direction::Write].map(|way| result.directions[way].ios);
+            assert!(read > 0 && read <= write, "{line}: {read} of {write} were read back");
+        }
     }
 }

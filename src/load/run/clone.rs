@@ -30,6 +30,7 @@ use super::log::{LogFiles, Logs};
 use super::open::OpenFiles;
 use super::recorder::{Recorder, Times};
 use super::traced::Traced;
+use super::unwritten::Unwritten;
 use super::upkeep::unlink_all;
 use super::verifiers::Verifiers;
 use crate::base::reason;
@@ -122,6 +123,7 @@ pub(super) struct Runner<'a, E> {
     pub(super) replay: Option<Choice>,
     /// Which of its writes are still there, where later ones may be on the same bytes.
     pub(super) latest: Option<Latest>,
+    pub(super) unwritten: Unwritten,
     pub(super) contents: Contents,
     pub(super) verifier: Option<Verifier>,
     pub(super) verifiers: Option<Verifiers>,
@@ -258,6 +260,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             rounds: 0,
             replay: None,
             latest: None,
+            unwritten: Unwritten::default(),
             contents: Contents::new(&settings.buffers, work.seeds, part as usize),
             verifier: None,
             verifiers: None,

@@ -274,23 +274,32 @@ impl<'a, E: Engine> Runner<'a, E> {
 
     #[inline]
     pub(super) fn account(&mut self, next: &Next, times: &Times) {
-        if self.counts {
-            self.recorder.io(next.direction, next.extent.len, times);
-            if self.has_logs {
-                let done = &self.recorder.result.directions[next.direction];
-                let (len, offset) = (next.extent.len, next.extent.offset);
-                self.logs.io(&Logged { direction: next.direction, len, offset, times: *times }, (done.bytes, done.ios));
-            }
-            if self.has_limit {
-                self.check_latency(next, times.ended.saturating_sub(times.ready));
-            }
-        } else if times.ended >= self.ramped {
-            self.counts = true;
-            self.recorder.begin(times.ended);
-            self.search.iter_mut().for_each(|search| search.begin(times.ended, self.ended));
-            self.logs.begin(times.ended);
-            self.work.live.set_state(State::Running);
+        if !self.counts && times.ended >= self.ramped {
+            self.begin_counting(times.ended);
         }
+        if !self.counts {
+            return;
+        }
+        self.recorder.io(next.direction, next.extent.len, times);
+        if self.has_logs {
+            let done = &self.recorder.result.directions[next.direction];
+            let (len, offset) = (next.extent.len, next.extent.offset);
+            self.logs.io(&Logged { direction: next.direction, len, offset, times: *times }, (done.bytes, done.ios));
+        }
+        if self.has_limit {
+            self.check_latency(next, times.ended.saturating_sub(times.ready));
+        }
+    }
+
+    /// ramp_time= is over. Counted are I/Os that end from then on, over the time from then on: from the first one's end (as fio 3.33 does it,
+    /// which counts that one all the same) a slow job would have a part of a period less than I/Os.
+    #[cold]
+    fn begin_counting(&mut self, now: u64) {
+        self.counts = true;
+        self.recorder.begin(self.ramped);
+        self.search.iter_mut().for_each(|search| search.begin(now, self.ended));
+        self.logs.begin(self.ramped);
+        self.work.live.set_state(State::Running);
     }
 
     /// max_latency= and latency_target=, which in fio 3.33 disable_lat= and gtod_reduce= switch off without a word.
@@ -349,6 +358,9 @@ impl<'a, E: Engine> Runner<'a, E> {
         let next = self.slots[slot as usize].next;
         let (errors, raw) = (&self.work.settings.errors, errno.raw_os_error());
         let is_read = next.direction == Direction::Read;
+        if !is_read && self.replay.is_some() {
+            self.unwritten.add(next.number);
+        }
         let full = self.work.settings.load.fill && errno == Errno::NOSPC && !is_read;
         if full {
             // fill_device: that was its end.

@@ -3,7 +3,7 @@
 //! Promises: what a later write touched is not read back as it was, as in fio 3.33 without its map (which reads such blocks back against their
 //! first writing with it, and fails). Memory grows with the writes that are there and were not read back yet, as fio's does; only where a pass
 //! may visit a byte twice is there one of these.
-//! Leaves out: writes of other clones, and writes that failed.
+//! Leaves out: writes of other clones, and which of them failed (`unwritten`).
 
 use std::collections::BTreeMap;
 

@@ -25,6 +25,7 @@ mod slots;
 mod state;
 pub mod steady;
 mod traced;
+mod unwritten;
 mod upkeep;
 pub mod usage;
 mod verifiers;

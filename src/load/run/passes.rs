@@ -13,6 +13,7 @@ use super::super::{Direction, Each};
 use super::choice::Next;
 use super::clone::{Failed, Runner};
 use super::latest::Latest;
+use super::unwritten::Unwritten;
 
 impl<E: Engine> Runner<'_, E> {
     pub(super) fn all_passes(&mut self) {
@@ -26,6 +27,7 @@ impl<E: Engine> Runner<'_, E> {
             let once = settings.load.plans[Direction::Write].visits_once() && !self.choice.wraps();
             self.latest = self.replay.clone().filter(|_| !once).map(Latest::new);
             (self.pass_issued, self.checked, self.is_synced) = (0, 0, false);
+            self.unwritten = Unwritten::default();
             if only {
                 self.turn(true, false);
                 self.check_written(u64::MAX);

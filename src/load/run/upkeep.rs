@@ -332,7 +332,8 @@ impl<E: Engine> Runner<'_, E> {
             if got < least {
                 let text = format!("rate_min={least}{unit} not met, got {got}{unit}");
                 self.work.host.tell(&format!("{}: {text}", self.work.settings.name));
-                self.failed = Some(Failed::new(Errno::IO, text));
+                self.failed.get_or_insert_with(|| Failed::new(Errno::IO, text));
+                return;
             }
         }
         self.cycle = (self.now, done);
