@@ -257,3 +257,26 @@ fn nothing_is_deleted_in_what_is_a_source() {
         }
     }
 }
+
+/// What its copy clears to make room is what a file is in: by a URL and a path nobody sees that beforehand.
+#[test]
+fn a_single_file_stays_where_its_copy_replaces_a_directory() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let sim = Sim::start(&["--dir", dir.path().to_str().unwrap(), "--unlimited"]);
+    let (url, here) = (sim.url.trim_end_matches('/').to_owned(), dir.path().display().to_string());
+    for (to, from) in [(&url, &here), (&here, &url)] {
+        fs::create_dir_all(at("dst/x/y")).unwrap();
+        fs::write(at("dst/x/y/x"), "precious").unwrap();
+        let ran = Bench::new().run_as(&format!("parcp --delete {from}/dst/x/y/x {to}/dst"));
+        assert!(ran.status == Some(1) && ran.stderr.contains("dst/x/y: it is the source"), "{ran:?}");
+        assert_eq!(fs::read(at("dst/x/y/x")).unwrap(), b"precious", "{ran:?}");
+        // From elsewhere it takes the directory's place, and each path is told as it is.
+        fs::write(at("x"), "new").unwrap();
+        let would = Bench::new().run_as(&format!("parcp --delete --dry-run {from}/x {to}/dst"));
+        assert!(would.stdout.contains(&format!("would remove '{to}/dst/x/y/x'")), "{would:?}");
+        let ran = Bench::new().run_as(&format!("parcp --delete {from}/x {to}/dst"));
+        assert_eq!((ran.status, fs::read(at("dst/x")).unwrap()), (Some(0), b"new".to_vec()), "{ran:?}");
+        fs::remove_dir_all(at("dst")).unwrap();
+    }
+}

@@ -4,10 +4,12 @@
 #![allow(clippy::unwrap_used)] // also in the helpers of tests
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::sync::{Arc, Mutex};
 
-use parfs::base::Status;
-use parfs::jobs::copy::{Options, Verify};
+use parfs::base::{Proc, Status};
+use parfs::jobs::Live;
+use parfs::jobs::copy::{Deletes, Options, Series, Side, Verify, What};
 use parfs::mounts::MemoryMount;
 use parfs::storage::faults::Which;
 use parfs::storage::{AttrChange, Call, Faults, Kind, Limits, Mount, Node, Op, Special, Tally, Tap, Tapped};
@@ -262,4 +264,33 @@ fn a_rename_that_was_carried_out_is_no_failure_where_nobody_says_so() {
     assert!(ran.failures[0].starts_with("to/undone: RENAME: "), "{:?}", ran.failures);
     let is = dump(&*target);
     assert_eq!((is["done"].size, is["undone"].size), (3, 14));
+}
+
+/// As in rsync: nobody knows whether what could not be read in one source is what the next one's destination has.
+#[test]
+fn what_failed_in_one_source_holds_back_deletion_for_the_next() {
+    let memory = |name: &str| {
+        let mount = Arc::new(MemoryMount::new());
+        mount.file(&mount.root(), name, b"");
+        mount
+    };
+    for fails in [false, true] {
+        let (first, second, targets) = (memory("a"), memory("b"), [memory("extra"), memory("extra")]);
+        let which = Which::Nth(if fails { 0 } else { u64::MAX }, Some(Proc::ReadDirPlus));
+        let faults: Arc<dyn Tap> = Arc::new(Faults::new(which, Status::Access));
+        let sources = [volume(vec![Arc::new(Tapped::new(first, vec![faults]))]), volume(vec![second])];
+        let (crew, live) = (crew(2, 1), Live::default());
+        let (left, held) = (AtomicI64::new(i64::MAX), AtomicBool::new(false));
+        let deletes = Deletes { left: &left, spared: &[], held: &held };
+        let series = Series::new(&sync(), (&crew, &live), deletes, false);
+        let copied = sources.iter().zip(&targets).map(|(source, target)| {
+            let target = volume(vec![target.clone() as Arc<dyn Mount>]);
+            let [from, to] =
+                [source, &target].map(|volume| Side { volume, way: Vec::new(), fs_root: false, shown: b"x".to_vec() });
+            series.copy(&from, &to, What::Tree, (None, None)).delete_held_back
+        });
+        assert_eq!(copied.collect::<Vec<_>>(), if fails { [0, 1] } else { [0, 0] });
+        let is_there = targets.map(|target| target.lookup(&target.root(), "extra").is_ok());
+        assert_eq!(is_there, [fails; 2]);
+    }
 }

@@ -65,6 +65,14 @@ pub struct Leg {
     pub names: Option<Vec<Vec<u8>>>,
 }
 
+/// A source that is not copied.
+pub struct Refused {
+    /// Why.
+    pub failure: Failure,
+    /// Where it is, if it is anywhere and something may be deleted.
+    pub place: Option<Place>,
+}
+
 /// A source that is found.
 struct Source {
     place: Place,
@@ -294,7 +302,7 @@ fn relation(
 }
 
 /// The legs of a run, and the sources that are refused. An error is about the destination, which is used so, or the one source.
-pub fn legs(high: &High, usage: Usage, is_one: IsOne<'_>) -> Result<(Vec<Leg>, Vec<Failure>), String> {
+pub fn legs(high: &High, usage: Usage, is_one: IsOne<'_>) -> Result<(Vec<Leg>, Vec<Refused>), String> {
     let mut exports = Exports::default();
     if !high.below {
         let location = &high.sources[0];
@@ -320,18 +328,18 @@ pub fn legs(high: &High, usage: Usage, is_one: IsOne<'_>) -> Result<(Vec<Leg>, V
         };
     }
     let directory = directory(&high.destination, (&mut exports, usage))?;
-    let (mut legs, mut refused): (Vec<Leg>, Vec<Failure>) = Default::default();
+    let (mut legs, mut refused): (Vec<Leg>, Vec<Refused>) = Default::default();
     let mut taken: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
     for location in &high.sources {
         match below(location, high, &directory, &mut exports, is_one) {
-            Err(why) => refused.push(Failure::refused(&shown(location), why)),
+            Err(why) => refused.push(Refused::new(location, why, (high, &mut exports))),
             Ok(leg) => match last_name(&leg).and_then(|name| taken.insert(name, shown(location))) {
                 None => add(&mut legs, leg),
                 Some(before) if before == shown(location) => {} // typed twice
                 // Neither is copied over the other, nor twice at once.
                 Some(before) => {
                     let why = format!("would be copied over what '{}' is copied to", Shown(&before));
-                    refused.push(Failure::refused(&shown(location), why));
+                    refused.push(Refused::new(location, why, (high, &mut exports)));
                 }
             },
         }
@@ -397,6 +405,14 @@ fn add(legs: &mut Vec<Leg>, leg: Leg) {
         return;
     }
     legs.push(leg);
+}
+
+impl Refused {
+    fn new(location: &Location, why: String, (high, exports): (&High, &mut Exports)) -> Refused {
+        let found = high.options.delete.and_then(|_| source(location, exports).ok());
+        let place = found.map(|source| source.place);
+        Refused { failure: Failure::refused(&shown(location), why), place }
+    }
 }
 
 impl Base {

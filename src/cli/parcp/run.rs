@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, getrlimit};
@@ -23,7 +24,7 @@ use crate::jobs::copy::{Compare, Deed, Deletes, Options, Series, Side, Spared, S
 use crate::storage::{Attr, Mount, Shape, Tap, Throttle, Volume};
 
 use super::high::High;
-use super::legs::{Base, Leg, Place, legs};
+use super::legs::{Base, Leg, Place, Refused, legs};
 use super::summary::{self, About};
 use super::taken::{self, Earlier};
 
@@ -196,18 +197,18 @@ fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exi
     let shape = first.as_ref().map_or(Shape::SERIAL, |(source, target)| shape(session, [source, target]));
     session.tell_mounts(sides.opener.spreader());
     let (crew, caught) = session.crew(shape)?;
-    // Of a source that is refused nobody knows where it is: as in rsync, nothing is deleted.
-    let held = !refused.is_empty();
-    refused.into_iter().for_each(|failure| crew.report().add(failure));
+    let volumes = beside(high, (&legs, &refused), &mut sides)?;
+    // Nobody knows what is in a source that is refused: nothing is deleted. rsync deletes all the same where it is not there.
+    let held = AtomicBool::new(!refused.is_empty());
+    refused.into_iter().for_each(|refused| crew.report().add(refused.failure));
     session.tell_setup("copying", &crew);
     let live = Arc::new(Live::default());
     let left = high.options.deletable();
-    let volumes = beside(high, &legs, &mut sides)?;
     let spared = volumes.iter().map(spared).collect::<Result<Vec<_>, _>>()?.concat();
     let mut copier = Copier {
         high,
         options: Options { from_list: high.list.is_some(), ..high.options.clone() },
-        deletes: Deletes { left: &left, spared: &spared, held },
+        deletes: Deletes { left: &left, spared: &spared, held: &held },
         crew: &crew,
         live: &live,
         console: &console,
@@ -269,21 +270,22 @@ type Beside = (Volume, Place, Option<Vec<Vec<u8>>>);
 
 /// The sources that others might delete, where names do not tell: a server has several, exports lie in each other, and directories of this host
 /// are mounted elsewhere. Where one cannot be looked at nothing is copied: it would not be spared.
-fn beside(high: &High, legs: &[Leg], sides: &mut Sides) -> Result<Vec<Beside>, Fatal> {
-    let sources: usize = legs.iter().map(|leg| leg.names.as_ref().map_or(1, Vec::len)).sum();
+fn beside(high: &High, (legs, refused): (&[Leg], &[Refused]), sides: &mut Sides) -> Result<Vec<Beside>, Fatal> {
+    let copied = legs.iter().map(|leg| (&leg.source, leg.names.as_ref()));
+    let all = || copied.clone().chain(refused.iter().filter_map(|refused| Some((refused.place.as_ref()?, None))));
+    let sources: usize = all().map(|(_, names)| names.map_or(1, Vec::len)).sum();
     if high.options.delete.is_none() || sources < 2 {
         return Ok(Vec::new());
     }
     // Each of this host stays open; a quarter of what is allowed leaves room for the copies.
     let room = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / 4;
-    let n = legs.iter().filter(|leg| leg.source.base.dir().is_some()).count();
+    let n = all().filter(|(source, _)| source.base.dir().is_some()).count();
     if n as u64 > room {
         return Err(Fatal::usage(format!(
             "--delete with sources in {n} directories is one descriptor for each; copy those of {room} at once, or raise ulimit -n"
         )));
     }
-    let mut open = |leg: &Leg| Ok((sides.open(&leg.source, Role::Source)?, leg.source.clone(), leg.names.clone()));
-    legs.iter().map(&mut open).collect()
+    all().map(|(source, names)| Ok((sides.open(source, Role::Source)?, source.clone(), names.cloned()))).collect()
 }
 
 /// The directories that stay for a source.
@@ -369,6 +371,7 @@ impl Copier<'_> {
                     }
                 }
                 Err(why) => {
+                    self.deletes.held.store(true, Ordering::Relaxed);
                     self.crew.report().add(crate::base::Failure::refused(&leg.source.shown, why));
                 }
             }

@@ -111,8 +111,8 @@ pub(super) struct Ctx<'a> {
     refused_groups: Mutex<HashSet<u32>>,
     /// The server does not let the caller give away what it makes: that is not tried again where it leaves owners out itself.
     pub owners_refused: AtomicBool,
-    /// Something of the source could not be read.
-    pub source_failed: AtomicBool,
+    /// Something of the source could not be read, or of one that was copied before.
+    pub source_failed: &'a AtomicBool,
     /// No target is left; told once.
     pub lost: AtomicBool,
     /// Large files that are written, by their addresses; those that a stopped run has left are no copies.
@@ -179,7 +179,7 @@ impl<'a> Ctx<'a> {
             small_max: SMALL_BYTES_MAX.min(most),
             refused_groups: Mutex::default(),
             owners_refused: AtomicBool::new(false),
-            source_failed: AtomicBool::new(run.deletes.held),
+            source_failed: run.deletes.held,
             lost: AtomicBool::new(false),
             bigs: Mutex::default(),
             copies_refused: AtomicBool::new(!(extras.copies && options.reflink)),

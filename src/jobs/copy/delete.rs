@@ -208,11 +208,17 @@ fn confirm(ctx: &Ctx<'_>, dir: &Arc<Dir>, entries: Vec<Alone>, due: &mut Vec<Due
 
 fn root(ctx: &Ctx<'_>, dir: &Dir, (name, met): (&crate::base::Name, &Met), tag: Tag) -> Root<Tag> {
     let mut shown = ctx.shown[On::Target as usize].to_vec();
-    if shown.last() != Some(&b'/') {
-        shown.push(b'/');
-    }
-    let skip = shown.len();
-    shown.extend(dir.path_of(Some(name)));
+    // A single object's own name ends it already.
+    let skip = if ctx.single {
+        shown.len() - name.as_bytes().len().min(shown.len())
+    } else {
+        if shown.last() != Some(&b'/') {
+            shown.push(b'/');
+        }
+        let skip = shown.len();
+        shown.extend(dir.path_of(Some(name)));
+        skip
+    };
     // With `-x` nothing is removed of another file system either.
     let above = dir.made().was.map(|above| above.fsid);
     let fsid = above.filter(|_| ctx.options.one_file_system);

@@ -36,7 +36,7 @@ mod whole;
 mod xattrs;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
+use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::time::{Duration, Instant};
 
 use crate::base::Name;
@@ -322,7 +322,8 @@ pub fn copy(
     tell: Option<Tell<'_>>,
 ) -> Summary {
     let left = options.deletable();
-    Series::new(options, (crew, live), Deletes { left: &left, spared: &[], held: false }, false).copy(
+    let held = AtomicBool::new(false);
+    Series::new(options, (crew, live), Deletes { left: &left, spared: &[], held: &held }, false).copy(
         source,
         target,
         what,

@@ -68,8 +68,15 @@ impl Run<'_> {
         let left = match self.begin(&mut ctx, names.is_some()) {
             Ok(begun) => {
                 let source = Port::new(self.sides.0.volume, 1);
-                let ids = (begun.attr.fsid, begun.attr.fileid);
-                source_root.get_or_init(|| Spared::new(source, begun.node.clone(), ids, Spares::All));
+                let spared = |(node, attr): (&Node, &Attr), how_far| {
+                    Spared::new(source, node.clone(), (attr.fsid, attr.fileid), how_far)
+                };
+                let above = begun.above.as_ref().filter(|_| begun.attr.kind != Kind::Dir);
+                source_root.get_or_init(|| match above {
+                    // A directory's id is what tells; of an object that is none it is that of the directory that it is a name in.
+                    Some((node, attr)) => spared((node, attr), Spares::Names),
+                    None => spared((&begun.node, &begun.attr), Spares::All),
+                });
                 self.work(&ctx, begun, names)
             }
             Err(failure) => {
@@ -109,7 +116,7 @@ impl Run<'_> {
             ctx.target_root.get_or_init(|| (there.clone(), is));
             self.tell_apart(ctx, &node, &attr)?;
             self.tell_above(ctx, is_list, &above)?;
-            return Ok(Begun { node, attr, parent: None, at: At::Present(Some(there), is) });
+            return Ok(Begun { node, attr, above: above.pop(), parent: None, at: At::Present(Some(there), is) });
         };
         let (parent, parent_attr) = resolve(ctx.target, way, &target.shown)?;
         let at = match resolve_in(ctx.target, &parent, last, &target.shown) {
@@ -125,7 +132,7 @@ impl Run<'_> {
                 At::Absent
             }
         };
-        Ok(Begun { node, attr, parent: Some((parent, parent_attr, last.clone())), at })
+        Ok(Begun { node, attr, above: above.pop(), parent: Some((parent, parent_attr, last.clone())), at })
     }
 
     /// A copy onto itself would empty each file before it is read.
@@ -282,6 +289,8 @@ impl Run<'_> {
 struct Begun {
     node: Node,
     attr: Attr,
+    /// The directory that the source's root is in, unless it is the volume's.
+    above: Option<(Node, Attr)>,
     /// The directory that the target's root is in, and its name, unless it is the volume's.
     parent: Option<(Node, Attr, Name)>,
     at: At,

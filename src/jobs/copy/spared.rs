@@ -1,7 +1,7 @@
 //! What no copy of a run deletes: the sources of all of them. One may lie in the destination of another under another name of its server, or
 //! under a name of the server where the other has a path of this host.
 
-use std::sync::atomic::AtomicI64;
+use std::sync::atomic::{AtomicBool, AtomicI64};
 
 use crate::base::{Failure, Name};
 use crate::storage::{Kind, Node};
@@ -28,8 +28,9 @@ pub struct Deletes<'a> {
     pub left: &'a AtomicI64,
     /// But for these.
     pub spared: &'a [Spared<'a>],
-    /// Nothing, unless errors of the source are to be passed over: one of the sources is not known.
-    pub held: bool,
+    /// Nothing, unless errors of the source are to be passed over: something of one of the sources is not known. Set by whoever meets that; it
+    /// holds for all that is copied from then on.
+    pub held: &'a AtomicBool,
 }
 
 impl<'a> Spared<'a> {
