@@ -190,6 +190,10 @@ impl Follow for Links {
 
 /// The directory to open for an operand, and the way below it.
 fn find(base: &Path, name: &[u8], follow: bool) -> io::Result<Way> {
+    if name.ends_with(b"/.") {
+        // What a name that ends so is of is a directory; realpath(3) takes a file for one.
+        fs::metadata(base.join(OsStr::from_bytes(name)))?;
+    }
     let resolved = resolve(&base.join(OsStr::from_bytes(name)), follow).and_then(|resolved| top(base, &resolved));
     resolved.or_else(|error| beneath(base, name, follow).ok_or(error))
 }

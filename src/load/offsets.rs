@@ -384,9 +384,10 @@ impl Offsets {
             let mut random = Random::new(mix(pieces.seed ^ slot));
             let (offset, size) = pieces.mixture.piece(index, &mut random);
             let start = slot * pieces.slot + offset;
-            // The last slot is cut off where the region ends.
-            if start < whole {
-                return Some((start, size.min(whole - start)));
+            // The last slot is cut off where the region ends; with bs_unaligned= that may leave less than the smallest I/O.
+            let size = size.min(whole.saturating_sub(start));
+            if size >= self.plan.sizes.min() {
+                return Some((start, size));
             }
         }
         None

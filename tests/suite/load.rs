@@ -189,7 +189,25 @@ fn the_least_rate_is_asked_of_what_a_job_does() {
         }
     }
     let line = "--name=a --rw=read --size=64k --runtime=60 --time_based --rate_cycle=100 --rate_iops_min=500000000";
-    loads.run(line).ended(1, "rate_min=500000000 IOPS not met");
+    loads.run(line).ended(1, "rate_iops_min=500000000 IOPS not met");
+}
+
+/// A name that was mistyped, or a mount that is not there, is no target: it was made, filled and measured as one.
+#[test]
+fn steps_do_not_make_the_directories_that_are_named() {
+    let loads = Loads::new();
+    let there = loads.path("there").display().to_string();
+    fs::create_dir(&there).unwrap();
+    let missing = loads.path("missing").display().to_string();
+    for line in [
+        format!("--scale=1,2 --name=a --rw=write --size=64k --directory={there}:{missing}"),
+        format!("--sweep bs=4k,8k --name=a --rw=write --size=64k --directory={missing}"),
+    ] {
+        let ran = loads.run(&line);
+        assert!(!ran.stdout.contains("Step 1"), "{line}: {ran:?}");
+        ran.ended(1, "missing is not a directory");
+        assert!(!loads.path("missing").exists() && fs::read_dir(&there).unwrap().next().is_none(), "{line}");
+    }
 }
 
 #[test]

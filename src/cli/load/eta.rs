@@ -157,10 +157,20 @@ fn letter(state: State, settings: &Settings, live: &Live) -> char {
 /// Rates of all that run together.
 fn limits(limits: &mut Option<(Rate, Rate)>, settings: &Settings) {
     let both = |rates: &Each<Option<Rate>>| -> (Option<bool>, u64) {
-        rates.iter().filter_map(|(_, rate)| *rate).fold((None, 0), |(_, sum), rate| match rate {
-            Rate::Bytes(rate) => (Some(true), sum + rate),
-            Rate::Ios(rate) => (Some(false), sum + rate),
-        })
+        // One number is of all directions, of which the job may have one.
+        let load = &settings.load;
+        let is_done = |direction| match direction {
+            Direction::Read => load.reads(),
+            Direction::Write => load.writes(),
+            Direction::Trim => false,
+        };
+        rates.iter().filter_map(|(direction, rate)| rate.filter(|_| is_done(direction))).fold(
+            (None, 0),
+            |(_, sum), rate| match rate {
+                Rate::Bytes(rate) => (Some(true), sum + rate),
+                Rate::Ios(rate) => (Some(false), sum + rate),
+            },
+        )
     };
     let (of_bytes, wanted) = both(&settings.pacing.rate);
     let (_, least) = both(&settings.pacing.least);

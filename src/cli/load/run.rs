@@ -299,7 +299,7 @@ impl<'a> Run<'a> {
     }
 
     /// As fio: a directory that is named must be there.
-    fn check_directories(&self) -> Result<(), String> {
+    pub(super) fn check_directories(&self) -> Result<(), String> {
         for start in self.starts {
             let (place, _) = self.places.place(start.job, start.clone);
             for dir in &self.settings(start).files.directories {

@@ -4,6 +4,7 @@
 //! Promises: a step has the first n targets and n times the clones, so that each target has the same load in every step. What was
 //! measured is told, also when a later step could not run.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -63,6 +64,9 @@ pub fn run(console: &Arc<Console>, gathered: &Gathered, out: &Out) -> Exit {
         Ok(caught) => caught,
         Err(error) => return super::refused(console, &format!("fio: signals: {error}")),
     };
+    if let Err(text) = check(console, gathered, out, &steps) {
+        return super::refused(console, &text);
+    }
     gathered.notices.iter().for_each(|notice| out.notice(notice));
     out.banner(&super::version());
     let (mut told, server) = (Told::default(), server(gathered.general.beyond.ceilings));
@@ -155,6 +159,30 @@ fn server(factor: f64) -> ServerProfile {
     server
 }
 
+/// As in a plain run, directories that are named must be there: of all steps, before the first is measured.
+fn check(console: &Arc<Console>, gathered: &Gathered, out: &Out, steps: &[Step]) -> Result<(), String> {
+    let mut seen: HashSet<Vec<String>> = HashSet::new();
+    for step in steps {
+        let directories = step.jobs.iter().flat_map(|job| job.files.directories.iter().cloned()).collect();
+        if seen.insert(directories) {
+            let starts = order(&step.jobs)?;
+            Run::new(console, &only(gathered, step), &starts, out)?.check_directories()?;
+        }
+    }
+    Ok(())
+}
+
+/// The jobs of one step.
+fn only(gathered: &Gathered, step: &Step) -> Gathered {
+    Gathered {
+        general: gathered.general.clone(),
+        shown: Vec::new(),
+        jobs: step.jobs.clone(),
+        combinations: Vec::new(),
+        notices: Vec::new(),
+    }
+}
+
 fn carry_out(
     console: &Arc<Console>,
     gathered: &Gathered,
@@ -165,13 +193,7 @@ fn carry_out(
     told: &mut Told,
 ) -> Result<(), String> {
     let starts = order(&step.jobs)?;
-    let of_step = Gathered {
-        general: gathered.general.clone(),
-        shown: Vec::new(),
-        jobs: step.jobs.clone(),
-        combinations: Vec::new(),
-        notices: Vec::new(),
-    };
+    let of_step = only(gathered, step);
     let run = Run::new(console, &of_step, &starts, out)?;
     let Finished { clones, failed } = run.carry_out(stop, &mut Untold, None);
     told.failed += failed;

@@ -86,14 +86,28 @@ impl Creation {
         if !added && *archive == ArchiveName::Stdin && host.stdout_is_terminal {
             return Err(Fatal("Refusing to write archive contents to terminal (missing -f option?)".into()));
         }
+        let options = options(low, host)?;
+        fits(&options)?;
         Ok(Creation {
-            options: options(low, host)?,
+            options,
             words: low.words.clone(),
             dereference: low.creation.dereference,
             label: low.creation.label.as_ref().map(|label| label.as_bytes().to_vec()),
             packed,
             level: low.codec.level,
         })
+    }
+}
+
+/// What a format cannot carry is told before an archive that is there is emptied, in GNU tar's words, and not of each member that has it.
+fn fits(options: &Options) -> Result<(), Unclear> {
+    let only_posix = [("--xattrs", options.xattrs), ("--acls", options.acls), ("--selinux", options.selinux)];
+    match only_posix.into_iter().find(|(_, is_set)| *is_set && options.format != Format::Pax) {
+        Some((option, _)) => Err(Usage(format!("{option} can be used only on POSIX archives"))),
+        None if options.sparse && options.format == Format::Ustar => {
+            Err(Usage("GNU features wanted on incompatible archive format (-S with --format=ustar)".into()))
+        }
+        None => Ok(()),
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::base::name::Shown;
 use crate::base::{Failure, Proc, Status, Time};
 use crate::crew::Permit;
-use crate::storage::{Attr, Call, Mount, Node, Op, Route};
+use crate::storage::{Attr, Call, Kind, Mount, Node, Op, Route};
 
 use super::super::port::Port;
 use super::ctx::{Ctx, add, subtract};
@@ -372,6 +372,12 @@ fn is_lost(ctx: &Ctx<'_>, data: &Data, got: &Got) -> bool {
             ctx.missed(home(), &data.path);
             true
         }
+        // On this host a name is opened, and something else may have it by then: a directory, a symbolic link, a device.
+        Some(Status::IsDir | Status::Inval | Status::Loop | Status::NxIo | Status::BadType)
+            if is_replaced(ctx, data, None) && ctx.notes(home(), &data.path) =>
+        {
+            true
+        }
         Some(status) => {
             fail(ctx, data, status);
             true
@@ -398,7 +404,9 @@ fn is_replaced(ctx: &Ctx<'_>, data: &Data, attr: Option<Attr>) -> bool {
         data.fate.replaced.store(true, Ordering::Relaxed);
         return false;
     };
-    (attr.fsid, attr.fileid) != data.id && (is_other(data, &attr) || attr.ctime != data.ctime)
+    // The number of what was removed is given to what is made next.
+    let is_another = (attr.fsid, attr.fileid) != data.id && (is_other(data, &attr) || attr.ctime != data.ctime);
+    is_another || attr.kind != Kind::File
 }
 
 fn get_attr(ctx: &Ctx<'_>, data: &Data) -> Result<Attr, Status> {

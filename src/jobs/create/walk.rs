@@ -64,18 +64,27 @@ pub(super) fn run(ctx: &Ctx<'_>, listings: Vec<(Key, Listing)>) {
             let grown = match answer {
                 Ok(page) => take_page(ctx, (port, route), &dir, (from, page), gathered),
                 Err(status) => {
-                    let why = match status {
-                        // RFC 1813 3.3.17: what was listed is in the archive already, so the listing cannot begin anew.
-                        Status::BadCookie => Failure::refused(&dir.path, "the directory changed while it was listed"),
-                        status => Failure::call(&dir.path, proc, status),
-                    };
-                    ctx.failed(why);
+                    not_listed(ctx, (port, route), &dir, (proc, status));
                     sorted(ctx, &dir, gathered)
                 }
             };
             ctx.front.grow(key, grown);
         }
     }
+}
+
+/// Tells why a directory was not listed to its end. One that was removed since its own directory was listed is told as a file is; an operand
+/// was to be there.
+fn not_listed(ctx: &Ctx<'_>, via: (Port<'_>, Route), dir: &Dir, (proc, status): (Proc, Status)) {
+    let is_below = dir.parent.is_some();
+    let why = match status {
+        Status::NoEnt if is_below => return ctx.vanished(&dir.path),
+        Status::Stale if is_below && is_gone(via, dir) => return ctx.vanished(&dir.path),
+        // RFC 1813 3.3.17: what was listed is in the archive already, so the listing cannot begin anew.
+        Status::BadCookie => Failure::refused(&dir.path, "the directory changed while it was listed"),
+        status => Failure::call(&dir.path, proc, status),
+    };
+    ctx.failed(why);
 }
 
 /// Finds an operand on its way.

@@ -305,8 +305,10 @@ impl<E: Engine> Runner<'_, E> {
 
     /// rate_min and rate_iops_min: what a cycle moved must be at least that.
     pub(super) fn check_rate(&mut self) {
+        // As in fio, a job has two seconds to come up to its rate.
+        const SETTLE: Duration = Duration::from_secs(2);
         let pacing = &self.work.settings.pacing;
-        if !self.counts {
+        if !self.counts || self.now < self.began + ns(SETTLE) {
             // What is asked for begins when ramp_time= is over.
             self.cycle = (self.now, self.work.live.done());
             return;
@@ -324,13 +326,13 @@ impl<E: Engine> Runner<'_, E> {
             }
             let (ios, bytes) =
                 (done[direction].0 - self.cycle.1[direction].0, done[direction].1 - self.cycle.1[direction].1);
-            let (got, least, unit) = match pacing.least[direction] {
-                Some(Rate::Bytes(least)) => (per_second(bytes, spent / 1_000_000), least, "B/s"),
-                Some(Rate::Ios(least)) => (per_second(ios, spent / 1_000_000), least, " IOPS"),
+            let (got, least, (option, unit)) = match pacing.least[direction] {
+                Some(Rate::Bytes(least)) => (per_second(bytes, spent / 1_000_000), least, ("rate_min", "B/s")),
+                Some(Rate::Ios(least)) => (per_second(ios, spent / 1_000_000), least, ("rate_iops_min", " IOPS")),
                 None => continue,
             };
             if got < least {
-                let text = format!("rate_min={least}{unit} not met, got {got}{unit}");
+                let text = format!("{option}={least}{unit} not met, got {got}{unit}");
                 self.work.host.tell(&format!("{}: {text}", self.work.settings.name));
                 self.failed.get_or_insert_with(|| Failed::new(Errno::IO, text));
                 return;

@@ -137,8 +137,9 @@ fn invalid(settings: &Settings) -> String {
 /// Where the region begins; None where no file reaches.
 fn offset(settings: &Settings, clone: u32, there: There) -> Option<u64> {
     let load = &settings.load;
-    if let (true, There::File(size)) = (settings.files.append, there) {
-        return Some(size);
+    match there {
+        There::File(_) | There::Nothing if settings.files.append => return Some(size_of(there)),
+        _ => {}
     }
     let is_share = |amount| matches!(amount, Amount::Percent(_));
     let bytes = |amount| match amount {

@@ -112,4 +112,8 @@ fn devices_and_endless_files() {
     assert_eq!(endless, [(0, i64::MAX as u64, 0)]);
     assert_eq!(shapes("--rw=write --fill_device=1 --size=1m", 0, &[NOTHING]), [(0, MIB, MIB)]);
     assert_eq!(shapes("--rw=write --file_append=1 --size=1m", 0, &[There::File(4096)]), [(4096, MIB, MIB + 4096)]);
+    for (there, at) in [(NOTHING, 0), (There::File(4096), 4096)] {
+        let shape = shapes("--rw=write --file_append=1 --size=1m --offset=64k", 0, &[there]);
+        assert_eq!(shape, [(at, MIB, MIB + at)], "offset= is not looked at");
+    }
 }
