@@ -103,6 +103,9 @@ fn queue(root: &Root, disk: &Disk) -> Vec<Finding> {
 }
 
 fn state(root: &Root, disk: &Disk) -> Option<Finding> {
+    if !disk.has_state() {
+        return None;
+    }
     // SCSI's states; of NVMe it is `live`.
     let state =
         root.may_read(&disk.file("device/state")).filter(|state| !matches!(state.as_str(), "running" | "live"))?;

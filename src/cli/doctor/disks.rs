@@ -41,11 +41,18 @@ impl Disk {
         }
     }
 
-    /// Of NVMe the controller that the disk is of: `nvme0` of `nvme0n1`.
-    pub fn controller(&self) -> Option<&str> {
+    /// Of NVMe the controller that the disk is of: `nvme0` of `nvme0n1`; `nvme1` of `nvme0c1n1`, a path of native multipath, whose first number
+    /// is the subsystem's (the kernel's nvme_set_disk_name).
+    pub fn controller(&self) -> Option<String> {
         let digits = self.name.strip_prefix("nvme")?;
+        let digits = digits.split_once('c').map_or(digits, |(_, of_path)| of_path);
         let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-        self.name.get(.."nvme".len() + end)
+        Some(format!("nvme{}", &digits[..end]))
+    }
+
+    /// Does `device/state` of it tell whether the kernel gives it requests? Of a Xen disk it is the state of a connection (`Connected`).
+    pub fn has_state(&self) -> bool {
+        self.name.starts_with("sd") || self.name.starts_with("nvme")
     }
 
     /// A file of its directory in /sys.
@@ -118,7 +125,8 @@ pub type Paths = BTreeMap<String, BTreeMap<String, PathState>>;
 pub fn paths(status: &str) -> Paths {
     let mut all = Paths::new();
     for line in status.lines() {
-        let Some((name, rest)) = line.split_once(':') else { continue };
+        // A name may have a colon in it.
+        let Some((name, rest)) = line.split_once(": ") else { continue };
         let words: Vec<&str> = rest.split_whitespace().collect();
         if words.get(2) != Some(&"multipath") {
             continue;
@@ -143,11 +151,21 @@ mod tests {
     #[test]
     fn the_state_of_paths_is_read() {
         let status = "mpatha: 0 2097152 multipath 2 0 0 0 2 1 A 0 1 2 8:16 A 0 0 1 E 0 1 2 8:32 F 3 0 1 \n\
+            vol:1: 0 9 multipath 2 0 0 0 1 1 A 0 1 2 8:48 F 1 0 \n\
             rootvg-lv: 0 83 linear \nmpathb: 0 9 multipath 2 0 0 0 0 0 \nnonsense\n: \n";
         let all = paths(status);
         let state = |is_active, failed| PathState { is_active, failed };
         let first = BTreeMap::from([("8:16".to_string(), state(true, 0)), ("8:32".to_string(), state(false, 3))]);
-        assert_eq!(all, Paths::from([("mpatha".to_string(), first), ("mpathb".to_string(), BTreeMap::new())]));
+        let colon = BTreeMap::from([("8:48".to_string(), state(false, 1))]);
+        let named = [("mpatha", first), ("mpathb", BTreeMap::new()), ("vol:1", colon)];
+        assert_eq!(all, named.map(|(name, paths)| (name.to_string(), paths)).into());
+    }
+
+    #[test]
+    fn the_controller_of_a_path_is_not_its_subsystem() {
+        let of = |name: &str| Disk { name: name.into(), ..Disk::default() }.controller();
+        let controllers = ["nvme0n1", "nvme12c3n1", "sda"].map(of);
+        assert_eq!(controllers, [Some("nvme0".to_string()), Some("nvme3".to_string()), None]);
     }
 
     #[test]

@@ -193,7 +193,7 @@ fn lock(group: &Group<'_>, clients: &Clients, targets: &[&str], latency: Duratio
             others.join(", ")
         );
     }
-    let new = [first.entry.point.as_os_str().as_encoded_bytes(), format!("-{}", k + 1).as_bytes()].concat();
+    let new = clients.point_beside(first, k + 1);
     subject.findings.push(Finding {
         check: if k == 1 { "one_mount" } else { "directory_lock" },
         severity: if k == 1 && !further.is_empty() { Severity::Warning } else { Severity::Note },

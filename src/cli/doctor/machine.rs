@@ -178,9 +178,13 @@ fn memory(root: &Root, group: &Group, (targets, lanes): (u64, u64), subject: &mu
     });
 }
 
+/// What -P takes at most.
+const LANES_ADVISED_MAX: u64 = 1024;
+
 /// Are there as many lanes as the targets' distance takes?
 fn in_flight(lanes: Lanes, targets: u64, rtt: Duration, subject: &mut Subject) {
-    let needed = (CALLS_PER_S * targets as f64 * rtt.as_secs_f64()).ceil() as u64;
+    // More than can be asked for are no advice.
+    let needed = ((CALLS_PER_S * targets as f64 * rtt.as_secs_f64()).ceil() as u64).min(LANES_ADVISED_MAX);
     if lanes.count >= needed {
         return;
     }
@@ -195,7 +199,7 @@ fn in_flight(lanes: Lanes, targets: u64, rtt: Duration, subject: &mut Subject) {
             grouped((CALLS_PER_S * targets as f64) as u64),
         ),
         advice: "More lanes, up to 1,024; over nfs:// each has four calls in flight, and a quarter is enough.".into(),
-        fix: vec![format!("partar -P {} ...", needed.min(1024))],
+        fix: vec![format!("partar -P {needed} ...")],
     });
 }
 

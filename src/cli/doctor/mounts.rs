@@ -193,13 +193,20 @@ fn io_size(client: &Client, option: &'static str, subject: &mut Subject) {
             fix: client.fix(&client.options().without(&["rsize", "wsize"])),
         });
     } else if let Some(typed) = typed {
+        // The kernel rounds and caps what is typed; what is not a number it refuses.
+        let is_less = typed.parse::<u64>().is_ok_and(|typed| typed < IO_BYTES_MAX);
+        let (severity, reason) = match is_less {
+            true => (Severity::Warning, "It is mounted with the largest there is; the next mount will be with less."),
+            false => (
+                Severity::Note,
+                "It is the largest there is today. A value set by hand stays when client or server learn larger ones.",
+            ),
+        };
         subject.findings.push(Finding {
             check: option,
-            severity: Severity::Note,
+            severity,
             found: format!("{option}={typed} in /etc/fstab"),
-            reason:
-                "It is the largest there is today. A value set by hand stays when client or server learn larger ones."
-                    .into(),
+            reason: reason.into(),
             advice: format!("Leave {option} out: client and server then agree on the largest that both can."),
             fix: client.fix(&client.options().without(&[option])),
         });

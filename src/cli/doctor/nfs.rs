@@ -1,7 +1,9 @@
 //! The host's mounts of NFS as its kernel has them: one for each superblock, for that is what has connections, locks and counters.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::net::IpAddr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -60,6 +62,8 @@ pub struct Clients {
     pub all: Vec<Client>,
     /// The mounts of NFS in /etc/fstab.
     pub fstab: Vec<Line>,
+    /// Where anything is mounted, or is to be by /etc/fstab.
+    taken: HashSet<PathBuf>,
 }
 
 /// `NV SERVER PORT DEV FSID FSC`, one line for each superblock (fs/nfs/client.c): the file system's number of this device.
@@ -102,13 +106,18 @@ impl Clients {
     pub fn read(root: &Root, table: &Table) -> Clients {
         let text = root.may_bytes("/etc/fstab").unwrap_or_default();
         let fstab = fstab::parse(&text);
-        let mut clients = Clients { all: Vec::new(), fstab };
+        let points = fstab::points(&text);
+        let taken = points.iter().cloned().chain(table.points().map(Path::to_path_buf)).collect();
+        let mut clients = Clients { all: Vec::new(), fstab, taken };
         // A line for another export is not this mount's, which was made by hand.
         let typed = |clients: &Clients, entry: &Entry, export: &Export| {
-            let is_its = |line: &&Line| line.point == entry.point && line.path == export.path;
+            let is_elsewhere = |line: &Line| {
+                let address = entry.option("addr").filter(|_| is_address(&line.host));
+                address.is_some_and(|address| line.host.trim_matches(['[', ']']) != address.trim_matches(['[', ']']))
+            };
+            let is_its = |line: &&Line| line.point == entry.point && line.path == export.path && !is_elsewhere(line);
             clients.fstab.iter().find(is_its).cloned()
         };
-        let points = fstab::points(&text);
         let bound = bound(&root.may_bytes("/proc/self/mountinfo").unwrap_or_default());
         for (entry, export) in table.nfs() {
             let typed = typed(&clients, entry, &export);
@@ -162,6 +171,14 @@ impl Clients {
             mounts.extend(client.further.iter().map(|further| (further.entry.point.as_path(), further.is_in_fstab)));
         }
         anew(mounts)
+    }
+
+    /// A mount point beside that of `client`, the `nth` of its export, where nothing is mounted or is to be.
+    pub fn point_beside(&self, client: &Client, nth: u64) -> Vec<u8> {
+        let point = client.entry.point.as_os_str().as_encoded_bytes();
+        let numbered = (nth..).map(|n| [point, format!("-{n}").as_bytes()].concat());
+        let mut free = numbered.filter(|point| !self.taken.contains(Path::new(OsStr::from_bytes(point))));
+        free.next().expect("numbers do not end before what is mounted does")
     }
 
     /// The servers' addresses, each once.

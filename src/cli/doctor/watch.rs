@@ -167,25 +167,27 @@ impl<'a> Watch<'a> {
             format!("{} requests/s", grouped(rates.requests_per_s as u64)),
         );
         subject.fact("locked_in_flight", rates.locked_in_flight, "");
-        let client = mounts.first().map(|at| &self.clients.all[*at]);
-        subject.findings.extend(near("iops_ceiling", [rates.iops, rates.iops_peak], ceiling.iops, ("IOPS", client)));
+        let another = |at: &usize| {
+            let client = &self.clients.all[*at];
+            let source = [b"SECOND_TARGET:", &client.export.path[..]].concat();
+            client.beside(&source, &self.clients.point_beside(client, 2), true)
+        };
+        let another = mounts.first().map(another);
+        let another = another.as_deref();
+        subject.findings.extend(near("iops_ceiling", [rates.iops, rates.iops_peak], ceiling.iops, ("IOPS", another)));
         let bytes = [rates.bytes_per_s, rates.bytes_per_s_peak];
-        subject.findings.extend(near("bandwidth_ceiling", bytes, ceiling.bytes_per_s, ("bytes/s", client)));
+        subject.findings.extend(near("bandwidth_ceiling", bytes, ceiling.bytes_per_s, ("bytes/s", another)));
         locked(rates, &mut subject);
         subject
     }
 }
 
-/// A finding when a rate, in the mean or in one second, is near its ceiling. `of`: its unit, and a mount of the target.
-fn near(check: &'static str, rates: [f64; 2], ceiling: f64, of: (&str, Option<&Client>)) -> Option<Finding> {
-    let ([mean, peak], (unit, client)) = (rates, of);
+/// A finding when a rate, in the mean or in one second, is near its ceiling. `of`: its unit, and the command that mounts the export once more.
+fn near(check: &'static str, rates: [f64; 2], ceiling: f64, of: (&str, Option<&str>)) -> Option<Finding> {
+    let ([mean, peak], (unit, another)) = (rates, of);
     if peak < ALARM * ceiling {
         return None;
     }
-    let another = |client: &Client| {
-        let point = [client.entry.point.as_os_str().as_encoded_bytes(), b"-2"].concat();
-        client.beside(&[b"SECOND_TARGET:", &client.export.path[..]].concat(), &point, true)
-    };
     Some(Finding {
         check,
         severity: Severity::Warning,
@@ -203,7 +205,7 @@ fn near(check: &'static str, rates: [f64; 2], ceiling: f64, of: (&str, Option<&C
         advice: "Mount the export through one more mount target: two have the ceiling twice. Or hold jobs under a budget; parcp and parrm \
                  have --max-iops too."
             .into(),
-        fix: client.map(another).into_iter().chain(["partar --max-iops 20000 ...".to_string()]).collect(),
+        fix: another.map(str::to_string).into_iter().chain(["partar --max-iops 20000 ...".to_string()]).collect(),
     })
 }
 

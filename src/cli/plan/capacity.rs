@@ -173,7 +173,8 @@ fn answer(low: &Low, console: &Console) -> Result<(), String> {
         Question::Goal { load, goal } => {
             let plan = goal_plan(low, &server, load, goal);
             // Rows of a float's last digits, or of the most that a u64 holds, would be no answer.
-            if plan.targets_below_alarm > ANSWER_MAX {
+            let told = [plan.demand.ios_per_s, plan.demand.bytes_per_s, plan.demand.priced_iops];
+            if plan.targets_below_alarm > ANSWER_MAX || told.iter().any(|figure| *figure > u64::MAX as f64 / 2.0) {
                 return Err("it takes more mount targets than can be told: is the goal or the profile mistyped?".into());
             }
             let lines = goal_lines(&server, &plan);

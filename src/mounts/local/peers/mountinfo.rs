@@ -214,6 +214,11 @@ impl Table {
         self.0.iter().filter(is_within)
     }
 
+    /// Where something is mounted.
+    pub fn points(&self) -> impl Iterator<Item = &Path> {
+        self.0.iter().map(|entry| entry.point.as_path())
+    }
+
     /// True when something is mounted at `point`.
     pub fn has_point(&self, point: &Path) -> bool {
         self.0.iter().any(|entry| entry.point == point)
