@@ -477,6 +477,11 @@ fn an_archive_that_is_there_is_kept_when_the_command_line_is_refused() {
         ("-caf x.tar.lzma out", "x.tar.lzma: by its name it is for lzma"),
         ("-czf x.tgz --level=99 out", "--level=99"),
         ("-cf x.tar --level=5 out", "--level needs"),
+        // As GNU tar: it is said of the command line, and not of each member that has such a thing.
+        ("-cf x.tar --xattrs --format=gnu out", "--xattrs can be used only on POSIX archives"),
+        ("-cf x.tar --acls --format=ustar out", "--acls can be used only on POSIX archives"),
+        ("-cf x.tar --selinux --format=gnu out", "--selinux can be used only on POSIX archives"),
+        ("-cf x.tar -S --format=ustar out", "GNU features wanted on incompatible archive format"),
     ] {
         let name = line.split(' ').nth(1).unwrap();
         fs::write(bench.path(name), "an older archive").unwrap();
@@ -505,6 +510,9 @@ fn operands_of_creation_are_what_gnu_tar_takes_them_for() {
     // The link itself, not what it leads to.
     bench.run("-cf b.tar link/ dir//").ok();
     assert_eq!(lines(&bench.run("-tf b.tar").ok().stdout), ["link", "dir/", "dir/file"]);
+    // What a name that ends so is of is a directory.
+    bench.run("-cf d.tar dir/file/.").ended(2, "Cannot stat: Not a directory");
+    bench.run("-cf d.tar dir/none/.").ended(2, "Cannot stat: No such file or directory");
     // An unset variable is not the directory that one is in.
     let empty = bench.command_of(["-cf", "c.tar", "dir/file", ""]).output().unwrap();
     Ran::of(empty).failed("Cannot stat: No such file or directory");

@@ -433,7 +433,40 @@ fn names_of_disks_are_quoted_in_commands() {
 #[test]
 fn a_line_for_another_export_is_not_the_mounts() {
     let first = ["36", "0:52", "/mnt/a", "10.0.0.5:/a", USUAL];
-    let root = mounted(&[first], "10.0.0.9:/other /mnt/a nfs ro 0 0\n");
     let line = "/etc/fstab: 10.0.0.5:/a /mnt/a nfs vers=3,hard,proto=tcp,nconnect=16 0 0";
-    fixed(&root, "/mnt/a", "nconnect", &[line, "umount /mnt/a && mount /mnt/a"]);
+    for other in ["10.0.0.9:/other", "10.0.0.9:/a"] {
+        let root = mounted(&[first], &format!("{other} /mnt/a nfs ro,soft 0 0\n"));
+        fixed(&root, "/mnt/a", "nconnect", &[line, "umount /mnt/a && mount /mnt/a"]);
+    }
+}
+
+#[test]
+fn nothing_is_mounted_over_what_is_there() {
+    let mounts = [
+        ["36", "0:52", "/mnt/a", "10.0.0.5:/a", USUAL],
+        ["37", "0:53", "/mnt/a-2", "10.0.0.9:/b", &USUAL.replace("10.0.0.5", "10.0.0.9")],
+    ];
+    let root = mounted(&mounts, "/dev/sdb1 /mnt/a-3 xfs defaults 0 0\n");
+    let commands = fixes(root.path(), "/a", "one_mount").unwrap();
+    assert!(commands[0].starts_with("mkdir -p /mnt/a-4 && ") && commands[0].ends_with(" /mnt/a-4"), "{commands:?}");
+}
+
+#[test]
+fn a_size_that_the_next_mount_will_have_is_told() {
+    let root =
+        mounted(&[["36", "0:52", "/mnt/a", "nas:/a", USUAL]], "nas:/a /mnt/a nfs rsize=65536,wsize=2097152 0 0\n");
+    let told = doctor(root.path(), &[]).stdout;
+    let is_warned = |option: &str| told.contains(&format!("warning  {option}:"));
+    assert!(
+        told.contains("the next mount will be with less") && told.contains("It is the largest there is today"),
+        "{told}"
+    );
+    assert_eq!(["rsize", "wsize"].map(is_warned), [true, false], "{told}");
+}
+
+#[test]
+fn the_state_of_a_xen_disk_is_its_connections() {
+    let usual = [("queue/scheduler", "[none]"), ("queue/nr_requests", "256"), ("queue/read_ahead_kb", "128")];
+    let root = with_disk("xvda", &[&usual[..], &[("device/state", "Connected"), ("mq/0/nr_tags", "256")]].concat());
+    assert_eq!(fixes(root.path(), "xvda", "state"), None);
 }
