@@ -179,12 +179,12 @@ fn memory(root: &Root, group: &Group, (targets, lanes): (u64, u64), subject: &mu
 }
 
 /// What -P takes at most.
-const LANES_ADVISED_MAX: u64 = 1024;
+const LANES_MAX: u64 = 1024;
 
 /// Are there as many lanes as the targets' distance takes?
 fn in_flight(lanes: Lanes, targets: u64, rtt: Duration, subject: &mut Subject) {
     // More than can be asked for are no advice.
-    let needed = ((CALLS_PER_S * targets as f64 * rtt.as_secs_f64()).ceil() as u64).min(LANES_ADVISED_MAX);
+    let needed = ((CALLS_PER_S * targets as f64 * rtt.as_secs_f64()).ceil() as u64).min(LANES_MAX);
     if lanes.count >= needed {
         return;
     }

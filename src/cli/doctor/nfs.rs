@@ -112,8 +112,8 @@ impl Clients {
         // A line for another export is not this mount's, which was made by hand.
         let typed = |clients: &Clients, entry: &Entry, export: &Export| {
             let is_elsewhere = |line: &Line| {
-                let address = entry.option("addr").filter(|_| is_address(&line.host));
-                address.is_some_and(|address| line.host.trim_matches(['[', ']']) != address.trim_matches(['[', ']']))
+                let at = entry.option("addr").and_then(address);
+                at.zip(address(&line.host)).is_some_and(|(at, typed)| at != typed)
             };
             let is_its = |line: &&Line| line.point == entry.point && line.path == export.path && !is_elsewhere(line);
             clients.fstab.iter().find(is_its).cloned()
@@ -340,9 +340,14 @@ pub fn shown(path: &Path) -> String {
     crate::base::name::Printable(path.as_os_str().as_encoded_bytes()).to_string()
 }
 
+/// The address that this text is, if it is no name.
+fn address(text: &str) -> Option<IpAddr> {
+    text.trim_start_matches('[').trim_end_matches(']').parse().ok()
+}
+
 /// Is this text an address, and no name?
 pub fn is_address(text: &str) -> bool {
-    text.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().is_ok()
+    address(text).is_some()
 }
 
 #[cfg(test)]
