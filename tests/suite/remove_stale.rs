@@ -3,13 +3,14 @@
 #![allow(clippy::unwrap_used)] // also in the helpers of tests
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parfs::base::Status;
 use parfs::jobs::remove::{Excluded, Operand, Options};
 use parfs::mounts::MemoryMount;
 use parfs::storage::{AttrChange, Call, Op, SetTime};
 
+use crate::ask::name;
 use crate::remove::{Ran, do_one, find, operand, paths, plant, remove_all};
 use crate::remove_odd::{Odd, pass};
 use crate::tars::{at, crew, volume};
@@ -126,6 +127,27 @@ fn what_others_removed_meanwhile_is_gone() {
                 assert!(ran.summary.relisted <= 1, "a look is enough: {}", ran.summary.relisted);
             }
         }
+    }
+}
+
+/// What is moved out of the tree while its name waits is emptied, for it is known by its handle; that is told.
+#[test]
+fn what_was_moved_away_meanwhile_is_told() {
+    for shape in SHAPES {
+        let memory = Arc::new(MemoryMount::new());
+        plant(&*memory, &["c/", "c/d/", "c/d/f", "safe/"]);
+        let moved = AtomicBool::new(false);
+        let odd = Odd::new(&memory, move |mount, call| {
+            let is_within = matches!(&call.op, Op::Remove { name, .. } if name.as_bytes() == b"f");
+            if is_within && !moved.swap(true, Ordering::Relaxed) {
+                let d = name("d");
+                do_one(mount, Call::rename(&find(mount, "c"), &d, &find(mount, "safe"), &d));
+            }
+            pass(mount, call);
+        });
+        let ran = remove_c(&odd, false, &Options::default(), shape);
+        assert_eq!(paths(&dump(&*memory)), ["safe", "safe/d"].into(), "{shape:?}");
+        assert!(ran.failures.iter().any(|told| told.contains("d: it was moved while it was removed")), "{ran:?}");
     }
 }
 

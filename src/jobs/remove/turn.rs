@@ -379,7 +379,15 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         };
         self.engine.may_again(status);
         match self.meaning(&up, status) {
-            Status::NoEnt => self.vanished(up, frame.name.as_ref()),
+            Status::NoEnt => {
+                if self.is_elsewhere(&frame) {
+                    let reason =
+                        "it was moved while it was removed: what was listed in it is gone, and it is elsewhere";
+                    let path = self.cursor.path(&up, frame.name.as_ref());
+                    self.engine.crew.report().add(Failure::refused(path, reason));
+                }
+                self.vanished(up, frame.name.as_ref());
+            }
             Status::Stale if up.root.is_none() => self.vanished(up, frame.name.as_ref()),
             Status::NotDir if frame.tries < TRIES_MAX => self.remove_instead(&frame),
             // RFC 1813 3.3.13 has NOTEMPTY; POSIX lets servers say EXIST.
@@ -401,6 +409,14 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             }
             status => self.fail(&up, frame.name.as_ref(), Proc::RmDir, status),
         }
+    }
+
+    /// Is a directory whose name is gone still there, by its handle, and something of it not? It was known by that handle since its own directory
+    /// was listed. On this host it is gone by its name.
+    fn is_elsewhere(&self, frame: &Frame<T>) -> bool {
+        let port = self.engine.port;
+        let is_there = || port.one(port.route(), Call::get_attr(&frame.node)).status().is_ok();
+        frame.has(flag::REMOVED) && port.volume.has_handles() && is_there()
     }
 
     /// May it be that this directory is left for other reasons than failures?
