@@ -280,3 +280,24 @@ fn a_single_file_stays_where_its_copy_replaces_a_directory() {
         fs::remove_dir_all(at("dst")).unwrap();
     }
 }
+
+/// A source that is refused is one all the same: what --ignore-errors lets go is what could not be read.
+#[test]
+fn a_refused_source_stays_with_ignore_errors() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let sim = Sim::start(&["--dir", dir.path().to_str().unwrap(), "--unlimited"]);
+    let (url, here) = (sim.url.trim_end_matches('/').to_owned(), dir.path().display().to_string());
+    for (to, from) in [(&url, &here), (&here, &url)] {
+        for path in ["s1", "d/s1/old/s1", "d/s1/gone"] {
+            fs::create_dir_all(at(path)).unwrap();
+        }
+        fs::write(at("d/s1/old/s1/data"), "precious").unwrap();
+        // It has the name of another source, and nobody sees by it that it is in that one's destination.
+        let sources = format!("{from}/s1 {from}/d/s1/old/s1");
+        let ran = Bench::new().run_as(&format!("parcp --delete --ignore-errors -t {to}/d {sources}"));
+        assert!(ran.status == Some(1) && ran.stderr.contains("would be copied over what"), "{ran:?}");
+        assert!(at("d/s1/old/s1/data").exists() && !at("d/s1/gone").exists(), "{ran:?}");
+        fs::remove_dir_all(at("d")).unwrap();
+    }
+}

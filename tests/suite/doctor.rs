@@ -438,6 +438,10 @@ fn a_line_for_another_export_is_not_the_mounts() {
         let root = mounted(&[first], &format!("{other} /mnt/a nfs ro,soft 0 0\n"));
         fixed(&root, "/mnt/a", "nconnect", &[line, "umount /mnt/a && mount /mnt/a"]);
     }
+    // Linux shows the address that the server was first found by; what is mounted is what was typed.
+    let root = mounted(&[["36", "0:52", "/mnt/a", "10.0.0.9:/a", USUAL]], "10.0.0.9:/a /mnt/a nfs ro 0 0\n");
+    let line = "/etc/fstab: 10.0.0.9:/a /mnt/a nfs ro,nconnect=16 0 0";
+    fixed(&root, "/mnt/a", "nconnect", &[line, "umount /mnt/a && mount /mnt/a"]);
 }
 
 #[test]
@@ -462,6 +466,9 @@ fn a_size_that_the_next_mount_will_have_is_told() {
         "{told}"
     );
     assert_eq!(["rsize", "wsize"].map(is_warned), [true, false], "{told}");
+    // 0 is none.
+    let root = mounted(&[["36", "0:52", "/mnt/a", "nas:/a", USUAL]], "nas:/a /mnt/a nfs rsize=0 0 0\n");
+    assert!(!doctor(root.path(), &[]).stdout.contains("will be with less"));
 }
 
 #[test]

@@ -189,7 +189,7 @@ fn the_least_rate_is_asked_of_what_a_job_does() {
         }
     }
     let line = "--name=a --rw=read --size=64k --runtime=60 --time_based --rate_cycle=100 --rate_iops_min=500000000";
-    loads.run(line).ended(1, "rate_iops_min=500000000 IOPS not met");
+    loads.run(line).ended(1, "rate_iops_min=500000000 not met");
 }
 
 /// A name that was mistyped, or a mount that is not there, is no target: it was made, filled and measured as one.
@@ -201,7 +201,7 @@ fn steps_do_not_make_the_directories_that_are_named() {
     let missing = loads.path("missing").display().to_string();
     for line in [
         format!("--scale=1,2 --name=a --rw=write --size=64k --directory={there}:{missing}"),
-        format!("--sweep bs=4k,8k --name=a --rw=write --size=64k --directory={missing}"),
+        format!("--sweep ioengine=null,sync --name=a --rw=write --size=64k --directory={missing}"),
     ] {
         let ran = loads.run(&line);
         assert!(!ran.stdout.contains("Step 1"), "{line}: {ran:?}");

@@ -193,8 +193,8 @@ fn io_size(client: &Client, option: &'static str, subject: &mut Subject) {
             fix: client.fix(&client.options().without(&["rsize", "wsize"])),
         });
     } else if let Some(typed) = typed {
-        // The kernel rounds and caps what is typed; what is not a number it refuses.
-        let is_less = typed.parse::<u64>().is_ok_and(|typed| typed < IO_BYTES_MAX);
+        // The kernel rounds and caps what is typed, takes 0 for nothing, and refuses what is no number.
+        let is_less = typed.parse::<u64>().is_ok_and(|typed| typed > 0 && typed < IO_BYTES_MAX);
         let (severity, reason) = match is_less {
             true => (Severity::Warning, "It is mounted with the largest there is; the next mount will be with less."),
             false => (

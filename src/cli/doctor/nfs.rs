@@ -112,6 +112,10 @@ impl Clients {
         // A line for another export is not this mount's, which was made by hand.
         let typed = |clients: &Clients, entry: &Entry, export: &Export| {
             let is_elsewhere = |line: &Line| {
+                // Linux shows the address that a server was first found by (NFSv4.1 knows it by several).
+                if line.host == export.host {
+                    return false;
+                }
                 let at = entry.option("addr").and_then(address);
                 at.zip(address(&line.host)).is_some_and(|(at, typed)| at != typed)
             };

@@ -161,10 +161,11 @@ fn server(factor: f64) -> ServerProfile {
 
 /// As in a plain run, directories that are named must be there: of all steps, before the first is measured.
 fn check(console: &Arc<Console>, gathered: &Gathered, out: &Out, steps: &[Step]) -> Result<(), String> {
-    let mut seen: HashSet<Vec<String>> = HashSet::new();
+    let mut seen: HashSet<Vec<(&str, Vec<String>, Vec<String>)>> = HashSet::new();
     for step in steps {
-        let directories = step.jobs.iter().flat_map(|job| job.files.directories.iter().cloned()).collect();
-        if seen.insert(directories) {
+        // What they are looked up by.
+        let of = |job: &Settings| (job.engine.name, job.engine.nfs_urls.clone(), job.files.directories.clone());
+        if seen.insert(step.jobs.iter().map(of).collect()) {
             let starts = order(&step.jobs)?;
             Run::new(console, &only(gathered, step), &starts, out)?.check_directories()?;
         }

@@ -69,7 +69,7 @@ pub struct Leg {
 pub struct Refused {
     /// Why.
     pub failure: Failure,
-    /// Where it is, if it is anywhere and something may be deleted.
+    /// Where it is, if it is anywhere and something may be deleted all the same.
     pub place: Option<Place>,
 }
 
@@ -409,7 +409,9 @@ fn add(legs: &mut Vec<Leg>, leg: Leg) {
 
 impl Refused {
     fn new(location: &Location, why: String, (high, exports): (&High, &mut Exports)) -> Refused {
-        let found = high.options.delete.and_then(|_| source(location, exports).ok());
+        // Without --ignore-errors nothing is deleted then, and it need not be looked at.
+        let despite = high.options.delete.filter(|delete| delete.despite_errors);
+        let found = despite.and_then(|_| source(location, exports).ok());
         let place = found.map(|source| source.place);
         Refused { failure: Failure::refused(&shown(location), why), place }
     }

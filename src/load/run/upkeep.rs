@@ -326,13 +326,13 @@ impl<E: Engine> Runner<'_, E> {
             }
             let (ios, bytes) =
                 (done[direction].0 - self.cycle.1[direction].0, done[direction].1 - self.cycle.1[direction].1);
-            let (got, least, (option, unit)) = match pacing.least[direction] {
-                Some(Rate::Bytes(least)) => (per_second(bytes, spent / 1_000_000), least, ("rate_min", "B/s")),
-                Some(Rate::Ios(least)) => (per_second(ios, spent / 1_000_000), least, ("rate_iops_min", " IOPS")),
+            let (got, least, (option, asked, unit)) = match pacing.least[direction] {
+                Some(Rate::Bytes(least)) => (per_second(bytes, spent / 1_000_000), least, ("rate_min", "B/s", "B/s")),
+                Some(Rate::Ios(least)) => (per_second(ios, spent / 1_000_000), least, ("rate_iops_min", "", " IOPS")),
                 None => continue,
             };
             if got < least {
-                let text = format!("{option}={least}{unit} not met, got {got}{unit}");
+                let text = format!("{option}={least}{asked} not met, got {got}{unit}");
                 self.work.host.tell(&format!("{}: {text}", self.work.settings.name));
                 self.failed.get_or_insert_with(|| Failed::new(Errno::IO, text));
                 return;
