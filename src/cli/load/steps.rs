@@ -161,11 +161,11 @@ fn server(factor: f64) -> ServerProfile {
 
 /// As in a plain run, directories that are named must be there: of all steps, before the first is measured.
 fn check(console: &Arc<Console>, gathered: &Gathered, out: &Out, steps: &[Step]) -> Result<(), String> {
-    let mut seen: HashSet<Vec<(&str, Vec<String>, Vec<String>)>> = HashSet::new();
+    let mut seen = HashSet::new();
     for step in steps {
         // What they are looked up by.
         let of = |job: &Settings| (job.engine.name, job.engine.nfs_urls.clone(), job.files.directories.clone());
-        if seen.insert(step.jobs.iter().map(of).collect()) {
+        if seen.insert(step.jobs.iter().map(of).collect::<Vec<_>>()) {
             let starts = order(&step.jobs)?;
             Run::new(console, &only(gathered, step), &starts, out)?.check_directories()?;
         }
