@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
+use rustix::fs::FileType;
+
 use parfs::archive::{Codec, Input, MemberKind};
 use parfs::jobs::create::{Options, Pack, Summary};
 use parfs::mounts::{LocalMount, MemoryMount};
@@ -25,6 +27,8 @@ struct Meddle<F> {
     mount: Arc<MemoryMount>,
     times: AtomicUsize,
     what: F,
+    /// Several lanes read at once.
+    turn: Mutex<()>,
 }
 
 impl<F: Fn(&MemoryMount, usize) + Send + Sync> Tap for Meddle<F> {
@@ -32,6 +36,7 @@ impl<F: Fn(&MemoryMount, usize) + Send + Sync> Tap for Meddle<F> {
         for call in calls {
             let (Op::Read { node, .. } | Op::ReadLink { node, .. }) = &call.op else { continue };
             let mount = &*self.mount;
+            let _turn = self.turn.lock().unwrap();
             let x =
                 ["top", "d", "x"].iter().try_fold(mount.root(), |dir, name| mount.lookup(&dir, name).map(|o| o.node));
             let left = |left: usize| left.checked_sub(1);
@@ -65,7 +70,8 @@ fn of(
     let dir = mount.dir(&top, "d");
     make(&mount, &dir);
     mount.file(&top, "other", b"as it was");
-    let tap: Arc<dyn Tap> = Arc::new(Meddle { mount: mount.clone(), times: times.into(), what });
+    let tap: Arc<dyn Tap> =
+        Arc::new(Meddle { mount: mount.clone(), times: times.into(), what, turn: Mutex::default() });
     let volume = shared(vec![Arc::new(Tapped::new(mount, vec![tap])) as Arc<dyn Mount>]);
     let operands = operands.iter().map(|name| named(&volume, name)).collect();
     stream(operands, &Options { sort_by_name: true, ..Options::default() }, &crew(2, 2))
@@ -251,8 +257,10 @@ impl Tap for Each {
                 self.after.wait();
             }
             if std::fs::metadata(self.top.join("d").join(&name)).unwrap().len() > 20 {
-                std::fs::write(self.top.join("new"), [2; 20]).unwrap();
-                std::fs::rename(self.top.join("new"), self.top.join("d").join(&name)).unwrap();
+                // Of its own: both may be replaced at once.
+                let new = self.top.with_file_name(format!("new-{name}"));
+                std::fs::write(&new, [2; 20]).unwrap();
+                std::fs::rename(&new, self.top.join("d").join(&name)).unwrap();
             }
             replaced.set();
         }
@@ -440,6 +448,37 @@ fn no_name_gets_the_data_of_a_file_that_was_there_for_a_moment() {
     let of = |name: &str| is.iter().find(|(path, ..)| path == name);
     assert!(of("a").is_none(), "{is:?}");
     assert_eq!(of("b").map(|b| (b.1, &b.2[..])), Some((MemberKind::File, &b"of a and b"[..])), "{made:?}");
+}
+
+/// On this host a name is opened to be read, and anything may have it by then.
+#[test]
+fn what_is_no_file_any_more_is_stored_as_what_it_is() {
+    type Put = fn(&std::path::Path);
+    let replaced: [(Put, MemberKind); 3] = [
+        (|x| std::fs::create_dir(x).unwrap(), MemberKind::Dir),
+        (|x| std::os::unix::fs::symlink("elsewhere", x).unwrap(), MemberKind::Symlink),
+        (|x| rustix::fs::mknodat(rustix::fs::CWD, x, FileType::Fifo, 0o600.into(), 0).unwrap(), MemberKind::Fifo),
+    ];
+    for (put, kind) in replaced {
+        let dir = tempfile::tempdir().unwrap();
+        let x = dir.path().join("x");
+        std::fs::write(&x, "a file").unwrap();
+        let is_read = AtomicBool::new(false);
+        let odd = Odd::new(&Arc::new(LocalMount::open(dir.path()).unwrap()), move |mount, call| {
+            if matches!(call.op, Op::Read { .. }) && !is_read.swap(true, Ordering::Relaxed) {
+                std::fs::remove_file(&x).unwrap();
+                put(&x);
+            }
+            pass(mount, call);
+        });
+        let made = stream(whole(&shared(vec![odd as Arc<dyn Mount>])), &Options::default(), &crew(2, 2));
+        let is: Vec<MemberKind> = members(&made.archive)
+            .into_iter()
+            .filter(|(path, ..)| path.ends_with("/x") || path.ends_with("/x/"))
+            .map(|member| member.1)
+            .collect();
+        assert!(made.failures.is_empty() && is == [kind], "{is:?} {made:?}");
+    }
 }
 
 /// Pieces are read in any order: the last one may be the first.

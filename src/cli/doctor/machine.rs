@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::base::units::{bytes_shown, grouped};
+use crate::cli::flags::PARALLEL_MAX;
 use crate::cli::session::BUDGET_BYTES;
 
 use super::finding::{Finding, Severity, Subject};
@@ -178,13 +179,10 @@ fn memory(root: &Root, group: &Group, (targets, lanes): (u64, u64), subject: &mu
     });
 }
 
-/// What -P takes at most.
-const LANES_MAX: u64 = 1024;
-
 /// Are there as many lanes as the targets' distance takes?
 fn in_flight(lanes: Lanes, targets: u64, rtt: Duration, subject: &mut Subject) {
     // More than can be asked for are no advice.
-    let needed = ((CALLS_PER_S * targets as f64 * rtt.as_secs_f64()).ceil() as u64).min(LANES_MAX);
+    let needed = ((CALLS_PER_S * targets as f64 * rtt.as_secs_f64()).ceil() as u64).min(PARALLEL_MAX as u64);
     if lanes.count >= needed {
         return;
     }

@@ -210,7 +210,7 @@ fn root(ctx: &Ctx<'_>, dir: &Dir, (name, met): (&crate::base::Name, &Met), tag: 
     let mut shown = ctx.shown[On::Target as usize].to_vec();
     // A single object's own name ends it already.
     let skip = if ctx.single {
-        shown.len() - name.as_bytes().len().min(shown.len())
+        shown.len().saturating_sub(name.as_bytes().len())
     } else {
         if shown.last() != Some(&b'/') {
             shown.push(b'/');
