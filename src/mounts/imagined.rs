@@ -285,7 +285,7 @@ impl ImaginedMount {
                 }
             })
             .collect();
-        Ok(Page { entries, next: Cookie { position: end, verifier: VERIFIER, ..from }, end: end == all })
+        Ok(Page { above: None, entries, next: Cookie { position: end, verifier: VERIFIER, ..from }, end: end == all })
     }
 
     fn space(&self) -> Space {

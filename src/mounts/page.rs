@@ -3,8 +3,8 @@
 
 use crate::storage::Want;
 
-/// Bytes beside the entries: attributes, verifier, two flags.
-const PAGE_BYTES: u64 = 104;
+/// Bytes beside the entries: attributes, verifier, two flags; and `..` with its two flags, without attributes and handle.
+const PAGE_BYTES: u64 = 104 + ENTRY_BYTES + 4 + 8;
 /// Bytes of an entry beside its name, and what READDIRPLUS adds: attributes, the largest handle, their flags.
 const ENTRY_BYTES: u64 = 24;
 const ENTRY_PLUS_BYTES: u64 = 88 + 68 + 8;

@@ -71,9 +71,20 @@ impl Entry {
 /// What is said of a listing whose page is stuck.
 pub(crate) const NO_PROGRESS: &str = "the server's listing does not go on";
 
+/// A listing's entry `..`, which is no entry of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DotDot {
+    /// The file id of the directory above.
+    pub fileid: u64,
+    /// The cookie's position: where to go on after it.
+    pub position: u64,
+}
+
 /// One page of a listing.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
+    /// What it says of the directory above, if it does: on most servers the first page.
+    pub above: Option<DotDot>,
     /// The entries; may be empty before the end.
     pub entries: Vec<Entry>,
     /// Where to go on.

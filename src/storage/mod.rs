@@ -20,7 +20,7 @@ pub(crate) mod unstable;
 pub mod volume;
 
 pub(crate) use answer::NO_PROGRESS;
-pub use answer::{Cookie, Entry, Found, Out, Page, Space, Verifier, Written};
+pub use answer::{Cookie, DotDot, Entry, Found, Out, Page, Space, Verifier, Written};
 pub use attr::{Attr, AttrChange, Kind, SetTime};
 pub use beyond::{Beyond, Copied, Extras, Left, Lent, NO_XATTR, Rule, Sought, Was};
 pub use call::{Call, How, Op, Special, Stable, Want};

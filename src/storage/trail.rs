@@ -177,7 +177,8 @@ mod tests {
                 let end = places.end == ALL;
                 let position = if end && self.round > 0 { ALL - self.round } else { places.end };
                 let next = Cookie { position, ..*from };
-                *out = Ok(Page { entries: places.map(entry).collect(), next, end: end && self.round == 0 });
+                *out =
+                    Ok(Page { above: None, entries: places.map(entry).collect(), next, end: end && self.round == 0 });
             }
         }
         fn issued(&self) -> Option<Tally> {

@@ -103,6 +103,10 @@ remove_tree() {
     else
         bad "$name/whole/calls" "$(calls "$report" REMOVE RMDIR) REMOVEs and RMDIRs for $objects objects"
     fi
+    # The operands alone: a server's `..` is the directory that it was found in.
+    if [[ -n $url ]]; then
+        if (($(calls "$report" LOOKUP) <= 4)); then ok "$name/whole/lookups"; else bad "$name/whole/lookups" "$(calls "$report" LOOKUP) LOOKUPs"; fi
+    fi
     outside_intact "$name/outside"
 
     # A link is an operand like any other; and --contents keeps the directory.

@@ -194,7 +194,12 @@ impl Imagined {
                 Entry { name, fileid, position, node, attr: Some(attr), kind: Some(attr.kind) }
             })
             .collect();
-        Ok(Page { entries, next: Cookie { position: end, verifier: 1, ..Cookie::default() }, end: end == all })
+        Ok(Page {
+            above: None,
+            entries,
+            next: Cookie { position: end, verifier: 1, ..Cookie::default() },
+            end: end == all,
+        })
     }
 
     fn remove(&self, dir: &Node, name: &Name, want_dir: bool) -> Result<(), Status> {

@@ -11,7 +11,7 @@ use parfs::jobs::remove::{Excluded, Operand, Options};
 use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::storage::faults::Which;
 use parfs::storage::{
-    Attr, AttrChange, Call, Cookie, Faults, How, Kind, Limits, Mount, Node, Op, Page, Tally, Tapped, Want,
+    Attr, AttrChange, Call, Cookie, Entry, Faults, Found, How, Kind, Limits, Mount, Node, Op, Page, Tally, Tapped, Want,
 };
 
 use crate::remove::{Ran, do_one, find, operand, paths, plant, plant_tree, remove_all, remove_paths};
@@ -85,7 +85,7 @@ fn shifting(mount: &dyn Mount, call: &mut Call<'_>, strict: bool) {
         }
         let some: Vec<_> = all.entries.into_iter().skip(at).take(PAGE_ENTRIES).collect();
         let next = Cookie { position: (at + some.len()) as u64, verifier: count as u64, ..Cookie::default() };
-        Ok(Page { end: at + some.len() >= count, entries: some, next })
+        Ok(Page { above: None, end: at + some.len() >= count, entries: some, next })
     });
 }
 
@@ -183,11 +183,15 @@ fn directories_that_contain_themselves_are_a_failure() {
         let above = find(&*memory, &path[..path.len() - 2 * length]);
         let odd = Odd::new(&memory, move |mount, call| {
             pass(mount, call);
-            if let Op::ReadDir { dir, out: Ok(page), .. } = &mut call.op
-                && *dir == last
-            {
-                let (name, node, kind) = (crate::remove::name("d"), Some(above.clone()), Some(Kind::Dir));
-                page.entries.push(parfs::storage::Entry { name, fileid: 1, position: 1 << 40, node, attr: None, kind });
+            match &mut call.op {
+                Op::ReadDir { dir, out: Ok(page), .. } if *dir == last => {
+                    let (name, node, kind) = (crate::remove::name("d"), Some(above.clone()), Some(Kind::Dir));
+                    page.entries.push(Entry { name, fileid: 1, position: 1 << 40, node, attr: None, kind });
+                }
+                Op::Lookup { dir, name, out } if *dir == last && name.as_bytes() == b"d" => {
+                    *out = Ok(Found { node: above.clone(), attr: None });
+                }
+                _ => {}
             }
         });
         let ran = remove_paths(&odd, &["t"], &Options::default(), &crew(4, 2));

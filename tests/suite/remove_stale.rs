@@ -130,7 +130,63 @@ fn what_others_removed_meanwhile_is_gone() {
     }
 }
 
-/// What is moved out of the tree while its name waits is emptied, for it is known by its handle; that is told.
+/// What is moved out of the tree before it is listed stays as it is; what has its name by then goes.
+#[test]
+fn what_was_moved_away_before_it_was_listed_stays() {
+    for (shape, replaced) in SHAPES.into_iter().flat_map(|shape| [(shape, false), (shape, true)]) {
+        let memory = Arc::new(MemoryMount::new());
+        plant(&*memory, &["c/", "safe/"]);
+        (0..20)
+            .for_each(|i| plant(&*memory, &[&format!("c/d{i}/"), &format!("c/d{i}/sub/"), &format!("c/d{i}/sub/f")]));
+        let (c, lookups) = (find(&*memory, "c"), Arc::new(AtomicU64::new(0)));
+        let (moved, counted) = (AtomicBool::new(false), lookups.clone());
+        let odd = Odd::new(&memory, move |mount, call| {
+            pass(mount, call);
+            counted.fetch_add(u64::from(matches!(call.op, Op::Lookup { .. })), Ordering::Relaxed);
+            let is_listed = matches!(&call.op, Op::ReadDir { dir, .. } if *dir == c);
+            if is_listed && !moved.swap(true, Ordering::Relaxed) {
+                for i in 0..10 {
+                    let d = name(format!("d{i}"));
+                    do_one(mount, Call::rename(&c, &d, &find(mount, "safe"), &d));
+                    if replaced {
+                        plant(mount, &[&format!("c/d{i}/"), &format!("c/d{i}/new")]);
+                    }
+                }
+            }
+        });
+        let ran = remove_c(&odd, false, &Options::default(), shape).clean();
+        let left = dump(&*memory);
+        assert!(!left.contains_key("c"), "{shape:?} {:?}", paths(&left));
+        assert_eq!(left.keys().filter(|path| path.ends_with("/sub/f")).count(), 10, "{shape:?} {:?}", paths(&left));
+        assert_eq!(ran.summary.dirs, 1 + 20 + if replaced { 10 } else { 0 }, "{shape:?}");
+        // The operand; and of what was moved each twice, what is there now and again before that is entered.
+        assert!(lookups.load(Ordering::Relaxed) <= 1 + 20, "{lookups:?}");
+    }
+}
+
+/// A server whose `..` is something else is asked a few times.
+#[test]
+fn a_server_whose_parents_are_odd_is_asked_a_few_times() {
+    let memory = Arc::new(MemoryMount::new());
+    plant(&*memory, &["c/"]);
+    (0..200).for_each(|i| plant(&*memory, &[&format!("c/d{i}/"), &format!("c/d{i}/f")]));
+    let lookups = Arc::new(AtomicU64::new(0));
+    let counted = lookups.clone();
+    let odd = Odd::new(&memory, move |mount, call| {
+        pass(mount, call);
+        counted.fetch_add(u64::from(matches!(call.op, Op::Lookup { .. })), Ordering::Relaxed);
+        if let Op::ReadDir { out: Ok(page), .. } = &mut call.op
+            && let Some(above) = &mut page.above
+        {
+            above.fileid += 1000;
+        }
+    });
+    let ran = remove_c(&odd, false, &Options::default(), (2, 4)).clean();
+    assert_eq!((ran.summary.files, ran.summary.dirs), (200, 201));
+    assert!((64..80).contains(&lookups.load(Ordering::Relaxed)), "{lookups:?}");
+}
+
+/// What is moved out of the tree while it is removed is emptied, for it is known by its handle; that is told.
 #[test]
 fn what_was_moved_away_meanwhile_is_told() {
     for shape in SHAPES {

@@ -22,7 +22,7 @@ fn repeating(mount: &dyn Mount, call: &mut Call<'_>) {
         let at = from.position as usize;
         let some: Vec<_> = all.entries.iter().skip(at.saturating_sub(2)).take(4).cloned().collect();
         let next = Cookie { position: (at.saturating_sub(2) + some.len()) as u64, ..Cookie::default() };
-        Page { end: next.position >= all.entries.len() as u64, entries: some, next }
+        Page { above: None, end: next.position >= all.entries.len() as u64, entries: some, next }
     });
 }
 

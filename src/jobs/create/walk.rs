@@ -267,7 +267,7 @@ fn take_page(
     mut gathered: Vec<Entry>,
 ) -> Vec<Walked> {
     let stuck = page.is_stuck(from);
-    let Page { entries, next, end } = page;
+    let Page { entries, next, end, .. } = page;
     let mut found: Vec<Entry> = Vec::with_capacity(entries.len());
     let (mut places, mut unknown) = (Vec::with_capacity(entries.len()), Vec::new());
     for (i, entry) in entries.into_iter().enumerate() {

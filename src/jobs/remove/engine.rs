@@ -11,7 +11,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::{mem, sync::Arc};
 
 use crate::base::{Failure, Name, Proc, Status, Time, Warnings};
@@ -195,6 +195,8 @@ pub(in crate::jobs) struct Engine<'a, T> {
     /// The mount can remove a directory's files while it lists them.
     clears: bool,
     page_bytes: u32,
+    /// Directories that are in the one they were found in, and whose `..` is another.
+    pub(super) odd_dotdots: AtomicU32,
     cursors: Mutex<Vec<Cursor<T>>>,
     /// Where only empty directories are removed: those that were not.
     pub(super) later: Option<Later<T>>,
@@ -230,6 +232,7 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
             shared: serial && !limits.dirs_locked,
             clears: serial && limits.extras.clears,
             page_bytes: PAGE_BYTES_MAX.min(limits.list_max),
+            odd_dotdots: AtomicU32::new(0),
             cursors: Mutex::default(),
             later: how.empty_only.then(Later::default),
         }

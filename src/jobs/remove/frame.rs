@@ -7,6 +7,7 @@
 //! 100 KiB a page. A directory without siblings costs one frame.
 
 use std::hash::{DefaultHasher, Hasher};
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -84,6 +85,8 @@ pub(super) struct Frame<T> {
     pub node: Node,
     pub depth: u32,
     pub fsid: Option<u64>,
+    /// Its own, where that is known.
+    pub fileid: Option<NonZeroU64>,
     /// Modified too late to be removed itself.
     pub young: bool,
     pub fs_root: bool,
@@ -140,6 +143,7 @@ impl<T> Frame<T> {
             node,
             depth,
             fsid: None,
+            fileid: None,
             young: false,
             fs_root: false,
             skip: 0,
@@ -178,6 +182,11 @@ impl<T> Frame<T> {
     /// The root that this directory is itself; none at the top and below.
     pub fn own_root(&self) -> Option<&Root<T>> {
         self.up.as_ref()?.root.as_deref()
+    }
+
+    /// Its file system and file id.
+    pub fn number(&self) -> Option<(u64, u64)> {
+        self.fsid.zip(self.fileid.map(NonZeroU64::get))
     }
 
     /// True for a directory that stays although all in it goes.

@@ -1,5 +1,6 @@
 //! What is done with an entry, by what is known of it.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -85,6 +86,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         let listed = !self.engine.how.empty_only || emptied;
         let mut frame = Frame::dir(up, name, node);
         frame.fsid = met.fsid;
+        frame.fileid = met.fileid.and_then(NonZeroU64::new);
         frame.young = young;
         frame.fs_root = other_fs || root.is_some_and(|root| root.fs_root);
         frame.tries = tried.tries;

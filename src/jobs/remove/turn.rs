@@ -23,6 +23,9 @@ pub(super) const PASSES_MAX: u32 = 64;
 /// How often a listing is begun anew although nothing was removed meanwhile: its cookie went stale, or it shows what is said to be gone.
 pub(super) const STALE_PASSES_MAX: u32 = 3;
 
+/// How many directories may turn out to be where they were found although their `..` says otherwise, before `..` is believed no more.
+const ODD_DOTDOTS_MAX: u32 = 64;
+
 /// A step under way.
 pub(super) struct Turn<'t, 'a, T> {
     pub engine: &'t Engine<'a, T>,
@@ -282,6 +285,9 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
                 return self.off(frame);
             }
         };
+        if first && page.above.is_some_and(|above| self.was_moved(&frame, above.fileid)) {
+            return self.look_again(&frame);
+        }
         let (end, next, stuck) = (page.end, page.next, page.is_stuck(from));
         let _ = frame.route.set(route);
         if self.may_stay(&frame) {
@@ -339,6 +345,38 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
                 false => Step::Remove { up, name, tried },
             });
         }
+    }
+
+    /// Is a directory that waited to be listed, known by its handle, elsewhere by now? Its `..` is another one than it was found in, and it is
+    /// not what has its name there. That is asked no more where it was answered no too often: `..` says something else on this server.
+    fn was_moved(&self, frame: &Frame<T>, above: u64) -> bool {
+        let (Some(up), Some(name)) = (&frame.up, &frame.name) else { return false };
+        let port = self.engine.port;
+        let differs = up.fileid.is_some_and(|fileid| fileid.get() != above) && port.volume.has_handles();
+        if !differs || self.engine.odd_dotdots.load(Ordering::Relaxed) >= ODD_DOTDOTS_MAX {
+            return false;
+        }
+        let mut call = port.one(port.route(), Call::lookup(&up.node, name));
+        let is_here = match call.take_found() {
+            // Servers may have several handles for one object.
+            Ok(found) => {
+                let number = found.attr.map(|attr| (attr.fsid, attr.fileid));
+                found.node == frame.node || number.is_some_and(|number| frame.number() == Some(number))
+            }
+            Err(status) => !matches!(status, Status::NoEnt | Status::NotDir | Status::Stale),
+        };
+        self.engine.odd_dotdots.fetch_add(u32::from(is_here), Ordering::Relaxed);
+        !is_here
+    }
+
+    /// What is there now under the name of a directory that was moved away?
+    fn look_again(&mut self, frame: &Arc<Frame<T>>) {
+        let Some(up) = frame.up.clone() else { return };
+        if frame.tries >= TRIES_MAX {
+            return self.refuse(&up, frame.name.as_ref(), "another directory takes its place again and again");
+        }
+        let tried = Tried { tries: frame.tries + 1, judge: self.judges(&up), ..Tried::default() };
+        self.push(Step::Look { up, name: frame.name.clone(), node: None, tried });
     }
 
     fn removed(&mut self, up: Arc<Frame<T>>, name: Name, tried: Tried, status: Result<(), Status>) {

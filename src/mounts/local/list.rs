@@ -15,7 +15,7 @@ use rustix::io::{Errno, retry_on_intr};
 
 use crate::base::name::is_silly;
 use crate::base::{Name, Status};
-use crate::storage::{Attr, Chain, Cookie, Entry, Kind, Node, Out, Page, Want};
+use crate::storage::{Attr, Chain, Cookie, DotDot, Entry, Kind, Node, Out, Page, Want};
 
 use super::super::page::Room;
 use super::LocalMount;
@@ -64,6 +64,8 @@ pub(super) struct Listing {
     end: bool,
     /// The kernel was asked for some.
     begun: bool,
+    /// Its `..`, where the kernel listed it since the start.
+    above: Option<DotDot>,
 }
 
 impl Listing {
@@ -121,7 +123,9 @@ impl Listing {
                         FileType::Unknown => None,
                         kind => Some(kind_of(kind)),
                     };
-                    if matches!(name.to_bytes(), b"." | b"..") {
+                    if name.to_bytes() == b".." {
+                        self.above = Some(DotDot { fileid: entry.ino(), position });
+                    } else if name.to_bytes() == b"." {
                     } else if done(name, kind) {
                         self.passed(position);
                     } else {
@@ -174,7 +178,8 @@ impl LocalMount {
         let look = self.nfs && want == Want::Types;
         listing.peek(fd, look)?;
         let entries = Vec::with_capacity(room.entries().min(listing.ahead.len()));
-        let mut page = Page { entries, next: from, end: false };
+        let above = listing.above.take().filter(|_| from.position == 0);
+        let mut page = Page { above, entries, next: from, end: false };
         loop {
             let Some(ahead) = listing.peek(fd, look)? else {
                 page.end = true;
@@ -226,7 +231,7 @@ impl LocalMount {
         if full && left == 0 && *gone == 0 {
             return Err(Status::TooSmall);
         }
-        Ok(Page { entries, next: Cookie { position: listing.at, ..Cookie::default() }, end: !full })
+        Ok(Page { above: None, entries, next: Cookie { position: listing.at, ..Cookie::default() }, end: !full })
     }
 
     /// A page was read: the last one, or one of several.

@@ -345,7 +345,8 @@ impl MemoryMount {
         }
         let mut room = Room::new(want, bytes_max.min(self.limits().list_max));
         let plus = want != Want::Names;
-        let mut page = Page { entries: Vec::new(), next: Cookie { verifier: self.instance, ..from }, end: true };
+        let next = Cookie { verifier: self.instance, ..from };
+        let mut page = Page { above: dir.dotdot(from.position), entries: Vec::new(), next, end: true };
         for (position, name, fileid) in dir.after(from.position) {
             if !room.take(name.as_bytes()) {
                 page.end = false;

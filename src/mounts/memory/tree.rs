@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::base::{Name, Status, Time};
-use crate::storage::{Attr, AttrChange, Kind, SetTime};
+use crate::storage::{Attr, AttrChange, DotDot, Kind, SetTime};
 
 use super::data::Data;
 
 /// The root's file id.
 pub(super) const ROOT: u64 = 1;
 
-/// Positions 1 and 2 are left to `.` and `..`, which a server may want to list.
+/// Positions 1 and 2 are those of `.`, which is not listed, and of `..`.
+const DOTDOT_POSITION: u64 = 2;
 const FIRST_POSITION: u64 = 3;
 
 /// What an object is made of.
@@ -145,6 +146,11 @@ impl Directory {
 
     pub(super) fn is_empty(&self) -> bool {
         self.names.is_empty()
+    }
+
+    /// `..`, if it is after `position`. The root's is the root.
+    pub(super) fn dotdot(&self, position: u64) -> Option<DotDot> {
+        (position < DOTDOT_POSITION).then_some(DotDot { fileid: self.parent, position: DOTDOT_POSITION })
     }
 
     /// The entries after `position`: their positions, names and file ids.

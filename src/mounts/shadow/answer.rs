@@ -435,7 +435,7 @@ impl ShadowMount {
     /// Nothing is in an invented directory, as far as listings tell.
     pub(super) fn read_dir(&self, dir: &Node, from: Cookie) -> Out<Page> {
         self.dir(dir)?;
-        Ok(Page { entries: Vec::new(), next: from, end: true })
+        Ok(Page { above: None, entries: Vec::new(), next: from, end: true })
     }
 }
 

@@ -5,7 +5,7 @@ use nfs3_types::nfs3::{FSINFO3resok, FSSTAT3resok, PATHCONF3resok};
 use crate::base::{Name, Status};
 use crate::storage::Space;
 use crate::storage::{
-    Attr, Call, Cookie, Entry, Extras, Found, Handle, Limits, Node, Op, Out, Page, Shape, Stable, Want, Written,
+    Attr, Call, Cookie, DotDot, Entry, Extras, Found, Handle, Limits, Node, Op, Out, Page, Shape, Stable, Want, Written,
 };
 
 use super::super::record::Received;
@@ -178,7 +178,7 @@ fn made(
     Ok(Decoded::Done)
 }
 
-/// READDIR3resok and READDIRPLUS3resok. `.` and `..` are left out; a name that is none (a slash in it, say) spoils the page,
+/// READDIR3resok and READDIRPLUS3resok. `.` is left out, and `..` no entry; a name that is none (a slash in it, say) spoils the page,
 /// because leaving it out would hide an object from a copy or a removal.
 fn page(reader: &mut Reader<'_>, dir: &Node, from: Cookie, want: Want, node: &MakeNode<'_>) -> Result<Page, Malformed> {
     let _attr = read_post_op(reader)?;
@@ -190,7 +190,9 @@ fn page(reader: &mut Reader<'_>, dir: &Node, from: Cookie, want: Want, node: &Ma
             Want::Types | Want::Attributes => (read_post_op(reader)?, read_post_op_handle(reader)?),
         };
         page.next.position = position;
-        if !matches!(name, b"." | b"..") {
+        if name == b".." {
+            page.above = Some(DotDot { fileid, position });
+        } else if name != b"." {
             let name = Name::new(name).map_err(|_| Malformed)?;
             let node = handle.map(|handle| node(Some((dir, &name)), handle));
             page.entries.push(Entry { name, fileid, position, node, attr, kind: attr.map(|a| a.kind) });

@@ -7,7 +7,7 @@ use nfs3_types::nfs3::{
 
 use crate::base::{Proc, Status};
 use crate::storage::Space;
-use crate::storage::{Attr, Call, Found, Handle, Limits, Node, Op, Page, Want};
+use crate::storage::{Attr, Call, DotDot, Found, Handle, Limits, Node, Op, Page, Want};
 
 use super::super::xdr::{len_u32, padding, put_fixed, put_opaque, put_u32, put_u64};
 use super::attr::{put_attr, put_handle, put_post_op, put_wcc};
@@ -158,13 +158,27 @@ fn put_page(out: &mut Vec<u8>, page: &Page, want: Want, bytes_max: u32, handle: 
     let limit = out.len() + (bytes_max as usize).max(HEAD_BYTES + TAIL_BYTES);
     put_post_op(out, None);
     put_u64(out, page.next.verifier);
+    let put_names = |out: &mut Vec<u8>, fileid: u64, name: &[u8], position: u64| {
+        put_u32(out, 1);
+        put_u64(out, fileid);
+        put_opaque(out, name);
+        put_u64(out, position);
+    };
+    if let Some(DotDot { fileid, position }) = page.above {
+        let start = out.len();
+        put_names(out, fileid, b"..", position);
+        if want != Want::Names {
+            put_post_op(out, None);
+            put_u32(out, 0);
+        }
+        if out.len() + TAIL_BYTES > limit {
+            out.truncate(start);
+        }
+    }
     let mut sent = 0;
     for entry in &page.entries {
         let start = out.len();
-        put_u32(out, 1);
-        put_u64(out, entry.fileid);
-        put_opaque(out, entry.name.as_bytes());
-        put_u64(out, entry.position);
+        put_names(out, entry.fileid, entry.name.as_bytes(), entry.position);
         if want != Want::Names {
             put_post_op(out, entry.attr.as_ref());
             put_u32(out, u32::from(entry.node.is_some()));

@@ -183,7 +183,8 @@ fn perform(call: &mut Call<'_>, with: &Outcome) {
             let entries: Vec<_> = with.entries.iter().cloned().map(entry).collect();
             let position = entries.last().map_or(from.position, |entry| entry.position);
             let end = flag || position == from.position;
-            *out = Ok(Page { entries, next: Cookie { position, verifier: long, ..Cookie::default() }, end });
+            *out =
+                Ok(Page { above: None, entries, next: Cookie { position, verifier: long, ..Cookie::default() }, end });
         }
         Op::FsStat { out, .. } => {
             *out = Ok(Space {
@@ -454,7 +455,8 @@ fn listings_are_cut_at_their_size_and_leave_out_the_dots() {
         })
         .collect();
     let Op::ReadDir { out, .. } = &mut call.op else { panic!() };
-    *out = Ok(Page { entries, next: Cookie { position: 20, verifier: 9, ..Cookie::default() }, end: true });
+    *out =
+        Ok(Page { above: None, entries, next: Cookie { position: 20, verifier: 9, ..Cookie::default() }, end: true });
     let results = results_of(&call);
     assert!((150..=204).contains(&results.len()), "{}", results.len());
     let mut back = Call::read_dir(&root(), Cookie::default(), Want::Names, 200);
