@@ -113,8 +113,8 @@ fn last_names() -> Vec<Case> {
             &["s->..", "d->.."],
             &[
                 "a: its target would be reached through the symbolic link 's'",
-                "b: LOOKUP: No such file or directory",
-                "c: LOOKUP: No such file or directory",
+                "b: its target 'victim': LOOKUP: No such file or directory",
+                "c: its target 'etc/passwd': LOOKUP: No such file or directory",
             ],
         ),
         case(
@@ -189,7 +189,7 @@ fn links() -> Vec<Case> {
                 .link("e", "later")
                 .file("later", "x"),
             &["a=a", "b=a", "c=a", "d=a", "later=x"],
-            &["e: LOOKUP: No such file or directory"],
+            &["e: its target 'later': LOOKUP: No such file or directory"],
         ),
         case(
             "a link over others",
@@ -215,8 +215,8 @@ fn oddities() -> Vec<Case> {
             new().file("f", "f").dir("d/").link("a", "f/x").link("b", "nothing").link("c", "./"),
             &["f=f", "d/"],
             &[
-                "a: LOOKUP: Not a directory",
-                "b: LOOKUP: No such file or directory",
+                "a: its target 'f/x': LOOKUP: Not a directory",
+                "b: its target 'nothing': LOOKUP: No such file or directory",
                 "c: its target is the destination itself",
             ],
         ),

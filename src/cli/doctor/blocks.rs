@@ -37,7 +37,7 @@ pub fn look(root: &Root, devices: Option<&[String]>) -> Vec<Subject> {
     };
     let mut subjects: Vec<Subject> = multipath.iter().map(|disk| several(root, disk, &disks, &states)).collect();
     let in_paths = |disk: &&Disk| disks.values().any(|of| of.is_multipath() && of.slaves.contains(&disk.name));
-    let plain = disks.values().filter(|disk| disk.mapped.is_none()).filter(is_wanted).filter(|disk| !in_paths(disk));
+    let plain = disks.values().filter(|disk| !disk.is_made()).filter(is_wanted).filter(|disk| !in_paths(disk));
     let plain: Vec<&Disk> = plain.collect();
     subjects.extend(plain.iter().map(|disk| single(root, disk)));
     if !(plain.is_empty() && multipath.is_empty()) {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::root::Root;
 
-/// Disks that are looked at: sd and friends; not loop, ram, zram, floppies and CDs.
-const KINDS: [&str; 5] = ["sd", "nvme", "vd", "xvd", "dm-"];
+/// Disks that are looked at, and what is made of them: sd and friends; not loop, ram, zram, floppies and CDs.
+const KINDS: [&str; 6] = ["sd", "nvme", "vd", "xvd", "dm-", "md"];
 
 /// Devices at most; a host with 32 volumes on 8 paths has some 300.
 const DEVICES_MAX: usize = 4_096;
@@ -31,6 +31,11 @@ impl Disk {
     /// Is it several paths to one volume?
     pub fn is_multipath(&self) -> bool {
         self.mapped.as_ref().is_some_and(|(_, uuid)| uuid.starts_with("mpath-"))
+    }
+
+    /// Is it made of others, which have the queues: a device mapper's or an array?
+    pub fn is_made(&self) -> bool {
+        self.mapped.is_some() || self.name.starts_with("md")
     }
 
     /// The name that it has in /dev.
@@ -181,7 +186,9 @@ mod tests {
             disk("sdb", &["8:16"], &[]),
             disk("dm-0", &["252:0"], &["dm-1"]),
             disk("dm-1", &["252:1"], &["sda1", "sdb", "dm-0", "gone"]),
+            disk("md127", &["9:127"], &["sda1", "sdb"]),
         ]);
+        assert_eq!(beneath(&disks, "9:127"), ["md127", "sdb", "sda"]);
         assert_eq!(beneath(&disks, "8:1"), ["sda"]);
         assert_eq!(beneath(&disks, "252:0"), ["dm-0", "dm-1", "sdb", "sda"]); // and a circle ends
         assert!(beneath(&disks, "0:52").is_empty());

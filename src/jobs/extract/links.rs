@@ -80,7 +80,7 @@ fn targets(ctx: &Ctx<'_>, route: Route, links: &[Ready]) -> Vec<Result<Target, F
     let mut calls = calls.iter();
     let found = links.iter().zip(dirs).map(|(ready, dir)| {
         dir?;
-        let failed = |(proc, status)| Failure::call(&ready.link.head.path, proc, status);
+        let failed = |(proc, status)| no_target(&ready.link, proc, status);
         let lookup = calls.next().ok_or_else(|| failed((Proc::Lookup, Status::Pending)))?;
         let (node, attr) = ctx.found(route, lookup).map_err(failed)?;
         Ok(Target { node, attr })
@@ -95,22 +95,30 @@ fn walk(ctx: &Ctx<'_>, route: Route, ready: &Ready) -> Result<Node, Failure> {
     let mut node = match base.result() {
         Ok(node) => node,
         Err(dirs::Why::Failed { cause: Cause::Refused(_), path: through }) => return Err(through_link(path, &through)),
-        Err(_) => return Err(Failure::call(path, Proc::Lookup, Status::NoEnt)),
+        Err(_) => return Err(no_target(link, Proc::Lookup, Status::NoEnt)),
     };
     let steps = link.target.get(*covered..link.target.len() - 1).unwrap_or_default();
     for (i, name) in steps.iter().enumerate() {
-        let (next, attr) =
-            ctx.look_up(route, &node, name).map_err(|(proc, status)| Failure::call(path, proc, status))?;
+        let (next, attr) = ctx.look_up(route, &node, name).map_err(|(proc, status)| no_target(link, proc, status))?;
         match attr.kind {
             Kind::Dir => node = next,
             Kind::Symlink => {
                 let through: Vec<_> = link.target[..=covered + i].iter().map(Name::as_bytes).collect();
                 return Err(through_link(path, &through.join(&b'/')));
             }
-            _ => return Err(Failure::call(path, Proc::Lookup, Status::NotDir)),
+            _ => return Err(no_target(link, Proc::Lookup, Status::NotDir)),
         }
     }
     Ok(node)
+}
+
+/// The target could not be looked up; where it is not there, it may not have been asked for.
+fn no_target(link: &Link, proc: Proc, status: Status) -> Failure {
+    if !matches!(status, Status::NoEnt | Status::NotDir) {
+        return Failure::call(&link.head.path, proc, status);
+    }
+    let target: Vec<_> = link.target.iter().map(Name::as_bytes).collect();
+    Failure::refused(&link.head.path, format!("its target '{}': {proc}: {status}", Shown(&target.join(&b'/'))))
 }
 
 fn through_link(path: &[u8], through: &[u8]) -> Failure {

@@ -183,8 +183,8 @@ fn perform(call: &mut Call<'_>, with: &Outcome) {
             let entries: Vec<_> = with.entries.iter().cloned().map(entry).collect();
             let position = entries.last().map_or(from.position, |entry| entry.position);
             let end = flag || position == from.position;
-            *out =
-                Ok(Page { above: None, entries, next: Cookie { position, verifier: long, ..Cookie::default() }, end });
+            let above = entries.first().map(|_| DotDot { fileid: long, position: 2 });
+            *out = Ok(Page { above, entries, next: Cookie { position, verifier: long, ..Cookie::default() }, end });
         }
         Op::FsStat { out, .. } => {
             *out = Ok(Space {
