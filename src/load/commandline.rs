@@ -234,8 +234,9 @@ impl Line {
     fn end(mut self) -> Result<Asked, LineError> {
         self.close()?;
         if let Some(first) = self.done.general.beyond.compare.take() {
-            let CommandLine { globals, jobs, files, .. } = self.done;
-            return match (<[String; 1]>::try_from(files), globals.is_empty() && jobs.is_empty()) {
+            let CommandLine { general, globals, jobs, files } = self.done;
+            let alone = globals.is_empty() && jobs.is_empty() && general == General::default();
+            return match (<[String; 1]>::try_from(files), alone) {
                 (Ok([second]), true) => Ok(Asked::Compare(first, second)),
                 _ => Err(LineError::Compare),
             };

@@ -3,6 +3,7 @@
 //! Promises: arithmetic on times that the caller brings, in time since the job's start; no clock is read, nothing sleeps.
 //! Leaves out: waiting, and what an engine does meanwhile.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use super::random::Random;
@@ -86,9 +87,9 @@ pub struct Think {
     pub pause: Duration,
     /// How much of it is spent computing, at most all.
     pub spin: Duration,
-    /// After how many I/Os; 0 counts as 1.
-    pub blocks: u64,
-    /// And not before this much time of I/O since the last pause.
+    /// After so many I/Os, if they count.
+    pub blocks: Option<NonZeroU64>,
+    /// After this much time since the last pause, if it counts: what comes first.
     pub io_time: Duration,
 }
 
@@ -101,15 +102,13 @@ pub struct Pause {
 }
 
 impl Think {
-    /// The pause after the `done`-th I/O of the job (issued or completed, as thinktime_blocks_type says), if one is due; `io` is the time since
-    /// the last pause.
-    pub fn after(&self, done: u64, io: Duration) -> Option<Pause> {
-        let due = match self.io_time {
-            Duration::ZERO => done.is_multiple_of(self.blocks.max(1)),
-            io_time => io >= io_time,
-        };
+    /// The pause that is due, if one is: since the last one began, so many I/Os were issued or completed (as thinktime_blocks_type says), which
+    /// may be several at once; `io` is the time since it ended.
+    pub fn after(&self, ios: u64, io: Duration) -> Option<Pause> {
+        let is_time = !self.io_time.is_zero() && io >= self.io_time;
+        let due = is_time || self.blocks.is_some_and(|blocks| ios >= blocks.get());
         let spin = self.spin.min(self.pause);
-        (due && !self.pause.is_zero() && done > 0).then_some(Pause { spin, sleep: self.pause - spin })
+        (due && !self.pause.is_zero()).then_some(Pause { spin, sleep: self.pause - spin })
     }
 }
 
@@ -229,14 +228,15 @@ mod tests {
     #[test]
     fn pauses() {
         let ms = Duration::from_millis;
-        let think = Think { pause: ms(10), spin: ms(4), blocks: 4, io_time: Duration::ZERO };
-        let due: Vec<u64> = (0..10).filter(|done| think.after(*done, ms(0)).is_some()).collect();
-        assert_eq!(due, [4, 8]);
+        let think = Think { pause: ms(10), spin: ms(4), blocks: NonZeroU64::new(4), io_time: Duration::ZERO };
+        assert_eq!([0, 3, 4, 9].map(|ios| think.after(ios, ms(99)).is_some()), [false, false, true, true]);
         assert_eq!(think.after(4, ms(0)), Some(Pause { spin: ms(4), sleep: ms(6) }));
         let spinning = Think { spin: ms(99), ..think };
         assert_eq!(spinning.after(4, ms(0)), Some(Pause { spin: ms(10), sleep: ms(0) }), "no longer than the pause");
         let timed = Think { io_time: ms(5), ..think };
-        assert_eq!((timed.after(4, ms(1)), timed.after(5, ms(5)).is_some()), (None, true));
+        assert_eq!([(3, 4), (4, 1), (1, 5)].map(|(ios, io)| timed.after(ios, ms(io)).is_some()), [false, true, true]);
+        let by_time = Think { blocks: None, ..timed };
+        assert_eq!([(9, 4), (0, 5)].map(|(ios, io)| by_time.after(ios, ms(io)).is_some()), [false, true]);
         assert_eq!(Think::default().after(1, ms(0)), None);
     }
 

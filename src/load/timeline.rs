@@ -1,6 +1,6 @@
 //! What one direction of a job did in each half second: I/Os, bytes, latencies. For samples that are compared and for latencies over time.
 //!
-//! Promises: merging the timelines of clones that started together is as if one had counted all; memory is bounded, for intervals
+//! Promises: merging the timelines of clones is as if one had counted all, to half an interval where they did not start together; memory is bounded, for intervals
 //! become twice as long when there are too many.
 //! Leaves out: the clock.
 
@@ -51,6 +51,8 @@ impl Interval {
 /// The intervals of a job, from its start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timeline {
+    /// When it begins, by the run's clock.
+    from_ns: u64,
     every_ns: u64,
     whole: Vec<Interval>,
     /// The one that is not over: I/Os, bytes, latencies.
@@ -59,11 +61,16 @@ pub struct Timeline {
 
 impl Default for Timeline {
     fn default() -> Timeline {
-        Timeline { every_ns: EVERY_NS, whole: Vec::new(), open: Default::default() }
+        Timeline { from_ns: 0, every_ns: EVERY_NS, whole: Vec::new(), open: Default::default() }
     }
 }
 
 impl Timeline {
+    /// One that begins at `from_ns`.
+    pub fn since(from_ns: u64) -> Timeline {
+        Timeline { from_ns, ..Timeline::default() }
+    }
+
     /// An I/O of `bytes` ended `at_ns` after the start and took `ns`.
     #[inline]
     pub fn add(&mut self, at_ns: u64, bytes: u64, ns: u64) {
@@ -94,19 +101,28 @@ impl Timeline {
         self.every_ns *= 2;
     }
 
-    /// Adds those of a clone that started at the same time.
+    /// Adds those of another clone of the run. The intervals stay those of what started first.
     pub fn merge(&mut self, other: &Timeline) {
-        while self.every_ns < other.every_ns {
+        let mut other = other.clone();
+        if other.from_ns < self.from_ns {
+            std::mem::swap(self, &mut other);
+        }
+        let later = other.from_ns - self.from_ns;
+        let mut every_ns = self.every_ns.max(other.every_ns);
+        while later / every_ns > INTERVALS_MAX as u64 {
+            every_ns *= 2;
+        }
+        while self.every_ns < every_ns {
             self.coarsen();
         }
-        let mut other = other.clone();
-        while other.every_ns < self.every_ns {
+        while other.every_ns < every_ns {
             other.coarsen();
         }
-        if self.whole.len() < other.whole.len() {
-            self.whole.resize(other.whole.len(), Interval::default());
+        let skipped = ((later + every_ns / 2) / every_ns) as usize;
+        if self.whole.len() < skipped + other.whole.len() {
+            self.whole.resize(skipped + other.whole.len(), Interval::default());
         }
-        self.whole.iter_mut().zip(&other.whole).for_each(|(here, there)| here.merge(there));
+        self.whole.iter_mut().skip(skipped).zip(&other.whole).for_each(|(here, there)| here.merge(there));
     }
 
     /// Milliseconds of an interval.
@@ -171,6 +187,17 @@ mod tests {
         one.merge(&long);
         assert_eq!((one.every_ms(), one.intervals().len()), (1000, 649));
         assert_eq!(one.per_second(|interval| interval.ios)[..3], [7.0, 3.0, 2.0]);
+    }
+
+    #[test]
+    fn clones_one_after_the_other() {
+        let early = counted(&[0, 600, 1100, 1600]);
+        let mut late = Timeline { from_ns: 1000 * MS, ..counted(&[0, 10, 600, 1100]) };
+        late.merge(&early);
+        assert_eq!(late.per_second(|interval| interval.ios), [2.0, 2.0, 6.0, 2.0]);
+        let mut hours = early.clone();
+        hours.merge(&Timeline { from_ns: 10_000_000 * MS, ..counted(&[0, 600]) });
+        assert!(hours.intervals().len() <= INTERVALS_MAX + 1 && hours.all().ios == 4, "{}", hours.intervals().len());
     }
 
     #[test]

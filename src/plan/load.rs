@@ -112,7 +112,7 @@ impl Asked {
     pub fn given(&self, profile: &ServerProfile, latency: Duration) -> Given {
         let (price, io_bytes) = (self.price(profile), self.io_bytes());
         let latency = latency.as_secs_f64() * (1.0 + self.commits.share);
-        let pause = self.pauses.seconds + latency * self.pauses.share;
+        let pause = self.pauses.seconds.max(latency * self.pauses.share);
         let one_by_one = if pause > latency { Bound::Pauses } else { Bound::Latency };
         let limits = [
             (Bound::Iops, Some(profile.ceiling.iops / price)),

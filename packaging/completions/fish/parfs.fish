@@ -481,7 +481,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand load" -s x -l section -d 'On
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l alloc-size -d 'Taken, and nothing comes of them: as in fio there is room for all jobs' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -s j -l max-jobs -d 'Taken, and nothing comes of them: as in fio there is room for all jobs' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -s L -l status-interval -d 'Results so far, again and again' -r
-complete -c parfs -n "__fish_parfs_using_subcommand load" -s K -l aux-path -d 'Where logs and other files go' -r
+complete -c parfs -n "__fish_parfs_using_subcommand load" -s K -l aux-path -d 'Where the state files of verify_state_save=1 go' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -s b -l bandwidth-log -d 'Bytes a second of all jobs together go to NAME-read_bw.log and so on; NAME is agg if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -s I -l idle-prof -d 'How idle processors were while jobs ran: system (their mean) or percpu (each too); calibrate measures only the unit of work that idle time is told by' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -s d -l debug -d 'Tells line by line of io (each I/O), random (seeds, and where random I/Os go) or all, in the report or, where there is none, on standard error; help lists the types' -r
@@ -792,7 +792,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand parload" -s x -l section -d 
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l alloc-size -d 'Taken, and nothing comes of them: as in fio there is room for all jobs' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -s j -l max-jobs -d 'Taken, and nothing comes of them: as in fio there is room for all jobs' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -s L -l status-interval -d 'Results so far, again and again' -r
-complete -c parfs -n "__fish_parfs_using_subcommand parload" -s K -l aux-path -d 'Where logs and other files go' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -s K -l aux-path -d 'Where the state files of verify_state_save=1 go' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -s b -l bandwidth-log -d 'Bytes a second of all jobs together go to NAME-read_bw.log and so on; NAME is agg if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -s I -l idle-prof -d 'How idle processors were while jobs ran: system (their mean) or percpu (each too); calibrate measures only the unit of work that idle time is told by' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -s d -l debug -d 'Tells line by line of io (each I/O), random (seeds, and where random I/Os go) or all, in the report or, where there is none, on standard error; help lists the types' -r

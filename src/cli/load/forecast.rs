@@ -99,13 +99,9 @@ fn commits(job: &Settings, write_share: f64) -> Commits {
 fn pauses(job: &Settings) -> Pauses {
     let think = &job.pacing.think;
     let pause = think.pause.as_secs_f64();
-    match think.io_time.is_zero() {
-        true => {
-            let seconds = pause * f64::from(job.engine.in_flight) / think.blocks.max(1) as f64;
-            Pauses { seconds, share: 0.0 }
-        }
-        false => Pauses { seconds: 0.0, share: pause / think.io_time.as_secs_f64() },
-    }
+    let share = if think.io_time.is_zero() { 0.0 } else { pause / think.io_time.as_secs_f64() };
+    let seconds = think.blocks.map_or(0.0, |blocks| pause * f64::from(job.engine.in_flight) / blocks.get() as f64);
+    Pauses { seconds, share }
 }
 
 #[cfg(test)]

@@ -97,13 +97,33 @@ pub fn gather(line: CommandLine) -> Result<Gathered, String> {
     Ok(Gathered { general, shown, jobs, combinations, notices })
 }
 
+/// Is an option of a sweep one that the job goes by, and not the same as one before it?
+fn may_sweep(job: &Job, given: &Given, swept: &mut Vec<&'static str>) -> Result<(), String> {
+    let name = given.spec.name;
+    if swept.contains(&name) {
+        return Err(format!("fio: --sweep: {name} is there twice, by two names of it"));
+    }
+    swept.push(name);
+    // What fio goes by instead of bs=.
+    let instead = job.all().find(|own| name == "bs" && ["bsrange", "bssplit"].contains(&own.spec.name));
+    match instead {
+        Some(own) => Err(format!(
+            "fio: {}: its {}= says the sizes, so that --sweep of bs changes nothing",
+            job.name(),
+            own.spec.name
+        )),
+        None => Ok(()),
+    }
+}
+
 /// The jobs with the options of a sweep in place of their own. Each notice is kept once.
 fn settled(jobs: &[Job], marks: &Marks, general: &General, notices: &mut Vec<String>) -> Result<Vec<Settings>, String> {
     let mut all = Vec::with_capacity(jobs.len());
     for job in jobs {
-        let mut job = job.clone();
+        let (mut job, mut swept) = (job.clone(), Vec::new());
         for (name, text) in marks {
             let given = Given::new(name, Some(text), base(job.all())).map_err(|error| format!("{error} (--sweep)"))?;
+            may_sweep(&job, &given, &mut swept)?;
             job.options.retain(|own| own.spec.name != given.spec.name);
             job.options.push(given);
         }

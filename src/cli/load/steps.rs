@@ -7,7 +7,8 @@
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use crate::base::units::{bytes_shown, grouped, io_shown};
 use crate::cli::Exit;
@@ -21,6 +22,7 @@ use crate::load::general::Format;
 use crate::load::output::json::{self, Json};
 use crate::load::output::terse;
 use crate::load::results::JobResult;
+use crate::load::run::Live;
 use crate::load::scale::html::{self, Course};
 use crate::load::scale::{self, Measured, Row, Target};
 use crate::load::settings::{Settings, order};
@@ -30,7 +32,7 @@ use super::forecast;
 use super::inputs::{Gathered, Marks};
 use super::out::Out;
 use super::report::{self, Line};
-use super::run::{Finished, Run, SIGNALLED, Untold, ended, exit_of};
+use super::run::{Finished, Run, SIGNALLED, SoFar, Untold, ended, exit_of};
 
 /// The same jobs on a number of targets.
 struct Step {
@@ -64,16 +66,22 @@ pub fn run(console: &Arc<Console>, gathered: &Gathered, out: &Out) -> Exit {
         Ok(caught) => caught,
         Err(error) => return super::refused(console, &format!("fio: signals: {error}")),
     };
-    if let Err(text) = check(console, gathered, out, &steps) {
+    if let Err(text) = check_reports(gathered).and_then(|()| check(console, gathered, out, &steps)) {
         return super::refused(console, &text);
+    }
+    let asked = Arc::new(AtomicBool::new(false));
+    if let Err(error) = signal_hook::flag::register(signal_hook::consts::SIGUSR1, asked.clone()) {
+        return super::refused(console, &format!("fio: SIGUSR1: {error}"));
     }
     gathered.notices.iter().for_each(|notice| out.notice(notice));
     out.banner(&super::version());
     let (mut told, server) = (Told::default(), server(gathered.general.beyond.ceilings));
     let mut refused = None;
     for (index, step) in steps.iter().enumerate() {
-        out.banner(&format!("Step {} of {}: {}", index + 1, steps.len(), step.shown()));
-        if let Err(text) = carry_out(console, gathered, out, step, &server, &stop.flag(), &mut told) {
+        let shown = format!("Step {} of {}: {}", index + 1, steps.len(), step.shown());
+        out.banner(&shown);
+        let mut so_far = Where { console, asked: &asked, shown: &shown };
+        if let Err(text) = carry_out(console, gathered, out, step, &server, (&stop.flag(), &mut so_far), &mut told) {
             refused = Some(text);
         }
         if refused.is_some() || caught.signal().is_some() {
@@ -87,6 +95,22 @@ pub fn run(console: &Arc<Console>, gathered: &Gathered, out: &Out) -> Exit {
         (None, None) => exit_of(told.failed),
     };
     ended(console, out, exit)
+}
+
+/// SIGUSR1, which asks a plain run for its results so far, is told where the run is.
+struct Where<'a> {
+    console: &'a Console,
+    asked: &'a AtomicBool,
+    shown: &'a str,
+}
+
+impl SoFar for Where<'_> {
+    fn tell(&mut self, lives: &[Live]) -> Duration {
+        if self.asked.swap(false, Ordering::Relaxed) {
+            self.console.line(format_args!("{}; results are told at the end", self.shown));
+        }
+        Untold.tell(lives)
+    }
 }
 
 impl Step {
@@ -122,6 +146,16 @@ fn steps(gathered: &Gathered) -> Result<Vec<Step>, String> {
     }
     for step in &all {
         order(&step.jobs).map_err(|text| format!("{text} ({})", step.shown()))?;
+        let logs = |job: &Settings| {
+            let logs = &job.logs;
+            [&logs.bw, &logs.iops, &logs.lat, &logs.hist, &job.io_logs.write].into_iter().any(Option::is_some)
+        };
+        if all.len() > 1 && step.jobs.iter().any(logs) {
+            return Err(
+                "fio: logs are of one run, and each step of --scale or --sweep would begin them anew; use --x-samples"
+                    .into(),
+            );
+        }
         if step.jobs.iter().any(|job| job.files.create_only) {
             return Err("fio: create_only=1 does no I/O, of which --scale and --sweep make a table".into());
         }
@@ -159,6 +193,21 @@ fn server(factor: f64) -> ServerProfile {
     server
 }
 
+/// What results are written to must be possible before hours are measured.
+fn check_reports(gathered: &Gathered) -> Result<(), String> {
+    let beyond = &gathered.general.beyond;
+    if beyond.csv.is_some() && beyond.csv == beyond.html {
+        return Err("fio: --report-csv and --report-html are one file; give two".into());
+    }
+    for path in [&beyond.csv, &beyond.html].into_iter().flatten() {
+        let above = Path::new(path).parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if Path::new(path).is_dir() || !above.is_dir() {
+            return Err(format!("fio: {path}: Cannot write: it is a directory, or is in none"));
+        }
+    }
+    Ok(())
+}
+
 /// As in a plain run, directories that are named must be there: of all steps, before the first is measured.
 fn check(console: &Arc<Console>, gathered: &Gathered, out: &Out, steps: &[Step]) -> Result<(), String> {
     let mut seen = HashSet::new();
@@ -190,15 +239,15 @@ fn carry_out(
     out: &Out,
     step: &Step,
     server: &ServerProfile,
-    stop: &AtomicBool,
+    (stop, so_far): (&AtomicBool, &mut Where<'_>),
     told: &mut Told,
 ) -> Result<(), String> {
     let starts = order(&step.jobs)?;
     let of_step = only(gathered, step);
     let run = Run::new(console, &of_step, &starts, out)?;
-    let Finished { clones, failed } = run.carry_out(stop, &mut Untold, None);
+    let Finished { clones, failed } = run.carry_out(stop, so_far, None);
     told.failed += failed;
-    for job in &of_step.jobs {
+    for (at, job) in of_step.jobs.iter().enumerate() {
         let lines: Vec<&Line<'_>> = clones.iter().filter(|line| std::ptr::eq(line.settings, job)).collect();
         let has_company = clones.iter().any(|line| {
             !std::ptr::eq(line.settings, job) && lines.iter().any(|own| own.result.group == line.result.group)
@@ -207,8 +256,8 @@ fn carry_out(
             let asked = forecast::asked(job, f64::from(job.clones) / f64::from(step.targets));
             asked.given(server, server.ceiling.latency).ios_per_s
         });
-        told.courses.extend(course(job, step, &lines));
-        told.measured.push(Measured { forecast, ..measured(job, step, &lines) });
+        told.courses.extend(course(job, step, &lines).map(|course| Course { at, ..course }));
+        told.measured.push(Measured { at, forecast, ..measured(job, step, &lines) });
     }
     for mut line in report::merged(clones) {
         line.result.step =
@@ -257,7 +306,7 @@ fn course(job: &Settings, step: &Step, lines: &[&Line<'_>]) -> Option<Course> {
         all.merge(&one);
         all
     })?;
-    Some(Course { job: html::named(&job.name, &step.marks), targets: step.targets, timeline })
+    Some(Course { at: 0, job: html::named(&job.name, &step.marks), targets: step.targets, timeline })
 }
 
 /// Everything that was asked for: terse lines, JSON, the table, files.
@@ -294,16 +343,14 @@ fn tell(gathered: &Gathered, out: &Out, server: &ServerProfile, told: &Told) -> 
         }
     }
     out.write(&text);
-    if let Some(path) = &general.beyond.csv {
-        write(path, &scale::csv::document(&rows))?;
-    }
+    let csv = general.beyond.csv.as_ref().map_or(Ok(()), |path| write(path, &scale::csv::document(&rows)));
     if let Some(path) = &general.beyond.html {
         let heads = rows.first().map(|row| heads(&row.marks)).unwrap_or_default();
         let cells: Vec<Vec<String>> = rows.iter().map(cells).collect();
         let title = format!("parfs load, {}", result.time);
         write(path, &html::document(&title, &heads, &cells, &rows, &told.courses))?;
     }
-    Ok(())
+    csv
 }
 
 fn write(path: &str, text: &str) -> Result<(), String> {

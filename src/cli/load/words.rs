@@ -32,7 +32,7 @@ Results:
   --debug=TYPE,TYPE        Tells line by line of io (each I/O), random (seeds, and where random I/Os go) or all, in the report or, where
                            there is none, on standard error; help lists the types
   --eta=WHEN               The status line: always, never, auto (on a terminal)
-  --aux-path=DIR           Where logs and other files go
+  --aux-path=DIR           Where the state files of verify_state_save=1 go
   --eta-interval=TIME, --eta-newline=TIME
                            How often it is refreshed, and goes to a new line
 

@@ -18,7 +18,7 @@ const P_MAX: f64 = 0.05;
 pub struct Series {
     /// Its name, with its step where there is one.
     pub job: String,
-    /// `read`, `write` or `trim`.
+    /// `read`, `write`, `trim`, or `mixed` of all.
     pub direction: &'static str,
     /// I/Os a second.
     pub iops: Sample,
@@ -56,27 +56,35 @@ pub struct Comparison {
 
 /// The series of a document that fio or parfs wrote. Banners ahead of it are passed over. An error is a reason.
 pub fn series(text: &str) -> Result<Vec<Series>, String> {
-    let begins = text.find('{').ok_or("there is no JSON document")?;
-    let mut documents = serde_json::Deserializer::from_str(&text[begins..]).into_iter::<Value>();
-    let document = documents.next().ok_or("there is no JSON document")?.map_err(|error| error.to_string())?;
+    let document = last_document(text)?;
     let jobs = document["jobs"].as_array().ok_or("it has no jobs: it is not what --output-format=json writes")?;
     let mut found: Vec<Series> = Vec::new();
+    let mut names: Vec<(String, &str)> = Vec::new();
     for job in jobs {
-        for direction in ["read", "write", "trim"] {
+        for direction in ["read", "write", "trim", "mixed"] {
             let Some(mut one) = of_job(job, direction) else { continue };
             // Clones that are told one by one have one name.
-            let same = found
-                .iter()
-                .filter(|other| other.job.split('#').next() == Some(&one.job))
-                .filter(|other| other.direction == direction);
-            let before = same.count();
+            let name = (one.job.clone(), direction);
+            let before = names.iter().filter(|known| **known == name).count();
             if before > 0 {
                 one.job = format!("{}#{}", one.job, before + 1);
             }
+            names.push(name);
             found.push(one);
         }
     }
     if found.is_empty() { Err("its jobs did no I/O".into()) } else { Ok(found) }
+}
+
+/// Those before the last tell of a run that went on (--status-interval).
+fn last_document(text: &str) -> Result<Value, String> {
+    let (mut last, mut rest) = (None, text);
+    while let Some(at) = if rest.starts_with('{') { Some(0) } else { rest.find("\n{").map(|at| at + 1) } {
+        let mut documents = serde_json::Deserializer::from_str(&rest[at..]).into_iter::<Value>();
+        last = documents.next().transpose().map_err(|error| error.to_string())?;
+        rest = &rest[at + documents.byte_offset()..];
+    }
+    last.ok_or_else(|| "there is no JSON document".into())
 }
 
 fn of_job(job: &Value, direction: &'static str) -> Option<Series> {
@@ -132,13 +140,11 @@ pub fn compare(first: &[Series], second: &[Series]) -> Comparison {
 impl Difference {
     /// What it comes to, in words.
     pub fn verdict(&self) -> &'static str {
-        match (&self.test, self.change) {
-            (None, _) => "too few samples to say anything",
-            (Some(test), Some((percent, _))) if test.p < P_MAX => match percent > 0.0 {
-                true => "the second is faster",
-                false => "the second is slower",
-            },
-            (Some(_), _) => "no difference is shown",
+        match &self.test {
+            None => "too few samples to say anything",
+            Some(test) if test.p >= P_MAX => "no difference is shown",
+            Some(test) if test.difference > 0.0 => "the second is faster",
+            Some(_) => "the second is slower",
         }
     }
 
@@ -203,6 +209,16 @@ mod tests {
         assert!(told[0].ends_with("no difference is shown; without x_samples, by fio's own means"), "{told:?}");
         let told = lines(&document("", 1000.0), &exact("1, 2"));
         assert_eq!(told, ["j read: only in the first", "j targets=2 read: only in the second"]);
+        // Of several documents of one run the last; a banner with a brace is none.
+        let several = format!("fio: {{x\n{}{}", document("", 9.0), document("", 1000.0));
+        assert_eq!(series(&several).unwrap()[0].iops.mean, 1000.0);
+        assert_eq!(series(&document("", 9.0).replace("read", "mixed")).unwrap()[0].direction, "mixed");
+        // Clones of a name with a number sign.
+        let job = |mean: f64| {
+            format!("{{\"jobname\": \"a#1\", \"read\": {{\"total_ios\": 1, \"io_bytes\": 1, \"iops_mean\": {mean}}}}}")
+        };
+        let clones = series(&format!("{{\"jobs\": [{}, {}]}}", job(1.0), job(2.0))).unwrap();
+        assert_eq!(clones.iter().map(|one| one.job.as_str()).collect::<Vec<_>>(), ["a#1", "a#1#2"]);
         assert!(series("").is_err() && series("{\"a\": 1}").is_err() && series("{").is_err());
     }
 }

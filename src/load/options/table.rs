@@ -222,7 +222,7 @@ pub static TABLE: &[Spec] = &[
     second("thinktime_spin", &[], USEC, "0"),
     second("thinktime_blocks", &[], COUNT, "1"),
     second("thinktime_blocks_type", &[], Choice(&["complete", "issue"]), "complete"),
-    second("thinktime_iotime", &[], USEC, "0"),
+    second("thinktime_iotime", &[], SECONDS, "0"),
     second("rate_min", &["ratemin"], EACH, ""),
     second("rate_iops_min", &[], EACH, ""),
     second("rate_process", &[], Choice(&["linear", "poisson"]), "linear"),

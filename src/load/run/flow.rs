@@ -404,11 +404,13 @@ impl<'a, E: Engine> Runner<'a, E> {
     pub(super) fn think(&mut self) {
         let pacing = &self.work.settings.pacing;
         let count = if pacing.think_issued { self.issued } else { self.ended };
-        if std::mem::replace(&mut self.thought, count) == count {
-            return;
-        }
         let since = Duration::from_nanos(self.now.saturating_sub(self.paused));
-        let Some(Pause { spin, sleep }) = pacing.think.after(count, since) else { return };
+        let Some(Pause { spin, sleep }) = pacing.think.after(count - self.thought, since) else { return };
+        // As in fio, what ends while the pause is waited for counts for the next one.
+        self.thought = count;
+        while self.in_flight > 0 && !self.is_over() {
+            self.idle(Duration::MAX);
+        }
         let start = self.work.clock.now();
         while self.work.clock.now() < start + ns(spin) {
             std::hint::spin_loop();

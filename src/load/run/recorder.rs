@@ -120,7 +120,7 @@ impl Recorder {
             [&mut result.slat, &mut result.clat, &mut result.lat].into_iter().for_each(fresh);
             let (slat, clat, lat) =
                 (std::mem::take(&mut result.slat), std::mem::take(&mut result.clat), std::mem::take(&mut result.lat));
-            let timeline = result.timeline.as_ref().map(|_| Timeline::default());
+            let timeline = result.timeline.as_ref().map(|_| Timeline::since(now));
             *result = DirectionResult { slat, clat, lat, timeline, ..DirectionResult::default() };
         }
         fresh(&mut self.result.sync.1);

@@ -10,6 +10,8 @@ use super::{Row, plot};
 /// What a job did over time on a number of targets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Course {
+    /// The job's place among the jobs: two may have one name.
+    pub at: usize,
     /// The job with the options of its sweep: curves of one plot have it in common.
     pub job: String,
     /// On how many targets.
@@ -48,10 +50,15 @@ pub fn document(title: &str, heads: &[String], cells: &[Vec<String>], rows: &[Ro
         out.push_str(&plot::lines(&name, ("seconds", "ms"), &over_time(&course.timeline)));
     }
     out.push_str("<h2>Latencies, cumulative</h2>\n");
-    let mut jobs: Vec<&str> = courses.iter().map(|course| course.job.as_str()).collect();
-    jobs.dedup();
-    for job in jobs {
-        let of_job = courses.iter().filter(|course| course.job == job);
+    let mut jobs: Vec<(usize, &str)> = Vec::new();
+    for course in courses {
+        let job = (course.at, course.job.as_str());
+        if !jobs.contains(&job) {
+            jobs.push(job);
+        }
+    }
+    for (at, job) in jobs {
+        let of_job = courses.iter().filter(|course| (course.at, course.job.as_str()) == (at, job));
         let curves: Vec<_> =
             of_job.map(|course| (format!("on {}", course.targets), cumulative(&course.timeline.all()))).collect();
         out.push_str(&plot::lines(job, ("log10 of ms", "% of I/Os"), &curves));
@@ -81,7 +88,7 @@ fn by_job(rows: &[Row]) -> Vec<(String, Vec<&Row>)> {
     let mut all: Vec<(String, Vec<&Row>)> = Vec::new();
     for row in rows {
         let name = named(&row.job, &row.marks);
-        match all.iter_mut().find(|(known, _)| *known == name) {
+        match all.iter_mut().find(|(known, rows)| *known == name && rows[0].at == row.at) {
             Some((_, rows)) => rows.push(row),
             None => all.push((name, vec![row])),
         }
@@ -130,13 +137,20 @@ mod tests {
     fn one_file_that_needs_nothing_else() {
         let mut timeline = Timeline::default();
         (0..200).for_each(|at| timeline.add(at * 10_000_000, 4096, 1_000_000 + at * 5000));
-        let course = |targets| Course { job: "r<32k>".into(), targets, timeline: timeline.clone() };
+        let course = |at, targets| Course { at, job: "r<32k>".into(), targets, timeline: timeline.clone() };
         let rows = rows(&published(), &target());
         let cells = vec![vec!["a & b".to_owned(), "1".to_owned()]];
-        let text = document("run", &["job".into(), "n".into()], &cells, &rows, &[course(1), course(2)]);
+        let text = document(
+            "run",
+            &["job".into(), "n".into()],
+            &cells,
+            &rows,
+            &[course(0, 1), course(1, 1), course(0, 2), course(1, 2)],
+        );
         assert!(text.starts_with("<!DOCTYPE html>") && text.ends_with("</body></html>\n"));
-        assert_eq!(text.matches("<svg ").count(), 3 + 2 + 1);
-        assert_eq!((text.matches("<svg ").count(), text.matches("</svg>").count()), (6, 6));
+        // Two jobs of one name on two targets: each over time, and a plot of latencies for each job.
+        assert_eq!(text.matches("<svg ").count(), 3 + 4 + 2);
+        assert_eq!(text.matches("</svg>").count(), 9);
         for part in
             ["<td>a &amp; b</td>", "r&lt;32k&gt;, 1 target<", "r&lt;32k&gt;, 2 targets<", ">99.9 %<", ": 49,536<"]
         {

@@ -60,6 +60,8 @@ impl From<&DirectionResult> for Moved {
 /// What a job did on a number of targets, all clones together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
+    /// Its place among the jobs: two may have one name.
+    pub at: usize,
     /// Its name.
     pub job: String,
     /// Options of the sweep and their values.
@@ -122,6 +124,8 @@ impl Bound {
 /// A line of the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
+    /// The job's place among the jobs.
+    pub at: usize,
     /// The job's name.
     pub job: String,
     /// As above.
@@ -211,11 +215,13 @@ fn row(job: &Measured, all: &[Measured], target: &Target) -> Row {
     let moved = job.read.and(job.write);
     let n = f64::from(job.targets);
     let (iops, bytes_each) = (job.iops(), job.bytes_each());
-    let first = all.iter().filter(|other| other.job == job.job && other.marks == job.marks).min_by_key(|o| o.targets);
+    let is_same = |other: &&Measured| (other.at, &other.job, &other.marks) == (job.at, &job.job, &job.marks);
+    let first = all.iter().filter(is_same).min_by_key(|other| other.targets);
     let expected = first.map_or(0.0, |first| first.iops() * n / f64::from(first.targets));
     let percent = |part: f64, whole: f64| if whole > 0.0 { 100.0 * part / whole } else { 0.0 };
     let priced_each = job.priced_each(target);
     Row {
+        at: job.at,
         job: job.job.clone(),
         marks: job.marks.clone(),
         io_bytes: moved.bytes.checked_div(moved.ios).unwrap_or(0),

@@ -13,6 +13,9 @@ const LEFT: f64 = 70.0;
 const TOP: f64 = 40.0;
 const BELOW: f64 = 50.0;
 
+/// From one name to the next.
+const LINE: f64 = 14.0;
+
 /// What lines are drawn in, again from the first when there are more.
 const COLORS: [&str; 8] = ["#1f5fbf", "#c0392b", "#2e8b57", "#8e44ad", "#d68910", "#117a8b", "#7b5e3b", "#555555"];
 
@@ -36,7 +39,9 @@ pub fn lines(title: &str, (x_name, y_name): (&str, &str), lines: &[Line]) -> Str
     let x = |value: f64| LEFT + x_axis.share(value) * WIDE;
     let y = |value: f64| TOP + HIGH - y_axis.share(value) * HIGH;
     let (bottom, right) = (TOP + HIGH, LEFT + WIDE);
-    let (width, height) = (right + 130.0, bottom + BELOW);
+    // The names beside the plane may be more than it is high.
+    let names = TOP + LINE * lines.len() as f64;
+    let (width, height) = (right + 130.0, (bottom + BELOW).max(names));
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" font-family=\"sans-serif\" font-size=\"11\">\n\
          <text x=\"{LEFT}\" y=\"18\" font-size=\"14\">{}</text>\n",
@@ -46,8 +51,12 @@ pub fn lines(title: &str, (x_name, y_name): (&str, &str), lines: &[Line]) -> Str
     for tick in x_axis.ticks() {
         let at = x(tick);
         let _ = writeln!(svg, "<path d=\"M{at:.1} {TOP}V{bottom}\" stroke=\"#ddd\"/>");
-        let _ =
-            writeln!(svg, "<text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>", bottom + 16.0, shown(tick));
+        let _ = writeln!(
+            svg,
+            "<text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+            bottom + 16.0,
+            x_axis.mark(tick)
+        );
     }
     for tick in y_axis.ticks() {
         let at = y(tick);
@@ -57,7 +66,7 @@ pub fn lines(title: &str, (x_name, y_name): (&str, &str), lines: &[Line]) -> Str
             "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
             LEFT - 6.0,
             at + 4.0,
-            shown(tick)
+            y_axis.mark(tick)
         );
     }
     let _ = writeln!(svg, "<path d=\"M{LEFT} {TOP}V{bottom}H{right}\" stroke=\"black\" fill=\"none\"/>");
@@ -84,7 +93,7 @@ pub fn lines(title: &str, (x_name, y_name): (&str, &str), lines: &[Line]) -> Str
                 );
             }
         }
-        let height = TOP + 14.0 * at as f64;
+        let height = TOP + LINE * at as f64;
         let _ = writeln!(svg, "<text x=\"{}\" y=\"{height}\" fill=\"{color}\">{}</text>", right + 8.0, escaped(name));
     }
     if let [(_, points)] = lines
@@ -119,6 +128,12 @@ impl Axis {
         Axis { low: (low / step).floor() * step, high: (high / step).ceil() * step, step }
     }
 
+    /// What a mark says; those of small steps have as many digits as they differ in.
+    fn mark(&self, tick: f64) -> String {
+        let digits = (-self.step.log10()).ceil().clamp(0.0, 9.0) as usize;
+        if digits > 3 && tick.abs() > self.step / 2.0 { format!("{tick:.digits$}") } else { shown(tick) }
+    }
+
     fn share(&self, value: f64) -> f64 {
         (value - self.low) / (self.high - self.low)
     }
@@ -145,12 +160,15 @@ mod tests {
 
     #[test]
     fn axes_have_round_marks() {
-        let ticks =
-            |values: &[f64]| Axis::over(values.iter().copied()).ticks().map(shown).collect::<Vec<_>>().join(" ");
+        let ticks = |values: &[f64]| {
+            let axis = Axis::over(values.iter().copied());
+            axis.ticks().map(|tick| axis.mark(tick)).collect::<Vec<_>>().join(" ")
+        };
         assert_eq!(ticks(&[1.0, 2.0, 4.0, 8.0]), "0 2 4 6 8");
         assert_eq!(ticks(&[25_018.0, 200_144.0]), "0 50,000 100,000 150,000 200,000 250,000");
         assert_eq!(ticks(&[-1.2, 0.9]), "-1.5 -1 -0.500 0 0.500 1");
         assert_eq!(ticks(&[0.0]), "0 0.200 0.400 0.600 0.800 1");
+        assert_eq!(ticks(&[0.000_31, 0.000_35]), "0 0.0001 0.0002 0.0003 0.0004");
     }
 
     #[test]

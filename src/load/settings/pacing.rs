@@ -3,6 +3,7 @@
 //! Promises: a rate in bytes or in I/Os, never both; zero means that there is none, as in fio.
 //! Leaves out: clocks.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use super::super::depth::LatencyTarget;
@@ -38,7 +39,9 @@ pub(super) fn pacing(asked: &Asked<'_>) -> Result<Pacing, BadJob> {
         think: Think {
             pause: asked.time("thinktime"),
             spin: asked.time("thinktime_spin").min(asked.time("thinktime")),
-            blocks: asked.number("thinktime_blocks").unwrap_or(1).max(1),
+            // As in fio, not beside thinktime_iotime= unless it is given.
+            blocks: (asked.has("thinktime_blocks") || asked.time("thinktime_iotime").is_zero())
+                .then(|| asked.number("thinktime_blocks").and_then(NonZeroU64::new).unwrap_or(NonZeroU64::MIN)),
             io_time: asked.time("thinktime_iotime"),
         },
         think_issued: asked.word("thinktime_blocks_type") == "issue",

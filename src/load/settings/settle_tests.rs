@@ -1,4 +1,5 @@
 use std::collections::BTreeSet;
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use super::super::super::commandline::{self, Asked as Line};
@@ -325,7 +326,11 @@ fn rates_and_pauses() {
     let exceeds = "fio: minimum rate exceeds rate, ddir 1\nfio: minimum rate exceeds rate, ddir 2";
     assert_eq!(error("--rate=,1m --rate_min=,2m"), exceeds);
     let think = job("--thinktime=10 --thinktime_spin=20 --thinktime_blocks=0").pacing.think;
-    assert_eq!((think.spin, think.blocks), (Duration::from_micros(10), 1));
+    assert_eq!((think.spin, think.blocks), (Duration::from_micros(10), Some(NonZeroU64::MIN)));
+    let think = job("--thinktime=10 --thinktime_iotime=2").pacing.think;
+    assert_eq!((think.io_time, think.blocks), (Duration::from_secs(2), None));
+    let both = job("--thinktime=10 --thinktime_iotime=2ms --thinktime_blocks=3").pacing.think;
+    assert_eq!((both.io_time, both.blocks), (Duration::from_millis(2), NonZeroU64::new(3)));
 }
 
 #[test]
