@@ -38,6 +38,10 @@ pub struct Read {
     pub stopped: bool,
 }
 
+/// What is said of a compressed archive whose checksum, behind what it is of, is wrong.
+const DAMAGED: &str = "the compressed data is damaged, and what came before this was found may be wrong too: what was extracted of it is to be \
+                       extracted anew from a good copy, not with --resume";
+
 /// The selected members of an archive.
 pub struct Members<'a> {
     archive: &'a mut Archive,
@@ -126,6 +130,14 @@ impl<'a> Members<'a> {
 
     /// Notes an error of the archive.
     pub fn fail(&mut self, error: ArchiveError) {
+        // A system's own error is of the storage; an early end, or a stop, leaves what came before as it was.
+        if let ArchiveError::Io { source, .. } = &error
+            && source.raw_os_error().is_none()
+            && source.kind() != std::io::ErrorKind::UnexpectedEof
+            && !self.crew.stop().is_set()
+        {
+            self.warn(DAMAGED.into());
+        }
         match error {
             ArchiveError::BadMember { member, reason, .. } => self.crew.report().add(Failure::refused(&member, reason)),
             error if self.read.archive_error.is_none() => self.read.archive_error = Some(error.to_string()),

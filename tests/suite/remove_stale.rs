@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parfs::base::Status;
 use parfs::jobs::remove::{Excluded, Operand, Options};
-use parfs::mounts::MemoryMount;
+use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::storage::{AttrChange, Call, Op, SetTime};
 
 use crate::ask::name;
@@ -204,6 +204,48 @@ fn what_was_moved_away_meanwhile_is_told() {
         let ran = remove_c(&odd, false, &Options::default(), shape);
         assert_eq!(paths(&dump(&*memory)), ["safe", "safe/d"].into(), "{shape:?}");
         assert!(ran.failures.iter().any(|told| told.contains("d: it was moved while it was removed")), "{ran:?}");
+    }
+}
+
+/// On this host: windows under way go on, the next one goes by the name again.
+#[test]
+fn what_was_moved_away_on_this_host_stays_from_then_on() {
+    for (shape, replaced) in SHAPES.into_iter().flat_map(|shape| [(shape, false), (shape, true)]) {
+        // Within the files, and behind the last of them.
+        for after in [40, 200] {
+            let here = tempfile::tempdir().unwrap();
+            let mount = Arc::new(LocalMount::open(here.path()).unwrap());
+            plant(&*mount, &["c/", "c/d/", "safe/"]);
+            (0..200).for_each(|i| plant(&*mount, &[&format!("c/d/f{i}")]));
+            let (done, root) = (AtomicU64::new(0), here.path().to_path_buf());
+            let odd = Odd::new(&mount, move |mount, call| {
+                if matches!(call.op, Op::Remove { .. } | Op::RmDir { .. })
+                    && done.fetch_add(1, Ordering::Relaxed) == after
+                {
+                    std::fs::rename(root.join("c/d"), root.join("safe/d")).unwrap();
+                    if replaced {
+                        std::fs::create_dir(root.join("c/d")).unwrap();
+                        std::fs::write(root.join("c/d/g"), "new").unwrap();
+                    }
+                }
+                pass(mount, call);
+            });
+            let c = operand(&*odd, "c");
+            let ran = remove_all(&volume(&odd), [Ok(c)].into_iter(), &keeping(), &crew(shape.0, shape.1));
+            let left = std::fs::read_dir(here.path().join("safe/d")).unwrap().count();
+            // Each lane may have a call under way.
+            let fewest = 200 - after as usize;
+            assert!(
+                (fewest.saturating_sub(shape.0)..=fewest).contains(&left),
+                "{left} of {fewest} {shape:?} {replaced}"
+            );
+            let told =
+                ran.failures.iter().filter(|told| told.contains("c/d: it was moved while it was removed")).count();
+            // Where all of it was gone before and the name is another's, nothing tells.
+            let tells = usize::from(after < 200 || !replaced);
+            assert_eq!((told, ran.failures.len()), (tells, tells), "{ran:?} {shape:?} {replaced} {after}");
+            assert!(!here.path().join("c").exists(), "{shape:?} {replaced} {after}");
+        }
     }
 }
 

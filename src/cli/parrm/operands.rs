@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
 
 use crate::base::Name;
+use crate::base::name::SNAPSHOT;
 use crate::cli::console::reason;
 use crate::jobs::remove::IS_ROOT;
 use crate::mounts::local::peers::mountinfo::Table;
@@ -106,9 +107,14 @@ impl Points {
         Points(table.within(base).filter_map(|entry| way(&entry.point)).collect())
     }
 
-    /// Refuses a way to one of them.
+    /// Refuses a way to one of them, and into the snapshots of one.
     pub fn check(&self, way: &[Name]) -> Result<(), String> {
-        if self.0.contains(way) { Err("it is the root of a mounted file system".into()) } else { Ok(()) }
+        let is_snapshots = |at: usize| way[at].as_bytes() == SNAPSHOT && self.0.contains(&way[..at]);
+        match self.0.contains(way) {
+            true => Err("it is the root of a mounted file system".into()),
+            false if (1..way.len()).any(is_snapshots) => Err(super::plan::IS_SNAPSHOTS.into()),
+            false => Ok(()),
+        }
     }
 }
 

@@ -153,9 +153,12 @@ impl High {
                 },
                 directory: destination(&low.directory)?,
             },
-            _ if low.output.to_stdout => {
-                Mode::ToStdout(to_stdout::Options { select: selection(&low, &archive)?, newer: newer(&low)? })
-            }
+            _ if low.output.to_stdout => Mode::ToStdout(to_stdout::Options {
+                select: selection(&low, &archive)?,
+                newer: newer(&low)?,
+                transform: transform(&low)?,
+                strip_components: low.choice.strip_components.unwrap_or(0),
+            }),
             _ => {
                 let destination = destination(&low.directory)?;
                 let is_root = destination.uid(host.uid) == 0;

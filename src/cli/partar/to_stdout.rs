@@ -17,6 +17,7 @@ use crate::cli::session::Session;
 use crate::jobs::Live;
 use crate::jobs::members::{Members, Names};
 use crate::jobs::select::Selection;
+use crate::jobs::transform::Transform;
 use crate::storage::Shape;
 
 use super::high::High;
@@ -32,6 +33,18 @@ pub struct Options {
     pub select: Selection,
     /// Only members that are not older.
     pub newer: Option<Time>,
+    /// What nothing is left of is passed over, as it is not extracted either.
+    pub transform: Option<Transform>,
+    #[allow(missing_docs)] // as above
+    pub strip_components: usize,
+}
+
+impl Options {
+    fn leaves(&self, path: &[u8]) -> bool {
+        let changed = self.transform.as_ref().map(|transform| transform.apply_to_path(path));
+        let parts = changed.as_deref().unwrap_or(path).split(|byte| *byte == b'/').filter(|part| !part.is_empty());
+        self.strip_components == 0 || parts.count() > self.strip_components
+    }
 }
 
 #[derive(Serialize)]
@@ -77,6 +90,9 @@ fn write_all(high: &High, options: &Options, session: &mut Session<'_>, job: &mu
     let read = session.with_progress(&live, &crew, || {
         let mut members = Members::new(&mut archive, &options.select, options.newer, Names::Extracted, (&crew, &live));
         while let Some(member) = members.next() {
+            if !options.leaves(&member.path) {
+                continue;
+            }
             if high.manner.verbose > 0 {
                 console.line(Shown(&member.path));
             }

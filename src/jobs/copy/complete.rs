@@ -12,13 +12,13 @@ use super::decide;
 use super::enter::owner_refused;
 use super::make::{Item, Made, Stage, reach};
 use super::task::{At, Object, Task};
-use super::{Deed, Existing, xattrs};
+use super::{Compare, Deed, Existing, xattrs};
 
 /// Extended attributes, the last SETATTR, the name; then the objects are over.
 pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mut Vec<Due<Task>>) {
     let mut items = items;
-    if ctx.options.existing == Existing::Keep {
-        // Another run would keep it as it is.
+    if ctx.options.existing == Existing::Keep || ctx.options.compare == Compare::Size {
+        // Another run would keep it as it is, or give it the source's time.
         let refuse = |item: &mut Item| {
             let reason = "changed while it was read, also the second time; it was not copied";
             item.trouble = Some(Trouble::Refused(On::Source, reason.into()));
@@ -103,11 +103,13 @@ pub(super) fn discard(ctx: &Ctx<'_>, routes: Routes, (object, attr): (&Object, &
     if let Some(aside) = &made.aside {
         ctx.target.one(routes.target, Call::remove(&object.dir.made().node, aside));
     } else if made.stage == Stage::Begun && attr.kind == Kind::File {
-        let mtime = SetTime::At(decide::time_of_no_copy(attr));
-        ctx.target.one(
-            routes.target,
-            Call::set_attr(&made.node, AttrChange { size: Some(0), mtime, ..AttrChange::default() }),
-        );
+        let time = decide::time_of_no_copy(attr);
+        let change = AttrChange { size: Some(0), mtime: SetTime::At(time), ..AttrChange::default() };
+        ctx.target.one(routes.target, Call::set_attr(&made.node, change));
+        // NFSv3 has no time before a source's of 1970: -u would take the emptied file for the newer one.
+        if time > attr.mtime {
+            ctx.target.one(routes.target, Call::remove(&object.dir.made().node, &object.name));
+        }
     }
 }
 

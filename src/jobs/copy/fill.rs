@@ -114,6 +114,8 @@ pub(super) fn read_small(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due:
     let reads = read_ranges(ctx.source, routes.source, &ranges, ctx.read_max);
     for (item, read) in small.iter_mut().zip(reads) {
         match read {
+            // Its LOOKUP says whether it vanished.
+            Err(Status::NoEnt | Status::Stale) if item.object().tries == 0 => begin_again(item, due),
             Err(status) => item.trouble = Some(Trouble::Call(On::Source, Proc::Read, status)),
             Ok(read) => {
                 let changed = match &read.attr {
@@ -123,10 +125,7 @@ pub(super) fn read_small(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due:
                 item.data = read.data;
                 if (changed || read.short) && item.object().tries == 0 {
                     add(&ctx.counts.read_again, 1);
-                    let placeholder = make::placeholder(item.object());
-                    let object = std::mem::replace(&mut item.known.object, placeholder);
-                    due.push(object.again().due());
-                    item.elsewhere = true;
+                    begin_again(item, due);
                 } else if read.attr.is_some_and(|attr| is_replaced(item.attr(), &attr)) {
                     item.trouble = Some(replaced());
                 } else {
@@ -135,6 +134,13 @@ pub(super) fn read_small(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due:
             }
         }
     }
+}
+
+fn begin_again(item: &mut Item, due: &mut Vec<Due<Task>>) {
+    let placeholder = make::placeholder(item.object());
+    let object = std::mem::replace(&mut item.known.object, placeholder);
+    due.push(object.again().due());
+    item.elsewhere = true;
 }
 
 /// For a comparison: an object whose size is what it holds, also where that is made up while it is read; none if that could not be

@@ -301,6 +301,10 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             }
         };
         let (dir, hash) = self.place(above, name, head.number);
+        if self.ctx.options.resume {
+            // What a file of this name is to replace is of this run.
+            self.seen.note(hash);
+        }
         let target_hash = self.table.hash_of(&target);
         // A link to a link that waits.
         if self.link_places.contains(&target_hash) {
@@ -354,7 +358,10 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             }
             Err(error) => {
                 // Not begun, so nothing is left that looks complete.
-                let outcome = refused(&head.path, &format!("not extracted: {error}"));
+                let outcome = match self.ctx.stop().is_set() {
+                    true => Outcome::Undone,
+                    false => refused(&head.path, &format!("not extracted: {error}")),
+                };
                 self.members.fail(error);
                 Err((head, outcome))
             }
@@ -384,7 +391,10 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
                         // The error names the member that it struck; a failure names it anyway.
                         let (text, named) = (error.to_string(), format!("{}: ", Shown(big.path())));
                         let reason = text.strip_prefix(&named).unwrap_or(&text);
-                        big.end(refused(big.path(), &format!("incomplete: {reason}")));
+                        match self.ctx.stop().is_set() {
+                            true => big.stop(),
+                            false => big.end(refused(big.path(), &format!("incomplete: {reason}"))),
+                        }
                         self.members.fail(error);
                         break;
                     }

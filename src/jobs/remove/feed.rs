@@ -1,5 +1,5 @@
 //! Operands on their way into the agenda: a few at a time, however many there are. The directories that they are in are
-//! looked up once each, in windows; the operands themselves are left to the lanes.
+//! looked up once for those few, in windows; the operands themselves are left to the lanes.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
@@ -15,8 +15,6 @@ use super::{Operand, Options};
 
 /// Operands taken from the list at once: enough to keep lanes busy for the time of a few round trips.
 const BATCH_MAX: usize = 128;
-/// Directories remembered at most.
-const KNOWN_MAX: usize = 4096;
 
 /// A list of operands.
 pub(super) type Operands<'a> = &'a mut (dyn Iterator<Item = Result<Operand, String>> + Send);
@@ -83,10 +81,8 @@ impl State<'_> {
     /// Finds the directories that these operands are in, one level of the tree after the other.
     #[allow(clippy::mutable_key_type)] // a node is hashed and compared by what never changes
     fn resolve(&mut self, engine: &Engine<'_, ()>, batch: &[Operand]) {
-        self.known.retain(|_, node| node.is_ok());
-        if self.known.len() > KNOWN_MAX {
-            self.known.clear();
-        }
+        // A list may come slowly, and what was a directory's name is another's by then.
+        self.known.clear();
         let levels = batch.iter().map(|operand| above(operand).len()).max().unwrap_or(0);
         for level in 1..=levels {
             let mut wanted: HashSet<Way> = HashSet::new();

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use crate::base::name::{SNAPSHOT, Shown};
 use crate::base::{Name, Proc, Status};
-use crate::storage::Kind;
+use crate::storage::{Call, Kind};
 
 use super::engine::{Met, Spares, Step, Tried};
 use super::frame::{Frame, flag};
@@ -20,7 +20,8 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
     pub fn meet(&mut self, up: &Arc<Frame<T>>, name: Option<Name>, met: Met, tried: Tried) {
         let how = self.engine.how;
         let timed = how.older_than.is_none() || met.mtime.is_some();
-        let snapshot = up.fs_root && name.as_ref().is_some_and(|name| name.as_bytes() == SNAPSHOT);
+        let is_named = name.as_ref().is_some_and(|name| name.as_bytes() == SNAPSHOT);
+        let snapshot = is_named && (up.fs_root || self.is_fs_root(up));
         // Where it lies matters, or which it is.
         let placed = how.one_file_system || self.engine.spare.is_some() || up.root.is_some();
         let known = match met.kind {
@@ -54,6 +55,16 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
                 self.push(Step::Remove { up: up.clone(), name, tried });
             }
         }
+    }
+
+    /// Is a directory the root of a file system? It is asked for where that was not known when it was entered.
+    fn is_fs_root(&self, up: &Frame<T>) -> bool {
+        let Some(above) = up.up.as_deref() else { return false };
+        let port = self.engine.port;
+        let fsid = |frame: &Frame<T>| {
+            frame.fsid.or_else(|| port.one(port.route(), Call::get_attr(&frame.node)).attr().ok().map(|attr| attr.fsid))
+        };
+        fsid(above).zip(fsid(up)).is_some_and(|(above, here)| above != here)
     }
 
     /// A directory, of which all is known that matters.

@@ -19,6 +19,7 @@ mod feed;
 mod frame;
 mod later;
 mod meet;
+mod moved;
 #[cfg(test)]
 mod tests;
 mod turn;

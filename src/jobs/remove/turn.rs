@@ -14,7 +14,7 @@ use super::engine::{Engine, LANES_IN_A_DIRECTORY, Met, Step, Task, Tried};
 use super::frame::{Cursor, Frame, flag};
 
 /// How often a name may turn out to be something else than what it was found to be.
-const TRIES_MAX: u8 = 3;
+pub(super) const TRIES_MAX: u8 = 3;
 
 /// How often a directory is listed from the start at most, each time because the last time removed something. A server
 /// that skips half of what is left each time is done with a directory of any size in 64; one that some program fills without
@@ -22,9 +22,6 @@ const TRIES_MAX: u8 = 3;
 pub(super) const PASSES_MAX: u32 = 64;
 /// How often a listing is begun anew although nothing was removed meanwhile: its cookie went stale, or it shows what is said to be gone.
 pub(super) const STALE_PASSES_MAX: u32 = 3;
-
-/// How many directories may turn out to be where they were found although their `..` says otherwise, before `..` is believed no more.
-const ODD_DOTDOTS_MAX: u32 = 64;
 
 /// A step under way.
 pub(super) struct Turn<'t, 'a, T> {
@@ -251,7 +248,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
     }
 
     /// Are there options to be asked again where an entry of `up` turns out to be something else?
-    fn judges(&self, up: &Frame<T>) -> bool {
+    pub(super) fn judges(&self, up: &Frame<T>) -> bool {
         self.engine.allow.is_some() && up.root.is_none()
     }
 
@@ -347,38 +344,6 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         }
     }
 
-    /// Is a directory that waited to be listed, known by its handle, elsewhere by now? Its `..` is another one than it was found in, and it is
-    /// not what has its name there. That is asked no more where it was answered no too often: `..` says something else on this server.
-    fn was_moved(&self, frame: &Frame<T>, above: u64) -> bool {
-        let (Some(up), Some(name)) = (&frame.up, &frame.name) else { return false };
-        let port = self.engine.port;
-        let differs = up.fileid.is_some_and(|fileid| fileid.get() != above) && port.volume.has_handles();
-        if !differs || self.engine.odd_dotdots.load(Ordering::Relaxed) >= ODD_DOTDOTS_MAX {
-            return false;
-        }
-        let mut call = port.one(port.route(), Call::lookup(&up.node, name));
-        let is_here = match call.take_found() {
-            // Servers may have several handles for one object.
-            Ok(found) => {
-                let number = found.attr.map(|attr| (attr.fsid, attr.fileid));
-                found.node == frame.node || number.is_some_and(|number| frame.number() == Some(number))
-            }
-            Err(status) => !matches!(status, Status::NoEnt | Status::NotDir | Status::Stale),
-        };
-        self.engine.odd_dotdots.fetch_add(u32::from(is_here), Ordering::Relaxed);
-        !is_here
-    }
-
-    /// What is there now under the name of a directory that was moved away?
-    fn look_again(&mut self, frame: &Arc<Frame<T>>) {
-        let Some(up) = frame.up.clone() else { return };
-        if frame.tries >= TRIES_MAX {
-            return self.refuse(&up, frame.name.as_ref(), "another directory takes its place again and again");
-        }
-        let tried = Tried { tries: frame.tries + 1, judge: self.judges(&up), ..Tried::default() };
-        self.push(Step::Look { up, name: frame.name.clone(), node: None, tried });
-    }
-
     fn removed(&mut self, up: Arc<Frame<T>>, name: Name, tried: Tried, status: Result<(), Status>) {
         let silly = is_silly(name.as_bytes());
         if silly && !matches!(status, Err(Status::NoEnt | Status::Stale)) {
@@ -393,6 +358,9 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             return self.went(up, Some(&name), false);
         };
         self.engine.may_again(status);
+        if status == Status::Stale && self.engine.is_shared() {
+            up.set(flag::MOVED);
+        }
         match self.meaning(&up, status) {
             Status::NoEnt => self.vanished(up, Some(&name)),
             Status::Stale if up.root.is_none() => self.vanished(up, Some(&name)),
@@ -411,6 +379,11 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
 
     fn removed_dir(&mut self, frame: Arc<Frame<T>>, status: Result<(), Status>) {
         let Some(up) = frame.up.clone() else { return };
+        // What has its name now is another.
+        let is_moved = frame.has(flag::MOVED) || status == Err(Status::Stale) && self.engine.is_shared();
+        if is_moved && frame.has(flag::REMOVED) {
+            self.tell_moved(&frame);
+        }
         let Err(status) = status else {
             self.gone.dirs += 1;
             return self.went(up, frame.name.as_ref(), true);
@@ -419,10 +392,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         match self.meaning(&up, status) {
             Status::NoEnt => {
                 if self.is_elsewhere(&frame) {
-                    let reason =
-                        "it was moved while it was removed: what was listed in it is gone, and it is elsewhere";
-                    let path = self.cursor.path(&up, frame.name.as_ref());
-                    self.engine.crew.report().add(Failure::refused(path, reason));
+                    self.tell_moved(&frame);
                 }
                 self.vanished(up, frame.name.as_ref());
             }
@@ -447,14 +417,6 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             }
             status => self.fail(&up, frame.name.as_ref(), Proc::RmDir, status),
         }
-    }
-
-    /// Is a directory whose name is gone still there, by its handle, and something of it not? It was known by that handle since its own directory
-    /// was listed. On this host it is gone by its name.
-    fn is_elsewhere(&self, frame: &Frame<T>) -> bool {
-        let port = self.engine.port;
-        let is_there = || port.one(port.route(), Call::get_attr(&frame.node)).status().is_ok();
-        frame.has(flag::REMOVED) && port.volume.has_handles() && is_there()
     }
 
     /// May it be that this directory is left for other reasons than failures?

@@ -261,6 +261,14 @@ impl Descriptors {
         self.close_all(held);
     }
 
+    /// Is a directory, open under a name, still there, by that name or another?
+    pub(super) fn lives(&self, dir: u64, name: &Name) -> bool {
+        let place = place(dir, name);
+        let part = self.part(place);
+        let mut open = part.slots.values().filter(|slot| slot.place == place).map(|slot| slot.held.clone());
+        open.any(|held| rustix::fs::fstat(held.fd()).is_ok_and(|is| is.st_nlink > 0))
+    }
+
     /// True when files are open.
     pub(super) fn has_files(&self) -> bool {
         self.files.load(Ordering::Acquire) > 0

@@ -464,6 +464,9 @@ impl Mount for LocalMount {
                 Op::Remove { dir, name, out } if !self.nfs => {
                     *out = self.remove(&mut near, dir, name, AtFlags::empty());
                 }
+                Op::RmDir { dir, name, out } if !self.nfs => {
+                    *out = self.remove(&mut near, dir, name, AtFlags::REMOVEDIR);
+                }
                 _ => {
                     near = None;
                     self.serve(call);

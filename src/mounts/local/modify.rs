@@ -1,5 +1,6 @@
 //! SETATTR, REMOVE, RMDIR, RENAME and LINK.
 
+use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -215,14 +216,42 @@ impl LocalMount {
     pub(super) fn remove(&self, near: &mut Near, dir: &Node, name: &Name, flags: AtFlags) -> Out<()> {
         let chain = self.chain(dir)?;
         if near.as_ref().is_none_or(|(id, _)| *id != chain.id) {
-            *near = Some((chain.id, self.dir(chain)?));
+            let held = self.dir(chain)?;
+            if !self.nfs && self.was_moved(chain, &held) {
+                return Err(Status::Stale);
+            }
+            *near = Some((chain.id, held));
         }
         let Some((_, held)) = near else { return Err(Status::ServerFault) };
+        let remove = || retry_on_intr(|| unlinkat(held.fd(), name.as_bytes(), flags));
         // Of a local name that is no directory's, only a file may be open.
-        if self.nfs || !flags.is_empty() || self.descriptors.has_files() {
-            self.descriptors.forget(chain.id, name);
+        if self.nfs || flags.is_empty() {
+            if self.nfs || self.descriptors.has_files() {
+                self.descriptors.forget(chain.id, name);
+            }
+            return remove().map_err(status);
         }
-        retry_on_intr(|| unlinkat(held.fd(), name.as_bytes(), flags)).map_err(status)
+        let removed = remove();
+        let lives = removed == Err(Errno::NOENT) && self.descriptors.lives(chain.id, name);
+        self.descriptors.forget(chain.id, name);
+        if lives { Err(Status::Stale) } else { removed.map_err(status) }
+    }
+
+    /// Is an open directory elsewhere than where it was found, having been moved? What is removed goes by names, which lead to it no more; what
+    /// is open under them is let go of. Not asked of an NFS client: it would ask the server for `..`.
+    fn was_moved(&self, chain: &Chain, held: &Held) -> bool {
+        let Some((Node::Chain(up), name)) = &chain.parent else { return false };
+        let Ok(above) = self.dir(up) else { return false };
+        let number = |fd: BorrowedFd<'_>, name: &CStr, flags| {
+            let is = statx(fd, name, flags | AtFlags::STATX_DONT_SYNC, StatxFlags::INO).ok()?;
+            Some((is.stx_dev_major, is.stx_dev_minor, is.stx_ino))
+        };
+        let is = number(held.fd(), c"..", AtFlags::empty());
+        let was_moved = is.is_some() && is != number(above.fd(), c"", AtFlags::EMPTY_PATH);
+        if was_moved {
+            self.descriptors.forget(up.id, name);
+        }
+        was_moved
     }
 
     pub(super) fn rename(&self, from_dir: &Node, from: &Name, to_dir: &Node, to: &Name) -> Out<()> {
