@@ -391,3 +391,31 @@ fn names_that_cannot_be_listed_are_a_failure() {
     Ran::of(output).failed("partar: stdout: No space left on device");
     assert_sample(&bench.out());
 }
+
+/// A checksum stands behind what it is of: what was extracted by then is not to be believed.
+#[test]
+fn damaged_compressed_data_makes_what_came_before_doubtful() {
+    use std::io::Write;
+    let bench = Bench::new();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+    gzip.write_all(&sample_tar()).unwrap();
+    let mut packed = gzip.finish().unwrap();
+    let at = packed.len() - 6; // of the checksum
+    packed[at] ^= 1;
+    fs::write(bench.path("bad.tgz"), &packed).unwrap();
+    let ran = bench.run("xf bad.tgz -C out").ended(2, "what came before this was found may be wrong too");
+    assert!(ran.stderr.contains("extracted anew from a good copy, not with --resume"), "{ran:?}");
+    // One that ends early is none of these.
+    fs::write(bench.path("cut.tgz"), &packed[..packed.len() / 2]).unwrap();
+    let ran = bench.run("xf cut.tgz -C out").ended(2, "");
+    assert!(!ran.stderr.contains("may be wrong too"), "{ran:?}");
+}
+
+#[test]
+fn what_nothing_is_left_of_is_not_written_either() {
+    let bench = Bench::new();
+    let of = |line: &str| bench.run(line).ok().stdout;
+    assert_eq!(of("-xOf a.tar --strip-components=1 top/a.txt"), "alpha");
+    assert_eq!(of("-xOf a.tar --strip-components=2 top/a.txt"), "");
+    assert_eq!(of("-xOf a.tar --strip-components=1 --transform s,top/,, top/a.txt"), "");
+}

@@ -355,6 +355,64 @@ fn a_copy_that_is_not_of_one_moment_is_copied_by_the_next_run() {
     }
 }
 
+/// A run that goes by size alone would give what is torn the source's time.
+#[test]
+fn a_copy_that_is_not_of_one_moment_is_none_where_the_size_decides() {
+    let (from, to) = (memory(), memory());
+    let source = file(&from, "f", &[1; 10], 5);
+    let n = AtomicU64::new(0);
+    let odd = Odd::new(&from, move |mount, call| {
+        if matches!(&call.op, Op::Read { node, .. } if *node == source) {
+            set_time(mount, &source, Time { secs: 9, nanos: 1 + n.fetch_add(1, Ordering::Relaxed) as u32 });
+        }
+        pass(mount, call);
+    });
+    let options = Options { compare: Compare::Size, ..Options::default() };
+    let ran = run(&volume(vec![odd]), &volume(vec![to.clone() as _]), &options, &crew(1, 1));
+    assert_eq!(ran.failures, ["from/f: changed while it was read, also the second time; it was not copied"]);
+    assert!(dump(&*to).keys().all(|path| path.is_empty()), "{:?}", dump(&*to).keys());
+    run(&volume(vec![from.clone() as _]), &volume(vec![to.clone() as _]), &options, &crew(1, 1)).clean();
+    assert!(content(&*to, "f") == content(&*from, "f"));
+}
+
+/// No time that a server can keep is before the source's: an emptied file would be the newer one for -u.
+#[test]
+fn a_file_of_1970_whose_copy_failed_is_not_left_empty() {
+    for (secs, is_left) in [(0, false), (5, true)] {
+        let (from, to) = (memory(), memory());
+        let source = file(&from, "f", &vec![1; 3 * MIB], 0);
+        set_time(&*from, &source, Time { secs, nanos: 0 });
+        let full = Odd::new(&to, |mount, call| match &mut call.op {
+            Op::Write { out, .. } => *out = Err(Status::NoSpc),
+            _ => pass(mount, call),
+        });
+        let ran = run(&volume(vec![from.clone() as _]), &volume(vec![full]), &Options::default(), &crew(1, 1));
+        assert!(ran.failures[0].contains("No space left"), "{:?}", ran.failures);
+        assert_eq!(dump(&*to).contains_key("f"), is_left, "{secs}");
+        let newer = Options { existing: Existing::UnlessNewer, ..Options::default() };
+        run(&volume(vec![from.clone() as _]), &volume(vec![to.clone() as _]), &newer, &crew(1, 1)).clean();
+        assert!(content(&*to, "f") == content(&*from, "f"), "{secs}");
+    }
+}
+
+/// As a file that is gone when it is looked up.
+#[test]
+fn a_file_that_vanishes_before_it_is_read_was_never_there() {
+    let (from, to) = (memory(), memory());
+    let source = file(&from, "f", b"x", 0);
+    file(&to, "extra", b"y", 0);
+    let odd = Odd::new(&from, move |mount, call| {
+        if matches!(&call.op, Op::Read { node, .. } if *node == source) {
+            let (root, f) = (mount.root(), name("f"));
+            mount.perform(&mut [Call::remove(&root, &f)]);
+        }
+        pass(mount, call);
+    });
+    let options = Options { delete: Some(Delete::default()), ..Options::default() };
+    run(&volume(vec![odd]), &volume(vec![to.clone() as _]), &options, &crew(1, 1)).clean();
+    assert!(dump(&*to).keys().all(|path| path.is_empty()), "{:?}", dump(&*to).keys());
+}
+
 /// File systems behind a server whose modes are what they are (FAT, SMB).
 #[test]
 fn a_mode_that_is_refused_costs_nothing_else() {

@@ -391,6 +391,11 @@ fn resume_does_not_take_one_member_for_a_later_one_of_its_name() {
         extract(&volume(&mount), seekable(tar.bytes()), &resume, &crew(2, 2)).clean();
         assert!(content(&*mount, "s") == small[1] && content(&*mount, "b") == big[1]);
     }
+    // A hard link that has the second one's size and time.
+    let linked = Tar::default().file("y", "AAAA").link("x", "y").file("x", "BBBB");
+    let fresh = Arc::new(MemoryMount::new());
+    extract(&volume(&fresh), seekable(linked.bytes()), &resume, &crew(2, 2)).clean();
+    assert_eq!((content(&*fresh, "y"), content(&*fresh, "x")), (b"AAAA".to_vec(), b"BBBB".to_vec()));
     // Interrupted between the two.
     let first = Tar::default().file("s", &small[0]).file("b", &big[0]);
     let mount = Arc::new(MemoryMount::new());

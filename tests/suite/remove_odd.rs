@@ -328,6 +328,28 @@ fn other_file_systems_are_left_alone_when_asked() {
     }
 }
 
+/// Where a listing tells no file systems, a name that may be a mounted one's snapshots is looked into.
+#[test]
+fn snapshots_of_what_is_mounted_below_are_left_alone() {
+    for is_mounted in [false, true] {
+        let memory = Arc::new(MemoryMount::new());
+        plant(&*memory, &["r/", "r/d/", "r/d/.snapshot/", "r/d/.snapshot/x", "r/d/f"]);
+        let d = find(&*memory, "r/d");
+        let odd = Odd::new(&memory, move |mount, call| {
+            pass(mount, call);
+            match &mut call.op {
+                Op::ReadDir { out: Ok(page), .. } => page.entries.iter_mut().for_each(|entry| entry.attr = None),
+                Op::GetAttr { node, out: Ok(attr) } if *node == d && is_mounted => attr.fsid += 1,
+                _ => {}
+            }
+        });
+        let ran = remove_paths(&odd, &["r"], &Options::default(), &crew(2, 2));
+        let left: &[&str] = if is_mounted { &["r", "r/d", "r/d/.snapshot", "r/d/.snapshot/x"] } else { &[] };
+        assert_eq!(paths(&dump(&*memory)), left.iter().copied().collect(), "{ran:?}");
+        assert_eq!(ran.failures.len(), usize::from(is_mounted), "{ran:?}");
+    }
+}
+
 #[test]
 fn snapshots_at_a_root_are_left_alone() {
     for hide_kind in [false, true] {

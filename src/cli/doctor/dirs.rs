@@ -5,6 +5,7 @@
 //! listed is bounded, and a server that does not answer is not waited for.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -39,8 +40,11 @@ const SHOWN_MAX: usize = 10;
 /// A server that says nothing for so long hangs: a request is answered in milliseconds, and sent again after 60 s.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 
-/// Open files of this host's processes that are looked at.
-const OPEN_MAX: usize = 1_000_000;
+/// Processes of this host that are looked at.
+const LOOKED_MAX: usize = 100_000;
+
+/// Checks that are about NFS.
+pub const OF_NFS: [&str; 2] = ["large_directory", "nfs_files"];
 
 /// What a walk tells while it goes.
 #[derive(Debug)]
@@ -87,9 +91,9 @@ pub fn look(root: &Root, path: &Path, depth: u32, mount: Option<&Path>) -> Subje
     match ended {
         Some(Ok(walk)) if walk.is_beside => {
             subject.title = format!("File {name}: the directory that it is in");
-            judge(root, path.parent().unwrap_or(path), &walk, &mut subject);
+            judge(root, &walk, &mut subject);
         }
-        Some(Ok(walk)) => judge(root, path, &walk, &mut subject),
+        Some(Ok(walk)) => judge(root, &walk, &mut subject),
         Some(Err(error)) => root.miss(&name, &reason(&error), "its directories"),
         None => silent(mount.unwrap_or(path), &mut subject),
     }
@@ -181,7 +185,7 @@ fn one(dir: &Path, device: u64, wanted: bool, walk: &mut Walk, tell: &Sender<Tol
     Ok(below)
 }
 
-fn judge(root: &Root, path: &Path, walk: &Walk, subject: &mut Subject) {
+fn judge(root: &Root, walk: &Walk, subject: &mut Subject) {
     let (directories, entries) =
         (counted(walk.directories, "directory", "directories"), counted(walk.entries, "entry", "entries"));
     let cut = if walk.is_cut { ", not all of them: counting stopped" } else { "" };
@@ -192,7 +196,7 @@ fn judge(root: &Root, path: &Path, walk: &Walk, subject: &mut Subject) {
         root.miss(&super::nfs::shown(&host(root, dir)), why, "its entries");
     }
     large(root, walk, subject);
-    silly(root, path, walk, subject);
+    silly(root, walk, subject);
 }
 
 /// The host's path of one beneath the root.
@@ -233,29 +237,24 @@ fn large(root: &Root, walk: &Walk, subject: &mut Subject) {
     });
 }
 
-fn silly(root: &Root, path: &Path, walk: &Walk, subject: &mut Subject) {
+fn silly(root: &Root, walk: &Walk, subject: &mut Subject) {
     if walk.silly.is_empty() {
         return;
     }
-    let holders = holders(root, path);
-    let mut held: BTreeMap<&Path, &[String]> = BTreeMap::new();
-    for file in &walk.silly {
-        if let Some(by) = holders.get(&host(root, file)) {
-            held.insert(file, by);
-        }
-    }
-    let by = |file: &PathBuf| match held.get(file.as_path()) {
+    let holders = holders(root);
+    let by = |file: &PathBuf| match file.file_name().and_then(|name| holders.get(name)) {
         Some(by) => format!(" (open by {})", by.join(", ")),
         None => " (open by nobody seen on this host)".to_string(),
     };
     let shown = walk.silly.iter().map(|file| (file.clone(), by(file)));
+    let more = if walk.silly.len() < KEPT_MAX { "" } else { " or more" };
     let first = shell(host(root, &walk.silly[0]).as_os_str().as_encoded_bytes());
     subject.findings.push(Finding {
         check: "nfs_files",
         severity: Severity::Warning,
         found: format!(
             "{}: {}",
-            counted(walk.silly.len() as u64, "file of a removed name", "files of removed names"),
+            format_args!("{}{}", counted(walk.silly.len() as u64, "file of a removed name", "files of removed names"), more),
             list(root, shown, walk.silly.len())
         ),
         reason: "NFSv3 has no open files: the client renames what is removed while it is open, and removes that name at the close. Until then \
@@ -267,29 +266,43 @@ fn silly(root: &Root, path: &Path, walk: &Walk, subject: &mut Subject) {
     });
 }
 
-/// Who has files open that lie below `path`: programs with their process ids.
-fn holders(root: &Root, path: &Path) -> BTreeMap<PathBuf, Vec<String>> {
-    let mut all: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
+/// The files of removed names that a process has by its descriptors, runs, or has mapped.
+fn held_by(root: &Root, process: &str) -> io::Result<Vec<OsString>> {
+    let files = fs::read_dir(root.path(format!("/proc/{process}/fd")))?.filter_map(Result::ok).map(|file| file.path());
+    let links = files.chain([root.path(format!("/proc/{process}/exe"))]);
+    let mut paths: Vec<PathBuf> = links.filter_map(|link| fs::read_link(link).ok()).collect();
+    let maps = fs::read(root.path(format!("/proc/{process}/maps"))).unwrap_or_default();
+    let mapped = maps
+        .split(|&byte| byte == b'\n')
+        .filter_map(|line| line.iter().position(|&byte| byte == b'/').map(|at| &line[at..]));
+    paths.extend(mapped.map(|path| PathBuf::from(OsStr::from_bytes(path))));
+    Ok(paths
+        .iter()
+        .filter_map(|path| path.file_name())
+        .filter(|name| is_silly(name.as_bytes()))
+        .map(OsStr::to_owned)
+        .collect())
+}
+
+/// Who has files of removed names: programs with their process ids, by name. A client makes each such name once, and another mount of
+/// the export, or a container's, has other paths to it.
+fn holders(root: &Root) -> BTreeMap<OsString, Vec<String>> {
+    let mut all: BTreeMap<OsString, Vec<String>> = BTreeMap::new();
     let Some(processes) = root.names("/proc") else { return all };
     let (mut looked, mut hidden) = (0, 0);
     for process in
         processes.iter().filter_map(|name| name.to_str()).filter(|name| name.bytes().all(|b| b.is_ascii_digit()))
     {
-        let directory = format!("/proc/{process}/fd");
-        let files = match fs::read_dir(root.path(&directory)) {
-            Ok(files) => files.filter_map(Result::ok),
+        let files = match held_by(root, process) {
+            Ok(files) => files,
             Err(error) => {
                 // One that ended meanwhile has nothing open.
                 hidden += u64::from(error.kind() == io::ErrorKind::PermissionDenied);
                 continue;
             }
         };
-        for file in files {
-            looked += 1;
-            let Ok(open) = fs::read_link(file.path()) else { continue };
-            if !open.starts_with(path) {
-                continue;
-            }
+        looked += 1;
+        for open in files {
             let command = root.may_read(&format!("/proc/{process}/comm")).unwrap_or_default();
             let by = format!("{} {process}", Printable(command.as_bytes()));
             let known = all.entry(open).or_default();
@@ -297,8 +310,8 @@ fn holders(root: &Root, path: &Path) -> BTreeMap<PathBuf, Vec<String>> {
                 known.push(by);
             }
         }
-        if looked >= OPEN_MAX {
-            root.miss("/proc", "Too many open files", "who has the rest open");
+        if looked >= LOOKED_MAX {
+            root.miss("/proc", "Too many processes", "who has the rest open");
             break;
         }
     }
@@ -362,9 +375,17 @@ mod tests {
             let target = "/m/d/.nfs0000000000a1b2c300000001";
             std::os::unix::fs::symlink(target, dir.path().join("proc/77/fd").join(fd)).unwrap();
         }
+        // What it runs, by the path of another mount; and what another one has mapped.
+        let run = ".nfs0000000000a1b2c300000003";
+        fs::File::create(dir.path().join("m/d").join(run)).unwrap();
+        std::os::unix::fs::symlink(Path::new("/other").join(run), dir.path().join("proc/77/exe")).unwrap();
+        fs::create_dir_all(dir.path().join("proc/79/fd")).unwrap();
+        fs::write(dir.path().join("proc/79/comm"), "sh\n").unwrap();
+        fs::write(dir.path().join("proc/79/maps"), format!("7f00-7f01 r-xp 00000000 00:2d 9    /m/d/{run}\n")).unwrap();
         let subject = look(&root, Path::new("/m"), 1, None);
-        let expected = "2 files of removed names: /m/d/.nfs0000000000a1b2c300000001 (open by java 77), \
-                        /m/d/.nfs0000000000a1b2c300000002 (open by nobody seen on this host)";
+        let expected = "3 files of removed names: /m/d/.nfs0000000000a1b2c300000001 (open by java 77), \
+                        /m/d/.nfs0000000000a1b2c300000002 (open by nobody seen on this host), \
+                        /m/d/.nfs0000000000a1b2c300000003 (open by java 77, sh 79)";
         assert_eq!(subject.findings[0].found, expected);
         assert!(subject.findings[0].fix[0].starts_with("fuser -v /m/d/.nfs0000000000a1b2c300000001 "));
         assert_eq!(root.not_read(), []); // 78 has ended: it has no fd

@@ -61,9 +61,9 @@ impl Line {
         &self.options
     }
 
-    /// The value that was typed for an option.
+    /// The value that was typed for an option, the last time.
     pub fn option(&self, name: &str) -> Option<&str> {
-        self.options.iter().find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
+        self.options.iter().rev().find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
     }
 }
 
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn lines_of_nfs_are_read_and_others_passed_over() {
-        let text = b"# comment\n\nUUID=1 / ext4 defaults 0 1\n10.0.0.5:/apps /mnt/a\\040b nfs vers=3,rsize=65536,nconnect=16 0 0\n\
+        let text = b"# comment\n\nUUID=1 / ext4 defaults 0 1\n10.0.0.5:/apps /mnt/a\\040b nfs vers=3,rsize=1024,rsize=65536,nconnect=16 0 0\n\
             [fd00::1]:/x/ /mnt/x/ nfs4\nhost:/y /y nfs hard\nshort\nhost /z nfs rw\n\xff\xff\n";
         let all = parse(text);
         let shown: Vec<_> = all.iter().map(|l| (l.host.as_str(), &l.path[..], l.point.to_str().unwrap())).collect();
