@@ -287,6 +287,7 @@ impl Opener {
     /// A volume of these targets, with the taps `more` before their own.
     pub fn attached(&mut self, mounts: Vec<Arc<NfsMount>>, role: Option<Role>, more: &[Arc<dyn Tap>]) -> Volume {
         let metered = mounts.into_iter().map(|mount| {
+            mount.heed(self.stop.flag());
             let (label, nfs) = (mount.label(), vec![mount.clone()]);
             let meter = Meter {
                 key: label.clone(),

@@ -4,6 +4,7 @@
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use parfs::base::{Name, Proc, Status};
 use parfs::mounts::MemoryMount;
@@ -12,7 +13,7 @@ use parfs::storage::{AttrChange, Call, How, Mount, Node, Op, Stable};
 use parfs::wire::nfs3;
 
 use crate::ask::Ask;
-use crate::cli_support::{Bench, NAMES, assert_sample};
+use crate::cli_support::{Bench, NAMES, Sim, assert_sample};
 use crate::scripted::{Act, Scripted, name};
 use crate::tree::{dump, node_at};
 
@@ -226,6 +227,21 @@ fn a_call_that_only_asks_and_is_never_answered_says_so() {
         assert!(Status::Unanswered.to_string().contains("changes nothing"));
         assert_eq!(create_four(&mount), [Ok(()); 4], "the mount is of use afterwards");
     }
+}
+
+/// `away` is 100 s; who stops a run is not kept waiting for a server that is not there.
+#[test]
+fn a_run_that_is_stopped_waits_ten_seconds() {
+    let sim = Sim::start(&[]);
+    let mount = attach(&Url::parse(&format!("{}?away=100", sim.url)).unwrap(), Usage::Writes).unwrap().remove(0);
+    let root = mount.root();
+    drop(sim);
+    mount.heed(Arc::new(AtomicBool::new(true)));
+    let begun = Instant::now();
+    let mut calls = [Call::lookup(&root, &name(1))];
+    mount.perform(&mut calls);
+    assert_eq!(calls[0].status(), Err(Status::TargetGone));
+    assert!((9..60).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
 }
 
 #[test]

@@ -106,7 +106,10 @@ impl Log {
     }
 
     fn close_window(&mut self, now: u64, direction: Direction) {
-        let window = std::mem::replace(&mut self.windows[direction], Window { start: now, ..Window::default() });
+        let window = std::mem::replace(
+            &mut self.windows[direction],
+            Window { start: begun(now, self.every), ..Window::default() },
+        );
         if window.n > 0 {
             let value = (window.sum / u128::from(window.n)) as u64;
             let ms = now / 1_000_000;
@@ -140,7 +143,7 @@ impl HistogramLog {
     }
 
     fn tell(&mut self, now: u64) {
-        self.since = now;
+        self.since = begun(now, self.every);
         for direction in Direction::ALL {
             let counts = &mut self.counts[direction];
             if counts.iter().all(|count| *count == 0) {
@@ -300,6 +303,11 @@ impl Logs {
     }
 }
 
+/// When the interval began that `now` is in: a line that comes late does not make all the later ones late, as in fio.
+fn begun(now: u64, every: u64) -> u64 {
+    now - now.checked_rem(every).unwrap_or(0)
+}
+
 /// A log of rates: of each I/O, or of an interval.
 fn rate(log: &mut Option<Log>, last: &mut (u64, u64), now: u64, done: u64, unit: u64, one: u64, io: &Logged) {
     let Some(log) = log else { return };
@@ -307,8 +315,8 @@ fn rate(log: &mut Option<Log>, last: &mut (u64, u64), now: u64, done: u64, unit:
         return log.add(now, one, io.direction, io.len, io.offset);
     }
     let (amount, at) = *last;
-    let spent = now.saturating_sub(at);
-    if spent >= log.every {
+    if now.saturating_sub(begun(at, log.every)) >= log.every {
+        let spent = now.saturating_sub(at).max(1);
         let value = (u128::from(done - amount) * 1_000_000_000 / u128::from(spent) / u128::from(unit)) as u64;
         log.line(&Entry { ms: now / 1_000_000, value, max: value, direction: io.direction, len: 0, offset: 0 });
         *last = (done, now);

@@ -25,6 +25,8 @@ pub struct Times {
 struct Sampled {
     amount: u64,
     at: u64,
+    /// When the interval began that it is in: a late sample does not make the later ones late.
+    begun: u64,
 }
 
 /// One clone's measuring.
@@ -128,7 +130,7 @@ impl Recorder {
         (self.result.depths, self.result.shares) = Default::default();
         self.since = now;
         (self.spent.ns, self.spent.since) = (Each::default(), now);
-        let sampled = Sampled { amount: 0, at: now };
+        let sampled = Sampled { amount: 0, at: now, begun: now };
         (self.bw, self.iops) = (Each::of(|_| sampled), Each::of(|_| sampled));
         self.due = now + self.bw_every.min(self.iops_every);
         self.usage = Usage::of_thread();
@@ -209,13 +211,15 @@ fn target(settings: &Settings) -> Target {
 }
 
 fn sample(last: &mut Sampled, moments: &mut Moments, amount: u64, unit: u64, every: u64, now: u64) {
-    let spent = now.saturating_sub(last.at);
-    if spent < every {
+    let since = now.saturating_sub(last.begun);
+    if since < every {
         return;
     }
+    let spent = now.saturating_sub(last.at).max(1);
     let done = amount - last.amount;
     if done > 0 {
         moments.add((u128::from(done) * 1_000_000_000 / u128::from(spent) / u128::from(unit)) as u64);
     }
-    *last = Sampled { amount, at: now };
+    let begun = now - since.checked_rem(every).unwrap_or(0);
+    *last = Sampled { amount, at: now, begun };
 }

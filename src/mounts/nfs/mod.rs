@@ -17,7 +17,7 @@ mod url;
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::base::hash::mix;
@@ -75,6 +75,8 @@ pub struct NfsMount {
     refuses: AtomicBool,
     /// The server has no READDIRPLUS (unfs3).
     names_only: AtomicBool,
+    /// The run is being stopped.
+    stopped: OnceLock<Arc<AtomicBool>>,
 }
 
 /// A mount before its root is known.
@@ -89,6 +91,12 @@ struct Setup {
 }
 
 impl NfsMount {
+    /// Once `stopped` is set, a target that is away, silent or busy is waited for a few seconds at most.
+    pub fn heed(&self, stopped: Arc<AtomicBool>) {
+        // A mount is one run's.
+        let _ = self.stopped.set(stopped);
+    }
+
     fn new(setup: Setup, root: Node, limits: Limits) -> NfsMount {
         let record_bytes_max = limits.read_max.max(limits.list_max) as usize + RECORD_OVERHEAD_MAX;
         let timeout = setup.patience.reply_timeout;
@@ -113,6 +121,7 @@ impl NfsMount {
             gone: AtomicBool::new(false),
             refuses: AtomicBool::new(false),
             names_only: AtomicBool::new(false),
+            stopped: OnceLock::new(),
         }
     }
 

@@ -21,6 +21,10 @@ use super::{NfsMount, Patience};
 const JUKEBOX_PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(5));
 /// How long JUKEBOX is waited out.
 const JUKEBOX_MAX: Duration = Duration::from_secs(120);
+/// How long each of these is waited out once the run is stopped: who sends one signal and then SIGKILL (timeout -k, systemd) gives a minute or so.
+const STOPPED_MAX: Duration = Duration::from_secs(10);
+/// How often it is looked for that.
+const STOPPED_LOOK: Duration = Duration::from_secs(1);
 /// First and longest pause between tries to connect.
 const CONNECT_PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
@@ -79,6 +83,26 @@ impl NfsMount {
         })
     }
 
+    /// `usual`, or what is left of it in a run that is stopped.
+    fn at_most(&self, usual: Duration) -> Duration {
+        let is_stopped = self.stopped.get().is_some_and(|stopped| stopped.load(Ordering::Relaxed));
+        if is_stopped { usual.min(STOPPED_MAX) } else { usual }
+    }
+
+    /// Waits for a window's replies; false where they take too long.
+    fn wait(&self, window: &Window) -> bool {
+        let begun = Instant::now();
+        loop {
+            let left = self.at_most(self.patience.reply_timeout).saturating_sub(begun.elapsed());
+            if window.wait(left.min(STOPPED_LOOK)) {
+                return true;
+            }
+            if left.is_zero() {
+                return false;
+            }
+        }
+    }
+
     fn carry(&self, connection: &Connection, calls: &mut [Call<'_>], mut tries: Vec<Try>) {
         let (mut connect_pause, mut jukebox_pause) = (CONNECT_PAUSE.0, JUKEBOX_PAUSE.0);
         let begun = Instant::now();
@@ -91,7 +115,7 @@ impl NfsMount {
                 Err(error) => {
                     self.refuses.store(error.kind() == std::io::ErrorKind::ConnectionRefused, Ordering::Relaxed);
                     let since = *away_since.get_or_insert_with(Instant::now);
-                    if since.max(self.heard()).elapsed() >= self.patience.away_max {
+                    if since.max(self.heard()).elapsed() >= self.at_most(self.patience.away_max) {
                         self.gone.store(true, Ordering::Relaxed);
                         return self.give_up(calls, &tries);
                     }
@@ -102,7 +126,7 @@ impl NfsMount {
                     let round = self.settle(calls, tries, replies);
                     tries = round.again;
                     if round.jukebox {
-                        if begun.elapsed() >= JUKEBOX_MAX {
+                        if begun.elapsed() >= self.at_most(JUKEBOX_MAX) {
                             tries.retain(|t| calls[t.index].status() != Err(Status::Jukebox));
                         }
                         if !tries.is_empty() {
@@ -112,7 +136,8 @@ impl NfsMount {
                     }
                     away_since =
                         if tries.iter().any(|t| t.losses > 0) { away_since.or(Some(Instant::now())) } else { None };
-                    if away_since.is_some_and(|s| s.max(self.heard()).elapsed() >= self.patience.away_max) {
+                    if away_since.is_some_and(|s| s.max(self.heard()).elapsed() >= self.at_most(self.patience.away_max))
+                    {
                         self.gone.store(true, Ordering::Relaxed);
                     }
                     // A server that takes connections and breaks each at once must not be hammered.
@@ -201,7 +226,7 @@ impl NfsMount {
         };
         let Some((generation, connected)) = sent else { return Ok(Vec::new()) };
         self.note_sent(tries, generation > 1 && connected);
-        if !window.wait(self.patience.reply_timeout) {
+        if !self.wait(&window) {
             connection.kill(generation);
             // Every call of the generation has been given back by now, or its reply is being put in its place.
             while !window.wait(Duration::from_secs(1)) {}
