@@ -256,7 +256,7 @@ fn ends(input: &mut Peek, what: &str) -> io::Result<()> {
         }
         if rest.iter().any(|byte| *byte != 0) {
             let reason = format!("what follows a {what} is none: it is damaged there, or something was appended");
-            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+            return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
         }
         let zeros = rest.len();
         input.consume(zeros);
@@ -324,7 +324,7 @@ impl Decoder for lz4_flex::frame::FrameDecoder<Peek> {
             } else if first.starts_with(LZ4) {
                 return Ok(true);
             } else {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, "no lz4 frame"));
+                return Err(io::Error::new(io::ErrorKind::Unsupported, "no lz4 frame"));
             }
         }
     }

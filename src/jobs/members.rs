@@ -38,6 +38,14 @@ pub struct Read {
     pub stopped: bool,
 }
 
+/// Is compressed data wrong? A system's own error is of the storage; an early end, and what stands where a member or a frame should begin
+/// (Unsupported; in zstd's words), leave what came before as its checksums said.
+fn is_damage(error: &std::io::Error) -> bool {
+    error.raw_os_error().is_none()
+        && !matches!(error.kind(), std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::Unsupported)
+        && !error.to_string().contains("Unknown frame descriptor")
+}
+
 /// What is said of a compressed archive whose checksum, behind what it is of, is wrong.
 const DAMAGED: &str = "the compressed data is damaged, and what came before this was found may be wrong too: what was extracted of it is to be \
                        extracted anew from a good copy, not with --resume";
@@ -130,10 +138,8 @@ impl<'a> Members<'a> {
 
     /// Notes an error of the archive.
     pub fn fail(&mut self, error: ArchiveError) {
-        // A system's own error is of the storage; an early end, or a stop, leaves what came before as it was.
         if let ArchiveError::Io { source, .. } = &error
-            && source.raw_os_error().is_none()
-            && source.kind() != std::io::ErrorKind::UnexpectedEof
+            && is_damage(source)
             && !self.crew.stop().is_set()
         {
             self.warn(DAMAGED.into());

@@ -121,8 +121,8 @@ fn more_targets_than_there_are_is_refused() {
     // What would change nothing, be begun anew by each step, or be lost after hours.
     let swept =
         |more: &[&'static str]| [&["--sweep", "bs=4k,8k", "--name=j", "--ioengine=null", "--size=8k"], more].concat();
-    refused(&swept(&["--bssplit=4k/50:8k/50"]), "its bssplit= says the sizes");
-    refused(&swept(&["--bsrange=4k-8k"]), "its bsrange= says the sizes");
+    refused(&swept(&["--bssplit=4k/50:8k/50"]), "bssplit= or bsrange= says the sizes");
+    refused(&swept(&["--bsrange=4k-8k"]), "bssplit= or bsrange= says the sizes");
     refused(&["--sweep", "bs=4k,8k", "blocksize=4k", "--name=j"], "bs is there twice");
     refused(&swept(&["--write_bw_log=log"]), "logs are of one run");
     refused(&[&["--report-csv=/nowhere/x.csv"], &swept(&[])[..]].concat(), "/nowhere/x.csv: Cannot write");

@@ -207,6 +207,29 @@ fn what_was_moved_away_meanwhile_is_told() {
     }
 }
 
+/// Its name is another directory's by the time that it is empty.
+#[test]
+fn what_was_moved_away_and_replaced_is_told() {
+    for shape in SHAPES {
+        let memory = Arc::new(MemoryMount::new());
+        plant(&*memory, &["c/", "c/d/", "safe/"]);
+        (0..100).for_each(|i| plant(&*memory, &[&format!("c/d/f{i}")]));
+        let done = AtomicU64::new(0);
+        let odd = Odd::new(&memory, move |mount, call| {
+            if matches!(call.op, Op::Remove { .. }) && done.fetch_add(1, Ordering::Relaxed) == 40 {
+                let d = name("d");
+                do_one(mount, Call::rename(&find(mount, "c"), &d, &find(mount, "safe"), &d));
+                plant(mount, &["c/d/", "c/d/new"]);
+            }
+            pass(mount, call);
+        });
+        let ran = remove_c(&odd, false, &Options::default(), shape);
+        assert_eq!(ran.failures.len(), 1, "{shape:?} {ran:?}");
+        assert!(ran.failures[0].starts_with("c/d: it was moved while it was removed"), "{ran:?}");
+        assert!(!dump(&*memory).contains_key("c"), "{shape:?}");
+    }
+}
+
 /// On this host: windows under way go on, the next one goes by the name again.
 #[test]
 fn what_was_moved_away_on_this_host_stays_from_then_on() {

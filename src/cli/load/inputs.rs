@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use crate::load::Direction;
 use crate::load::commandline::CommandLine;
 use crate::load::general::General;
 use crate::load::job::{Job, base};
@@ -88,6 +89,7 @@ pub fn gather(line: CommandLine) -> Result<Gathered, String> {
         here::check_logs(&settled)?;
         combinations.push((marks, settled));
     }
+    changes(&combinations)?;
     let jobs = combinations.first().map(|(_, jobs)| jobs.clone()).unwrap_or_default();
     if general.warnings_fatal
         && let Some(notice) = notices.first()
@@ -97,23 +99,31 @@ pub fn gather(line: CommandLine) -> Result<Gathered, String> {
     Ok(Gathered { general, shown, jobs, combinations, notices })
 }
 
-/// Is an option of a sweep one that the job goes by, and not the same as one before it?
-fn may_sweep(job: &Job, given: &Given, swept: &mut Vec<&'static str>) -> Result<(), String> {
+/// Is an option of a sweep not the same as one before it?
+fn once(given: &Given, swept: &mut Vec<&'static str>) -> Result<(), String> {
     let name = given.spec.name;
     if swept.contains(&name) {
         return Err(format!("fio: --sweep: {name} is there twice, by two names of it"));
     }
     swept.push(name);
-    // What fio goes by instead of bs=.
-    let instead = job.all().find(|own| name == "bs" && ["bsrange", "bssplit"].contains(&own.spec.name));
-    match instead {
-        Some(own) => Err(format!(
-            "fio: {}: its {}= says the sizes, so that --sweep of bs changes nothing",
-            job.name(),
-            own.spec.name
-        )),
-        None => Ok(()),
+    Ok(())
+}
+
+/// Does a sweep of bs= change what any job does? bsrange= and bssplit= go before it.
+fn changes(combinations: &[(Marks, Vec<Settings>)]) -> Result<(), String> {
+    let is_swept = combinations
+        .iter()
+        .any(|(marks, _)| marks.iter().any(|(name, _)| ["bs", "blocksize"].contains(&name.as_str())));
+    let sizes = |jobs: &[Settings]| {
+        let of = |job: &Settings| Direction::ALL.map(|direction| format!("{:?}", job.load.plans[direction].sizes));
+        jobs.iter().map(of).collect::<Vec<_>>()
+    };
+    let mut all = combinations.iter().map(|(_, jobs)| sizes(jobs));
+    let first = all.next();
+    if is_swept && combinations.len() > 1 && all.all(|sizes| Some(sizes) == first) {
+        return Err("fio: --sweep of bs changes nothing: bssplit= or bsrange= says the sizes".into());
     }
+    Ok(())
 }
 
 /// The jobs with the options of a sweep in place of their own. Each notice is kept once.
@@ -123,7 +133,7 @@ fn settled(jobs: &[Job], marks: &Marks, general: &General, notices: &mut Vec<Str
         let (mut job, mut swept) = (job.clone(), Vec::new());
         for (name, text) in marks {
             let given = Given::new(name, Some(text), base(job.all())).map_err(|error| format!("{error} (--sweep)"))?;
-            may_sweep(&job, &given, &mut swept)?;
+            once(&given, &mut swept)?;
             job.options.retain(|own| own.spec.name != given.spec.name);
             job.options.push(given);
         }

@@ -69,6 +69,8 @@ pub(super) mod flag {
     pub const MUST_BE_DIR: u16 = 1024;
     /// It had such names when it was listed before, and was not empty when they were removed.
     pub const SILLY_BEFORE: u16 = 2048;
+    /// Something in it was removed before it was listed anew.
+    pub const REMOVED_BEFORE: u16 = 8192;
     /// Its open descriptor leads elsewhere.
     pub const MOVED: u16 = 4096;
 }
@@ -242,8 +244,9 @@ impl<T> Frame<T> {
         for sum in [&self.kept, &self.listed, &self.removed, &self.shown] {
             sum.store(0, Ordering::Relaxed);
         }
-        let flags = if self.has(flag::SILLY) { flag::SILLY_BEFORE } else { 0 };
-        self.flags.store(flags, Ordering::Relaxed);
+        let silly = if self.has(flag::SILLY) { flag::SILLY_BEFORE } else { 0 };
+        let removed = if self.has(flag::REMOVED | flag::REMOVED_BEFORE) { flag::REMOVED_BEFORE } else { 0 };
+        self.flags.store(silly | removed, Ordering::Relaxed);
         self.pending.store(1, Ordering::Relaxed);
     }
 }

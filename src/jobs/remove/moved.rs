@@ -44,6 +44,9 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
     /// What is there now under the name of a directory that was moved away?
     pub fn look_again(&mut self, frame: &Arc<Frame<T>>) {
         let Some(up) = frame.up.clone() else { return };
+        if frame.has(flag::REMOVED_BEFORE) {
+            self.tell_moved(frame);
+        }
         if frame.tries >= TRIES_MAX {
             return self.refuse(&up, frame.name.as_ref(), "another directory takes its place again and again");
         }

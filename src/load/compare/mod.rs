@@ -78,8 +78,18 @@ pub fn series(text: &str) -> Result<Vec<Series>, String> {
 
 /// Those before the last tell of a run that went on (--status-interval).
 fn last_document(text: &str) -> Result<Value, String> {
+    // The first brace that begins a line, blanks and a mark of the byte order aside.
+    let begins = |text: &str| {
+        let is_ahead = |at: &usize| {
+            text[..*at]
+                .rsplit('\n')
+                .next()
+                .is_none_or(|ahead| ahead.trim_matches(['\u{feff}', ' ', '\t', '\r']).is_empty())
+        };
+        text.match_indices('{').map(|(at, _)| at).find(is_ahead)
+    };
     let (mut last, mut rest) = (None, text);
-    while let Some(at) = if rest.starts_with('{') { Some(0) } else { rest.find("\n{").map(|at| at + 1) } {
+    while let Some(at) = begins(rest).or_else(|| rest.find('{').filter(|_| last.is_none())) {
         let mut documents = serde_json::Deserializer::from_str(&rest[at..]).into_iter::<Value>();
         last = documents.next().transpose().map_err(|error| error.to_string())?;
         rest = &rest[at + documents.byte_offset()..];
@@ -213,6 +223,11 @@ mod tests {
         let several = format!("fio: {{x\n{}{}", document("", 9.0), document("", 1000.0));
         assert_eq!(series(&several).unwrap()[0].iops.mean, 1000.0);
         assert_eq!(series(&document("", 9.0).replace("read", "mixed")).unwrap()[0].direction, "mixed");
+        assert_eq!(
+            series(&format!("\u{feff}  {}", &document("", 7.0)["fio: note\n".len()..])).unwrap()[0].iops.mean,
+            7.0
+        );
+        assert_eq!(series(&format!("[host] {}", &document("", 7.0)["fio: note\n".len()..])).unwrap()[0].iops.mean, 7.0);
         // Clones of a name with a number sign.
         let job = |mean: f64| {
             format!("{{\"jobname\": \"a#1\", \"read\": {{\"total_ios\": 1, \"io_bytes\": 1, \"iops_mean\": {mean}}}}}")

@@ -8,7 +8,8 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher as _};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -266,7 +267,12 @@ impl Descriptors {
         let place = place(dir, name);
         let part = self.part(place);
         let mut open = part.slots.values().filter(|slot| slot.place == place).map(|slot| slot.held.clone());
-        open.any(|held| rustix::fs::fstat(held.fd()).is_ok_and(|is| is.st_nlink > 0))
+        open.any(|held| {
+            // overlayfs says 1 link of merged directories that are gone.
+            let way = std::fs::read_link(format!("/proc/self/fd/{}", held.fd().as_raw_fd()));
+            let is_gone = way.is_ok_and(|way| way.as_os_str().as_bytes().ends_with(b" (deleted)"));
+            !is_gone && rustix::fs::fstat(held.fd()).is_ok_and(|is| is.st_nlink > 0)
+        })
     }
 
     /// True when files are open.
