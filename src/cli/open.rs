@@ -326,6 +326,7 @@ impl Opener {
             let ceiling = self.held?;
             let new = || Arc::new(Throttle::new(ceiling, PriceList::oci(), self.stop.flag()));
             let throttle = self.throttles.entry(meter.target.clone()).or_insert_with(new).clone();
+            meter.nfs.iter().for_each(|mount| mount.hold_by(throttle.clone()));
             Some(if is_lowered(mount) { Arc::new(Lowered::new(mount.clone(), throttle)) } else { throttle })
         };
         let throttles: Vec<Option<Arc<dyn Tap>>> = meters.iter().zip(&mounts).map(&mut throttle).collect();

@@ -4,12 +4,13 @@
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use parfs::base::{Name, Proc, Status};
+use parfs::base::price::Ceiling;
+use parfs::base::{Name, PriceList, Proc, Status};
 use parfs::mounts::MemoryMount;
 use parfs::mounts::nfs::{AttachError, NfsMount, Url, Usage, attach};
-use parfs::storage::{AttrChange, Call, How, Mount, Node, Op, Stable};
+use parfs::storage::{AttrChange, Call, How, Mount, Node, Op, Stable, Throttle};
 use parfs::wire::nfs3;
 
 use crate::ask::Ask;
@@ -226,6 +227,38 @@ fn a_call_that_only_asks_and_is_never_answered_says_so() {
         assert_eq!(calls[0].status(), Err(Status::Unanswered));
         assert!(Status::Unanswered.to_string().contains("changes nothing"));
         assert_eq!(create_four(&mount), [Ok(()); 4], "the mount is of use afterwards");
+    }
+}
+
+/// What a mount sends again, or asks of what it made, waits as its calls do: here each I/O costs a fifth of a second.
+#[test]
+fn what_is_added_to_held_calls_is_held_too() {
+    let ceiling = Ceiling { iops: 5.0, bytes_per_s: f64::INFINITY, latency: Duration::ZERO };
+    // Five more times, within 0.62 s by the pauses alone; and a GETATTR behind a CREATE, at once.
+    let busy = |proc, n| if proc == Proc::GetAttr && n > 0 && n < 6 { Act::Fail(Status::Jukebox) } else { Act::Send };
+    for (is_held, least) in [(true, 1.3), (false, 0.0)] {
+        let server = Scripted::start(busy);
+        let mount = server.patient_mount();
+        if is_held {
+            mount.hold_by(Arc::new(Throttle::new(ceiling, PriceList::oci(), Arc::default())));
+        }
+        let begun = Instant::now();
+        let mut calls = [Call::get_attr(&mount.root())];
+        mount.perform(&mut calls);
+        assert!(calls[0].status().is_ok() && begun.elapsed().as_secs_f64() >= least, "{:?}", begun.elapsed());
+    }
+    for (is_held, least) in [(true, 0.5), (false, 0.0)] {
+        let server = Scripted::start(|proc, _| if proc == Proc::Create { Act::Bare } else { Act::Send });
+        let mount = server.patient_mount();
+        if is_held {
+            mount.hold_by(Arc::new(Throttle::new(ceiling, PriceList::oci(), Arc::default())));
+        }
+        let change = AttrChange { mode: Some(0o600), ..AttrChange::default() };
+        let begun = Instant::now();
+        let mut calls = [1, 2, 3].map(|n| Call::create(&mount.root(), &name(n), How::Guarded, change));
+        mount.perform(&mut calls);
+        assert!(calls.iter().all(|call| call.status().is_ok()), "{calls:?}");
+        assert!(begun.elapsed().as_secs_f64() >= least, "{:?}", begun.elapsed());
     }
 }
 

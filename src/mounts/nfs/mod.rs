@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use crate::base::hash::mix;
 use crate::base::{Bell, Name, Proc, Status};
-use crate::storage::{Call, Chain, Handle, Ledger, Limits, Mount, Node, Op, Tally, Want};
+use crate::storage::{Call, Chain, Handle, Ledger, Limits, Mount, Node, Op, Tally, Throttle, Want};
 use crate::wire::rpc::Credential;
 
 pub use attach::{AttachError, attach, shape};
@@ -77,6 +77,8 @@ pub struct NfsMount {
     names_only: AtomicBool,
     /// The run is being stopped.
     stopped: OnceLock<Arc<AtomicBool>>,
+    /// What it adds to the calls it is given waits for this.
+    throttle: OnceLock<Arc<Throttle>>,
 }
 
 /// A mount before its root is known.
@@ -95,6 +97,12 @@ impl NfsMount {
     pub fn heed(&self, stopped: Arc<AtomicBool>) {
         // A mount is one run's.
         let _ = self.stopped.set(stopped);
+    }
+
+    /// Who holds its calls holds what it adds to them too: what is sent again, and what is asked of what was made.
+    pub fn hold_by(&self, throttle: Arc<Throttle>) {
+        // A target has one.
+        let _ = self.throttle.set(throttle);
     }
 
     fn new(setup: Setup, root: Node, limits: Limits) -> NfsMount {
@@ -122,6 +130,7 @@ impl NfsMount {
             refuses: AtomicBool::new(false),
             names_only: AtomicBool::new(false),
             stopped: OnceLock::new(),
+            throttle: OnceLock::new(),
         }
     }
 

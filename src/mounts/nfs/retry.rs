@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::base::hash::mix;
 use crate::base::{Proc, Status};
-use crate::storage::{Call, Found, How, Node, Op};
+use crate::storage::{Call, Found, How, Node, Op, Tap};
 use crate::wire::nfs3::{self, Decoded};
 use crate::wire::record::Received;
 use crate::wire::rpc::{self, RpcError};
@@ -103,6 +103,13 @@ impl NfsMount {
         }
     }
 
+    /// Waits until these may be sent, beside what was held already.
+    fn hold(&self, calls: &[Call<'_>]) {
+        if let Some(throttle) = self.throttle.get() {
+            throttle.before(calls);
+        }
+    }
+
     fn carry(&self, connection: &Connection, calls: &mut [Call<'_>], mut tries: Vec<Try>) {
         let (mut connect_pause, mut jukebox_pause) = (CONNECT_PAUSE.0, JUKEBOX_PAUSE.0);
         let begun = Instant::now();
@@ -140,6 +147,7 @@ impl NfsMount {
                     {
                         self.gone.store(true, Ordering::Relaxed);
                     }
+                    tries.iter().for_each(|t| self.hold(std::slice::from_ref(&calls[t.index])));
                     // A server that takes connections and breaks each at once must not be hammered.
                     if round.answered {
                         connect_pause = CONNECT_PAUSE.0;
@@ -362,6 +370,7 @@ impl NfsMount {
             return call.fail(Status::Protocol);
         };
         let mut lookup = [Call::lookup(dir, name)];
+        self.hold(&lookup);
         self.perform_sent(&mut lookup);
         *out = lookup[0].found().map_err(asked_for_another);
         // What is not found now was made all the same.
@@ -376,6 +385,7 @@ impl NfsMount {
             return;
         }
         let mut asks: Vec<Call<'_>> = made.iter().map(|(_, node)| Call::get_attr(node)).collect();
+        self.hold(&asks);
         self.perform_sent(&mut asks);
         for ((i, _), ask) in made.iter().zip(&asks) {
             match (ask.attr(), untold(&mut calls[*i])) {
