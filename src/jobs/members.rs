@@ -39,11 +39,11 @@ pub struct Read {
 }
 
 /// Is compressed data wrong? A system's own error is of the storage; an early end, and what stands where a member or a frame should begin
-/// (Unsupported; in zstd's words), leave what came before as its checksums said.
+/// (Unsupported; in zstd's and xz's words), leave what came before as its checksums said.
 fn is_damage(error: &std::io::Error) -> bool {
     error.raw_os_error().is_none()
         && !matches!(error.kind(), std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::Unsupported)
-        && !error.to_string().contains("Unknown frame descriptor")
+        && !["Unknown frame descriptor", "format not recognized"].iter().any(|said| error.to_string().contains(said))
 }
 
 /// What is said of a compressed archive whose checksum, behind what it is of, is wrong.

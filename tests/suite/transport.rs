@@ -264,7 +264,7 @@ fn what_is_added_to_held_calls_is_held_too() {
 
 /// `away` is 100 s; who stops a run is not kept waiting for a server that is not there.
 #[test]
-fn a_run_that_is_stopped_waits_ten_seconds() {
+fn a_run_that_is_stopped_waits_a_few_seconds() {
     let sim = Sim::start(&[]);
     let mount = attach(&Url::parse(&format!("{}?away=100", sim.url)).unwrap(), Usage::Writes).unwrap().remove(0);
     let root = mount.root();
@@ -274,7 +274,7 @@ fn a_run_that_is_stopped_waits_ten_seconds() {
     let mut calls = [Call::lookup(&root, &name(1))];
     mount.perform(&mut calls);
     assert_eq!(calls[0].status(), Err(Status::TargetGone));
-    assert!((9..60).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
+    assert!((14..60).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
 }
 
 #[test]

@@ -173,6 +173,7 @@ impl<T> Frame<T> {
         }
     }
 
+    /// Is one of these known of it?
     pub fn has(&self, flag: u16) -> bool {
         self.flags.load(Ordering::Relaxed) & flag != 0
     }

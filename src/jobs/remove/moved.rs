@@ -59,7 +59,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
     pub fn is_elsewhere(&self, frame: &Frame<T>) -> bool {
         let port = self.engine.port;
         let is_there = || port.one(port.route(), Call::get_attr(&frame.node)).status().is_ok();
-        frame.has(flag::REMOVED) && port.volume.has_handles() && is_there()
+        frame.has(flag::REMOVED | flag::REMOVED_BEFORE) && port.volume.has_handles() && is_there()
     }
 
     /// Something of it is gone, and it is elsewhere.

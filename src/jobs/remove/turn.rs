@@ -381,7 +381,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         let Some(up) = frame.up.clone() else { return };
         // What has its name now is another.
         let is_moved = frame.has(flag::MOVED) || status == Err(Status::Stale) && self.engine.is_shared();
-        if is_moved && frame.has(flag::REMOVED) {
+        if is_moved && frame.has(flag::REMOVED | flag::REMOVED_BEFORE) {
             self.tell_moved(&frame);
         }
         let Err(status) = status else {

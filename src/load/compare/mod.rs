@@ -10,6 +10,9 @@ use serde_json::Value;
 
 use self::welch::{Sample, Welch, welch};
 
+/// Lines of text with a brace that are passed over.
+const TRIES_MAX: usize = 100;
+
 /// What chance is taken for none.
 const P_MAX: f64 = 0.05;
 
@@ -76,25 +79,40 @@ pub fn series(text: &str) -> Result<Vec<Series>, String> {
     if found.is_empty() { Err("its jobs did no I/O".into()) } else { Ok(found) }
 }
 
-/// Those before the last tell of a run that went on (--status-interval).
+/// The last document of results; those before it tell of a run that went on (--status-interval). Each begins a line, blanks and a mark of the
+/// byte order aside; where none does, behind a word on its line (`[host] {`).
 fn last_document(text: &str) -> Result<Value, String> {
-    // The first brace that begins a line, blanks and a mark of the byte order aside.
-    let begins = |text: &str| {
-        let is_ahead = |at: &usize| {
-            text[..*at]
-                .rsplit('\n')
-                .next()
-                .is_none_or(|ahead| ahead.trim_matches(['\u{feff}', ' ', '\t', '\r']).is_empty())
-        };
-        text.match_indices('{').map(|(at, _)| at).find(is_ahead)
+    let (mut last, mut failed, mut at, mut tries) = (None, None, 0, 0);
+    let begins = |from: usize| {
+        let mut line = from;
+        text[from..].split_inclusive('\n').find_map(|here| {
+            let ahead = here.len() - here.trim_start_matches(['\u{feff}', ' ', '\t', '\r']).len();
+            let at = line + ahead;
+            line += here.len();
+            text[at..].starts_with('{').then_some(at)
+        })
     };
-    let (mut last, mut rest) = (None, text);
-    while let Some(at) = begins(rest).or_else(|| rest.find('{').filter(|_| last.is_none())) {
-        let mut documents = serde_json::Deserializer::from_str(&rest[at..]).into_iter::<Value>();
-        last = documents.next().transpose().map_err(|error| error.to_string())?;
-        rest = &rest[at + documents.byte_offset()..];
+    let is_by_line = begins(0).is_some();
+    while let Some(start) = if is_by_line { begins(at) } else { text[at..].find('{').map(|more| at + more) } {
+        let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+        match documents.next() {
+            Some(Ok(document)) => {
+                at = start + documents.byte_offset();
+                if document["jobs"].is_array() || last.is_none() && failed.is_none() {
+                    last = Some(document);
+                }
+            }
+            // Text with a brace in it; of a document that is cut off, what is in it is none.
+            Some(Err(error)) if !error.is_eof() && tries < TRIES_MAX => {
+                tries += 1;
+                failed.get_or_insert(error.to_string());
+                at = text[start..].find('\n').map_or(text.len(), |end| start + end);
+            }
+            Some(Err(error)) => return Err(error.to_string()),
+            None => break,
+        }
     }
-    last.ok_or_else(|| "there is no JSON document".into())
+    last.ok_or_else(|| failed.unwrap_or_else(|| "there is no JSON document".into()))
 }
 
 fn of_job(job: &Value, direction: &'static str) -> Option<Series> {
@@ -228,6 +246,11 @@ mod tests {
             7.0
         );
         assert_eq!(series(&format!("[host] {}", &document("", 7.0)["fio: note\n".len()..])).unwrap()[0].iops.mean, 7.0);
+        let two = [5.0, 9.0].map(|mean| format!("[host] {}", &document("", mean)["fio: note\n".len()..])).concat();
+        assert_eq!(series(&two).unwrap()[0].iops.mean, 9.0);
+        let noted = format!("{}note:\n  {{x}}\n", document("", 4.0));
+        assert_eq!(series(&noted).unwrap()[0].iops.mean, 4.0);
+        assert!(series(&document("", 4.0)[..60]).is_err());
         // Clones of a name with a number sign.
         let job = |mean: f64| {
             format!("{{\"jobname\": \"a#1\", \"read\": {{\"total_ios\": 1, \"io_bytes\": 1, \"iops_mean\": {mean}}}}}")

@@ -315,8 +315,9 @@ fn rate(log: &mut Option<Log>, last: &mut (u64, u64), now: u64, done: u64, unit:
         return log.add(now, one, io.direction, io.len, io.offset);
     }
     let (amount, at) = *last;
-    if now.saturating_sub(begun(at, log.every)) >= log.every {
-        let spent = now.saturating_sub(at).max(1);
+    let spent = now.saturating_sub(at);
+    // What follows a late line at once is told with the next: over so short a time it would be no rate.
+    if now.saturating_sub(begun(at, log.every)) >= log.every && spent >= log.every / 2 {
         let value = (u128::from(done - amount) * 1_000_000_000 / u128::from(spent) / u128::from(unit)) as u64;
         log.line(&Entry { ms: now / 1_000_000, value, max: value, direction: io.direction, len: 0, offset: 0 });
         *last = (done, now);

@@ -29,6 +29,13 @@ struct Sampled {
     begun: u64,
 }
 
+impl Sampled {
+    /// When the next one is due: by its interval, but not so soon behind a late one that it would be no rate.
+    fn due(&self, every: u64) -> u64 {
+        self.begun.saturating_add(every).max(self.at.saturating_add(every / 2))
+    }
+}
+
 /// One clone's measuring.
 #[derive(Debug)]
 pub struct Recorder {
@@ -173,7 +180,7 @@ impl Recorder {
             sample(&mut self.iops[direction], &mut result.iops, result.ios, 1, self.iops_every, now);
         }
         let nexts = Direction::ALL
-            .map(|direction| (self.bw[direction].at + self.bw_every).min(self.iops[direction].at + self.iops_every));
+            .map(|direction| self.bw[direction].due(self.bw_every).min(self.iops[direction].due(self.iops_every)));
         self.due = nexts.into_iter().min().unwrap_or(u64::MAX);
     }
 
@@ -211,11 +218,10 @@ fn target(settings: &Settings) -> Target {
 }
 
 fn sample(last: &mut Sampled, moments: &mut Moments, amount: u64, unit: u64, every: u64, now: u64) {
-    let since = now.saturating_sub(last.begun);
-    if since < every {
+    if now < last.due(every) {
         return;
     }
-    let spent = now.saturating_sub(last.at).max(1);
+    let (since, spent) = (now.saturating_sub(last.begun), now.saturating_sub(last.at).max(1));
     let done = amount - last.amount;
     if done > 0 {
         moments.add((u128::from(done) * 1_000_000_000 / u128::from(spent) / u128::from(unit)) as u64);

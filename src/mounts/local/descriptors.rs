@@ -269,9 +269,12 @@ impl Descriptors {
         let mut open = part.slots.values().filter(|slot| slot.place == place).map(|slot| slot.held.clone());
         open.any(|held| {
             // overlayfs says 1 link of merged directories that are gone.
-            let way = std::fs::read_link(format!("/proc/self/fd/{}", held.fd().as_raw_fd()));
-            let is_gone = way.is_ok_and(|way| way.as_os_str().as_bytes().ends_with(b" (deleted)"));
-            !is_gone && rustix::fs::fstat(held.fd()).is_ok_and(|is| is.st_nlink > 0)
+            let Ok(is) = rustix::fs::fstat(held.fd()) else { return false };
+            let way = std::fs::read_link(format!("/proc/self/fd/{}", held.fd().as_raw_fd())).unwrap_or_default();
+            let is_gone = way.as_os_str().as_bytes().ends_with(b" (deleted)")
+                // It may be its name.
+                && !rustix::fs::lstat(&way).is_ok_and(|there| (there.st_dev, there.st_ino) == (is.st_dev, is.st_ino));
+            is.st_nlink > 0 && !is_gone
         })
     }
 

@@ -72,6 +72,11 @@ impl Window {
         state.left == 0
     }
 
+    /// How many calls have no reply yet.
+    pub(super) fn left(&self) -> usize {
+        lock(&self.state).left
+    }
+
     /// Takes the replies, in the order of the calls.
     pub(super) fn take(&self) -> Vec<Reply> {
         std::mem::take(&mut lock(&self.state).replies)

@@ -77,6 +77,8 @@ pub struct NfsMount {
     names_only: AtomicBool,
     /// The run is being stopped.
     stopped: OnceLock<Arc<AtomicBool>>,
+    /// When that was first seen.
+    stop_seen: OnceLock<Instant>,
     /// What it adds to the calls it is given waits for this.
     throttle: OnceLock<Arc<Throttle>>,
 }
@@ -130,6 +132,7 @@ impl NfsMount {
             refuses: AtomicBool::new(false),
             names_only: AtomicBool::new(false),
             stopped: OnceLock::new(),
+            stop_seen: OnceLock::new(),
             throttle: OnceLock::new(),
         }
     }

@@ -21,8 +21,9 @@ use super::{NfsMount, Patience};
 const JUKEBOX_PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(5));
 /// How long JUKEBOX is waited out.
 const JUKEBOX_MAX: Duration = Duration::from_secs(120);
-/// How long each of these is waited out once the run is stopped: who sends one signal and then SIGKILL (timeout -k, systemd) gives a minute or so.
-const STOPPED_MAX: Duration = Duration::from_secs(10);
+/// How long a target that is away, silent or busy is waited for once the run is stopped: who sends one signal and then SIGKILL (systemd,
+/// Kubernetes) gives from half a minute to one and a half.
+const STOPPED_MAX: Duration = Duration::from_secs(15);
 /// How often it is looked for that.
 const STOPPED_LOOK: Duration = Duration::from_secs(1);
 /// First and longest pause between tries to connect.
@@ -83,23 +84,41 @@ impl NfsMount {
         })
     }
 
-    /// `usual`, or what is left of it in a run that is stopped.
-    fn at_most(&self, usual: Duration) -> Duration {
+    /// Is the run stopped, and what went on last, at `since`, too long ago? The time counts from when the stop is first seen.
+    fn is_overdue(&self, since: Instant) -> bool {
         let is_stopped = self.stopped.get().is_some_and(|stopped| stopped.load(Ordering::Relaxed));
-        if is_stopped { usual.min(STOPPED_MAX) } else { usual }
+        is_stopped && since.max(*self.stop_seen.get_or_init(Instant::now)).elapsed() >= STOPPED_MAX
     }
 
-    /// Waits for a window's replies; false where they take too long.
+    /// Waits for a window's replies; false where they take too long. In a run that is stopped that is how long none came.
     fn wait(&self, window: &Window) -> bool {
         let begun = Instant::now();
+        let (mut left, mut since) = (window.left(), begun);
         loop {
-            let left = self.at_most(self.patience.reply_timeout).saturating_sub(begun.elapsed());
-            if window.wait(left.min(STOPPED_LOOK)) {
+            let rest = self.patience.reply_timeout.saturating_sub(begun.elapsed());
+            if window.wait(rest.min(STOPPED_LOOK)) {
                 return true;
             }
-            if left.is_zero() {
+            if window.left() != left {
+                (left, since) = (window.left(), Instant::now());
+            }
+            if rest.is_zero() || self.is_overdue(since.max(self.heard())) {
                 return false;
             }
+        }
+    }
+
+    /// Gives up what was lost, in a run that is stopped, of a target that says nothing.
+    fn cut_short(&self, calls: &mut [Call<'_>], tries: &mut Vec<Try>) {
+        if !self.is_overdue(self.heard()) {
+            return;
+        }
+        let (lost, rest) = std::mem::take(tries).into_iter().partition(|t| t.losses > 0);
+        *tries = rest;
+        for try_ in lost {
+            let call = &mut calls[try_.index];
+            let status = never_answered(call);
+            self.fail(call, &try_, status);
         }
     }
 
@@ -122,7 +141,8 @@ impl NfsMount {
                 Err(error) => {
                     self.refuses.store(error.kind() == std::io::ErrorKind::ConnectionRefused, Ordering::Relaxed);
                     let since = *away_since.get_or_insert_with(Instant::now);
-                    if since.max(self.heard()).elapsed() >= self.at_most(self.patience.away_max) {
+                    let last = since.max(self.heard());
+                    if last.elapsed() >= self.patience.away_max || self.is_overdue(last) {
                         self.gone.store(true, Ordering::Relaxed);
                         return self.give_up(calls, &tries);
                     }
@@ -132,8 +152,9 @@ impl NfsMount {
                 Ok(replies) => {
                     let round = self.settle(calls, tries, replies);
                     tries = round.again;
+                    self.cut_short(calls, &mut tries);
                     if round.jukebox {
-                        if begun.elapsed() >= self.at_most(JUKEBOX_MAX) {
+                        if begun.elapsed() >= JUKEBOX_MAX || self.is_overdue(begun) {
                             tries.retain(|t| calls[t.index].status() != Err(Status::Jukebox));
                         }
                         if !tries.is_empty() {
@@ -143,8 +164,7 @@ impl NfsMount {
                     }
                     away_since =
                         if tries.iter().any(|t| t.losses > 0) { away_since.or(Some(Instant::now())) } else { None };
-                    if away_since.is_some_and(|s| s.max(self.heard()).elapsed() >= self.at_most(self.patience.away_max))
-                    {
+                    if away_since.is_some_and(|s| s.max(self.heard()).elapsed() >= self.patience.away_max) {
                         self.gone.store(true, Ordering::Relaxed);
                     }
                     tries.iter().for_each(|t| self.hold(std::slice::from_ref(&calls[t.index])));
