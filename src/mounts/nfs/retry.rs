@@ -93,7 +93,7 @@ impl NfsMount {
     /// Waits for a window's replies; false where they take too long. In a run that is stopped that is how long none came.
     fn wait(&self, window: &Window) -> bool {
         let begun = Instant::now();
-        let (mut left, mut since) = (window.left(), begun);
+        let (mut left, mut since) = (window.left(), self.heard());
         loop {
             let rest = self.patience.reply_timeout.saturating_sub(begun.elapsed());
             if window.wait(rest.min(STOPPED_LOOK)) {
@@ -102,7 +102,9 @@ impl NfsMount {
             if window.left() != left {
                 (left, since) = (window.left(), Instant::now());
             }
-            if rest.is_zero() || self.is_overdue(since.max(self.heard())) {
+            // What is begun later, of a target that is silent already, is to have some time too.
+            let is_overdue = begun.elapsed() >= 2 * STOPPED_LOOK && self.is_overdue(since.max(self.heard()));
+            if rest.is_zero() || is_overdue {
                 return false;
             }
         }
