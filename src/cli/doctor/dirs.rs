@@ -253,8 +253,8 @@ fn silly(root: &Root, walk: &Walk, subject: &mut Subject) {
         check: "nfs_files",
         severity: Severity::Warning,
         found: format!(
-            "{}: {}",
-            format_args!("{}{}", counted(walk.silly.len() as u64, "file of a removed name", "files of removed names"), more),
+            "{}{more}: {}",
+            counted(walk.silly.len() as u64, "file of a removed name", "files of removed names"),
             list(root, shown, walk.silly.len())
         ),
         reason: "NFSv3 has no open files: the client renames what is removed while it is open, and removes that name at the close. Until then \

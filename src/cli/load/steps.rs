@@ -256,7 +256,7 @@ fn carry_out(
             let asked = forecast::asked(job, f64::from(job.clones) / f64::from(step.targets));
             asked.given(server, server.ceiling.latency).ios_per_s
         });
-        told.courses.extend(course(job, step, &lines).map(|course| Course { at, ..course }));
+        told.courses.extend(course((at, job), step, &lines));
         told.measured.push(Measured { at, forecast, ..measured(job, step, &lines) });
     }
     for mut line in report::merged(clones) {
@@ -299,14 +299,14 @@ fn measured(job: &Settings, step: &Step, lines: &[&Line<'_>]) -> Measured {
 }
 
 /// Reads and writes of all clones over time, where that was measured.
-fn course(job: &Settings, step: &Step, lines: &[&Line<'_>]) -> Option<Course> {
+fn course((at, job): (usize, &Settings), step: &Step, lines: &[&Line<'_>]) -> Option<Course> {
     let each =
         lines.iter().flat_map(|line| [Direction::Read, Direction::Write].map(|d| &line.result.directions[d].timeline));
     let timeline = each.flatten().cloned().reduce(|mut all, one| {
         all.merge(&one);
         all
     })?;
-    Some(Course { at: 0, job: html::named(&job.name, &step.marks), targets: step.targets, timeline })
+    Some(Course { at, job: html::named(&job.name, &step.marks), targets: step.targets, timeline })
 }
 
 /// Everything that was asked for: terse lines, JSON, the table, files.

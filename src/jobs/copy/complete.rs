@@ -105,9 +105,10 @@ pub(super) fn discard(ctx: &Ctx<'_>, routes: Routes, (object, attr): (&Object, &
     } else if made.stage == Stage::Begun && attr.kind == Kind::File {
         let time = decide::time_of_no_copy(attr);
         let change = AttrChange { size: Some(0), mtime: SetTime::At(time), ..AttrChange::default() };
-        ctx.target.one(routes.target, Call::set_attr(&made.node, change));
-        // NFSv3 has no time before a source's of 1970: -u would take the emptied file for the newer one.
-        if time > attr.mtime {
+        let emptied = ctx.target.one(routes.target, Call::set_attr(&made.node, change));
+        // NFSv3 has no time before a source's of 1970: -u would take the emptied file for the newer one. What could not be emptied may be
+        // another's by now.
+        if time > attr.mtime && emptied.status().is_ok() {
             ctx.target.one(routes.target, Call::remove(&object.dir.made().node, &object.name));
         }
     }

@@ -69,10 +69,10 @@ pub(super) mod flag {
     pub const MUST_BE_DIR: u16 = 1024;
     /// It had such names when it was listed before, and was not empty when they were removed.
     pub const SILLY_BEFORE: u16 = 2048;
-    /// Something in it was removed before it was listed anew.
-    pub const REMOVED_BEFORE: u16 = 8192;
     /// Its open descriptor leads elsewhere.
     pub const MOVED: u16 = 4096;
+    /// Something in it was removed before it was listed anew.
+    pub const REMOVED_BEFORE: u16 = 8192;
 }
 
 /// A directory that is being removed; or, at the top, the place of a root in the directory that it is in.
