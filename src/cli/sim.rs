@@ -104,7 +104,8 @@ fn targets(text: &str) -> Result<usize, String> {
 
 fn listen(text: &str) -> Result<SocketAddr, String> {
     let bad = || "an address such as 127.0.0.1, 127.0.0.1:2049 or [::1]:2049".to_string();
-    text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 0)).or_else(|_| text.parse()).map_err(|_| bad())
+    let bare = text.strip_prefix('[').and_then(|ip| ip.strip_suffix(']')).unwrap_or(text);
+    bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 0)).or_else(|_| text.parse()).map_err(|_| bad())
 }
 
 fn iops(text: &str) -> Result<f64, String> {
@@ -297,6 +298,7 @@ mod tests {
         assert_eq!(at(Some("10.0.0.5:2049"), 2).unwrap(), "10.0.0.5:2049 10.0.0.5:2050");
         assert_eq!(at(Some("[::1]:65535"), 1).unwrap(), "[::1]:65535");
         assert!(at(Some("[::1]:65535"), 2).is_err());
+        assert_eq!(at(Some("[::1]"), 1).unwrap(), "[::1]:0");
         assert!(listen("localhost").is_err());
     }
 }

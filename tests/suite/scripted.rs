@@ -1,6 +1,7 @@
 //! A server whose every reply a script decides. Beneath the script is a `MemoryMount`, so what was carried out can be counted.
 #![allow(clippy::unwrap_used)] // a helper of a test fails it by panicking
 
+use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,7 +11,7 @@ use parfs::base::{Name, Proc, Status};
 use parfs::mounts::MemoryMount;
 use parfs::mounts::nfs::{NfsMount, Url, Usage, attach};
 use parfs::storage::{Handle, Ledger, Mount, Node, Op};
-use parfs::wire::mount3;
+use parfs::wire::mount3::{self, MountStatus};
 use parfs::wire::nfs3::{self, Asked, decode_args, encode_failure, encode_results};
 use parfs::wire::record::Inbox;
 use parfs::wire::rpc::{begin_reply, end_record, parse_call};
@@ -52,8 +53,10 @@ pub struct Scripted {
     skew: u8,
     /// The root's handle is the same at all servers.
     shares_root: AtomicBool,
-    /// What MOUNT denies.
-    denied: Mutex<Vec<u8>>,
+    /// How MOUNT answers for a path.
+    mount_answers: Mutex<HashMap<Vec<u8>, MountStatus>>,
+    /// There is no MOUNT at this port.
+    without_mount: AtomicBool,
     script: Box<Script>,
     pub counts: Mutex<[usize; Proc::COUNT]>,
     carried_out: Ledger,
@@ -78,7 +81,8 @@ impl Scripted {
             memory,
             skew,
             shares_root: AtomicBool::new(false),
-            denied: Mutex::default(),
+            mount_answers: Mutex::default(),
+            without_mount: AtomicBool::new(false),
             script: Box::new(script),
             counts: Mutex::new([0; Proc::COUNT]),
             carried_out: Ledger::default(),
@@ -127,15 +131,26 @@ impl Scripted {
         let mut reply = Vec::new();
         let start = begin_reply(&mut reply, head.xid);
         if head.program == mount3::PROGRAM {
+            if self.without_mount.load(Ordering::Relaxed) {
+                reply.truncate(reply.len() - 4);
+                reply.extend(1_u32.to_be_bytes()); // PROG_UNAVAIL
+                end_record(&mut reply, start, 0);
+                return stream.write_all(&reply).is_ok();
+            }
             let root = self.handle(&self.memory.root());
             let path = mount3::decode_path(request, head.args).unwrap_or_default();
-            let answer = match path == *self.denied.lock().unwrap() {
-                true => Err(mount3::MountStatus::Access),
-                false if path == b"/" => Ok(mount3::Mounted { root, flavors: vec![1] }),
-                false => Err(mount3::MountStatus::NoEnt),
+            let answer = match self.mount_answers.lock().unwrap().get(path) {
+                Some(status) => Err(*status),
+                None if path == b"/" => Ok(mount3::Mounted { root, flavors: vec![1] }),
+                None => Err(MountStatus::NoEnt),
             };
+            // An answer to somebody else's call comes first.
+            let mut foreign = reply.clone();
+            foreign[start + 4..start + 8].copy_from_slice(&head.xid.wrapping_add(1).to_be_bytes());
+            end_record(&mut foreign, start, 0);
             mount3::encode_mounted(&answer, &mut reply);
             end_record(&mut reply, start, 0);
+            reply.splice(0..0, foreign);
             return stream.write_all(&reply).is_ok();
         }
         assert_eq!(head.program, nfs3::PROGRAM);
@@ -209,9 +224,14 @@ impl Scripted {
         self.shares_root.store(true, Ordering::Relaxed);
     }
 
-    /// From now on MOUNT of this path is denied.
-    pub fn deny(&self, path: &str) {
-        *self.denied.lock().unwrap() = path.into();
+    /// From now on MOUNT of this path is answered so.
+    pub fn answer_mount(&self, path: &str, status: MountStatus) {
+        self.mount_answers.lock().unwrap().insert(path.into(), status);
+    }
+
+    /// From now on MOUNT is not at this port.
+    pub fn without_mount(&self) {
+        self.without_mount.store(true, Ordering::Relaxed);
     }
 
     fn node(&self, handle: Handle) -> Node {

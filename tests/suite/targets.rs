@@ -7,6 +7,7 @@ use parfs::jobs::extract::Options;
 use parfs::mounts::MemoryMount;
 use parfs::mounts::nfs::{AttachError, Url, Usage, attach};
 use parfs::storage::{AttrChange, Call, How, Mount, Node, Op, Spread, Stable, Volume, Want};
+use parfs::wire::mount3::MountStatus;
 
 use crate::scripted::{Act, Scripted, name};
 use crate::tars::{Tar, crew, extract, seekable, volume};
@@ -200,14 +201,16 @@ fn what_mount_denies_is_not_entered_from_above() {
     let at =
         |path: &str| attach(&Url::parse(&format!("nfs://{}{path}", server.host())).unwrap(), Usage::Writes).map(drop);
     at("/data").unwrap();
-    server.deny("/data");
-    for path in ["/data", "/data/sub"] {
-        let error = at(path).unwrap_err();
-        assert!(matches!(&error, AttachError::Mount { path, .. } if path == "/data"), "{error}");
-        assert!(error.to_string().contains("Permission denied"), "{error}");
+    for (status, told) in [(MountStatus::Access, "Permission denied"), (MountStatus::ServerFault, "Server fault")] {
+        server.answer_mount("/data", status);
+        for path in ["/data", "/data/sub"] {
+            let error = at(path).unwrap_err();
+            assert!(matches!(&error, AttachError::Mount { path, .. } if path == "/data"), "{error}");
+            assert!(error.to_string().contains(told), "{error}");
+        }
     }
     // Some servers deny what is no directory.
-    server.deny("/file-1");
+    server.answer_mount("/file-1", MountStatus::Access);
     assert!(matches!(at("/file-1"), Err(AttachError::NotADirectory { .. })));
     assert!(matches!(at("/nothing"), Err(AttachError::Call { status: Status::NoEnt, .. })));
 }

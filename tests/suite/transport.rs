@@ -281,6 +281,16 @@ fn a_server_that_is_not_there_is_a_clear_error() {
     assert!(error.to_string().contains(&format!("127.0.0.1:{port}: cannot reach MOUNT")), "{error}");
 }
 
+/// Where NFS has its port and MOUNT another that no portmapper tells, as Linux has behind a firewall.
+#[test]
+fn a_port_without_mount_says_what_to_give() {
+    let server = Scripted::start(|_, _| Act::Send);
+    server.without_mount();
+    let url = Url::parse(&format!("nfs://{}/", server.host())).unwrap();
+    let error = attach(&url, Usage::Writes).unwrap_err();
+    assert!(error.to_string().ends_with("give its port with mountport="), "{error}");
+}
+
 /// A server may hold calls back until the client has acted on the answer to another: that answer must reach its lane,
 /// although it is few bytes for many calls in flight.
 #[test]

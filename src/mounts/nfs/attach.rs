@@ -1,21 +1,18 @@
 //! From a URL to mounts: portmap, MOUNT and limits.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::base::hash::mix;
 use crate::base::name::Shown;
-use crate::base::{Name, Proc, Status, Time, reason};
-use crate::storage::{Call, Extras, Handle, Kind, Limits, Mount, Node, Op, Shape};
-use crate::wire::mount3::{self, MountProc, MountStatus};
-use crate::wire::rpc::{self, Credential};
-use crate::wire::{nfs3, portmap};
+use crate::base::{Proc, Status, reason};
+use crate::storage::{Call, Extras, Kind, Limits, Mount, Node, Op, Shape};
+use crate::wire::nfs3;
+use crate::wire::rpc::{Credential, RpcError};
 
-use super::connection::open_stream;
+use super::ask::{Asker, Mounted};
 use super::proof::{Handles, Usage, attr_of, prove_same};
 use super::url::{Host, Url, UrlError};
 use super::{NfsMount, Patience, Setup};
@@ -27,10 +24,6 @@ const SHAPE: Shape = Shape { lanes: 16, window: 4 };
 const SMALL_CALLS_PER_S: f64 = 15_000.0;
 /// The most lanes for each target: threads cost memory and switches, and 256 calls in flight reach the ceiling up to 8 ms.
 const LANES_MAX: usize = 64;
-/// How long MOUNT and the portmapper may take to answer.
-const ASK_TIMEOUT: Duration = Duration::from_secs(10);
-/// The largest answer of MOUNT or the portmapper that is read.
-const ANSWER_BYTES_MAX: usize = 64 << 10;
 
 /// Why a volume could not be attached. Each message names the target.
 #[derive(Debug, Error)]
@@ -41,9 +34,11 @@ pub enum AttachError {
     #[error("{target}: cannot reach {what}: {}", reason(error))]
     Connect { target: String, what: &'static str, error: std::io::Error },
     #[error("{target}: {what} answers: {error}")]
-    Rpc { target: String, what: &'static str, error: String },
+    Rpc { target: String, what: &'static str, error: RpcError },
     #[error("{target}: the portmapper knows no {what} over TCP; give its port with {argument}=")]
     NoPort { target: String, what: &'static str, argument: &'static str },
+    #[error("{target}: MOUNT is not at its port {port}; give its port with mountport=")]
+    NoMount { target: String, port: u16 },
     #[error("{target}: MOUNT of {path}: {status}")]
     Mount { target: String, path: String, status: String },
     #[error("{target}: {path}: {proc}: {status}")]
@@ -103,23 +98,53 @@ fn credential(url: &Url) -> Credential {
 }
 
 fn attach_target(url: &Url, host: &Host, index: usize, credential: &Credential) -> Result<NfsMount, AttachError> {
-    let (address, nfs_port) = url.address(host)?;
+    at_first(&url.addresses(host)?, |address| attach_at(url, host, address, index, credential))
+}
+
+/// What the first of a host's addresses gives at which something answers; with none, why the first is not reached.
+fn at_first<T>(
+    addresses: &[SocketAddr],
+    mut attach: impl FnMut(SocketAddr) -> Result<T, AttachError>,
+) -> Result<T, AttachError> {
+    let mut unreached = None;
+    for address in addresses {
+        match attach(*address) {
+            Err(error @ AttachError::Connect { .. }) => unreached.get_or_insert(error),
+            attached => return attached,
+        };
+    }
+    Err(unreached.expect("a host's name that resolves has an address"))
+}
+
+fn attach_at(
+    url: &Url,
+    host: &Host,
+    address: SocketAddr,
+    index: usize,
+    credential: &Credential,
+) -> Result<NfsMount, AttachError> {
     let label = host.to_string();
-    let asker = Asker { label: &label, credential, privileged: rustix::process::geteuid().is_root() };
-    let mount_port = url.mountport.or(nfs_port.filter(|_| host.port.is_some()));
-    let nfs_port = match nfs_port {
+    let asker = Asker { label: &label, address, credential, privileged: rustix::process::geteuid().is_root() };
+    let nfs_port = match host.port.or(url.nfsport) {
         Some(port) => port,
-        None => asker.port(address, nfs3::PROGRAM, nfs3::VERSION, "NFSv3", "nfsport")?,
+        None => asker.port(nfs3::PROGRAM, nfs3::VERSION, "NFSv3", "nfsport")?,
     };
-    let mount_port = match mount_port {
-        Some(port) => port,
-        None => asker.port(address, mount3::PROGRAM, mount3::VERSION, "MOUNT", "mountport")?,
+    let Mounted { export, below } = match (url.mountport, host.port) {
+        (Some(port), _) => asker.mount(port, &url.path)?,
+        (None, None) => asker.mount(asker.mount_port()?, &url.path)?,
+        // Simulators and NAT have all programs at one port; Linux and most others have MOUNT at a port of its own.
+        (None, Some(port)) => match asker.mount(port, &url.path) {
+            Err(AttachError::Rpc { error: RpcError::ProgUnavail, .. }) => {
+                let port = asker.mount_port().map_err(|_| AttachError::NoMount { target: label.clone(), port })?;
+                asker.mount(port, &url.path)?
+            }
+            mounted => mounted?,
+        },
     };
-    let Mounted { export, below } = asker.mount(with_port(address, mount_port), &url.path)?;
     let setup = Setup {
         label: label.clone(),
         index,
-        address: with_port(address, nfs_port),
+        address: asker.at(nfs_port),
         privileged: asker.privileged,
         credential: credential.clone(),
         connections: url.nconnect,
@@ -198,164 +223,27 @@ fn limits(mount: &NfsMount, most: Limits) -> Result<Limits, (Proc, Status)> {
     })
 }
 
-/// An export, and the names that lead from it to what a URL names. With a name comes the error of a MOUNT that was denied there: a
-/// directory may be denied because another file system is mounted on it, and what LOOKUP finds is the one beneath.
-struct Mounted {
-    export: Handle,
-    below: Vec<(Name, Option<AttachError>)>,
-}
-
-/// The address at another port, with the interface of a link-local one.
-fn with_port(mut address: SocketAddr, port: u16) -> SocketAddr {
-    address.set_port(port);
-    address
-}
-
-/// Asks a target's MOUNT server and portmapper, one call to a connection.
-struct Asker<'a> {
-    label: &'a str,
-    credential: &'a Credential,
-    privileged: bool,
-}
-
-impl Asker<'_> {
-    fn port(
-        &self,
-        host: SocketAddr,
-        program: u32,
-        version: u32,
-        what: &'static str,
-        argument: &'static str,
-    ) -> Result<u16, AttachError> {
-        let mut arguments = Vec::new();
-        portmap::encode_getport(program, version, &mut arguments);
-        let to = with_port(host, portmap::PORT);
-        let (record, at) =
-            self.ask(to, "the portmapper", (portmap::PROGRAM, portmap::VERSION, portmap::GETPORT), &arguments)?;
-        match portmap::decode_port(&record, at) {
-            Ok(Some(port)) => Ok(port),
-            Ok(None) => Err(AttachError::NoPort { target: self.label.into(), what, argument }),
-            Err(_) => Err(self.malformed("the portmapper")),
-        }
-    }
-
-    /// Mounts `path`, or the nearest directory above it that is exported; the names below it are to be looked up.
-    fn mount(&self, to: SocketAddr, path: &[u8]) -> Result<Mounted, AttachError> {
-        let failed = |path: &[u8], status: String| AttachError::Mount {
-            target: self.label.into(),
-            path: Shown(path).to_string(),
-            status,
-        };
-        let parts = path.split(|b| *b == b'/').filter(|p| !p.is_empty() && *p != b".");
-        let names: Result<Vec<Name>, _> = parts.map(Name::new).collect();
-        let names = names.map_err(|e| failed(path, e.to_string()))?;
-        let (mut first_refusal, mut denied) = (None, Vec::new());
-        for exported in (0..=names.len()).rev() {
-            let mut export: Vec<u8> = names[..exported].iter().flat_map(|n| [b"/", n.as_bytes()].concat()).collect();
-            if export.is_empty() {
-                export.push(b'/');
-            }
-            let mut arguments = Vec::new();
-            mount3::encode_path(&export, &mut arguments);
-            let (record, at) =
-                self.ask(to, "MOUNT", (mount3::PROGRAM, mount3::VERSION, MountProc::Mnt as u32), &arguments)?;
-            match mount3::decode_mounted(&record, at) {
-                Ok(Ok(mounted)) => {
-                    denied.reverse();
-                    let below = names[exported..].iter().cloned().zip(denied).collect();
-                    return Ok(Mounted { export: mounted.root, below });
-                }
-                Ok(Err(status)) => {
-                    let is_denied = matches!(status, MountStatus::Access | MountStatus::Perm);
-                    denied.push(is_denied.then(|| failed(&export, status.to_string())));
-                    first_refusal.get_or_insert(status);
-                }
-                Err(_) => return Err(self.malformed("MOUNT")),
-            }
-        }
-        let status = first_refusal.map_or_else(String::new, |s| s.to_string());
-        Err(failed(path, status))
-    }
-
-    fn malformed(&self, what: &'static str) -> AttachError {
-        AttachError::Rpc { target: self.label.into(), what, error: Status::Protocol.to_string() }
-    }
-
-    /// One call on a connection of its own; returns the record and where the results begin.
-    fn ask(
-        &self,
-        to: SocketAddr,
-        what: &'static str,
-        (program, version, procedure): (u32, u32, u32),
-        arguments: &[u8],
-    ) -> Result<(Vec<u8>, usize), AttachError> {
-        let unreachable = |error: std::io::Error| {
-            // A socket's time limit comes as EAGAIN.
-            let silent = error.kind() == std::io::ErrorKind::WouldBlock;
-            let late = || std::io::Error::other(format!("no answer within {} s", ASK_TIMEOUT.as_secs()));
-            AttachError::Connect { target: self.label.into(), what, error: if silent { late() } else { error } }
-        };
-        let xid = mix(u64::from(to.port()) ^ u64::from(Time::now().nanos)) as u32;
-        let mut request = Vec::new();
-        let start = rpc::begin_call(&mut request, xid, program, version, procedure, Some(self.credential));
-        request.extend_from_slice(arguments);
-        rpc::end_record(&mut request, start, 0);
-        let exchange = || {
-            let mut stream = open_stream(to, self.privileged, None)?;
-            stream.set_write_timeout(Some(ASK_TIMEOUT))?;
-            stream.write_all(&request)?;
-            answer(&mut Until { stream, end: Instant::now() + ASK_TIMEOUT })
-        };
-        let record = exchange().map_err(unreachable)?;
-        match rpc::parse_reply(&record) {
-            Ok((answered, Ok(at))) if answered == xid => Ok((record, at)),
-            Ok((_, Err(error))) => Err(AttachError::Rpc { target: self.label.into(), what, error: error.to_string() }),
-            _ => Err(self.malformed(what)),
-        }
-    }
-}
-
-/// A stream that is read until a moment, however little comes at a time.
-struct Until {
-    stream: TcpStream,
-    end: Instant,
-}
-
-impl Read for Until {
-    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
-        let left = self.end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(std::io::ErrorKind::WouldBlock.into());
-        }
-        self.stream.set_read_timeout(Some(left))?;
-        self.stream.read(buf)
-    }
-}
-
-/// One record, of one fragment or several (RFC 5531 section 11). An empty one that is not the last says nothing and could go on for ever.
-fn answer(stream: &mut impl Read) -> std::io::Result<Vec<u8>> {
-    let mut record = Vec::new();
-    loop {
-        let mut mark = [0; 4];
-        stream.read_exact(&mut mark)?;
-        let mark = u32::from_be_bytes(mark);
-        let (len, is_last) = ((mark & 0x7fff_ffff) as usize, mark >> 31 == 1);
-        if record.len() + len > ANSWER_BYTES_MAX || len == 0 && !is_last {
-            return Err(std::io::ErrorKind::InvalidData.into());
-        }
-        let got = stream.by_ref().take(len as u64).read_to_end(&mut record)?;
-        if got < len {
-            return Err(std::io::ErrorKind::UnexpectedEof.into());
-        }
-        if is_last {
-            return Ok(record);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_host_is_attached_at_the_first_address_that_answers() {
+        let silent = |port: u16| AttachError::Connect {
+            target: "nas".into(),
+            what: "MOUNT",
+            error: std::io::Error::other(format!("port {port}")),
+        };
+        let addresses: [SocketAddr; 3] = [1, 2, 3].map(|port| ([127, 0, 0, 1], port).into());
+        let first_from = |answers: u16| {
+            at_first(&addresses, |at| if at.port() >= answers { Ok(at.port()) } else { Err(silent(at.port())) })
+        };
+        assert_eq!((first_from(1).unwrap(), first_from(2).unwrap()), (1, 2));
+        assert!(first_from(4).unwrap_err().to_string().ends_with("port 1"));
+        // What answers and refuses is not passed over.
+        let refused = |_| Err::<(), _>(AttachError::NotADirectory { target: "nas".into(), path: "/e".into() });
+        assert!(matches!(at_first(&addresses, refused), Err(AttachError::NotADirectory { .. })));
+    }
 
     #[test]
     fn farther_targets_get_more_lanes() {

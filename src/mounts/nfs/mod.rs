@@ -6,6 +6,7 @@
 //! `Status::TargetGone`, for the volume to go on elsewhere.
 //! Leaves out: NFSv4, UDP, Kerberos, locks.
 
+mod ask;
 mod attach;
 mod connection;
 mod lowat;

@@ -163,18 +163,23 @@ impl Url {
         Ok(())
     }
 
-    /// The first address of one of the URL's hosts, with the interface of a link-local one and no port, and its NFS port where one is given.
-    pub fn address(&self, host: &Host) -> Result<(SocketAddr, Option<u16>), UrlError> {
+    /// The addresses of one of the URL's hosts, at least one, in the order to be tried in, with the interfaces of link-local ones and
+    /// no ports.
+    pub fn addresses(&self, host: &Host) -> Result<Vec<SocketAddr>, UrlError> {
         let failed = |e: String| UrlError::Resolve(host.name.clone(), e);
-        let mut found = (host.name.as_str(), 0).to_socket_addrs().map_err(|e| failed(e.to_string()))?;
-        let first: SocketAddr = found.next().ok_or_else(|| failed("none found".into()))?;
-        Ok((first, host.port.or(self.nfsport)))
+        let found = (host.name.as_str(), 0).to_socket_addrs().map_err(|e| failed(e.to_string()))?;
+        let found: Vec<SocketAddr> = found.collect();
+        if found.is_empty() { Err(failed("none found".into())) } else { Ok(found) }
     }
 
     /// Do both name one host, by its name or an address? What does not resolve is only itself.
     pub fn shares_host(&self, other: &Url) -> bool {
-        let addresses = |url: &Url| {
-            url.hosts.iter().filter_map(|host| url.address(host).ok()).collect::<Vec<(SocketAddr, Option<u16>)>>()
+        let addresses = |url: &Url| -> Vec<(SocketAddr, Option<u16>)> {
+            let of = |host: &Host| {
+                let port = host.port.or(url.nfsport);
+                url.addresses(host).into_iter().flatten().map(move |address| (address, port))
+            };
+            url.hosts.iter().flat_map(of).collect()
         };
         let are_one = |(ours, port): &(SocketAddr, Option<u16>), (theirs, other): &(SocketAddr, Option<u16>)| {
             ours == theirs && (port == other || port.is_none() || other.is_none())
@@ -236,11 +241,11 @@ mod tests {
     #[test]
     fn the_interface_of_a_link_local_address_is_kept() {
         let url = Url::parse("nfs://[fe80::1%lo],[::1],127.0.0.1:2050/e").unwrap();
-        let addresses: Vec<_> = url.hosts.iter().map(|host| url.address(host).unwrap()).collect();
-        let SocketAddr::V6(local) = addresses[0].0 else { panic!("{addresses:?}") };
+        let addresses: Vec<_> = url.hosts.iter().map(|host| url.addresses(host).unwrap()[0]).collect();
+        let SocketAddr::V6(local) = addresses[0] else { panic!("{addresses:?}") };
         assert_eq!(local.scope_id(), 1, "lo is the first interface of a host");
-        assert_eq!(addresses[1], ("[::1]:0".parse().unwrap(), None));
-        assert_eq!(addresses[2], ("127.0.0.1:0".parse().unwrap(), Some(2050)));
+        assert_eq!(addresses[1], "[::1]:0".parse().unwrap());
+        assert_eq!(addresses[2], "127.0.0.1:0".parse().unwrap());
     }
 
     #[test]
