@@ -366,6 +366,24 @@ fn a_signal_ends_a_run_with_128_and_a_valid_document() {
     }
 }
 
+/// `away` is 300 s for a target alone; who stops a run is not kept waiting for a server that is not there.
+#[test]
+fn a_signal_ends_a_run_whose_server_is_gone() {
+    let (loads, sim) = (Loads::new(), Sim::start(&[]));
+    let line = "--output-format=json --output=out --status-interval=100ms --ioengine=nfs --name=a --rw=write --size=1m";
+    let child = loads.command(&format!("{line} --time_based --runtime=3000 --nfs_url={}", sim.url)).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    while !fs::read_to_string(loads.path("out")).is_ok_and(|text| text.contains("\n}\n")) {
+        assert!(Instant::now() < until);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(sim);
+    send(&child, Signal::INT);
+    let begun = Instant::now();
+    Ran::of(child.wait_with_output().unwrap()).ended(128, "terminating on signal");
+    assert!(begun.elapsed() < Duration::from_secs(100), "{:?}", begun.elapsed());
+}
+
 /// 64 GiB at 50 MB a second: the signal always comes before the end.
 #[test]
 fn a_signal_ends_a_layout_with_128_and_a_document_without_jobs() {

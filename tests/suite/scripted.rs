@@ -14,7 +14,7 @@ use parfs::storage::{Handle, Ledger, Mount, Node, Op};
 use parfs::wire::mount3::{self, MountStatus};
 use parfs::wire::nfs3::{self, Asked, decode_args, encode_failure, encode_results};
 use parfs::wire::record::Inbox;
-use parfs::wire::rpc::{begin_reply, end_record, parse_call};
+use parfs::wire::rpc::{CallHead, begin_reply, end_record, parse_call};
 
 /// What the script does with one reply.
 pub enum Act {
@@ -131,26 +131,7 @@ impl Scripted {
         let mut reply = Vec::new();
         let start = begin_reply(&mut reply, head.xid);
         if head.program == mount3::PROGRAM {
-            if self.without_mount.load(Ordering::Relaxed) {
-                reply.truncate(reply.len() - 4);
-                reply.extend(1_u32.to_be_bytes()); // PROG_UNAVAIL
-                end_record(&mut reply, start, 0);
-                return stream.write_all(&reply).is_ok();
-            }
-            let root = self.handle(&self.memory.root());
-            let path = mount3::decode_path(request, head.args).unwrap_or_default();
-            let answer = match self.mount_answers.lock().unwrap().get(path) {
-                Some(status) => Err(*status),
-                None if path == b"/" => Ok(mount3::Mounted { root, flavors: vec![1] }),
-                None => Err(MountStatus::NoEnt),
-            };
-            // An answer to somebody else's call comes first.
-            let mut foreign = reply.clone();
-            foreign[start + 4..start + 8].copy_from_slice(&head.xid.wrapping_add(1).to_be_bytes());
-            end_record(&mut foreign, start, 0);
-            mount3::encode_mounted(&answer, &mut reply);
-            end_record(&mut reply, start, 0);
-            reply.splice(0..0, foreign);
+            self.answer_of_mount(request, &head, &mut reply);
             return stream.write_all(&reply).is_ok();
         }
         assert_eq!(head.program, nfs3::PROGRAM);
@@ -208,6 +189,27 @@ impl Scripted {
             _ => stream.write_all(&reply),
         };
         sent.and_then(|()| stream.write_all(&std::mem::take(held))).is_ok()
+    }
+
+    /// MOUNT's, behind an answer to somebody else's call.
+    fn answer_of_mount(&self, request: &[u8], head: &CallHead, reply: &mut Vec<u8>) {
+        if self.without_mount.load(Ordering::Relaxed) {
+            reply.truncate(reply.len() - 4);
+            reply.extend(1_u32.to_be_bytes()); // PROG_UNAVAIL
+            return end_record(reply, 0, 0);
+        }
+        let path = mount3::decode_path(request, head.args).unwrap_or_default();
+        let answer = match self.mount_answers.lock().unwrap().get(path) {
+            Some(status) => Err(*status),
+            None if path == b"/" => Ok(mount3::Mounted { root: self.handle(&self.memory.root()), flavors: vec![1] }),
+            None => Err(MountStatus::NoEnt),
+        };
+        let mut foreign = reply.clone();
+        foreign[4..8].copy_from_slice(&head.xid.wrapping_add(1).to_be_bytes());
+        end_record(&mut foreign, 0, 0);
+        mount3::encode_mounted(&answer, reply);
+        end_record(reply, 0, 0);
+        reply.splice(0..0, foreign);
     }
 
     fn handle(&self, node: &Node) -> Handle {

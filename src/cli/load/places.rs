@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::cli::meter::Meters;
 use crate::cli::open::Opener;
+use crate::crew::Stop;
 use crate::load::engine::metadata::Operation;
 use crate::load::engine::nfs::{Export, Modes, NfsEngine, NfsMetadata, NfsPlace};
 use crate::load::engine::{self, Engine, Place, WithEngine, with_engine};
@@ -33,8 +34,8 @@ enum Entry {
 type Identity = (Option<u32>, Option<u32>, Option<u32>);
 
 impl Places {
-    /// Mounts what jobs name by URL, each URL once. An error is for stderr.
-    pub fn open(jobs: &[Settings]) -> Result<Places, String> {
+    /// Mounts what jobs name by URL, each URL once; until `stop`, a target that is silent is waited for. An error is for stderr.
+    pub fn open(jobs: &[Settings], stop: &Stop) -> Result<Places, String> {
         let mut places = Places { jobs: Vec::new(), exports: Vec::new(), meters: Meters::default() };
         let mut known: HashMap<(String, Identity), (usize, Arc<Export>)> = HashMap::new();
         for job in jobs {
@@ -45,7 +46,7 @@ impl Places {
                 let (index, export) = match known.get(&key) {
                     Some(found) => found.clone(),
                     None => {
-                        let opened = places.attach(text, of_job)?;
+                        let opened = places.attach(text, of_job, stop)?;
                         known.insert(key, opened.clone());
                         opened
                     }
@@ -60,7 +61,12 @@ impl Places {
         Ok(places)
     }
 
-    fn attach(&mut self, text: &str, (nconnect, uid, gid): Identity) -> Result<(usize, Arc<Export>), String> {
+    fn attach(
+        &mut self,
+        text: &str,
+        (nconnect, uid, gid): Identity,
+        stop: &Stop,
+    ) -> Result<(usize, Arc<Export>), String> {
         let mut url = Url::parse(text).map_err(|error| format!("fio: nfs_url={text}: {error}"))?;
         if let Some(connections) = nconnect {
             url.nconnect = connections as usize;
@@ -68,6 +74,7 @@ impl Places {
         (url.uid, url.gid) = (uid.or(url.uid), gid.or(url.gid));
         let mounts =
             nfs::attach(&url, Usage::Writes).map_err(|error| format!("fio: nfs_url={text}: Cannot mount: {error}"))?;
+        mounts.iter().for_each(|mount| mount.heed(stop.flag()));
         let volume = Opener::new(self.meters.clone()).attached(mounts, None, &[]);
         let export = Arc::new(Export::new(Arc::new(volume), Modes::under(super::super::host::umask())));
         self.exports.push(NfsPlace::new(export.clone()));

@@ -73,7 +73,7 @@ pub fn run(console: &Arc<Console>, gathered: Gathered) -> Exit {
         out.banner(job.banner(group).trim_end());
     }
     gathered.notices.iter().for_each(|notice| out.notice(notice));
-    match Run::new(console, &gathered, &starts, &out) {
+    match Run::new(console, &gathered, &starts, &out, &Stop::default()) {
         Ok(run) => run.all(),
         Err(text) => super::refused(console, &text),
     }
@@ -99,6 +99,7 @@ pub(super) struct Run<'a> {
     starts: &'a [Started],
     out: &'a Out,
     places: Places,
+    stop: Stop,
     clock: Clock,
     /// Log files that a job has begun.
     logs: Mutex<HashSet<String>>,
@@ -171,14 +172,16 @@ impl<'a> Run<'a> {
         gathered: &'a Gathered,
         starts: &'a [Started],
         out: &'a Out,
+        stop: &Stop,
     ) -> Result<Run<'a>, String> {
-        let places = Places::open(&gathered.jobs)?;
+        let places = Places::open(&gathered.jobs, stop)?;
         Ok(Run {
             console,
             gathered,
             starts,
             out,
             places,
+            stop: stop.clone(),
             clock: Clock::start(),
             logs: Mutex::default(),
             disks: OnceLock::new(),
@@ -191,9 +194,8 @@ impl<'a> Run<'a> {
     }
 
     fn all(self) -> Exit {
-        let stop = Stop::default();
         let console = self.console.clone();
-        let caught = crate::cli::signals::watch(stop.clone(), move |signal| {
+        let caught = crate::cli::signals::watch(self.stop.clone(), move |signal| {
             console.line(format_args!("\nfio: terminating on signal {signal}"));
         });
         let caught = match caught {
@@ -205,8 +207,7 @@ impl<'a> Run<'a> {
         }
         self.out.banner(&super::version());
         self.tell_starting();
-        let flag = stop.flag();
-        let exit = match (self.told(&flag), caught.signal()) {
+        let exit = match (self.told(), caught.signal()) {
             (_, Some(_)) => SIGNALLED,
             (Ok(exit), None) => exit,
             (Err(text), None) => super::refused(self.console, &text),
@@ -230,11 +231,11 @@ impl<'a> Run<'a> {
         Seeds::new(load.seed, load.repeat, entropy, u64::from(self.starts[index].number))
     }
 
-    fn told(&self, stop: &AtomicBool) -> Result<Exit, String> {
+    fn told(&self) -> Result<Exit, String> {
         let mut partial = Partial::new(self)?;
         let idle_prof = self.gathered.general.idle_prof;
         let idle = idle_prof.map(|_| IdleProf::calibrate()).transpose()?;
-        let Finished { clones, failed } = self.carry_out(stop, &mut partial, idle.as_ref());
+        let Finished { clones, failed } = self.carry_out(&mut partial, idle.as_ref());
         if let Some(idle) = idle {
             self.idleness.get_or_init(|| idle.finish(idle_prof == Some(general::IdleProf::PerCpu)));
         }
@@ -244,11 +245,12 @@ impl<'a> Run<'a> {
     }
 
     /// Sets files up and runs all clones. What clones found so far goes to `sofar` now and then; `idle` begins when the files are there.
-    pub(super) fn carry_out(&self, stop: &AtomicBool, sofar: &mut dyn SoFar, idle: Option<&IdleProf>) -> Finished<'a> {
+    pub(super) fn carry_out(&self, sofar: &mut dyn SoFar, idle: Option<&IdleProf>) -> Finished<'a> {
         let asked: Vec<Asked<'_>> =
             self.starts.iter().enumerate().map(|(index, start)| self.asked(index, start)).collect();
-        let found = prepare(&asked, self.gathered.general.readonly, stop, &mut |line| self.out.banner(&line));
-        if !stop.load(Ordering::Relaxed) {
+        let stop = self.stop.flag();
+        let found = prepare(&asked, self.gathered.general.readonly, &stop, &mut |line| self.out.banner(&line));
+        if !self.stop.is_set() {
             let reasons: BTreeSet<&str> = found.iter().filter_map(|found| Some(&*found.as_ref().err()?.text)).collect();
             reasons.into_iter().for_each(|reason| self.tell(reason));
         }
@@ -258,7 +260,7 @@ impl<'a> Run<'a> {
         let entries: Vec<Entry> =
             self.starts.iter().enumerate().map(|(index, start)| self.entry(index, start)).collect();
         let lives: Vec<Live> = self.starts.iter().map(|_| Live::default()).collect();
-        let schedule = Schedule { entries: &entries, lives: &lives, clock: self.clock, stop };
+        let schedule = Schedule { entries: &entries, lives: &lives, clock: self.clock, stop: &stop };
         let clone = |index: usize, go: &dyn Fn()| self.clone(index, &found[index], &lives[index], go);
         let of_clones = self.starts.iter().map(|start| self.settings(start)).collect();
         let groups: Vec<(&Settings, u32)> =

@@ -66,7 +66,7 @@ pub fn run(console: &Arc<Console>, gathered: &Gathered, out: &Out) -> Exit {
         Ok(caught) => caught,
         Err(error) => return super::refused(console, &format!("fio: signals: {error}")),
     };
-    if let Err(text) = check_reports(gathered).and_then(|()| check(console, gathered, out, &steps)) {
+    if let Err(text) = check_reports(gathered).and_then(|()| check(console, gathered, out, &steps, &stop)) {
         return super::refused(console, &text);
     }
     let asked = Arc::new(AtomicBool::new(false));
@@ -81,7 +81,7 @@ pub fn run(console: &Arc<Console>, gathered: &Gathered, out: &Out) -> Exit {
         let shown = format!("Step {} of {}: {}", index + 1, steps.len(), step.shown());
         out.banner(&shown);
         let mut so_far = Where { console, asked: &asked, shown: &shown };
-        if let Err(text) = carry_out(console, gathered, out, step, &server, (&stop.flag(), &mut so_far), &mut told) {
+        if let Err(text) = carry_out(console, gathered, out, step, &server, (&stop, &mut so_far), &mut told) {
             refused = Some(text);
         }
         if refused.is_some() || caught.signal().is_some() {
@@ -209,14 +209,14 @@ fn check_reports(gathered: &Gathered) -> Result<(), String> {
 }
 
 /// As in a plain run, directories that are named must be there: of all steps, before the first is measured.
-fn check(console: &Arc<Console>, gathered: &Gathered, out: &Out, steps: &[Step]) -> Result<(), String> {
+fn check(console: &Arc<Console>, gathered: &Gathered, out: &Out, steps: &[Step], stop: &Stop) -> Result<(), String> {
     let mut seen = HashSet::new();
     for step in steps {
         // What they are looked up by.
         let of = |job: &Settings| (job.engine.name, job.engine.nfs_urls.clone(), job.files.directories.clone());
         if seen.insert(step.jobs.iter().map(of).collect::<Vec<_>>()) {
             let starts = order(&step.jobs)?;
-            Run::new(console, &only(gathered, step), &starts, out)?.check_directories()?;
+            Run::new(console, &only(gathered, step), &starts, out, stop)?.check_directories()?;
         }
     }
     Ok(())
@@ -239,13 +239,13 @@ fn carry_out(
     out: &Out,
     step: &Step,
     server: &ServerProfile,
-    (stop, so_far): (&AtomicBool, &mut Where<'_>),
+    (stop, so_far): (&Stop, &mut Where<'_>),
     told: &mut Told,
 ) -> Result<(), String> {
     let starts = order(&step.jobs)?;
     let of_step = only(gathered, step);
-    let run = Run::new(console, &of_step, &starts, out)?;
-    let Finished { clones, failed } = run.carry_out(stop, so_far, None);
+    let run = Run::new(console, &of_step, &starts, out, stop)?;
+    let Finished { clones, failed } = run.carry_out(so_far, None);
     told.failed += failed;
     for (at, job) in of_step.jobs.iter().enumerate() {
         let lines: Vec<&Line<'_>> = clones.iter().filter(|line| std::ptr::eq(line.settings, job)).collect();
