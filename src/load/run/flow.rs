@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use super::super::Direction;
 use super::super::engine::{Buf, Done, Engine, Io, Queued};
 use super::super::offsets::Extent;
-use super::super::pace::{Pacer, Pause};
+use super::super::pace::Pause;
 use super::super::random::Stream;
 use super::super::verify::Written;
 use super::choice::Next;
@@ -424,8 +424,10 @@ impl<'a, E: Engine> Runner<'a, E> {
         self.paused = self.now;
         if pacing.ignore_thinktime {
             let by = Duration::from_nanos(self.now - start);
-            let shift = |pacer: &mut Option<Pacer>| pacer.iter_mut().for_each(|pacer| pacer.shift(by));
-            [&mut self.pacers.read, &mut self.pacers.write, &mut self.pacers.trim].into_iter().for_each(shift);
+            let blocks = &self.work.settings.load.blocks;
+            for direction in Direction::ALL {
+                self.pacers[direction].iter_mut().for_each(|pacer| pacer.paused(by, blocks[direction].0));
+            }
         }
     }
 }
