@@ -120,6 +120,21 @@ fn a_directory_that_is_there_is_kept_as_newer_files_are() {
     assert!(bench.out().join("n").is_file());
 }
 
+/// As in GNU tar: the last of two members decides, or the first where nothing of what is there is changed.
+#[test]
+fn a_directory_that_is_stored_twice() {
+    let bench = Bench::new();
+    let tar = Tar::default().dir_mode("d/", 0o700).dir_mode("d/", 0o755);
+    fs::write(bench.path("d.tar"), tar.bytes()).unwrap();
+    for (options, has) in
+        [("", 0o755), ("--overwrite", 0o755), ("-k", 0o700), ("--skip-old-files", 0o700), ("--keep-newer-files", 0o755)]
+    {
+        bench.run(&format!("-xpf d.tar -C out --no-same-owner {options}")).ok();
+        assert_eq!(mode(&bench.out().join("d")), has, "{options}");
+        fs::remove_dir(bench.out().join("d")).unwrap();
+    }
+}
+
 /// A file is written into what is there; a link or a device cannot be, and takes the place of an empty directory.
 #[test]
 fn what_is_not_written_into_replaces_an_empty_directory_with_overwrite() {

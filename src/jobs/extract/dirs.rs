@@ -229,6 +229,11 @@ impl Dir {
         *self.last.lock().expect("nothing panics while it sets this") = Some(last);
     }
 
+    /// A later member where what is there stays: an earlier one has said what it is to be.
+    pub fn ask_once(&self, last: Last) {
+        self.last.lock().expect("nothing panics while it sets this").get_or_insert(last);
+    }
+
     /// A member of a directory that was only in a path so far. One that was there is not replaced any more: something was put into it.
     pub fn ask_late(&self, last: Last) {
         if !self.explicit && matches!(&*self.stage(), Stage::Made { found: Some(_), .. }) {

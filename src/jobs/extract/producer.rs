@@ -277,6 +277,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             if known.made().is_some() {
                 match self.ctx.options.existing {
                     Existing::UnlinkFirst => known.ask_late(last),
+                    Existing::Keep | Existing::Skip => known.ask_once(last),
                     _ => known.ask(last),
                 }
                 return known;
