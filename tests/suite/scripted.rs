@@ -42,6 +42,8 @@ pub enum Act {
     Refuse(u32),
     /// Answers with this status and does not carry the call out.
     Fail(Status),
+    /// Reads nothing more from the connection, for longer than a test takes.
+    Deaf,
 }
 
 /// A script sees each NFS call's procedure and its number among those of the same procedure, from 0.
@@ -144,6 +146,10 @@ impl Scripted {
         let act = (self.script)(proc, number);
         match act {
             Act::ResetBefore => return false,
+            Act::Deaf => {
+                std::thread::sleep(std::time::Duration::from_secs(300));
+                return false;
+            }
             Act::Refuse(state) => {
                 reply.truncate(reply.len() - 4);
                 let mismatch = if state == 2 { [4_u32, 4].as_slice() } else { &[] };

@@ -273,6 +273,39 @@ fn a_run_that_is_stopped_waits_a_few_seconds() {
     assert!((14..60).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
 }
 
+/// How long 16 lanes take to send a MiB each, over one connection, to a server that reads no more; more than sockets take by
+/// themselves.
+fn written_to_the_deaf(patience: &str, is_stopped: bool) -> Duration {
+    let server = Scripted::start(|proc, _| if proc == Proc::Write { Act::Deaf } else { Act::Send });
+    let url = server.url.replace("timeo=3&retrans=3&away=1", patience);
+    let mount = attach(&Url::parse(&url).unwrap(), Usage::Writes).unwrap().remove(0);
+    let mut calls = [Call::create(&mount.root(), &name(1), How::Guarded, AttrChange::default())];
+    mount.perform(&mut calls);
+    let file = calls[0].found().unwrap().node;
+    mount.heed(Arc::new(AtomicBool::new(is_stopped)));
+    let (begun, data) = (Instant::now(), vec![7; 1 << 20]);
+    std::thread::scope(|scope| {
+        for lane in 0..16 {
+            let (mount, file, data) = (&mount, &file, &data);
+            scope.spawn(move || {
+                let mut calls = [Call::write(file, lane << 20, data, Stable::Unstable)];
+                mount.perform(&mut calls);
+                assert!(matches!(calls[0].status(), Err(Status::NoReply | Status::TargetGone)), "{calls:?}");
+            });
+        }
+    });
+    begun.elapsed()
+}
+
+/// Each lane waited for `timeo`, one after the other.
+#[test]
+fn a_peer_that_takes_no_bytes_is_waited_for_by_all_lanes_at_once() {
+    let took = written_to_the_deaf("timeo=600&away=300", true);
+    assert!((14..40).contains(&took.as_secs()), "a stopped run: {took:?}");
+    let took = written_to_the_deaf("timeo=50&away=5", false);
+    assert!((8..30).contains(&took.as_secs()), "timeo and away: {took:?}");
+}
+
 #[test]
 fn a_server_that_is_not_there_is_a_clear_error() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

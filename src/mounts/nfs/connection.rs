@@ -161,6 +161,12 @@ struct Writer {
 
 /// The longest that sending a window may take, where a reply's time limit is not longer: some MB at 100 KB/s.
 const SEND_MAX: Duration = Duration::from_secs(120);
+/// How often a peer that takes no more bytes is looked at again: the connection's lock is held meanwhile.
+pub(super) const SEND_LOOK: Duration = Duration::from_secs(1);
+
+/// Says of a peer that takes no bytes whether it is waited for in vain: given for how long it has taken none, and when it last took some
+/// after a pause.
+pub(super) type GivesUp<'a> = &'a dyn Fn(Duration, Option<Instant>) -> bool;
 
 /// One pipelined connection to a target, made anew when it breaks.
 #[derive(Debug)]
@@ -213,6 +219,7 @@ impl Connection {
         window: &Arc<Window>,
         heads: &[u8],
         calls: &mut [Outgoing<'_>],
+        gives_up: GivesUp<'_>,
     ) -> io::Result<(u64, bool)> {
         let asked = Instant::now();
         let mut writer = lock(&self.writer);
@@ -221,8 +228,8 @@ impl Connection {
         }
         let connected = writer.stream.is_none();
         if connected {
-            // Who waited for the lock while another lane tried to connect takes that lane's word: at an address that swallows
-            // packets each try takes seconds, and lanes would take them one after the other.
+            // Who waited for the lock while another lane tried to connect, or to send, takes that lane's word: at an address that
+            // swallows packets, or with a peer that takes none, each try takes seconds, and lanes would take them one after the other.
             if let Some((when, kind)) = writer.failed
                 && when > asked
             {
@@ -238,9 +245,18 @@ impl Connection {
             (call.xid, Waiting { window: window.clone(), slot, buf, asked, generation })
         }));
         let stream = writer.stream.as_ref().expect("connected above");
-        let written = write_window(stream, heads, calls, SEND_MAX.max(self.write_timeout));
+        let is_broken = || self.shared.broken.load(Ordering::SeqCst) >= generation;
+        let ends = |silent: Duration, moved: Option<Instant>| {
+            silent >= self.write_timeout || is_broken() || gives_up(silent, moved)
+        };
+        let written = write_window(stream, heads, calls, SEND_MAX.max(self.write_timeout), &ends);
+        if let Err(error) = &written
+            && error.kind() == io::ErrorKind::TimedOut
+        {
+            writer.failed = Some((Instant::now(), error.kind()));
+        }
         // The reader may have given up between the check above and the insertion; then nobody else would return these calls.
-        if written.is_err() || self.shared.broken.load(Ordering::SeqCst) >= generation {
+        if written.is_err() || is_broken() {
             Self::drop_stream(&mut writer);
             self.shared.break_off(generation);
         }
@@ -249,11 +265,12 @@ impl Connection {
 
     /// Ends the connection of that generation, if it is still the current one; its calls come back as lost.
     pub(super) fn kill(&self, generation: u64) {
+        // Who is sending on it lets go of the lock then.
+        self.shared.break_off(generation);
         let mut writer = lock(&self.writer);
         if writer.generation == generation {
             Self::drop_stream(&mut writer);
         }
-        self.shared.break_off(generation);
     }
 
     fn drop_stream(writer: &mut Writer) {
@@ -267,7 +284,7 @@ impl Connection {
     fn connect(&self, writer: &mut Writer) -> io::Result<()> {
         let stream = open_stream(self.peer, self.privileged, writer.source_port)?;
         stream.set_nodelay(true)?;
-        stream.set_write_timeout(Some(self.write_timeout))?;
+        stream.set_write_timeout(Some(self.write_timeout.min(SEND_LOOK)))?;
         writer.source_port = Some(stream.local_addr()?.port());
         writer.generation += 1;
         let (generation, shared, record_bytes_max) = (writer.generation, self.shared.clone(), self.record_bytes_max);
@@ -294,7 +311,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("nothing panics while it holds a connection's lock")
 }
 
-fn write_window(stream: &TcpStream, heads: &[u8], calls: &[Outgoing<'_>], limit: Duration) -> io::Result<()> {
+/// Writes all, within `limit`, as long as `ends` does not say of a peer that takes nothing that it is over.
+fn write_window(
+    stream: &TcpStream,
+    heads: &[u8],
+    calls: &[Outgoing<'_>],
+    limit: Duration,
+    ends: GivesUp<'_>,
+) -> io::Result<()> {
     const PADDING: [u8; 3] = [0; 3];
     let is_heads = calls.iter().all(|c| c.payload.is_none());
     let mut slices = Vec::with_capacity(if is_heads { 1 } else { calls.len() * 3 });
@@ -307,11 +331,23 @@ fn write_window(stream: &TcpStream, heads: &[u8], calls: &[Outgoing<'_>], limit:
         }
     }
     let (mut rest, mut began) = (&mut slices[..], None::<Instant>);
+    // Since when it takes nothing, and when it last took something again.
+    let (mut silent, mut moved) = (None::<Instant>, None::<Instant>);
     while !rest.is_empty() {
+        let asked = Instant::now();
         match (&mut &*stream).write_vectored(rest) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(n) => IoSlice::advance_slices(&mut rest, n),
+            Ok(n) => {
+                IoSlice::advance_slices(&mut rest, n);
+                moved = silent.take().map(|_| Instant::now()).or(moved);
+            }
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            // A socket's time limit comes as EAGAIN.
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                if ends(silent.get_or_insert(asked).elapsed(), moved) {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
+            }
             Err(e) => return Err(e),
         }
         // The connection's lock is held: a peer that takes a little at a time would hold up all who wait for it.
@@ -393,10 +429,11 @@ mod tests {
         let (window, minute) = (Window::new(0), Duration::from_secs(60));
         let failed = |when| lock(&connection.writer).failed = Some((when, io::ErrorKind::TimedOut));
         failed(Instant::now() + minute);
-        assert_eq!(connection.send(&window, &[], &mut []).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        let never = |_: Duration, _: Option<Instant>| false;
+        assert_eq!(connection.send(&window, &[], &mut [], &never).unwrap_err().kind(), io::ErrorKind::TimedOut);
         assert_eq!(listener.accept().unwrap_err().kind(), io::ErrorKind::WouldBlock);
         failed(Instant::now());
-        assert_eq!(connection.send(&window, &[], &mut []).unwrap(), (1, true));
+        assert_eq!(connection.send(&window, &[], &mut [], &never).unwrap(), (1, true));
         listener.accept().unwrap();
     }
 }

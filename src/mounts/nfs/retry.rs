@@ -110,11 +110,20 @@ impl NfsMount {
         }
     }
 
-    /// Gives up what was lost, in a run that is stopped, of a target that says nothing.
-    fn cut_short(&self, calls: &mut [Call<'_>], tries: &mut Vec<Try>) {
-        if !self.is_overdue(self.heard()) {
+    /// Is a target given up that takes none of what it is sent, for as long as `silent`? Another lane may have found out that it is gone.
+    fn is_given_up(&self, silent: Duration, moved: Option<Instant>) -> bool {
+        let last = moved.map_or(self.heard(), |moved| moved.max(self.heard()));
+        self.gone.load(Ordering::Relaxed) || silent >= 2 * STOPPED_LOOK && self.is_overdue(last)
+    }
+
+    /// Gives up what was lost, in a run that is stopped, of a target that says nothing, and the target with it: what is left to do by it is
+    /// not to wait anew, call by call.
+    fn cut_short(&self, calls: &mut [Call<'_>], tries: &mut Vec<Try>, begun: Instant) {
+        let is_lost = tries.iter().any(|t| t.losses > 0);
+        if !is_lost || begun.elapsed() < 2 * STOPPED_LOOK || !self.is_overdue(self.heard()) {
             return;
         }
+        self.gone.store(true, Ordering::Relaxed);
         let (lost, rest) = std::mem::take(tries).into_iter().partition(|t| t.losses > 0);
         *tries = rest;
         for try_ in lost {
@@ -144,7 +153,8 @@ impl NfsMount {
                     self.refuses.store(error.kind() == std::io::ErrorKind::ConnectionRefused, Ordering::Relaxed);
                     let since = *away_since.get_or_insert_with(Instant::now);
                     let last = since.max(self.heard());
-                    if last.elapsed() >= self.patience.away_max || self.is_overdue(last) {
+                    let is_overdue = since.elapsed() >= 2 * STOPPED_LOOK && self.is_overdue(self.heard());
+                    if last.elapsed() >= self.patience.away_max || is_overdue {
                         self.gone.store(true, Ordering::Relaxed);
                         return self.give_up(calls, &tries);
                     }
@@ -154,7 +164,7 @@ impl NfsMount {
                 Ok(replies) => {
                     let round = self.settle(calls, tries, replies);
                     tries = round.again;
-                    self.cut_short(calls, &mut tries);
+                    self.cut_short(calls, &mut tries, begun);
                     if round.jukebox {
                         if begun.elapsed() >= JUKEBOX_MAX || self.is_overdue(begun) {
                             tries.retain(|t| calls[t.index].status() != Err(Status::Jukebox));
@@ -238,8 +248,11 @@ impl NfsMount {
             }
         }
         let window = Window::new(outgoing.len());
-        let sent =
-            if outgoing.is_empty() { Ok(None) } else { connection.send(&window, &heads, &mut outgoing).map(Some) };
+        let gives_up = |silent: Duration, moved: Option<Instant>| self.is_given_up(silent, moved);
+        let sent = match outgoing.is_empty() {
+            true => Ok(None),
+            false => connection.send(&window, &heads, &mut outgoing, &gives_up).map(Some),
+        };
         let mut returned: Vec<Vec<u8>> = outgoing.into_iter().map(|o| o.buf).collect();
         for (position, status) in unsendable.into_iter().rev() {
             calls[tries.remove(position).index].fail(status);
