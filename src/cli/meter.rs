@@ -71,6 +71,8 @@ pub struct TargetReport {
     pub bandwidth_share: f64,
     /// Procedures the mount issued, where it counts them: asked ones and its own. Mounts that found out where a URL leads are others.
     pub issued: Option<u64>,
+    /// Their price in IOPS. What was sent again because no answer came is not in it: the target may not have had it the first time.
+    pub issued_iops: Option<u64>,
     pub retransmitted: Option<u64>,
     pub reconnected: Option<u64>,
     /// How fast it answered before the run, where that was measured.
@@ -131,6 +133,7 @@ impl Meter {
             bytes_per_s,
             bandwidth_share: bytes_per_s / ceiling.bytes_per_s,
             issued: of_nfs(|mount| mount.issued().map_or(0, |tally| tally.calls())),
+            issued_iops: of_nfs(|mount| mount.issued().map_or(0, |tally| tally.price(&PriceList::oci()))),
             retransmitted: of_nfs(NfsMount::retransmitted),
             reconnected: of_nfs(NfsMount::reconnects),
             idle_us: self.nfs.iter().filter_map(|mount| u64::try_from(mount.idle_answer().as_micros()).ok()).min(),

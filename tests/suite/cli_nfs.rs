@@ -29,6 +29,8 @@ fn an_archive_goes_to_a_served_directory_through_all_targets() {
     let written: u64 = targets.iter().map(|t| t["bytes"].as_u64().unwrap()).sum();
     assert_eq!(written, 10_005);
     assert!(targets.iter().all(|t| t["retransmitted"] == 0 && t["gone"] == false));
+    // What finds out where the URL leads is asked before the job.
+    assert!(targets.iter().all(|t| t["issued_iops"].as_u64() >= t["iops_total"].as_u64()), "{targets:?}");
 }
 
 #[test]

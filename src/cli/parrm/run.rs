@@ -193,14 +193,11 @@ fn finish(
         warnings.extend(exclude::unmet(&high.options.excluded));
     }
     let flow = Flow { source_wait: 0.0, storage_wait: 0.0, shape: crew.shape(), held: high.manner.held, bwlimit: None };
-    let ended = Ended {
-        elapsed,
-        gone,
-        gone_advice: "; run parrm again to be sure",
-        warnings,
-        stopped: total.stopped,
-        fatal: None,
-    };
+    let stopped = total.stopped.map(|text| match (high.dry_run, text.split_once(": ")) {
+        (true, Some((why, _))) => format!("{why}: not all that would be removed is told; nothing was removed"),
+        _ => text,
+    });
+    let ended = Ended { elapsed, gone, gone_advice: "; run parrm again to be sure", warnings, stopped, fatal: None };
     session.fill(crew, flow, ended);
     let clean = session.tell_failures(crew);
     let planned = high.manner.planned.as_ref();

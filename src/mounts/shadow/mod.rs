@@ -205,12 +205,13 @@ impl ShadowMount {
         }
     }
 
-    /// Takes out of a real directory's page what was removed.
+    /// Takes out of a real directory's page what was removed, unless some of that is forgotten: whoever lists a directory again finds all or
+    /// nothing of what he listed before, and not a part that he takes for new.
     fn hide(&self, call: &mut Call<'_>) {
         let Op::ReadDir { dir, out: Ok(page), .. } = &mut call.op else { return };
         let key = dir.key();
         let memory = self.world.memory();
-        if memory.emptied.get(key).is_some() {
+        if memory.emptied.get(key).is_some_and(|turns| memory.names.has_since(*turns)) {
             page.entries.retain(|entry| memory.names.get(dir.key_of(&entry.name)) != Some(&Known::Gone));
         }
     }
