@@ -33,9 +33,14 @@ pub struct Asked {
     pub in_flight: f64,
     /// I/Os a second that the load does not pass.
     pub ios_per_s_max: Option<f64>,
+    /// A rate of one of two directions.
+    pub one_rate: Option<OneRate>,
     /// Pauses of its own.
     pub pauses: Pauses,
 }
+
+/// How often a mix is taken from what it gives: it comes nearer each time, by as much as prices of reads and writes differ.
+const MIXED_TIMES: usize = 20;
 
 /// COMMITs among the I/Os.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -51,8 +56,18 @@ pub struct Commits {
 pub struct Pauses {
     /// Seconds for each I/O.
     pub seconds: f64,
-    /// Of the time that answers take.
+    /// With them, of the time that answers take: all in flight end before a pause, and nothing is behind them.
+    pub drained: f64,
+    /// Where pauses come by time: of the time that answers take.
     pub share: f64,
+}
+
+/// A rate of one direction of a mix; what the other one has of the I/Os in flight goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[allow(missing_docs)] // the names say it
+pub enum OneRate {
+    Reads(f64),
+    Writes(f64),
 }
 
 /// What is met first.
@@ -110,9 +125,24 @@ impl Asked {
 
     /// What a target of `profile` gives that answers in `latency`.
     pub fn given(&self, profile: &ServerProfile, latency: Duration) -> Given {
+        let mut given = self.given_as_mixed(profile, latency);
+        let Some(rate) = self.one_rate else { return given };
+        // The mix has a price, and what the price allows says what the rate is of it.
+        for _ in 0..MIXED_TIMES {
+            let read_share = match rate {
+                OneRate::Reads(rate) => self.read_share.min(rate / given.ios_per_s),
+                OneRate::Writes(rate) => self.read_share.max(1.0 - rate / given.ios_per_s),
+            };
+            given = Asked { read_share, ..self.clone() }.given_as_mixed(profile, latency);
+        }
+        given
+    }
+
+    fn given_as_mixed(&self, profile: &ServerProfile, latency: Duration) -> Given {
         let (price, io_bytes) = (self.price(profile), self.io_bytes());
         let latency = latency.as_secs_f64() * (1.0 + self.commits.share);
-        let pause = self.pauses.seconds.max(latency * self.pauses.share);
+        let Pauses { seconds, drained, share } = self.pauses;
+        let pause = (seconds + latency * drained).max(latency * share);
         let one_by_one = if pause > latency { Bound::Pauses } else { Bound::Latency };
         let limits = [
             (Bound::Iops, Some(profile.ceiling.iops / price)),
@@ -139,6 +169,7 @@ mod tests {
             commits: Commits::default(),
             in_flight: 256.0,
             ios_per_s_max: None,
+            one_rate: None,
             pauses: Pauses::default(),
         }
     }
@@ -169,11 +200,11 @@ mod tests {
         assert_eq!(of(Asked { in_flight: 1.0, ..reads() }, Duration::ZERO).bound, Bound::Iops);
         let rated = of(Asked { ios_per_s_max: Some(10.0), ..reads() }, LATENCY);
         assert_eq!((rated.ios_per_s, rated.bound, rated.priced_iops), (10.0, Bound::Rate, 20.0));
-        let pauses = Pauses { seconds: 0.004, share: 0.0 };
+        let pauses = Pauses { seconds: 0.004, ..Pauses::default() };
         let thinks = of(Asked { in_flight: 1.0, pauses, ..reads() }, LATENCY);
         assert_eq!((thinks.ios_per_s, thinks.bound), (200.0, Bound::Pauses));
         assert_eq!(of(Asked { in_flight: 1.0, pauses, ..reads() }, Duration::ZERO).ios_per_s, 250.0);
-        let pauses = Pauses { seconds: 0.0, share: 0.25 };
+        let pauses = Pauses { share: 0.25, ..Pauses::default() };
         let halts = of(Asked { in_flight: 1.0, pauses, ..reads() }, LATENCY);
         assert_eq!((halts.ios_per_s, halts.bound), (800.0, Bound::Latency));
         let mixed = of_sizes(0.5, 32 << 10, 64 << 10);

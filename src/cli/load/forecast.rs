@@ -5,7 +5,7 @@ use crate::load::engine::metadata::Operation;
 use crate::load::offsets;
 use crate::load::pace::Rate;
 use crate::load::settings::Settings;
-use crate::plan::load::{Asked, Commits, Pauses, Sizes};
+use crate::plan::load::{Asked, Commits, OneRate, Pauses, Sizes};
 
 /// True of jobs that read and write data.
 pub fn moves_data(job: &Settings) -> bool {
@@ -45,9 +45,16 @@ pub fn asked(job: &Settings, clones: f64) -> Asked {
     let pauses = pauses(job);
     // What a clone waits for one of its I/Os; a rate goes on behind it instead of catching up.
     let waits = if job.pacing.ignore_thinktime { pauses.seconds / f64::from(job.engine.in_flight.max(1)) } else { 0.0 };
+    let behind = |ios: f64| clones * ios / (1.0 + waits * ios);
+    // What has no rate of its own is not held up by the other's, as in fio.
+    let one_rate = match (read_share > 0.0 && read_share < 1.0, rates) {
+        (true, [Some(reads), None]) => Some(OneRate::Reads(behind(reads))),
+        (true, [None, Some(writes)]) => Some(OneRate::Writes(behind(writes))),
+        _ => None,
+    };
     let limits = rates.into_iter().zip([read_share, 1.0 - read_share]).filter_map(|(rate, share)| {
-        let ios = rate.filter(|_| share > 0.0)? / share;
-        Some(clones * ios / (1.0 + waits * ios))
+        let ios = rate.filter(|_| share > 0.0 && one_rate.is_none())? / share;
+        Some(behind(ios))
     });
     let [read_bytes, write_bytes] = bytes.map(|bytes| (bytes.round() as u64).max(1));
     Asked {
@@ -55,6 +62,7 @@ pub fn asked(job: &Settings, clones: f64) -> Asked {
         read_bytes,
         write_bytes,
         ios_per_s_max: limits.reduce(f64::min),
+        one_rate,
         sizes: each,
         commits: commits(job, 1.0 - read_share),
         in_flight: clones * f64::from(job.engine.in_flight),
@@ -95,13 +103,16 @@ fn commits(job: &Settings, write_share: f64) -> Commits {
     Commits { per_io, share: depth * (rounds + 1.0) / between - 1.0 }
 }
 
-/// thinktime=, in which a clone starts nothing: after so many I/Os, or so much time.
+/// thinktime=, in which a clone starts nothing: after so many I/Os, or so much time. Those in flight end first: so many I/Os take the
+/// answers that they wait for, at least one, and the pause.
 fn pauses(job: &Settings) -> Pauses {
     let think = &job.pacing.think;
-    let pause = think.pause.as_secs_f64();
+    let (pause, depth) = (think.pause.as_secs_f64(), f64::from(job.engine.in_flight.max(1)));
     let share = if think.io_time.is_zero() { 0.0 } else { pause / think.io_time.as_secs_f64() };
-    let seconds = think.blocks.map_or(0.0, |blocks| pause * f64::from(job.engine.in_flight) / blocks.get() as f64);
-    Pauses { seconds, share }
+    let Some(blocks) = think.blocks.map(|blocks| blocks.get() as f64).filter(|_| pause > 0.0) else {
+        return Pauses { share, ..Pauses::default() };
+    };
+    Pauses { seconds: pause * depth / blocks, drained: depth * (blocks / depth).ceil() / blocks - 1.0, share }
 }
 
 #[cfg(test)]
@@ -151,6 +162,26 @@ mod tests {
             let is = given(&format!("--ioengine=libaio --iodepth=256 --direct=1 {line}"), Duration::ZERO);
             assert!((is / wanted - 1.0).abs() < 1e-9, "{line}: {is}");
         }
+    }
+
+    /// As `parfs load` on `parfs sim --latency 20ms`, which gave 46.7, 186 and 758, and 194 with a rate of one direction.
+    #[test]
+    fn pauses_wait_for_what_is_in_flight() {
+        for (line, wanted) in [
+            ("--iodepth=16 --thinktime=1ms --thinktime_blocks_type=issue", 1.0 / 0.021),
+            ("--iodepth=16 --thinktime=1ms --thinktime_blocks=4 --thinktime_blocks_type=issue", 4.0 / 0.021),
+            ("--iodepth=16 --thinktime=1ms --thinktime_blocks=64", 64.0 / 0.081),
+            ("--iodepth=4 --rw=randrw --rate_iops=20,", 200.0),
+            ("--iodepth=4 --rw=randrw --rate_iops=,20", 200.0),
+        ] {
+            let line = format!("--ioengine=nfs --nfs_url=nfs://a/b --rw=randread --bs=4k {line}");
+            let is = given(&line, Duration::from_millis(20));
+            assert!((is / wanted - 1.0).abs() < 1e-3, "{line}: {is}");
+        }
+        // Ten reads a second, each for 2 IOPS, and the rest writes for 4.
+        let one = "--ioengine=nfs --nfs_url=nfs://a/b --iodepth=256 --rw=randrw --bs=4k --rate_iops=10,";
+        let is = given(one, Duration::from_millis(1));
+        assert!((is - (10.0 + (50_000.0 - 20.0) / 4.0)).abs() < 1.0, "{is}");
     }
 
     /// As a run on an engine without latency: fio 3.33 gave 3960 I/Os a second for the first, and 320 for the third.

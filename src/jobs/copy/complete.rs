@@ -104,14 +104,38 @@ pub(super) fn discard(ctx: &Ctx<'_>, routes: Routes, (object, attr): (&Object, &
         ctx.target.one(routes.target, Call::remove(&object.dir.made().node, aside));
     } else if made.stage == Stage::Begun && attr.kind == Kind::File {
         let time = decide::time_of_no_copy(attr);
-        let change = AttrChange { size: Some(0), mtime: SetTime::At(time), ..AttrChange::default() };
-        let emptied = ctx.target.one(routes.target, Call::set_attr(&made.node, change));
+        let emptied = empty(ctx, routes, &made.node, time);
         // NFSv3 has no time before a source's of 1970: -u would take the emptied file for the newer one. What could not be emptied may be
         // another's by now.
-        if time > attr.mtime && emptied.status().is_ok() {
+        if time > attr.mtime && emptied.is_ok() {
             ctx.target.one(routes.target, Call::remove(&object.dir.made().node, &object.name));
         }
+        if let Err(status) = emptied
+            && !matches!(status, Status::NoEnt | Status::Stale)
+        {
+            let left =
+                format!("could not be emptied: {status}; -u and --size-only may take what is left of it for a copy");
+            ctx.fail(&object.dir, Some(&object.name), Trouble::Refused(On::Target, left));
+        }
     }
+}
+
+/// Empties a file and gives it a time. It is looked at afterwards, and emptied once more: behind a SETATTR that went well the kernel's
+/// client of a `soft` mount wrote what it still had (seen of Linux 6.12, after an outage).
+fn empty(ctx: &Ctx<'_>, routes: Routes, node: &Node, time: Time) -> Result<(), Status> {
+    let change = AttrChange { size: Some(0), mtime: SetTime::At(time), ..AttrChange::default() };
+    let mut emptied = Err(Status::Pending);
+    for _ in 0..2 {
+        emptied = ctx.target.one(routes.target, Call::set_attr(node, change)).status();
+        if emptied.is_ok() {
+            match ctx.target.one(routes.target, Call::get_attr(node)).attr() {
+                Ok(is) if is.size == 0 => return Ok(()),
+                Ok(_) => emptied = Err(Status::Io),
+                Err(status) => emptied = Err(status),
+            }
+        }
+    }
+    emptied
 }
 
 /// What completes an object: its times, and what making it could not set. Times only where all is well with it.

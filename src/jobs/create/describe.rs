@@ -57,7 +57,10 @@ fn read_links(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), entries: &mut Vec
             Ok(text) => entry.link = text,
             Err(status) => {
                 match status {
-                    Status::NoEnt | Status::Stale => ctx.missed(entry.home(), &entry.path),
+                    // By its name, on this host, something else may be read by now.
+                    Status::NoEnt | Status::Stale | Status::Inval | Status::BadType => {
+                        ctx.missed(entry.home(), &entry.path)
+                    }
                     status => ctx.failed(Failure::call(&entry.path, Proc::ReadLink, status)),
                 }
                 gone.push(i);
