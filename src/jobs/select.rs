@@ -63,7 +63,10 @@ impl Pattern {
 /// What is selected. The default selects everything.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
+    /// Exclude patterns for one name: about names, whatever a path begins with.
     excludes: Set,
+    /// Those for a place: about paths as they are, as GNU tar has it. `*/a` is `./a` too, and an anchored `a` is not.
+    placed: Set,
     /// Those that begin with `./`: about paths that do so too.
     dotted: Set,
     /// None: everything that is not excluded.
@@ -90,10 +93,16 @@ impl Selection {
 
     /// Selects what `members` match (None: everything) less what `excludes` match.
     pub fn of(excludes: &[Pattern], members: Option<&[Pattern]>) -> Result<Selection, BadPattern> {
-        let (dotted, plain): (Vec<Pattern>, Vec<Pattern>) =
+        let (dotted, others): (Vec<Pattern>, Vec<Pattern>) =
             excludes.iter().cloned().partition(|pattern| pattern.text.starts_with(b"./"));
-        let mut selection =
-            Selection { excludes: Set::new(&plain)?, dotted: Set::new(&dotted)?, ..Selection::default() };
+        let (placed, plain): (Vec<Pattern>, Vec<Pattern>) =
+            others.into_iter().partition(|pattern| pattern.anchored || pattern.text.contains(&b'/'));
+        let mut selection = Selection {
+            excludes: Set::new(&plain)?,
+            placed: Set::new(&placed)?,
+            dotted: Set::new(&dotted)?,
+            ..Selection::default()
+        };
         let Some(members) = members else { return Ok(selection) };
         selection.operands = Some(members.iter().map(|member| member.text.clone()).collect());
         let mut wild = Vec::new();
@@ -115,7 +124,7 @@ impl Selection {
 
     /// True when it selects everything.
     pub fn is_everything(&self) -> bool {
-        self.excludes.is_empty() && self.dotted.is_empty() && self.operands.is_none()
+        self.excludes.is_empty() && self.placed.is_empty() && self.dotted.is_empty() && self.operands.is_none()
     }
 
     /// True when only some members are named, as against left out.
@@ -134,8 +143,10 @@ impl Selection {
             return true;
         }
         let is_dotted = path.starts_with(b"./");
+        let is_placed = !self.placed.is_empty() && self.placed.is_match(without_end(path));
         let path = rooted(path);
-        let is_excluded = !self.excludes.is_empty() && self.excludes.is_match(&path)
+        let is_excluded = is_placed
+            || !self.excludes.is_empty() && self.excludes.is_match(&path)
             || is_dotted && !path.is_empty() && !self.dotted.is_empty() && self.dotted.is_match(&path);
         if self.operands.is_none() {
             return !is_excluded;
@@ -203,6 +214,12 @@ pub(super) fn normal(path: &[u8]) -> Vec<u8> {
 fn rooted(path: &[u8]) -> Vec<u8> {
     let rest = normal(path);
     if path.starts_with(b"/") { [b"/", &rest[..]].concat() } else { rest }
+}
+
+/// The path without the slashes that it ends with.
+fn without_end(path: &[u8]) -> &[u8] {
+    let end = path.iter().rposition(|byte| *byte != b'/').map_or(1, |last| last + 1);
+    &path[..end.min(path.len())]
 }
 
 /// Patterns that match a whole text, which is no path.

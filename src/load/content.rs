@@ -143,6 +143,16 @@ impl Contents {
         }
     }
 
+    /// Before a write at `offset` out of a buffer that something was read into: as in fio, what was read is written where writes differ
+    /// anyway. To make it anew took half of the time of a mixed job.
+    pub fn fill_read(&mut self, buf: &mut [u8], offset: u64) {
+        if self.scramble {
+            self.change(buf, offset);
+        } else {
+            self.fill_anew(buf, offset);
+        }
+    }
+
     /// What a write at `offset` has, in a buffer of which nothing is known.
     pub fn fill_anew(&mut self, buf: &mut [u8], offset: u64) {
         self.make(buf, offset);

@@ -136,6 +136,8 @@ pub struct ImaginedMount {
     tree: Tree,
     root: Object,
     latency: Duration,
+    /// The largest READ and WRITE.
+    transfer_max: u32,
     /// Stands for the file system: two exports are two.
     fsid: u64,
     label: String,
@@ -145,7 +147,12 @@ impl ImaginedMount {
     /// An export of the file system `fsid` with `tree` in it, whose target answers a window of calls in `latency`. It
     /// suggests the shape that such a target is driven with; the time is for the shadow or tap to take.
     pub fn new(tree: Tree, latency: Duration, fsid: u64, label: &str) -> ImaginedMount {
-        ImaginedMount { tree, root: Object::Root, latency, fsid, label: label.into() }
+        ImaginedMount { tree, root: Object::Root, latency, transfer_max: IO_BYTES_MAX, fsid, label: label.into() }
+    }
+
+    /// The same, with READs and WRITEs of so many bytes at most; the direct client asks for no more than a MiB.
+    pub fn with_transfers(self, bytes_max: u64) -> ImaginedMount {
+        ImaginedMount { transfer_max: u32::try_from(bytes_max).unwrap_or(u32::MAX).min(IO_BYTES_MAX), ..self }
     }
 
     /// The same, attached at the directory `tree`.
@@ -254,7 +261,7 @@ impl ImaginedMount {
             return Err(Status::IsDir);
         }
         let left = self.tree.size.saturating_sub(offset);
-        let bytes = left.min(u64::from(count.min(IO_BYTES_MAX)));
+        let bytes = left.min(u64::from(count.min(self.transfer_max)));
         buf.resize(usize::try_from(bytes).unwrap_or(0), FILL);
         Ok(bytes == left)
     }
@@ -332,9 +339,9 @@ impl Mount for ImaginedMount {
 
     fn limits(&self) -> Limits {
         Limits {
-            read_max: IO_BYTES_MAX,
-            write_max: IO_BYTES_MAX,
-            list_max: IO_BYTES_MAX,
+            read_max: self.transfer_max,
+            write_max: self.transfer_max,
+            list_max: self.transfer_max,
             name_max: 255,
             size_max: SIZE_MAX,
             shape: nfs::shape(self.latency),

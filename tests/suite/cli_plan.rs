@@ -63,6 +63,16 @@ fn another_server_is_another_profile() {
     let (_dir, file) = changed("oci-fss.toml", "alarm_share = 0.8", "alarm = 0.8");
     let failed = plan(&format!("{line} {file}"));
     failed.failed(&format!("parfs plan capacity: {file}: line 11 ('alarm = 0.8')"));
+    let (_dir, file) = changed("oci-fss.toml", "transfer_bytes_max = 1_048_576", "transfer_bytes_max = 32_768");
+    let side = json(&format!("--files 10 --size 1M --profile {file} extract"))["sides"][0].clone();
+    let writes =
+        side["procedures"].as_array().unwrap().iter().find(|row| row["procedure"] == "WRITE").unwrap()["calls"].clone();
+    assert_eq!(writes, 320);
+    let (_dir, file) = changed("oci-fss.toml", "latency_us = 1_000", "latency_us = 20_000");
+    let late = |more: &str| {
+        json(&format!("--files 10 --size 1 --profile {file} {more} extract"))["sides"][0]["latency_us"].clone()
+    };
+    assert_eq!((late(""), late("--latency 3ms")), (20_000.into(), 3_000.into()));
     let (_dir, file) = changed("oci-fss.toml", "iops = 50_000", "iops = 1e-320");
     plan(&format!("{line} {file}")).failed("target.iops: 1e-320 is given; from 1 to 1000000000000 is expected");
     let (_dir, file) = changed("oci-fss.toml", "iops = 50_000", "iops = 1");

@@ -418,7 +418,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_su
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l per-dir -d 'How many of --files are in a directory' -r
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l explain -d 'Set the forecast beside what a run reported (its --report FILE)' -r -F
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l svg -d 'Draw IOPS and time against targets into FILE' -r -F
-complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l measure -d 'Fail where the answer time cannot be measured, instead of taking 1 ms'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l measure -d 'Fail where the answer time cannot be measured, instead of taking the profile\'s (1 ms)'
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l json -d 'JSON instead of tables'
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -a "capacity" -d 'How many mount targets a load of reads and writes needs, and which of their ceilings binds'

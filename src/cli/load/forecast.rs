@@ -93,14 +93,23 @@ fn sizes(of: &offsets::Sizes) -> Sizes {
 /// fsync= and fdatasync=, of the NFS client: a COMMIT after so many writes, for which those in flight are waited for first.
 fn commits(job: &Settings, write_share: f64) -> Commits {
     let often = |writes: u64| if writes > 0 { write_share / writes as f64 } else { 0.0 };
-    let per_io = often(job.syncs.fsync) + often(job.syncs.fdatasync);
+    let (fsync, fdatasync) = (job.syncs.fsync, job.syncs.fdatasync);
+    // Where both are due, one COMMIT is sent.
+    let meet = if fsync > 0 && fdatasync > 0 { (fsync / gcd(fsync, fdatasync)).saturating_mul(fdatasync) } else { 0 };
+    let per_io = often(fsync) + often(fdatasync) - often(meet);
+    // Reads among the writes, and two that meet now and then, make it more or less than that many from one to the next.
+    let is_even = write_share >= 1.0 && meet <= fsync.max(fdatasync);
     if per_io <= 0.0 || job.engine.nfs_urls.is_empty() {
         return Commits::default();
     }
     let (between, depth) = (1.0 / per_io, f64::from(job.engine.in_flight.max(1)));
-    // Reads among them make it more or less than that many: half a round too many on average, where rounds have several.
-    let rounds = if write_share < 1.0 { between / depth + 0.5 * (1.0 - 1.0 / depth) } else { (between / depth).ceil() };
+    // Half a round too many on average then, where rounds have several.
+    let rounds = if is_even { (between / depth).ceil() } else { between / depth + 0.5 * (1.0 - 1.0 / depth) };
     Commits { per_io, share: depth * (rounds + 1.0) / between - 1.0 }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// thinktime=, in which a clone starts nothing: after so many I/Os, or so much time. Those in flight end first: so many I/Os take the
@@ -142,6 +151,8 @@ mod tests {
             ("--rw=randwrite --fsync=8 --iodepth=8", 200.0),
             ("--rw=randwrite --fsync=32 --iodepth=8", 320.0),
             ("--rw=randrw --fdatasync=1", 100.0 / 3.0),
+            ("--rw=randwrite --fsync=4 --fdatasync=2 --iodepth=4", 50.0),
+            ("--rw=randwrite --fsync=2 --fdatasync=3", 30.0),
             ("--rw=randrw --fsync=4 --iodepth=8", 164.1),
             ("--rw=randread --fsync=4 --iodepth=8", 400.0),
         ] {

@@ -27,9 +27,6 @@ use super::svg::{self, Canvas};
 /// Mount targets of a forecast at most.
 const TARGETS_MAX: u64 = 1024;
 
-/// The answer time where none is measured: what OCI's targets have within one availability domain.
-pub const LATENCY: Duration = Duration::from_millis(1);
-
 const AFTER_HELP: &str = "\
 Options of the forecast stand before the job's name, the job's own command line behind it:
   parfs plan --targets 1,4 extract -xf app.tar -C nfs://10.0.0.5/apps
@@ -37,7 +34,7 @@ Options of the forecast stand before the job's name, the job's own command line 
   parfs plan remove -rf /mnt/fss/app
   parfs plan --files 10M --size 100k --per-dir 1000 extract -P 32
 
-With --files the tree is made up, on mount targets that answer in --latency [1ms], and the job is as partar -x, partar -c,
+With --files the tree is made up, on mount targets that answer in --latency [the profile's: 1ms], and the job is as partar -x, partar -c,
 parcp -a or parrm -rf would do it over nfs://; behind its name -P and --window are all it takes.
 
 The job is run against shadows: what it would read is read (listings, attributes, the archive; of
@@ -87,7 +84,7 @@ struct Low {
     /// Answer time of an idle target [default: measured on the spot]
     #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
     latency: Option<Duration>,
-    /// Fail where the answer time cannot be measured, instead of taking 1 ms
+    /// Fail where the answer time cannot be measured, instead of taking the profile's (1 ms)
     #[arg(long, conflicts_with_all = ["latency", "files"])]
     measure: bool,
     /// Prices and ceilings of a target, as TOML [default: OCI File Storage's]
@@ -200,7 +197,7 @@ fn forecast(low: &Low, console: &Console) -> Result<Exit, String> {
     let fact = low.explain.as_deref().map(|path| explain::read(path, low.what)).transpose()?;
     let profile = super::profile(low.profile.as_deref(), ServerProfile::oci, ServerProfile::parse)?;
     if let (Some(files), Some(size)) = (low.files, low.size) {
-        let imagined = Imagined::new(low.what, (files, low.per_dir, size), low.latency, &low.job)?;
+        let imagined = Imagined::new(low.what, (files, low.per_dir, size), (low.latency, &profile), &low.job)?;
         let told = (imagined.summary(), imagined.notes());
         let forecast = Forecast::new(low, imagined.sides()?, (imagined.lanes(), Held::default()), profile, told);
         return forecast.show(low, console, fact.as_ref(), canvas.as_ref()).map(|()| Exit::Success);
@@ -231,9 +228,9 @@ fn forecast(low: &Low, console: &Console) -> Result<Exit, String> {
         if low.measure {
             return Err(format!("--measure: {text}; --latency gives it"));
         }
-        told.1.push(format!("{text}: 1 ms was taken; --latency gives another"));
+        told.1.push(format!("{text}: {:?} was taken; --latency gives another", profile.ceiling.latency));
     }
-    let sides = planned.sides(low.latency, LATENCY);
+    let sides = planned.sides(low.latency, profile.ceiling.latency);
     let forecast = Forecast::new(low, sides, (planned.lanes(), planned.held()), profile, told);
     forecast.show(low, console, fact.as_ref(), canvas.as_ref()).map(|()| exit)
 }

@@ -38,6 +38,13 @@ fn excludes_as_gnu_tar() {
         ("/a", "x/a", false),
         ("./a", "x/a", false),
         ("a/", "a/x", false),
+        // Places are of paths as they are.
+        ("*/a", "./a", true),
+        ("*/a", "./a/x", true),
+        ("*/a", "a", false),
+        ("a/b", "./a/b/", true),
+        ("a/b", "a//b", false),
+        ("*/", "a/", false),
     ] {
         assert_eq!(excluded(pattern, path), expected, "{pattern} {path}");
     }
@@ -85,6 +92,18 @@ fn an_operand_without_a_name_selects_everything() {
             assert!(selection.selects(b"/a", &mut matched), "{text} {wildcards}");
             assert_eq!(selection.unmatched(&matched).count(), 0, "{text} {wildcards}");
         }
+    }
+}
+
+/// As `tar -c --anchored --exclude=a .` of GNU tar 1.34, which stores all.
+#[test]
+fn an_anchored_pattern_begins_where_the_path_does() {
+    for (pattern, path, expected) in
+        [("a", "./a", false), ("./a", "./a/x", true), ("*/a", "./a/x", true), ("a", "a/", true), ("a*", "./a.b", false)]
+    {
+        let anchored = Pattern { anchored: true, ..Pattern::exclude(pattern) };
+        let selection = Selection::of(&[anchored], None).unwrap();
+        assert_eq!(!selection.selects(path.as_bytes(), &mut selection.matched()), expected, "{pattern} {path}");
     }
 }
 

@@ -118,7 +118,7 @@ impl<'a, E: Engine> Runner<'a, E> {
                     let parts = verifier.parts(&mut buf, &written);
                     parts.for_each(|(part, at, number)| self.contents.fill_keyed(part, at, number));
                 }
-                None if is_stale => self.contents.fill_anew(&mut buf, next.extent.offset),
+                None if is_stale => self.contents.fill_read(&mut buf, next.extent.offset),
                 None => self.contents.fill(&mut buf, next.extent.offset),
             }
         } else {
@@ -277,10 +277,11 @@ impl<'a, E: Engine> Runner<'a, E> {
         if !self.counts && times.ended >= self.ramped {
             self.begin_counting(times.ended);
         }
+        // What was before is forgotten when the ramp is over; of a job that ends before that it is all there is to tell.
+        self.recorder.io(next.direction, next.extent.len, times);
         if !self.counts {
             return;
         }
-        self.recorder.io(next.direction, next.extent.len, times);
         if self.has_logs {
             let done = &self.recorder.result.directions[next.direction];
             let (len, offset) = (next.extent.len, next.extent.offset);

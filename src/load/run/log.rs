@@ -226,9 +226,9 @@ impl Logs {
             len: Each::default(),
         });
         Ok(Logs {
-            bw: open(&asked.bw, "bw", ns(asked.bw_every))?,
-            iops: open(&asked.iops, "iops", ns(asked.iops_every))?,
             // As in fio the file is there, empty, where there is nothing to tell.
+            bw: open(&asked.bw, "bw", ns(asked.bw_every))?.filter(|log| log.every > 0 || asked.rated[0]),
+            iops: open(&asked.iops, "iops", ns(asked.iops_every))?.filter(|log| log.every > 0 || asked.rated[1]),
             slat: latencies(0, "slat")?.filter(|_| has_slat),
             clat: latencies(1, "clat")?,
             lat: latencies(2, "lat")?,
@@ -281,8 +281,8 @@ impl Logs {
             hist.add(now, clat, direction, len);
         }
         let rates = &mut self.rates[direction];
-        // Of one I/O: KiB a second while it lasted, and 1.
-        let one = (len.saturating_mul(1_000_000_000) / lat.max(1) / 1024, 1);
+        // Of one I/O: KiB a second while it lasted, by its clat as in fio, and 1.
+        let one = (len.saturating_mul(1_000_000_000) / clat.max(1) / 1024, 1);
         rate(&mut self.bw, &mut rates[0], now, done.0, 1024, one.0, io);
         rate(&mut self.iops, &mut rates[1], now, done.1, 1, one.1, io);
     }

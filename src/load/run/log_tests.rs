@@ -38,6 +38,7 @@ impl Memory {
 fn asked() -> Asked {
     let all = Some("out".to_owned());
     Asked {
+        rated: [true; 2],
         bw: all.clone(),
         iops: all.clone(),
         lat: all.clone(),
@@ -76,7 +77,7 @@ fn a_line_for_each_io() {
     assert_eq!(files.text("out_slat.3.log"), "2, 1000, 1, 4096, 0\n");
     assert_eq!(files.text("out_lat.3.log"), "2, 501000, 1, 4096, 0\n");
     assert_eq!(files.text("out_iops.3.log"), "2, 1, 1, 4096, 0\n");
-    assert_eq!(files.text("out_bw.3.log"), "2, 7984, 1, 4096, 0\n", "4 KiB in 501 us");
+    assert_eq!(files.text("out_bw.3.log"), "2, 8000, 1, 4096, 0\n", "4 KiB in 500 us");
 }
 
 #[test]

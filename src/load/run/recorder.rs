@@ -153,14 +153,12 @@ impl Recorder {
         if self.has_slat {
             result.slat.add(times.issued.saturating_sub(times.ready));
         }
+        if self.measures.lat {
+            result.lat.add(times.ended.saturating_sub(times.ready));
+        }
         if self.measures.clat {
             result.clat.add(clat);
-        }
-        if self.measures.lat {
-            let lat = times.ended.saturating_sub(times.ready);
-            result.lat.add(lat);
-            self.result.shares.add(lat);
-        } else if self.measures.clat {
+            // latency_us= and its like are of clat (measured of fio 3.33).
             self.result.shares.add(clat);
         }
         if let Some(timeline) = &mut result.timeline {

@@ -63,6 +63,8 @@ pub struct Logs {
     pub lat: Option<String>,
     /// Which latencies it is of: slat, clat, lat. As in fio those that are switched off have no file.
     pub of: [bool; 3],
+    /// Lines for each I/O of bandwidth and IOPS: not where they are not measured.
+    pub rated: [bool; 2],
     #[allow(missing_docs)] // as above
     pub hist: Option<String>,
     /// log_avg_msec: one line for each; zero for a line for each I/O.
@@ -173,7 +175,8 @@ pub(super) fn logs(asked: &mut Asked<'_>, name: &str) -> Logs {
         Some(if text.is_empty() { name.to_owned() } else { text })
     };
     let every = asked.time("log_avg_msec");
-    let shorter = |option: &str| if asked.has(option) { every.min(asked.time(option)) } else { every };
+    // Without an interval there is a line for each I/O, whatever these say.
+    let own = |option: &str| if asked.has(option) && !every.is_zero() { asked.time(option) } else { every };
     let coarseness = asked.count("log_hist_coarseness").unwrap_or(0);
     let window = match asked.word("log_window_value") {
         "max" | "1" => WindowValue::Max,
@@ -186,10 +189,11 @@ pub(super) fn logs(asked: &mut Asked<'_>, name: &str) -> Logs {
         iops: prefix("write_iops_log"),
         lat: prefix("write_lat_log"),
         of: switches(asked).measured,
+        rated: [switches(asked).bw, !asked.is("gtod_reduce")],
         hist: prefix("write_hist_log"),
         every,
-        bw_every: shorter("bwavgtime"),
-        iops_every: shorter("iopsavgtime"),
+        bw_every: own("bwavgtime"),
+        iops_every: own("iopsavgtime"),
         hist_every: (asked.time("log_hist_msec"), coarseness),
         per_job: asked.is("per_job_logs"),
         offset: asked.is("log_offset"),

@@ -419,7 +419,13 @@ fn logs() {
     assert_eq!(every(""), (0, 500));
     assert_eq!(every("--write_bw_log=x --log_avg_msec=1000"), (1000, 1000), "samples go with the log");
     assert_eq!(every("--write_bw_log=x --log_avg_msec=1000 --bwavgtime=250"), (250, 250));
+    assert_eq!(every("--write_bw_log=x --log_avg_msec=100 --bwavgtime=500"), (500, 500));
+    assert_eq!(every("--write_bw_log=x --bwavgtime=500"), (0, 500), "a line for each I/O");
     assert_eq!(every("--log_avg_msec=1000"), (1000, 500));
+    assert_eq!(
+        ["", "--disable_bw=1", "--gtod_reduce=1"].map(|options| job(options).logs.rated),
+        [[true; 2], [false, true], [false; 2]]
+    );
     assert_eq!(job("--log_max_value=1").logs.window, WindowValue::Max);
     assert_eq!(job("--gtod_reduce=1 --disable_clat=0").logs.of, [false, true, false]);
     assert_eq!((job("").logs.lat, job("--write_lat_log=p").logs.lat), (None, Some("p".into())));

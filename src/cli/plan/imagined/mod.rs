@@ -17,10 +17,11 @@ use crate::base::units::{bytes_shown, grouped};
 use crate::cli::flags::{threads, window};
 use crate::cli::planned::Planned;
 use crate::mounts::imagined::{ENTRIES_MAX, Tree};
+use crate::plan::ServerProfile;
 use crate::plan::forecast::Side;
 
 use super::counted;
-use super::forecast::{LATENCY, What};
+use super::forecast::What;
 use archive::ImaginedArchive;
 use line::{Line, Rehearsed};
 use run::Run;
@@ -56,6 +57,7 @@ pub struct Imagined {
     what: What,
     tree: Tree,
     latency: Duration,
+    transfer_bytes_max: u64,
     typed: Typed,
 }
 
@@ -64,7 +66,7 @@ impl Imagined {
     pub fn new(
         what: What,
         (files, per_dir, size): (u64, u64, u64),
-        latency: Option<Duration>,
+        (latency, profile): (Option<Duration>, &ServerProfile),
         typed: &[std::ffi::OsString],
     ) -> Result<Imagined, String> {
         let line = std::iter::once("parfs".into()).chain(typed.iter().cloned());
@@ -106,7 +108,8 @@ impl Imagined {
         if matches!(what, What::Extract | What::Create) {
             ImaginedArchive::new(tree).map_err(archive_error)?;
         }
-        Ok(Imagined { what, tree, latency: latency.unwrap_or(LATENCY), typed })
+        let latency = latency.unwrap_or(profile.ceiling.latency);
+        Ok(Imagined { what, tree, latency, transfer_bytes_max: profile.transfer_bytes_max, typed })
     }
 
     /// Lanes, where they were asked for.
@@ -175,7 +178,7 @@ impl Imagined {
                 grouped(tree.files_all())
             ));
         }
-        let sides = planned.sides(Some(self.latency), LATENCY);
+        let sides = planned.sides(Some(self.latency), self.latency);
         Ok(Rehearsed { sides, tops: run.tops.iter().map(|top| top.listed()).collect() })
     }
 }
@@ -222,7 +225,13 @@ mod tests {
     const ALL: [What; 4] = [What::Extract, What::Create, What::Copy, What::Remove];
 
     fn imagined(what: What, tree: Tree) -> Imagined {
-        Imagined { what, tree, latency: LATENCY, typed: Typed::default() }
+        Imagined {
+            what,
+            tree,
+            latency: ServerProfile::oci().ceiling.latency,
+            transfer_bytes_max: 1 << 20,
+            typed: Typed::default(),
+        }
     }
 
     /// What two small runs tell of `tree` beside what a run of all of it tells.
@@ -268,7 +277,7 @@ mod tests {
     #[test]
     fn a_hundred_million_files_are_told_from_some_thousand() {
         for what in ALL {
-            let plan = Imagined::new(what, (100_000_000, 1000, 4096), None, &[]).unwrap();
+            let plan = Imagined::new(what, (100_000_000, 1000, 4096), (None, &ServerProfile::oci()), &[]).unwrap();
             let side = plan.sides().unwrap().pop().unwrap();
             let proc = match what {
                 What::Create => Proc::Read,
@@ -284,7 +293,7 @@ mod tests {
     fn the_smallest_trees_are_trees() {
         for what in ALL {
             for (files, size) in [(1, 0), (1, 1), (2, 0)] {
-                let plan = Imagined::new(what, (files, 1, size), None, &[]).unwrap();
+                let plan = Imagined::new(what, (files, 1, size), (None, &ServerProfile::oci()), &[]).unwrap();
                 assert!(plan.sides().unwrap().iter().all(|side| side.tally.calls() > 0), "{what:?} {files} {size}");
             }
         }
@@ -294,7 +303,7 @@ mod tests {
     fn a_job_takes_lanes_and_a_window_and_nothing_else() {
         let new = |typed: &[&str]| {
             let typed: Vec<_> = typed.iter().map(Into::into).collect();
-            Imagined::new(What::Remove, (10, 10, 0), None, &typed)
+            Imagined::new(What::Remove, (10, 10, 0), (None, &ServerProfile::oci()), &typed)
         };
         let plan = new(&["-P", "3", "--window=2"]).unwrap();
         assert_eq!((plan.lanes(), plan.typed.window), (Some(3), Some(2)));
@@ -304,11 +313,11 @@ mod tests {
             assert!(refused.contains(named) && refused.contains("-P and --window"), "{refused}");
         }
         assert_eq!(plan.summary(), "a tree of 10 files of 0 B, 10 in a directory: 1 directory, 0 B");
-        let refused = |shape| Imagined::new(What::Copy, shape, None, &[]).unwrap_err();
+        let refused = |shape| Imagined::new(What::Copy, shape, (None, &ServerProfile::oci()), &[]).unwrap_err();
         assert!(refused((1_000_000_000_000, 1000, 1 << 40)).contains("a tree may have 9223372 TB"));
         assert!(refused((2, 1, 1 << 62)).contains("a tree may have"));
         assert!(refused((1, 1, 1 << 63)).contains("1 file of 9223372 TB: a tree may have"));
-        assert!(Imagined::new(What::Remove, (1, 1, i64::MAX as u64), None, &[]).is_ok());
+        assert!(Imagined::new(What::Remove, (1, 1, i64::MAX as u64), (None, &ServerProfile::oci()), &[]).is_ok());
         assert!(refused((1 << 40, 1 << 40, 1)).contains("--per-dir"));
         assert!(refused((1 << 40, 1, 1)).contains("--per-dir"));
         assert!(refused((1_000_000, 1_000_000, 1 << 40)).contains("--per-dir"));
@@ -317,7 +326,7 @@ mod tests {
     /// What is rehearsed ends in a minute or two: all sample runs count, not the largest directory alone.
     #[test]
     fn samples_are_bounded_all_together() {
-        let new = |what, shape| Imagined::new(what, shape, None, &[]);
+        let new = |what, shape| Imagined::new(what, shape, (None, &ServerProfile::oci()), &[]);
         let refused = new(What::Create, (30_000, 10_900, 24 << 20)).unwrap_err();
         assert!(refused.contains("54,600 files with 687 GB in all") && refused.contains("--per-dir"), "{refused}");
         assert!(new(What::Create, (10_900, 10_900, 24 << 20)).is_ok());

@@ -63,7 +63,8 @@ impl<'a> Run<'a> {
     }
 
     fn mount(&self, tree: Tree, fsid: u64, label: &str) -> ImaginedMount {
-        ImaginedMount::new(tree, self.imagined.latency, fsid, label)
+        let Imagined { latency, transfer_bytes_max, .. } = *self.imagined;
+        ImaginedMount::new(tree, latency, fsid, label).with_transfers(transfer_bytes_max)
     }
 
     fn crew(&self, suggested: Shape) -> Result<Crew, String> {
