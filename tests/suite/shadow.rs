@@ -13,7 +13,7 @@ use parfs::jobs::Live;
 use parfs::jobs::extract::{Existing, Options};
 use parfs::jobs::remove;
 use parfs::mounts::nfs::{Url, Usage, attach};
-use parfs::mounts::{LocalMount, MemoryMount, ShadowMount};
+use parfs::mounts::{LocalMount, MemoryMount, ShadowMount, Shadows};
 use parfs::sim::{Config, Server};
 use parfs::storage::{
     AttrChange, Call, Cookie, How, Kind, Ledger, Limits, Mount, Node, Op, SetTime, Special, Spread, Stable, Tally,
@@ -456,6 +456,19 @@ fn law_2_a_removal_asks_of_a_shadow_what_it_asks_of_the_real_mount() {
         assert_eq!(removal(real.clone(), (4, 4)), planned[0]);
         assert_eq!(dump(&**real).len(), 1);
     });
+}
+
+/// A directory that stays is listed again, to be sure; what is forgotten of its removed names is not removed anew.
+#[test]
+fn more_names_than_are_remembered_are_removed_once() {
+    let memory = Arc::new(MemoryMount::new());
+    for i in 0..110_000 {
+        memory.create(&memory.root(), format!("{i}"), How::Guarded, AttrChange::default()).unwrap();
+    }
+    // As parrm has it, whose volumes know of each other.
+    let shadow = ShadowMount::beside(&Shadows::new(), [memory as Arc<dyn Mount>]).remove(0);
+    let (asked, files, dirs) = removal(Arc::new(shadow), (4, 4));
+    assert_eq!((asked.get(Proc::Remove).calls, files, dirs), (110_000, 110_000, 0));
 }
 
 /// A mount of user 1000.

@@ -34,8 +34,9 @@ Options of the forecast stand before the job's name, the job's own command line 
   parfs plan remove -rf /mnt/fss/app
   parfs plan --files 10M --size 100k --per-dir 1000 extract -P 32
 
-With --files the tree is made up, on mount targets that answer in --latency [the profile's: 1ms], and the job is as partar -x, partar -c,
-parcp -a or parrm -rf would do it over nfs://; behind its name -P and --window are all it takes.
+With --files the tree is made up, on mount targets that answer in --latency [the profile's: 1ms],
+and the job is as partar -x, partar -c, parcp -a or parrm -rf would do it over nfs://; behind its
+name -P and --window are all it takes.
 
 The job is run against shadows: what it would read is read (listings, attributes, the archive; of
 files only what it compares), what it would change is answered and not made. Its --report and
