@@ -145,15 +145,8 @@ impl LocalMount {
 
     /// The same with a cache of at most `descriptors_max` descriptors, more only while more are in use at once.
     pub fn open_with(path: &Path, descriptors_max: usize) -> std::io::Result<LocalMount> {
-        let open = |flags| rustix::fs::open(path, flags | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
-        match LocalMount::of(open(OFlags::PATH)?, path, descriptors_max) {
-            // An NFS client may know by the name what another one has removed since; opened to be read, it is looked up anew.
-            Err(error) if error.raw_os_error() == Some(Errno::STALE.raw_os_error()) => {
-                open(OFlags::RDONLY)?;
-                LocalMount::of(open(OFlags::PATH)?, path, descriptors_max)
-            }
-            opened => opened,
-        }
+        let root = rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        LocalMount::of(root, path, descriptors_max)
     }
 
     /// The open directory `root`, whose mount shows the file system that `alias` says, and everything beneath it; `path` is
