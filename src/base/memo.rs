@@ -17,24 +17,12 @@ pub struct Memo<V> {
     pub max: usize,
     /// Something was dropped: a key that is not here may have been.
     pub forgot: bool,
-    /// How often the younger half became the older one.
-    turns: u64,
 }
 
 impl<V> Memo<V> {
     /// An empty memory of at least `max` keys.
     pub fn new(max: usize) -> Memo<V> {
-        Memo { young: Table::default(), old: Table::default(), max, forgot: false, turns: 0 }
-    }
-
-    /// Now, for [`Memo::has_since`].
-    pub fn turns(&self) -> u64 {
-        self.turns
-    }
-
-    /// Is all that it was told since `turns` remembered?
-    pub fn has_since(&self, turns: u64) -> bool {
-        self.turns - turns <= 1
+        Memo { young: Table::default(), old: Table::default(), max, forgot: false }
     }
 
     /// What is remembered of `key`.
@@ -91,7 +79,6 @@ impl<V> Memo<V> {
             self.forgot |= !self.old.is_empty();
             // Its memory is used again: a new table would grow to the same size step by step.
             self.old.clear();
-            self.turns += 1;
             std::mem::swap(&mut self.old, &mut self.young);
         }
     }
@@ -109,15 +96,11 @@ mod tests {
     #[test]
     fn memory_is_bounded_and_keeps_the_latest() {
         let mut memo = Memo::new(100);
-        let mut told = vec![];
         for i in 0..10_000 {
-            told.push(memo.turns());
             memo.insert(i, i);
             assert!(memo.len() <= 200);
             assert!((i.saturating_sub(99)..=i).all(|j| memo.get(j) == Some(&j)));
             assert_eq!(memo.forgot, i >= 200);
-            let since = told.iter().rposition(|turns| !memo.has_since(*turns)).map_or(0, |last| last + 1);
-            assert!((since as u64..=i).all(|j| memo.get(j) == Some(&j)) && i - since as u64 >= i.min(99));
         }
         // What is claimed is remembered, and only where nothing stands in the way, be it young or old.
         for i in 30_000..30_150 {

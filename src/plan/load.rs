@@ -39,8 +39,8 @@ pub struct Asked {
     pub pauses: Pauses,
 }
 
-/// How often a mix is taken from what it gives: it comes nearer each time, by as much as prices of reads and writes differ.
-const MIXED_TIMES: usize = 20;
+/// How often the share of a direction with a rate is halved to where it meets that: beyond what a float tells.
+const HALVED_TIMES: usize = 60;
 
 /// COMMITs among the I/Os.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -125,17 +125,27 @@ impl Asked {
 
     /// What a target of `profile` gives that answers in `latency`.
     pub fn given(&self, profile: &ServerProfile, latency: Duration) -> Given {
-        let mut given = self.given_as_mixed(profile, latency);
-        let Some(rate) = self.one_rate else { return given };
-        // The mix has a price, and what the price allows says what the rate is of it.
-        for _ in 0..MIXED_TIMES {
-            let read_share = match rate {
-                OneRate::Reads(rate) => self.read_share.min(rate / given.ios_per_s),
-                OneRate::Writes(rate) => self.read_share.max(1.0 - rate / given.ios_per_s),
-            };
-            given = Asked { read_share, ..self.clone() }.given_as_mixed(profile, latency);
+        let Some(rate) = self.one_rate else { return self.given_as_mixed(profile, latency) };
+        let (rate, own_share) = match rate {
+            OneRate::Reads(rate) => (rate, self.read_share),
+            OneRate::Writes(rate) => (rate, 1.0 - self.read_share),
+        };
+        let of_share = |share: f64| {
+            let read_share = if matches!(self.one_rate, Some(OneRate::Reads(_))) { share } else { 1.0 - share };
+            Asked { read_share, ..self.clone() }.given_as_mixed(profile, latency)
+        };
+        let whole = of_share(own_share);
+        if own_share * whole.ios_per_s <= rate {
+            return whole;
         }
-        given
+        // The mix has a price, and the price says what the rate is of it: the direction has more I/Os the larger its share is.
+        let (mut low, mut high) = (0.0, own_share);
+        for _ in 0..HALVED_TIMES {
+            let share = (low + high) / 2.0;
+            let is_below = share * of_share(share).ios_per_s <= rate;
+            (low, high) = if is_below { (share, high) } else { (low, share) };
+        }
+        of_share(low)
     }
 
     fn given_as_mixed(&self, profile: &ServerProfile, latency: Duration) -> Given {

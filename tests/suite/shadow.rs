@@ -425,6 +425,10 @@ fn law_2_an_extraction_asks_of_a_shadow_what_it_asks_of_the_real_mount() {
 
 /// Removes the contents of the root; what was asked, and what went.
 fn removal(mount: Arc<dyn Mount>, shape: (usize, usize)) -> (Tally, u64, u64) {
+    removal_by(mount, shape, &remove::Options::default())
+}
+
+fn removal_by(mount: Arc<dyn Mount>, shape: (usize, usize), options: &remove::Options) -> (Tally, u64, u64) {
     let ledger = Arc::new(Ledger::default());
     let seat: Arc<dyn Mount> = Arc::new(Tapped::new(mount, vec![ledger.clone()]));
     let volume = Volume::new(vec![seat], Spread::First);
@@ -439,8 +443,7 @@ fn removal(mount: Arc<dyn Mount>, shape: (usize, usize)) -> (Tally, u64, u64) {
         must_be_dir: false,
     };
     let crew = crew(shape.0, shape.1);
-    let options = remove::Options::default();
-    let summary = remove::remove(&volume, &mut std::iter::once(Ok(all)), &options, &crew, &Live::default(), None);
+    let summary = remove::remove(&volume, &mut std::iter::once(Ok(all)), options, &crew, &Live::default(), None);
     assert_eq!(crew.report().failures(), []);
     (ledger.tally(), summary.files, summary.dirs)
 }
@@ -458,17 +461,26 @@ fn law_2_a_removal_asks_of_a_shadow_what_it_asks_of_the_real_mount() {
     });
 }
 
-/// A directory that stays is listed again, to be sure; what is forgotten of its removed names is not removed anew.
+/// Directories that stay are listed again, to be sure; what is forgotten of their removed names is not removed anew.
 #[test]
 fn more_names_than_are_remembered_are_removed_once() {
     let memory = Arc::new(MemoryMount::new());
-    for i in 0..110_000 {
-        memory.create(&memory.root(), format!("{i}"), How::Guarded, AttrChange::default()).unwrap();
+    let keep = memory.root();
+    for d in 0..7 {
+        let dir = memory.dir(&keep, format!("d{d}"));
+        for i in 0..16_000 {
+            memory.create(&dir, format!("{i}"), How::Guarded, AttrChange::default()).unwrap();
+        }
+        memory.create(&dir, "keep", How::Guarded, AttrChange::default()).unwrap();
     }
-    // As parrm has it, whose volumes know of each other.
-    let shadow = ShadowMount::beside(&Shadows::new(), [memory as Arc<dyn Mount>]).remove(0);
-    let (asked, files, dirs) = removal(Arc::new(shadow), (4, 4));
-    assert_eq!((asked.get(Proc::Remove).calls, files, dirs), (110_000, 110_000, 0));
+    for lanes in [1, 6] {
+        // As parrm has it, whose volumes know of each other.
+        let shadow = ShadowMount::beside(&Shadows::new(), [memory.clone() as Arc<dyn Mount>]).remove(0);
+        let excluded = remove::Excluded::anywhere(&["keep"]).unwrap();
+        let options = remove::Options { rehearsal: true, excluded, ..remove::Options::default() };
+        let (asked, files, dirs) = removal_by(Arc::new(shadow), (lanes, 4), &options);
+        assert_eq!((asked.get(Proc::Remove).calls, files, dirs), (112_000, 112_000, 0), "{lanes}");
+    }
 }
 
 /// A mount of user 1000.

@@ -317,6 +317,10 @@ fn a_server_that_is_not_there_is_a_clear_error() {
 /// Where NFS has its port and MOUNT another that no portmapper tells, as Linux has behind a firewall.
 #[test]
 fn a_port_without_mount_says_what_to_give() {
+    // A portmapper of this host's could tell of a MOUNT.
+    if std::net::TcpStream::connect("127.0.0.1:111").is_ok() {
+        return;
+    }
     let server = Scripted::start(|_, _| Act::Send);
     server.without_mount();
     let url = Url::parse(&format!("nfs://{}/", server.host())).unwrap();

@@ -45,7 +45,13 @@ pub fn asked(job: &Settings, clones: f64) -> Asked {
     let pauses = pauses(job);
     // What a clone waits for one of its I/Os; a rate goes on behind it instead of catching up.
     let waits = if job.pacing.ignore_thinktime { pauses.seconds / f64::from(job.engine.in_flight.max(1)) } else { 0.0 };
-    let behind = |ios: f64| clones * ios / (1.0 + waits * ios);
+    // But for one I/O, which starts at once behind a pause that is longer than its turn.
+    let per_pause = job.pacing.think.blocks.map_or(f64::INFINITY, |blocks| blocks.get() as f64);
+    let pause = job.pacing.think.pause.as_secs_f64();
+    let behind = |ios: f64| {
+        let caught_up = if waits > 0.0 && 1.0 / ios <= pause { 1.0 / per_pause } else { 0.0 };
+        clones * ios / (1.0 + waits * ios - caught_up)
+    };
     // What has no rate of its own is not held up by the other's, as in fio.
     let one_rate = match (read_share > 0.0 && read_share < 1.0, rates) {
         (true, [Some(reads), None]) => Some(OneRate::Reads(behind(reads))),
@@ -193,6 +199,11 @@ mod tests {
         let one = "--ioengine=nfs --nfs_url=nfs://a/b --iodepth=256 --rw=randrw --bs=4k --rate_iops=10,";
         let is = given(one, Duration::from_millis(1));
         assert!((is - (10.0 + (50_000.0 - 20.0) / 4.0)).abs() < 1.0, "{is}");
+        // A write of 1 MiB is 66.
+        let dear =
+            "--ioengine=nfs --nfs_url=nfs://a/b --iodepth=256 --rw=randrw --rwmixread=90 --bs=4k,1m --rate_iops=1000,";
+        let is = given(dear, Duration::from_millis(1));
+        assert!((is - (1000.0 + (50_000.0 - 2000.0) / 66.0)).abs() < 1.0, "{is}");
     }
 
     /// As a run on an engine without latency: fio 3.33 gave 3960 I/Os a second for the first, and 320 for the third.
@@ -203,7 +214,9 @@ mod tests {
             ("--thinktime=1000 --thinktime_blocks=4 --numjobs=2", 8000.0),
             ("--thinktime=3125 --ioengine=libaio --iodepth=4", 320.0),
             ("--thinktime=100ms --thinktime_blocks=10 --rate_iops=100", 100.0),
-            ("--thinktime=100ms --thinktime_blocks=10 --rate_iops=100 --rate_ignore_thinktime=1", 50.0),
+            ("--thinktime=100ms --thinktime_blocks=10 --rate_iops=100 --rate_ignore_thinktime=1", 1000.0 / 19.0),
+            ("--thinktime=5ms --rate_iops=100 --rate_ignore_thinktime=1", 200.0 / 3.0),
+            ("--thinktime=50ms --rate_iops=100 --rate_ignore_thinktime=1", 20.0),
         ] {
             let is = given(&format!("--rw=read --direct=1 {line}"), Duration::ZERO);
             assert!((is / wanted - 1.0).abs() < 1e-9, "{line}: {is}");

@@ -68,6 +68,8 @@ impl High {
             host_root: None,
             empty_only,
             force: low.manner.force,
+            // Known when it begins.
+            rehearsal: false,
         };
         Ok(High {
             question: asks.then(|| question(&low.operands, list.as_ref(), !empty_only)).flatten(),

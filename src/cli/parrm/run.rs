@@ -92,7 +92,8 @@ impl Remover<'_> {
         is_local: bool,
         operands: &mut (dyn Iterator<Item = Result<Operand, String>> + Send),
     ) {
-        let options = Options { host_root: is_local.then_some(self.root), ..self.high.options.clone() };
+        let rehearsal = self.high.dry_run || self.high.manner.planned.is_some();
+        let options = Options { host_root: is_local.then_some(self.root), rehearsal, ..self.high.options.clone() };
         let done = remove(volume, operands, &options, self.crew, self.live, self.tell);
         let total = &mut self.total;
         total.files += done.files;

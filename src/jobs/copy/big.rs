@@ -367,7 +367,8 @@ fn finish(ctx: &Ctx<'_>, routes: Routes, big: &Big, due: &mut Vec<Due<Task>>) {
             Ok(now) if is_same(&now) && is_known(&now) => {}
             Ok(_) if item.object().tries == 0 => {
                 add(&ctx.counts.read_again, 1);
-                complete::discard(ctx, routes, (item.object(), item.attr()), Some(made));
+                // Whatever comes of it: it is emptied where it is begun again.
+                let _ = complete::discard_silently(ctx, routes, (item.object(), item.attr()), Some(made));
                 due.push(item.known.object.again().due());
                 return;
             }

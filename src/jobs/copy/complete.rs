@@ -96,46 +96,58 @@ fn settled_node(ctx: &Ctx<'_>, routes: Routes, object: &Object, made: &Made) -> 
 
 /// What was begun and is not complete: a name that was to be renamed goes, if it can. A file that was written in its place is emptied and
 /// gets a time that no copy has, for ranges are written in any order: it may have the source's size, and a time behind the source's, so
-/// that a run that looks at one of them alone would leave it as it is.
+/// that a run that looks at one of them alone would leave it as it is. What could not be emptied is told.
 pub(super) fn discard(ctx: &Ctx<'_>, routes: Routes, (object, attr): (&Object, &Attr), made: Option<&Made>) {
-    let Some(made) = made else { return };
+    let Err(status) = discard_silently(ctx, routes, (object, attr), made) else { return };
+    // Nobody has it any more, or no target is left, which is told once and says the same of all that was begun.
+    if !matches!(status, Status::NoEnt | Status::Stale | Status::NoTarget) {
+        let left = format!("could not be emptied: {status}; -u and --size-only may take what is left of it for a copy");
+        ctx.fail(&object.dir, Some(&object.name), Trouble::Refused(On::Target, left));
+    }
+}
+
+/// The same of what is begun anew at once. An error says that a file has bytes in it.
+pub(super) fn discard_silently(
+    ctx: &Ctx<'_>,
+    routes: Routes,
+    (object, attr): (&Object, &Attr),
+    made: Option<&Made>,
+) -> Result<(), Status> {
+    let Some(made) = made else { return Ok(()) };
     // The failure that is told is the cause; what is left over is used up by the next run.
     if let Some(aside) = &made.aside {
         ctx.target.one(routes.target, Call::remove(&object.dir.made().node, aside));
     } else if made.stage == Stage::Begun && attr.kind == Kind::File {
         let time = decide::time_of_no_copy(attr);
-        let emptied = empty(ctx, routes, &made.node, time);
-        // NFSv3 has no time before a source's of 1970: -u would take the emptied file for the newer one. What could not be emptied may be
-        // another's by now.
-        if time > attr.mtime && emptied.is_ok() {
+        let is_dated = empty(ctx, routes, &made.node, time)?;
+        // NFSv3 has no time before a source's of 1970: -u would take the emptied file for the newer one. What could not be given a time may
+        // be another's.
+        if time > attr.mtime && is_dated {
             ctx.target.one(routes.target, Call::remove(&object.dir.made().node, &object.name));
         }
-        if let Err(status) = emptied
-            && !matches!(status, Status::NoEnt | Status::Stale)
-        {
-            let left =
-                format!("could not be emptied: {status}; -u and --size-only may take what is left of it for a copy");
-            ctx.fail(&object.dir, Some(&object.name), Trouble::Refused(On::Target, left));
-        }
     }
+    Ok(())
 }
 
-/// Empties a file and gives it a time. It is looked at afterwards, and emptied once more: behind a SETATTR that went well the kernel's
-/// client of a `soft` mount wrote what it still had (seen of Linux 6.12, after an outage).
-fn empty(ctx: &Ctx<'_>, routes: Routes, node: &Node, time: Time) -> Result<(), Status> {
-    let change = AttrChange { size: Some(0), mtime: SetTime::At(time), ..AttrChange::default() };
-    let mut emptied = Err(Status::Pending);
+/// Empties a file and gives it a time; false where it has no time of ours, as another's has that may be written. It is looked at
+/// afterwards, and emptied once more: behind a SETATTR that went well the kernel's client of a `soft` mount wrote what it still had (seen of
+/// Linux 6.12, after an outage).
+fn empty(ctx: &Ctx<'_>, routes: Routes, node: &Node, time: Time) -> Result<bool, Status> {
+    let emptied = AttrChange { size: Some(0), ..AttrChange::default() };
+    let dated = AttrChange { mtime: SetTime::At(time), ..emptied };
+    let mut change = dated;
+    let mut why = Status::Pending;
     for _ in 0..2 {
-        emptied = ctx.target.one(routes.target, Call::set_attr(node, change)).status();
-        if emptied.is_ok() {
-            match ctx.target.one(routes.target, Call::get_attr(node)).attr() {
-                Ok(is) if is.size == 0 => return Ok(()),
-                Ok(_) => emptied = Err(Status::Io),
-                Err(status) => emptied = Err(status),
-            }
+        let set = ctx.target.one(routes.target, Call::set_attr(node, change)).status();
+        match ctx.target.one(routes.target, Call::get_attr(node)).attr() {
+            Ok(is) if is.size == 0 => return Ok(set.is_ok() && change == dated),
+            Ok(_) => why = set.err().unwrap_or(Status::Io),
+            Err(status) => why = set.err().unwrap_or(status),
         }
+        // A server may refuse both for the sake of one.
+        change = if matches!(why, Status::Perm | Status::Access) { emptied } else { dated };
     }
-    emptied
+    Err(why)
 }
 
 /// What completes an object: its times, and what making it could not set. Times only where all is well with it.

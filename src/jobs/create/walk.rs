@@ -198,11 +198,6 @@ fn follow(ctx: &Ctx<'_>, dir: &Dir, entries: &mut Vec<Entry>) {
         let port = ctx.port(&volume);
         let (node, attr) = match go(port, port.route(), &way) {
             Ok(found) => found,
-            // As GNU tar has it of a link below an operand that leads nowhere.
-            Err((_, Status::NoEnt)) => {
-                ctx.vanished(&entry.path);
-                return false;
-            }
             Err((proc, status)) => {
                 ctx.failed(Failure::call(&entry.path, proc, status));
                 return false;

@@ -83,7 +83,8 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             }
             return looks;
         }
-        if !unlisted && frame.is_checked() {
+        // A rehearsal's storage has all of it still, and shows again what it has forgotten to hide.
+        if self.engine.how.rehearsal || !unlisted && frame.is_checked() {
             return false;
         }
         if progress || doubtful && passes < STALE_PASSES_MAX {

@@ -130,6 +130,7 @@ pub(in crate::jobs) struct How {
     pub host_root: Option<(u64, u64)>,
     pub empty_only: bool,
     pub force: bool,
+    pub rehearsal: bool,
 }
 
 /// What came of it so far.

@@ -70,6 +70,8 @@ pub struct Options {
     pub empty_only: bool,
     /// What is not there is no failure (`-f`).
     pub force: bool,
+    /// Nothing is removed, and storage may forget what would have been.
+    pub rehearsal: bool,
 }
 
 /// One tree or object to remove.
@@ -155,8 +157,8 @@ fn run(
 ) -> (Summary, usize) {
     let start = Instant::now();
     let counts = Counts::default();
-    let Options { older_than, one_file_system, same_device, host_root, empty_only, force, .. } = *options;
-    let how = How { older_than, one_file_system, same_device, host_root, empty_only, force };
+    let Options { older_than, one_file_system, same_device, host_root, empty_only, force, rehearsal, .. } = *options;
+    let how = How { older_than, one_file_system, same_device, host_root, empty_only, force, rehearsal };
     let allow = |shown: &[u8], path: &[u8], _| Some(!options.excluded.has(shown, path));
     let mut engine = Engine::new(Port::new(volume, crew.shape().window), how, crew, live, &counts, tell);
     if !options.excluded.is_empty() {

@@ -142,9 +142,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         at.times = Times { ready, issued, ended: 0 };
         self.open.begins(next.file);
         self.in_flight += 1;
-        if self.counts {
-            self.recorder.result.depths.at(self.in_flight as u64);
-        }
+        self.recorder.result.depths.at(self.in_flight as u64);
         let io = Io { slot, file: next.file, direction: next.direction, offset: next.extent.offset, buf };
         self.queue(io);
     }
@@ -156,11 +154,9 @@ impl<'a, E: Engine> Runner<'a, E> {
             match self.engine.queue(io) {
                 Queued::Done(done) => {
                     self.read_clock();
-                    if self.counts {
-                        let depths = &mut self.recorder.result.depths;
-                        depths.submitted(1);
-                        depths.completed(1);
-                    }
+                    let depths = &mut self.recorder.result.depths;
+                    depths.submitted(1);
+                    depths.completed(1);
                     next = self.end_io(done);
                 }
                 Queued::Pending => {
@@ -194,7 +190,7 @@ impl<'a, E: Engine> Runner<'a, E> {
                     let times = &mut self.slots[slot as usize].times;
                     times.issued = issued.unwrap_or(times.issued);
                 }
-                if self.counts && sent > 0 {
+                if sent > 0 {
                     self.recorder.result.depths.submitted(sent as u64);
                 }
             }
@@ -225,7 +221,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         let mut done = std::mem::take(&mut self.done);
         let result = self.engine.reap(least, most.max(least), wait, &mut done);
         self.read_clock();
-        if self.counts && !done.is_empty() {
+        if !done.is_empty() {
             self.recorder.result.depths.completed(done.len() as u64);
         }
         for done in done.drain(..) {
@@ -320,7 +316,7 @@ impl<'a, E: Engine> Runner<'a, E> {
     #[cold]
     pub(super) fn rest(&mut self, slot: u32, mut buf: Buf, moved: usize) -> Option<Io> {
         let at = &mut self.slots[slot as usize];
-        if at.moved == 0 && self.counts {
+        if at.moved == 0 {
             self.recorder.result.directions[at.next.direction].short += 1;
         }
         if moved == 0 {

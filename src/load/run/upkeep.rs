@@ -221,9 +221,7 @@ impl<E: Engine> Runner<'_, E> {
         let start = self.work.clock.now();
         let result = self.engine.sync(file, how);
         self.now = self.work.clock.now();
-        if self.counts {
-            self.recorder.sync(start, self.now);
-        }
+        self.recorder.sync(start, self.now);
         result.map_err(|errno| self.call_failed(file, "fsync", errno))
     }
 

@@ -184,12 +184,13 @@ pub(super) fn logs(asked: &mut Asked<'_>, name: &str) -> Logs {
         _ if asked.is("log_max_value") => WindowValue::Max,
         _ => WindowValue::Average,
     };
+    let Switches { measured: [slat, clat, lat], bw, .. } = switches(asked);
     Logs {
         bw: prefix("write_bw_log"),
         iops: prefix("write_iops_log"),
         lat: prefix("write_lat_log"),
-        of: switches(asked).measured,
-        rated: [switches(asked).bw, !asked.is("gtod_reduce")],
+        of: [slat, clat, lat],
+        rated: [bw, bw || slat || clat],
         hist: prefix("write_hist_log"),
         every,
         bw_every: own("bwavgtime"),

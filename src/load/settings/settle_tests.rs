@@ -423,8 +423,15 @@ fn logs() {
     assert_eq!(every("--write_bw_log=x --bwavgtime=500"), (0, 500), "a line for each I/O");
     assert_eq!(every("--log_avg_msec=1000"), (1000, 500));
     assert_eq!(
-        ["", "--disable_bw=1", "--gtod_reduce=1"].map(|options| job(options).logs.rated),
-        [[true; 2], [false, true], [false; 2]]
+        [
+            "",
+            "--disable_bw=1",
+            "--gtod_reduce=1",
+            "--gtod_reduce=1 --disable_lat=0",
+            "--gtod_reduce=1 --disable_clat=0"
+        ]
+        .map(|options| job(options).logs.rated),
+        [[true; 2], [false, true], [false; 2], [false; 2], [false, true]]
     );
     assert_eq!(job("--log_max_value=1").logs.window, WindowValue::Max);
     assert_eq!(job("--gtod_reduce=1 --disable_clat=0").logs.of, [false, true, false]);

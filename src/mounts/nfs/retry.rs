@@ -116,14 +116,21 @@ impl NfsMount {
         self.gone.load(Ordering::Relaxed) || silent >= 2 * STOPPED_LOOK && self.is_overdue(last)
     }
 
-    /// Gives up what was lost, in a run that is stopped, of a target that says nothing, and the target with it: what is left to do by it is
-    /// not to wait anew, call by call.
+    /// Gives up what was lost, in a run that is stopped, of a target that says nothing, and the target with it unless it answers NULL: what is
+    /// left to do by it is not to wait anew, call by call.
     fn cut_short(&self, calls: &mut [Call<'_>], tries: &mut Vec<Try>, begun: Instant) {
         let is_lost = tries.iter().any(|t| t.losses > 0);
         if !is_lost || begun.elapsed() < 2 * STOPPED_LOOK || !self.is_overdue(self.heard()) {
             return;
         }
-        self.gone.store(true, Ordering::Relaxed);
+        let is_probe = calls.iter().all(|call| matches!(call.op, Op::Null { .. }));
+        if !is_probe && !self.gone.load(Ordering::Relaxed) {
+            let mut probe = [Call::default()];
+            self.perform_sent(&mut probe);
+            if probe[0].status().is_err() {
+                self.gone.store(true, Ordering::Relaxed);
+            }
+        }
         let (lost, rest) = std::mem::take(tries).into_iter().partition(|t| t.losses > 0);
         *tries = rest;
         for try_ in lost {

@@ -389,9 +389,8 @@ impl ShadowMount {
     fn set_gone(&self, dir: &Node, name: &Name) {
         self.set_name(dir, name, Known::Gone);
         if !self.is_made(dir) {
-            let (key, mut memory) = (dir.key(), self.world.memory());
-            let turns = memory.names.turns();
-            memory.emptied.renew(key, || turns);
+            let key = dir.key();
+            self.world.memory().emptied.insert(key, ());
         }
     }
 

@@ -205,13 +205,12 @@ impl ShadowMount {
         }
     }
 
-    /// Takes out of a real directory's page what was removed, unless some of that is forgotten: whoever lists a directory again finds all or
-    /// nothing of what he listed before, and not a part that he takes for new.
+    /// Takes out of a real directory's page what was removed.
     fn hide(&self, call: &mut Call<'_>) {
         let Op::ReadDir { dir, out: Ok(page), .. } = &mut call.op else { return };
         let key = dir.key();
         let memory = self.world.memory();
-        if memory.emptied.get(key).is_some_and(|turns| memory.names.has_since(*turns)) {
+        if memory.emptied.get(key).is_some() {
             page.entries.retain(|entry| memory.names.get(dir.key_of(&entry.name)) != Some(&Known::Gone));
         }
     }

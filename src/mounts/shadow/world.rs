@@ -63,8 +63,8 @@ pub(super) struct Memory {
     pub names: Memo<Known>,
     pub objects: Objects,
     pub real: Memo<Seen>,
-    /// Real directories in which names were given up, and the turns of `names` when the first was.
-    pub emptied: Memo<u64>,
+    /// Real directories in which names were given up.
+    pub emptied: Memo<()>,
     pub opened: Memo<Opened>,
     /// How many invented objects directories have in them.
     pub filled: Memo<u64>,
