@@ -273,6 +273,21 @@ fn a_run_that_is_stopped_waits_a_few_seconds() {
     assert!((14..60).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
 }
 
+/// One call is never answered, and is the only traffic of a run that is stopped: what is left to do goes on at its target.
+#[test]
+fn a_stopped_run_gives_up_a_call_and_not_its_target() {
+    let server = Scripted::start(|proc, _| if proc == Proc::MkDir { Act::Drop } else { Act::Send });
+    let url = server.url.replace("timeo=3&retrans=3&away=1", "timeo=600&away=300");
+    let mount = attach(&Url::parse(&url).unwrap(), Usage::Writes).unwrap().remove(0);
+    mount.heed(Arc::new(AtomicBool::new(true)));
+    let mut calls = [Call::mkdir(&mount.root(), &name(1), AttrChange::default())];
+    mount.perform(&mut calls);
+    assert_eq!(calls[0].status(), Err(Status::NoReply));
+    let mut calls = [Call::lookup(&mount.root(), &name(2))];
+    mount.perform(&mut calls);
+    assert_eq!(calls[0].status(), Err(Status::NoEnt));
+}
+
 /// How long 16 lanes take to send a MiB each, over one connection, to a server that reads no more; more than sockets take by
 /// themselves.
 fn written_to_the_deaf(patience: &str, is_stopped: bool) -> Duration {
