@@ -68,6 +68,8 @@ pub struct NfsMount {
     reconnects: AtomicU64,
     /// Milliseconds after `born` of the newest reply, for the judgement "stays away".
     heard_ms: AtomicU64,
+    /// The same without replies to NULL, which say that somebody is there and not that he does anything.
+    worked_ms: AtomicU64,
     born: Instant,
     /// How fast it answered when it was attached.
     idle_answer: Duration,
@@ -127,6 +129,7 @@ impl NfsMount {
             retransmitted: AtomicU64::new(0),
             reconnects: AtomicU64::new(0),
             heard_ms: AtomicU64::new(0),
+            worked_ms: AtomicU64::new(0),
             born: Instant::now(),
             idle_answer: Duration::ZERO,
             gone: AtomicBool::new(false),

@@ -93,7 +93,7 @@ impl NfsMount {
     /// Waits for a window's replies; false where they take too long. In a run that is stopped that is how long none came.
     fn wait(&self, window: &Window) -> bool {
         let begun = Instant::now();
-        let (mut left, mut since) = (window.left(), self.heard());
+        let (mut left, mut since) = (window.left(), self.worked());
         loop {
             let rest = self.patience.reply_timeout.saturating_sub(begun.elapsed());
             if window.wait(rest.min(STOPPED_LOOK)) {
@@ -103,7 +103,7 @@ impl NfsMount {
                 (left, since) = (window.left(), Instant::now());
             }
             // What is begun later, of a target that is silent already, is to have some time too.
-            let is_overdue = begun.elapsed() >= 2 * STOPPED_LOOK && self.is_overdue(since.max(self.heard()));
+            let is_overdue = begun.elapsed() >= 2 * STOPPED_LOOK && self.is_overdue(since.max(self.worked()));
             if rest.is_zero() || is_overdue {
                 return false;
             }
@@ -112,7 +112,7 @@ impl NfsMount {
 
     /// Is a target given up that takes none of what it is sent, for as long as `silent`? Another lane may have found out that it is gone.
     fn is_given_up(&self, silent: Duration, moved: Option<Instant>) -> bool {
-        let last = moved.map_or(self.heard(), |moved| moved.max(self.heard()));
+        let last = moved.map_or(self.worked(), |moved| moved.max(self.worked()));
         self.gone.load(Ordering::Relaxed) || silent >= 2 * STOPPED_LOOK && self.is_overdue(last)
     }
 
@@ -120,7 +120,7 @@ impl NfsMount {
     /// left to do by it is not to wait anew, call by call.
     fn cut_short(&self, calls: &mut [Call<'_>], tries: &mut Vec<Try>, begun: Instant) {
         let is_lost = tries.iter().any(|t| t.losses > 0);
-        if !is_lost || begun.elapsed() < 2 * STOPPED_LOOK || !self.is_overdue(self.heard()) {
+        if !is_lost || begun.elapsed() < 2 * STOPPED_LOOK || !self.is_overdue(self.worked()) {
             return;
         }
         let is_probe = calls.iter().all(|call| matches!(call.op, Op::Null { .. }));
@@ -160,7 +160,7 @@ impl NfsMount {
                     self.refuses.store(error.kind() == std::io::ErrorKind::ConnectionRefused, Ordering::Relaxed);
                     let since = *away_since.get_or_insert_with(Instant::now);
                     let last = since.max(self.heard());
-                    let is_overdue = since.elapsed() >= 2 * STOPPED_LOOK && self.is_overdue(self.heard());
+                    let is_overdue = since.elapsed() >= 2 * STOPPED_LOOK && self.is_overdue(self.worked());
                     if last.elapsed() >= self.patience.away_max || is_overdue {
                         self.gone.store(true, Ordering::Relaxed);
                         return self.give_up(calls, &tries);
@@ -222,6 +222,10 @@ impl NfsMount {
 
     fn heard(&self) -> Instant {
         self.born + Duration::from_millis(self.heard_ms.load(Ordering::Relaxed))
+    }
+
+    fn worked(&self) -> Instant {
+        self.born + Duration::from_millis(self.worked_ms.load(Ordering::Relaxed))
     }
 
     /// Sends the tries together and waits for their replies; an error means that no connection could be had.
@@ -305,6 +309,9 @@ impl NfsMount {
                 Reply::Record(record, arrived) => {
                     let heard_ms = u64::try_from((arrived - self.born).as_millis()).unwrap_or(u64::MAX);
                     self.heard_ms.fetch_max(heard_ms, Ordering::Relaxed);
+                    if !matches!(call.op, Op::Null { .. }) {
+                        self.worked_ms.fetch_max(heard_ms, Ordering::Relaxed);
+                    }
                     round.answered = true;
                     self.decode(call, record);
                     let took = try_.first_sent.map_or(Duration::ZERO, |sent| arrived.saturating_duration_since(sent));
