@@ -125,13 +125,13 @@ impl Asked {
 
     /// What a target of `profile` gives that answers in `latency`.
     pub fn given(&self, profile: &ServerProfile, latency: Duration) -> Given {
-        let Some(rate) = self.one_rate else { return self.given_as_mixed(profile, latency) };
-        let (rate, own_share) = match rate {
-            OneRate::Reads(rate) => (rate, self.read_share),
-            OneRate::Writes(rate) => (rate, 1.0 - self.read_share),
+        let (rate, own_share, is_read) = match self.one_rate {
+            Some(OneRate::Reads(rate)) => (rate, self.read_share, true),
+            Some(OneRate::Writes(rate)) => (rate, 1.0 - self.read_share, false),
+            None => return self.given_as_mixed(profile, latency),
         };
         let of_share = |share: f64| {
-            let read_share = if matches!(self.one_rate, Some(OneRate::Reads(_))) { share } else { 1.0 - share };
+            let read_share = if is_read { share } else { 1.0 - share };
             Asked { read_share, ..self.clone() }.given_as_mixed(profile, latency)
         };
         let whole = of_share(own_share);

@@ -162,7 +162,7 @@ struct Writer {
 /// The longest that sending a window may take, where a reply's time limit is not longer: some MB at 100 KB/s.
 const SEND_MAX: Duration = Duration::from_secs(120);
 /// How often a peer that takes no more bytes is looked at again: the connection's lock is held meanwhile.
-pub(super) const SEND_LOOK: Duration = Duration::from_secs(1);
+const SEND_LOOK: Duration = Duration::from_secs(1);
 
 /// Says of a peer that takes no bytes whether it is waited for in vain: given for how long it has taken none, and when it last took some
 /// after a pause.
