@@ -150,6 +150,15 @@ fn max_latency_begins_when_ramp_time_is_over() {
     assert_eq!((result.errors.error, result.directions.write.ios), (0, 16));
 }
 
+/// As in fio: those of the job, also within its ramp, and not those that end it.
+#[test]
+fn syncs_are_counted_but_at_the_end() {
+    for (line, syncs) in [("", 0), ("--fsync=4", 3), ("--fsync=4 --ramp_time=1h", 3)] {
+        let result = ran(&format!("--rw=write --end_fsync=1 {line}"), Slow { waits: true, ..Slow::default() });
+        assert_eq!((result.directions.write.ios, result.sync.0), (16, syncs), "{line}");
+    }
+}
+
 /// fio 3.33, 100 I/Os a second and 100 ms after 10: 96 a second, with rate_ignore_thinktime=1 53.
 #[test]
 fn a_rate_catches_up_with_pauses_unless_it_ignores_them() {

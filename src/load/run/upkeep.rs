@@ -217,11 +217,16 @@ impl<E: Engine> Runner<'_, E> {
 
     /// fsync and its like, measured.
     pub(super) fn sync_now(&mut self, file: u32, how: SyncKind) -> Result<(), Failed> {
-        self.log_file(file, format_args!("{} 0 0", iolog::sync_word(how)));
         let start = self.work.clock.now();
+        let result = self.sync_uncounted(file, how);
+        self.recorder.sync(start, self.now);
+        result
+    }
+
+    fn sync_uncounted(&mut self, file: u32, how: SyncKind) -> Result<(), Failed> {
+        self.log_file(file, format_args!("{} 0 0", iolog::sync_word(how)));
         let result = self.engine.sync(file, how);
         self.now = self.work.clock.now();
-        self.recorder.sync(start, self.now);
         result.map_err(|errno| self.call_failed(file, "fsync", errno))
     }
 
@@ -278,18 +283,17 @@ impl<E: Engine> Runner<'_, E> {
         }
         self.drain();
         self.work.live.set_state(State::Syncing);
-        let counts = std::mem::replace(&mut self.counts, false);
         let open = self.open.all();
         // Those that fsync_on_close= has closed are safe.
         let closed = (0..self.work.files.len() as u32).filter(|file| !syncs.fsync_on_close && !open.contains(file));
         for file in open.iter().copied().chain(closed.collect::<Vec<_>>()) {
-            let synced = self.open_for(file).and_then(|()| self.sync_now(file, SyncKind::Full));
+            let synced = self.open_for(file).and_then(|()| self.sync_uncounted(file, SyncKind::Full));
             if let Err(failed) = synced {
                 self.failed.get_or_insert(failed);
                 break;
             }
         }
-        (self.counts, self.is_synced) = (counts, self.failed.is_none());
+        self.is_synced = self.failed.is_none();
         self.work.live.set_state(State::Running);
     }
 
