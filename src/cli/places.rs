@@ -14,7 +14,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use crate::base::{Failure, Name};
-use crate::jobs::create::{Follow, Operand};
+use crate::jobs::create::{Follow, Operand, Unfollowed};
 use crate::mounts::nfs::{Url, Usage};
 use crate::storage::Volume;
 
@@ -117,8 +117,11 @@ impl Places {
 
     /// An object of this host.
     fn local(&self, base: &Path, name: &[u8], follow: bool) -> Result<(Arc<Volume>, Vec<Name>), String> {
-        let failed = |error: io::Error| format!("Cannot stat: {}", reason(&error));
-        let (top, way) = find(base, name, follow).map_err(failed)?;
+        self.at(find(base, name, follow).map_err(|error| unseen(&error))?)
+    }
+
+    /// What is at a way.
+    fn at(&self, (top, way): Way) -> Result<(Arc<Volume>, Vec<Name>), String> {
         let volume = self.volume(Place::Dir(top.clone()), |opener| opener.local(&top, Some(Role::Source), &[]))?;
         Ok((volume, way))
     }
@@ -183,9 +186,17 @@ struct Links {
 }
 
 impl Follow for Links {
-    fn follow(&self, path: &[u8]) -> Result<(Arc<Volume>, Vec<Name>), String> {
-        self.places.local(&self.base, path, true)
+    fn follow(&self, path: &[u8]) -> Result<(Arc<Volume>, Vec<Name>), Unfollowed> {
+        let way = find(&self.base, path, true).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => Unfollowed::Nothing,
+            _ => Unfollowed::Refused(unseen(&error)),
+        })?;
+        self.places.at(way).map_err(Unfollowed::Refused)
     }
+}
+
+fn unseen(error: &io::Error) -> String {
+    format!("Cannot stat: {}", reason(error))
 }
 
 /// The directory to open for an operand, and the way below it.

@@ -105,3 +105,18 @@ fn lists_with_nuls_are_no_lists_of_patterns() {
     let sim = Sim::start(&["--unlimited"]);
     bench.run_as(&format!("parcp s/keep {}/none/", sim.url.trim_end_matches('/'))).ended(1, "Not a directory");
 }
+
+/// As for GNU tar: below an operand it is gone, as an operand it fails.
+#[test]
+fn a_link_to_nothing_that_is_followed_is_told_as_gone() {
+    let bench = Bench::new();
+    fs::create_dir(bench.path("t")).unwrap();
+    fs::write(bench.path("t/a"), "a").unwrap();
+    std::os::unix::fs::symlink("nothing", bench.path("t/l")).unwrap();
+    let gone = "partar: t/l: File removed before we read it\n";
+    assert_eq!(bench.run_as("partar -chf a.tar t").ended(1, gone).stderr, gone);
+    assert_eq!(bench.run_as("partar -tf a.tar").ok().stdout, "t/\nt/a\n");
+    bench.run_as("partar -chf a.tar t/l").ended(2, "partar: t/l: Cannot stat: No such file or directory");
+    std::os::unix::fs::symlink("loop", bench.path("t/loop")).unwrap();
+    bench.run_as("partar -chf a.tar t").ended(2, "partar: t/loop: Cannot stat: Too many levels of symbolic links");
+}

@@ -186,8 +186,16 @@ pub struct Operand {
 /// Follows symbolic links, which the calls on storage never do.
 pub trait Follow: Send + Sync {
     /// What the link of this path (that of its member, as the operand's name begins it) leads to: the volume and the way below its
-    /// root. The error is a reason.
-    fn follow(&self, path: &[u8]) -> Result<(Arc<Volume>, Vec<Name>), String>;
+    /// root.
+    fn follow(&self, path: &[u8]) -> Result<(Arc<Volume>, Vec<Name>), Unfollowed>;
+}
+
+/// Why a symbolic link is not followed.
+pub enum Unfollowed {
+    /// It leads to nothing: for GNU tar what was there is gone.
+    Nothing,
+    /// The reason.
+    Refused(String),
 }
 
 /// Where the archive goes.

@@ -7,11 +7,11 @@ use crate::base::{Failure, Name, Proc, Status};
 use crate::storage::{Attr, Call, Cookie, Kind, Mount, NO_PROGRESS, Node, Page, Route, Want};
 
 use super::super::port::Port;
-use super::Operand;
 use super::ctx::Ctx;
 use super::describe;
 use super::entry::{Dir, Entry, Home, Listing, Tree, server};
 use super::front::{Grown, Key};
+use super::{Operand, Unfollowed};
 
 /// Bytes of a listing's page on the wire: some 350 entries with attributes.
 const PAGE_BYTES: u32 = 64 << 10;
@@ -193,7 +193,11 @@ fn follow(ctx: &Ctx<'_>, dir: &Dir, entries: &mut Vec<Entry>) {
         };
         let (volume, way) = match follow.follow(&entry.path) {
             Ok(found) => found,
-            Err(reason) => return refused(reason),
+            Err(Unfollowed::Nothing) => {
+                ctx.vanished(&entry.path);
+                return false;
+            }
+            Err(Unfollowed::Refused(reason)) => return refused(reason),
         };
         let port = ctx.port(&volume);
         let (node, attr) = match go(port, port.route(), &way) {

@@ -62,9 +62,9 @@ pub(super) struct Batch {
 
 impl Batch {
     /// The directory's place among the batch's.
-    pub fn enter(&mut self, dir: Arc<Dir>) -> usize {
-        if self.dirs.last().is_none_or(|last| !Arc::ptr_eq(last, &dir)) {
-            self.dirs.push(dir);
+    pub fn enter(&mut self, dir: &Arc<Dir>) -> usize {
+        if self.dirs.last().is_none_or(|last| !Arc::ptr_eq(last, dir)) {
+            self.dirs.push(dir.clone());
         }
         self.dirs.len() - 1
     }

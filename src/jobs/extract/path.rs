@@ -1,6 +1,6 @@
 //! A member's path as names below the destination. What would leave it cannot get past here.
 
-use std::sync::Arc;
+use std::rc::Rc;
 
 use crate::base::Name;
 
@@ -57,7 +57,7 @@ pub(in crate::jobs) fn place(path: &[u8], strip: usize) -> Result<Place, String>
 /// The directory of the last path, which most often is the next one's: its bytes up to its last slash, and the names that came of
 /// them. For paths that are all placed with the same `strip`.
 #[derive(Default)]
-pub(super) struct Beside(Option<(Vec<u8>, Arc<[Name]>)>);
+pub(super) struct Beside(Option<(Vec<u8>, Rc<[Name]>)>);
 
 /// A path's bytes up to its last slash, and the rest.
 fn split(path: &[u8]) -> (&[u8], &[u8]) {
@@ -66,7 +66,7 @@ fn split(path: &[u8]) -> (&[u8], &[u8]) {
 
 impl Beside {
     /// Where `path` goes, if it is beside the last one: the names above, and its own. Others are for [`place`].
-    pub fn find(&self, path: &[u8]) -> Option<(Arc<[Name]>, Name)> {
+    pub fn find(&self, path: &[u8]) -> Option<(Rc<[Name]>, Name)> {
         let (bytes, above) = self.0.as_ref()?;
         let (dir, own) = split(path);
         let name = if dir == &bytes[..] && path.len() <= PATH_BYTES_MAX { Name::new(own).ok() } else { None };

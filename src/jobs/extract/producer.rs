@@ -21,13 +21,13 @@ use super::attributes::Extra;
 use super::batch::Batch;
 use super::big::{self, Big, Range, Source};
 use super::ctx::{Ctx, Head, Outcome};
-use super::dirs::{Dir, Last};
+use super::dirs::Last;
 use super::leaf::{Leaf, Shape, What};
 use super::links::Link;
 use super::owners::Ids;
 use super::path::{Beside, Place};
 use super::seen::Seen;
-use super::table::Table;
+use super::table::{Known, Table};
 use super::taken::Taken;
 use super::{Existing, Owners};
 
@@ -199,7 +199,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             MemberKind::Dir => {
                 self.dir_extra_bytes += extra.as_ref().map_or(0, |extra| extra.bytes());
                 let dir = self.dir_member(above, name, (meta, extra));
-                self.push(dir, |dir| Leaf { head, dir, name: name.clone(), what: What::Dir, meta, extra: None });
+                self.push(&dir, |dir| Leaf { head, dir, name: name.clone(), what: What::Dir, meta, extra: None });
                 return Ok(());
             }
             MemberKind::HardLink => return self.link(head, member, above, name),
@@ -219,7 +219,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             Some(what) => {
                 let extra_bytes = extra.as_ref().map_or(0, |extra| extra.bytes());
                 self.hold(&dir, (head.path.len() + member.link.len()) as u64 + extra_bytes);
-                self.push(dir, |dir| Leaf { head, dir, name: name.clone(), what, meta, extra });
+                self.push(&dir, |dir| Leaf { head, dir, name: name.clone(), what, meta, extra });
                 Ok(())
             }
             None => self.file(head, member, dir, name, (meta, extra)),
@@ -227,7 +227,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
     }
 
     /// The directory of `above`, and the hash of `name` in it, which is registered, and at which nothing else is in flight.
-    fn place(&mut self, above: &[Name], name: &Name, number: u64) -> (Arc<Dir>, u64) {
+    fn place(&mut self, above: &[Name], name: &Name, number: u64) -> (Known, u64) {
         let dir = self.dir(above);
         let hash = self.table.hash_in(dir.hash, name);
         if self.is_linked(hash) {
@@ -255,7 +255,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
     }
 
     /// The directory of this path, known from now on.
-    fn dir(&mut self, names: &[Name]) -> Arc<Dir> {
+    fn dir(&mut self, names: &[Name]) -> Known {
         let (mut dir, covered) = self.table.deepest(names);
         for name in &names[covered..] {
             if self.is_busy(self.table.hash_in(dir.hash, name)) {
@@ -267,7 +267,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
     }
 
     /// The directory that is a member itself.
-    fn dir_member(&mut self, above: &[Name], name: &Name, last: Last) -> Arc<Dir> {
+    fn dir_member(&mut self, above: &[Name], name: &Name, last: Last) -> Known {
         let parent = self.dir(above);
         if let Some(known) = self.table.child(&parent, name).cloned() {
             if known.made().is_none() {
@@ -314,7 +314,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         self.link_places.insert(hash);
         self.target_places.insert(target_hash);
         self.link_bytes += head.path.len() + member.link.len();
-        self.links.push(Link { head, dir, name: name.clone(), target, dated: member.mtime });
+        self.links.push(Link { head, dir: Arc::clone(&dir), name: name.clone(), target, dated: member.mtime });
         Ok(())
     }
 
@@ -322,7 +322,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         &mut self,
         head: Head,
         member: &mut Member,
-        dir: Arc<Dir>,
+        dir: Known,
         name: &Name,
         (meta, extra): Last,
     ) -> Result<(), (Head, Outcome)> {
@@ -345,7 +345,14 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
                 self.map_bytes = map_bytes;
             }
             self.big(
-                Big::new(head, dir, name.clone(), (meta, extra), shape, member.stored.div_ceil(self.range_bytes)),
+                Big::new(
+                    head,
+                    Arc::clone(&dir),
+                    name.clone(),
+                    (meta, extra),
+                    shape,
+                    member.stored.div_ceil(self.range_bytes),
+                ),
                 member.stored,
             );
             return Ok(());
@@ -354,7 +361,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         match self.data(member.stored) {
             Ok(data) => {
                 let what = What::File { data, shape };
-                self.push(dir, |dir| Leaf { head, dir, name: name.clone(), what, meta, extra });
+                self.push(&dir, |dir| Leaf { head, dir, name: name.clone(), what, meta, extra });
                 Ok(())
             }
             Err(error) => {

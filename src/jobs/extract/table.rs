@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -11,11 +12,15 @@ use crate::storage::Node;
 
 use super::dirs::{self, Dir, Last};
 
+/// A directory as the producer has it: for each member it is taken up once and left again, which by the count that lanes share is a
+/// locked instruction that waits for all stores before.
+pub(super) type Known = Rc<Arc<Dir>>;
+
 pub(super) struct Table {
-    dirs: HashMap<(u64, Name), Arc<Dir>>,
-    root: Arc<Dir>,
+    dirs: HashMap<(u64, Name), Known>,
+    root: Known,
     /// The directory of the last path, which most often is the next one's too.
-    last: (Vec<Name>, Arc<Dir>),
+    last: (Vec<Name>, Known),
     /// When that was needed last; noted with it once another one is, since lanes read what lies beside that.
     last_used: u64,
     next_id: u64,
@@ -29,7 +34,7 @@ pub(super) struct Table {
 impl Table {
     pub fn new(root: Node, implied_mode: u32) -> Table {
         let state = RandomState::new();
-        let root = Arc::new(Dir::root(root, 0));
+        let root = Rc::new(Arc::new(Dir::root(root, 0)));
         let last = (Vec::new(), root.clone());
         Table {
             dirs: HashMap::new(),
@@ -44,7 +49,7 @@ impl Table {
         }
     }
 
-    pub fn root(&self) -> &Arc<Dir> {
+    pub fn root(&self) -> &Dir {
         &self.root
     }
 
@@ -63,7 +68,7 @@ impl Table {
     }
 
     /// The deepest known directory on the way to `names`, and how many of them it covers.
-    pub fn deepest(&mut self, names: &[Name]) -> (Arc<Dir>, usize) {
+    pub fn deepest(&mut self, names: &[Name]) -> (Known, usize) {
         self.tick += 1;
         if self.last.0 == names {
             self.last_used = self.tick;
@@ -82,21 +87,21 @@ impl Table {
     }
 
     /// Another path is the last one now.
-    fn leave_last(&mut self, last: (Vec<Name>, Arc<Dir>)) {
+    fn leave_last(&mut self, last: (Vec<Name>, Known)) {
         self.last.1.used.fetch_max(self.last_used, Ordering::Relaxed);
         (self.last, self.last_used) = (last, self.tick);
     }
 
-    pub fn child(&self, dir: &Dir, name: &Name) -> Option<&Arc<Dir>> {
+    pub fn child(&self, dir: &Dir, name: &Name) -> Option<&Known> {
         // Most members are in directories that hold files only: no name is to be hashed.
         dir.has_dirs.load(Ordering::Relaxed).then(|| self.dirs.get(&(dir.id, name.clone())))?
     }
 
     /// Adds a directory, in a path or as a member.
-    pub fn add(&mut self, parent: &Arc<Dir>, name: &Name, last: Option<Last>) -> Arc<Dir> {
+    pub fn add(&mut self, parent: &Arc<Dir>, name: &Name, last: Option<Last>) -> Known {
         let ids = (self.next_id, self.hash_in(parent.hash, name));
         self.next_id += 1;
-        let dir = Arc::new(Dir::new(parent, name, ids, self.implied_mode, last, self.forgot));
+        let dir = Rc::new(Arc::new(Dir::new(parent, name, ids, self.implied_mode, last, self.forgot)));
         dir.used.store(self.tick, Ordering::Relaxed);
         parent.has_dirs.store(true, Ordering::Relaxed);
         self.dirs.insert((parent.id, name.clone()), dir.clone());
@@ -116,20 +121,20 @@ impl Table {
         self.leave_last((Vec::new(), self.root.clone()));
         // What was to replace it may fail, or be skipped.
         self.forgot = true;
-        self.dirs.extract_if(|_, dir| below(dir)).map(|(_, dir)| dir).collect()
+        self.dirs.extract_if(|_, dir| below(dir)).map(|(_, dir)| Rc::unwrap_or_clone(dir)).collect()
     }
 
     /// Takes out all but the destination.
     pub fn take_known(&mut self) -> Vec<Arc<Dir>> {
         self.last = (Vec::new(), self.root.clone());
         self.forgot = true;
-        self.dirs.drain().map(|(_, dir)| dir).collect()
+        self.dirs.drain().map(|(_, dir)| Rc::unwrap_or_clone(dir)).collect()
     }
 
     /// Takes out the half that was not needed for longest. What is below a directory goes before it.
     pub fn take_oldest(&mut self) -> Vec<Arc<Dir>> {
         self.leave_last((Vec::new(), self.root.clone()));
-        let mut all: Vec<Arc<Dir>> = self.dirs.values().cloned().collect();
+        let mut all: Vec<Arc<Dir>> = self.dirs.values().map(|dir| Arc::clone(dir)).collect();
         // A directory was needed when one in it was.
         all.sort_by_key(|dir| std::cmp::Reverse(dir.depth));
         for dir in &all {
@@ -149,8 +154,8 @@ impl Table {
 
     /// Takes out all of them, and the destination.
     pub fn take_all(&mut self) -> Vec<Arc<Dir>> {
-        let mut all: Vec<Arc<Dir>> = self.dirs.drain().map(|(_, dir)| dir).collect();
-        all.push(self.root.clone());
+        let mut all: Vec<Arc<Dir>> = self.dirs.drain().map(|(_, dir)| Rc::unwrap_or_clone(dir)).collect();
+        all.push(Arc::clone(&self.root));
         all
     }
 }

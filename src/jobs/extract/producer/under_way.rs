@@ -96,8 +96,8 @@ impl Producer<'_, '_, '_> {
     }
 
     /// Puts a leaf into the batch, by its directory's place there.
-    pub(super) fn push(&mut self, dir: Arc<Dir>, leaf: impl FnOnce(usize) -> Leaf) {
-        self.keep_apart(&dir);
+    pub(super) fn push(&mut self, dir: &Arc<Dir>, leaf: impl FnOnce(usize) -> Leaf) {
+        self.keep_apart(dir);
         if self.batch.leaves.is_empty() {
             self.batch.leaves.reserve(self.ctx.batch);
         }
@@ -174,7 +174,8 @@ impl Producer<'_, '_, '_> {
 }
 
 fn ready(table: &mut Table, link: Link) -> Ready {
-    let (mut base, mut covered) = table.deepest(&link.target[..link.target.len() - 1]);
+    let (base, mut covered) = table.deepest(&link.target[..link.target.len() - 1]);
+    let mut base = Arc::clone(&base);
     // One that nothing was put into yet may be there from before, and the link's target in it.
     while let Some((above, _)) = base.place.as_ref().filter(|_| base.is_unmade()) {
         (base, covered) = (above.clone(), covered - 1);
