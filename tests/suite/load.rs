@@ -153,6 +153,11 @@ fn job_files_are_checked_and_shown() {
     loads.run("--section=zz jobs.fio").ended(1, "No job");
     loads.run("jobs.fio").ended(1, "waitee job zz unknown.");
     loads.run("none.fio").ended(1, "No job");
+    // In Latin-1, as comments of other programs' editors may be.
+    fs::write(loads.path("latin.fio"), b"# Gr\xf6\xdfe\n[a]\n ; \xfcber\nsize=4k\n").unwrap();
+    assert_eq!(loads.run("--showcmd latin.fio").ok().stdout, "fio --name=a --size=4k \n");
+    fs::write(loads.path("named.fio"), b"[a]\nsize=4k\n[\xfc]\n").unwrap();
+    loads.run("--showcmd named.fio").ended(1, "'named.fio' job file: line 3 is not UTF-8");
 }
 
 #[test]

@@ -48,7 +48,13 @@ impl Surroundings for Here {
         if bytes.len() as u64 > FILE_BYTES_MAX {
             return Err(format!("it is larger than {} MiB", FILE_BYTES_MAX >> 20));
         }
-        String::from_utf8(bytes).map_err(|_| "it is not UTF-8".into())
+        let is_comment = |line: &[u8]| matches!(line.trim_ascii_start().first(), Some(b'#' | b';'));
+        let is_text = |line: &[u8]| is_comment(line) || str::from_utf8(line).is_ok();
+        match bytes.split(|byte| *byte == b'\n').position(|line| !is_text(line)) {
+            // Comments may be in any encoding.
+            None => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Some(line) => Err(format!("line {} is not UTF-8", line + 1)),
+        }
     }
 
     fn variable(&self, name: &str) -> Option<String> {
