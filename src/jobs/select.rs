@@ -79,7 +79,17 @@ pub struct Selection {
 
 /// Which operands have matched.
 #[derive(Clone, Debug)]
-pub struct Matched(Vec<bool>);
+pub struct Matched {
+    operands: Vec<bool>,
+    /// How many of them have.
+    pub count: usize,
+}
+
+impl Matched {
+    fn note(&mut self, operand: usize) {
+        self.count += usize::from(!std::mem::replace(&mut self.operands[operand], true));
+    }
+}
 
 impl Selection {
     /// Selects what `operands` name (everything when there are none) less what `excludes` match. With `wildcards` the
@@ -134,7 +144,7 @@ impl Selection {
 
     /// A record of which operands have matched nothing yet.
     pub fn matched(&self) -> Matched {
-        Matched(vec![false; self.operands.as_ref().map_or(0, Vec::len)])
+        Matched { operands: vec![false; self.operands.as_ref().map_or(0, Vec::len)], count: 0 }
     }
 
     /// Is the object of this path selected? Notes which operands it matches.
@@ -154,7 +164,7 @@ impl Selection {
         // An operand of which all is excluded was found all the same.
         let mut selected = false;
         for wild in if self.wild.is_empty() { Vec::new() } else { self.wild.matches(&path) } {
-            matched.0[self.of_wild[wild]] = true;
+            matched.note(self.of_wild[wild]);
             selected = true;
         }
         if !self.literal.is_empty() {
@@ -162,7 +172,7 @@ impl Selection {
             // The empty prefix is the operand ".", below which everything is, and the first slash the operand "/".
             for end in [0, usize::from(path.starts_with(b"/"))].into_iter().chain(ends).chain([path.len()]) {
                 if let Some(&operand) = self.literal.get(&path[..end]) {
-                    matched.0[operand] = true;
+                    matched.note(operand);
                     selected = true;
                 }
             }
@@ -173,9 +183,9 @@ impl Selection {
     /// The operands that have matched nothing.
     pub fn unmatched<'a>(&'a self, matched: &'a Matched) -> impl Iterator<Item = &'a [u8]> {
         // An operand given twice is found by its last place only.
-        let found = |operand: &Vec<u8>| self.literal.get(&rooted(operand)).is_some_and(|&i| matched.0[i]);
+        let found = |operand: &Vec<u8>| self.literal.get(&rooted(operand)).is_some_and(|&i| matched.operands[i]);
         let indexed = self.operands.iter().flatten().enumerate();
-        indexed.filter(move |(i, o)| !matched.0[*i] && !found(o)).map(|(_, o)| o.as_slice())
+        indexed.filter(move |(i, o)| !matched.operands[*i] && !found(o)).map(|(_, o)| o.as_slice())
     }
 }
 

@@ -56,6 +56,9 @@ pub struct AttrChange {
     pub size: Option<u64>,
     pub atime: SetTime,
     pub mtime: SetTime,
+    /// Of a new object: the mode is what the system is asked for, as open(2) and mkdir(2) ask, and what it makes of it stays. These bits the
+    /// umask took off; where the directory has a default ACL it does not (acl(5)), which a mount sees that can. Nothing that is sent.
+    pub masked: Option<u32>,
 }
 
 impl Attr {
@@ -69,6 +72,11 @@ impl AttrChange {
     /// True when nothing would be set.
     pub fn is_empty(&self) -> bool {
         *self == AttrChange::default()
+    }
+
+    /// The mode that a new object is to have whatever the system would make of it.
+    pub fn exact_mode(&self) -> Option<u32> {
+        self.mode.filter(|_| self.masked.is_none())
     }
 
     /// True when an owner or a group would be set.

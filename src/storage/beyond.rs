@@ -97,6 +97,8 @@ pub struct Rule {
     pub bare: bool,
     /// The permission bits that a copy gets of its source's.
     pub mode_mask: u32,
+    /// The permission bits that the umask takes off, where a copy's mode is what the system makes of it.
+    pub masked: Option<u32>,
     /// A copy gets its source's owner.
     pub uid: bool,
     /// And its group.
@@ -123,6 +125,7 @@ impl Rule {
             size: None,
             atime: time(attr.atime),
             mtime: time(attr.mtime),
+            masked: self.masked.map(|mask| attr.mode & mask),
         })
     }
 }

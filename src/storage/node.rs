@@ -63,6 +63,8 @@ pub struct Chain {
     pub handles: Box<[OnceLock<Handle>]>,
     /// A directory that was empty when this process made or met it: all that is in it was put there since. Set by mounts.
     pub fresh: AtomicBool,
+    /// Whether the directory has a default ACL, once that was asked. Set by mounts.
+    pub default_acl: OnceLock<bool>,
     /// The mount of the volume that made or found it last, counted from 1; 0: not known.
     home: AtomicU32,
     /// The mounts that have looked it up since, as bits.
@@ -268,7 +270,8 @@ impl Node {
         let (home, seen, fileid) = (AtomicU32::new(0), AtomicU64::new(0), AtomicU64::new(0));
         let key = AtomicU64::new(0);
         let (fresh, met) = (AtomicBool::new(false), AtomicBool::new(false));
-        Node::Chain(Arc::new(Chain { id, parent, handles, fresh, home, seen, fileid, met, key }))
+        let default_acl = OnceLock::new();
+        Node::Chain(Arc::new(Chain { id, parent, handles, fresh, default_acl, home, seen, fileid, met, key }))
     }
 }
 

@@ -87,6 +87,7 @@ fn change_everything(mount: &dyn Mount) {
         size: None,
         atime: SetTime::At(at),
         mtime: SetTime::At(at),
+        masked: None,
     };
     for (dir, old) in [(&sizes, Some("4096")), (&made, None)] {
         let file = match old {

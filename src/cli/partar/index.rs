@@ -78,9 +78,11 @@ pub fn prepare(
                 let (select, mut matched) = (select.clone(), select.matched());
                 // It was read to its end once: what fails now ends the members, and operands are not found.
                 let offsets = reader.map_while(Result::ok);
-                archive.visit(Box::new(
-                    offsets.filter_map(move |(path, at)| select.selects(&path, &mut matched).then_some(at)),
-                ));
+                // What is excluded is read as well where it is the first of an operand's: that one was found.
+                archive.visit(Box::new(offsets.filter_map(move |(path, at)| {
+                    let before = matched.count;
+                    (select.selects(&path, &mut matched) || matched.count > before).then_some(at)
+                })));
             }
             return Ok(None);
         }

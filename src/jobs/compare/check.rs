@@ -169,7 +169,10 @@ fn check_link(ctx: &Ctx<'_>, route: Route, item: &Item, attr: &Attr) {
     match found {
         Ok((_, other)) if other.is_same_as(attr) => {}
         Ok(_) => differs(item, &format!("Not linked to {}", crate::base::name::Shown(&item.member.link))),
-        Err((_, status @ (Status::NoEnt | Status::NotDir))) => note(item, missing(status)),
+        Err((_, status @ (Status::NoEnt | Status::NotDir))) => {
+            let target = crate::base::name::Shown(&item.member.link);
+            note(item, Finding::Missing(format!("its target '{target}': Warning: Cannot stat: {status}")));
+        }
         Err((proc, status)) => fail(item, Failure::call(&item.member.link, proc, status)),
     }
 }

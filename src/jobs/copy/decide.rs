@@ -131,6 +131,7 @@ pub(super) fn change(by: By<'_>, source: &Attr, target: &Attr) -> AttrChange {
         size: None,
         atime: if time_differs { SetTime::At(source.atime) } else { SetTime::Keep },
         mtime: if time_differs { SetTime::At(source.mtime) } else { SetTime::Keep },
+        masked: None,
     }
 }
 
@@ -151,8 +152,14 @@ pub(super) fn make(options: &Options, source: &Attr) -> AttrChange {
             .then(|| mode(options, source) & !(if source.kind == Kind::Dir { 0 } else { SET_ID })),
         uid: options.preserve.uid.then_some(source.uid),
         gid: options.preserve.gid.then_some(source.gid),
+        masked: masked(options, source),
         ..AttrChange::default()
     }
+}
+
+/// What the umask takes off a new object's mode, where that is not to be kept: then it is as the directory's ACL, or the server, has it.
+pub(super) fn masked(options: &Options, source: &Attr) -> Option<u32> {
+    (!options.preserve.mode && source.kind != Kind::Symlink).then_some(source.mode & 0o777 & options.umask)
 }
 
 /// The mode that an object is to have in the end.

@@ -186,7 +186,11 @@ fn make(
         let all = decide::make(ctx.options, &entering.dir.attr);
         // While it is filled, its owner must be able to.
         let mode = all.mode.map(|mode| mode | 0o700);
-        if entering.owner { AttrChange { mode, ..all } } else { AttrChange { mode, ..AttrChange::default() } }
+        if entering.owner {
+            AttrChange { mode, ..all }
+        } else {
+            AttrChange { mode, masked: all.masked, ..AttrChange::default() }
+        }
     };
     let mut calls: Vec<Call<'_>> = absent
         .iter()
@@ -303,6 +307,15 @@ pub(super) fn owner_refused() -> Trouble {
     Trouble::Refused(On::Target, format!("copied, but its owner cannot be set: {}", Status::Perm))
 }
 
+/// The mode of a new directory that its owner was let into, and whose mode is not kept: without what its owner is not to have of it.
+fn shut(ctx: &Ctx<'_>, node: &Node, wanted: u32) -> Option<u32> {
+    if wanted & 0o700 == 0o700 {
+        return None;
+    }
+    let is = ctx.target.one(ctx.target.route(), Call::get_attr(node)).attr();
+    Some(is.map_or(wanted, |is| is.mode & !0o700 | wanted & 0o700))
+}
+
 /// What is to be set on a directory when all is in it.
 fn last_change(ctx: &Ctx<'_>, dir: &Dir) -> Option<AttrChange> {
     let made = dir.entered().filter(|_| !ctx.compares())?;
@@ -310,13 +323,14 @@ fn last_change(ctx: &Ctx<'_>, dir: &Dir) -> Option<AttrChange> {
     let change = match &made.was {
         None => {
             // Its mode comes with the time: making it may have left bits out, and its owner was let in.
+            let mode = if ctx.options.preserve.mode { Some(wanted) } else { shut(ctx, &made.node, wanted) };
             let all = decide::make(ctx.options, &dir.attr);
             let (uid, gid) = match made {
                 _ if dir.is_root() => (all.uid, all.gid),
                 Made { owner_refused: true, .. } => (None, None),
                 made => all.not_given(made.owner_is),
             };
-            AttrChange { mode: Some(wanted), uid, gid, ..decide::times(ctx.options, &dir.attr) }
+            AttrChange { mode, uid, gid, ..decide::times(ctx.options, &dir.attr) }
         }
         Some(_) if dir.is_frame() => AttrChange::default(),
         Some(was) => {

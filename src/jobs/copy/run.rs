@@ -237,7 +237,8 @@ impl Run<'_> {
             }
             (At::Absent, Some((parent, _, name))) => {
                 let all = decide::make(ctx.options, &root.attr);
-                let change = AttrChange { mode: all.mode.map(|mode| mode | 0o700), ..Default::default() };
+                let mode = all.mode.map(|mode| mode | 0o700);
+                let change = AttrChange { mode, masked: all.masked, ..Default::default() };
                 let route = ctx.target.route();
                 let call = ctx.target.one(route, Call::mkdir(parent, name, change));
                 match call.found() {

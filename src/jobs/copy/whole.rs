@@ -59,6 +59,7 @@ fn rule(ctx: &Ctx<'_>, known: bool) -> Rule {
         alone: keep.hard_links && !known,
         bare: ctx.xattrs,
         mode_mask: if keep.mode { 0o7777 } else { 0o777 & !ctx.options.umask },
+        masked: (!keep.mode).then_some(0o777 & ctx.options.umask),
         uid: keep.uid,
         gid: keep.gid,
         groups: groups::open(ctx),

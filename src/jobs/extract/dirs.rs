@@ -193,7 +193,8 @@ impl Dir {
                 gid: meta.gid,
                 ..AttrChange::default()
             },
-            None => AttrChange { mode: Some(implied_mode), ..AttrChange::default() },
+            // Nobody asked for a mode: a default ACL's stays. GNU tar takes the umask off there too.
+            None => AttrChange { mode: Some(implied_mode), masked: Some(0), ..AttrChange::default() },
         };
         Dir {
             place: Some((parent.clone(), name.clone())),

@@ -11,6 +11,7 @@ use crate::base::Name;
 use crate::storage::Node;
 
 use super::dirs::{self, Dir, Last};
+use super::seen::Seen;
 
 /// A directory as the producer has it: for each member it is taken up once and left again, which by the count that lanes share is a
 /// locked instruction that waits for all stores before.
@@ -25,8 +26,8 @@ pub(super) struct Table {
     last_used: u64,
     next_id: u64,
     tick: u64,
-    /// Some were forgotten, so that one found to be there may be one of them.
-    forgot: bool,
+    /// Those that were there and are forgotten: one found to be there may be one of them.
+    forgotten: Seen,
     implied_mode: u32,
     state: RandomState,
 }
@@ -43,7 +44,7 @@ impl Table {
             last_used: 0,
             next_id: 1,
             tick: 0,
-            forgot: false,
+            forgotten: Seen::default(),
             implied_mode,
             state,
         }
@@ -101,7 +102,8 @@ impl Table {
     pub fn add(&mut self, parent: &Arc<Dir>, name: &Name, last: Option<Last>) -> Known {
         let ids = (self.next_id, self.hash_in(parent.hash, name));
         self.next_id += 1;
-        let dir = Rc::new(Arc::new(Dir::new(parent, name, ids, self.implied_mode, last, self.forgot)));
+        let was_there = self.forgotten.has(ids.1);
+        let dir = Rc::new(Arc::new(Dir::new(parent, name, ids, self.implied_mode, last, was_there)));
         dir.used.store(self.tick, Ordering::Relaxed);
         parent.has_dirs.store(true, Ordering::Relaxed);
         self.dirs.insert((parent.id, name.clone()), dir.clone());
@@ -120,15 +122,24 @@ impl Table {
         };
         self.leave_last((Vec::new(), self.root.clone()));
         // What was to replace it may fail, or be skipped.
-        self.forgot = true;
-        self.dirs.extract_if(|_, dir| below(dir)).map(|(_, dir)| Rc::unwrap_or_clone(dir)).collect()
+        let taken: Vec<_> =
+            self.dirs.extract_if(|_, dir| below(dir)).map(|(_, dir)| Rc::unwrap_or_clone(dir)).collect();
+        self.forget(&taken);
+        taken
     }
 
     /// Takes out all but the destination.
     pub fn take_known(&mut self) -> Vec<Arc<Dir>> {
         self.last = (Vec::new(), self.root.clone());
-        self.forgot = true;
-        self.dirs.drain().map(|(_, dir)| Rc::unwrap_or_clone(dir)).collect()
+        let taken: Vec<_> = self.dirs.drain().map(|(_, dir)| Rc::unwrap_or_clone(dir)).collect();
+        self.forget(&taken);
+        taken
+    }
+
+    fn forget(&mut self, taken: &[Arc<Dir>]) {
+        for dir in taken.iter().filter(|dir| dir.made().is_some()) {
+            self.forgotten.note(dir.hash);
+        }
     }
 
     /// Takes out the half that was not needed for longest. What is below a directory goes before it.
@@ -148,7 +159,7 @@ impl Table {
         for (parent, name) in all.iter().filter_map(|dir| dir.place.as_ref()) {
             self.dirs.remove(&(parent.id, name.clone()));
         }
-        self.forgot = true;
+        self.forget(&all);
         all
     }
 

@@ -3,12 +3,12 @@
 //! When an attribute cannot be set (an owner without the right to give files away), the call fails and the object
 //! stays, as it does on a server that stops half way.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
 use rustix::fs::{
-    AtFlags, FileType, OFlags, RawDir, Stat, StatxFlags, Timespec, Timestamps, fstat, futimens, makedev, mkdirat,
-    mknodat, statat, statx, symlinkat,
+    AtFlags, FileType, OFlags, RawDir, Stat, StatxFlags, Timespec, Timestamps, fstat, futimens, getxattr, makedev,
+    mkdirat, mknodat, statat, statx, symlinkat,
 };
 use rustix::io::{Errno, retry_on_intr};
 
@@ -25,6 +25,7 @@ use super::{LocalMount, Place};
 /// Modes of new objects when none is asked for. Not the process's umask: parfs sets that to 0.
 pub(super) const FILE_MODE: u32 = 0o644;
 const DIR_MODE: u32 = 0o755;
+const DEFAULT_ACL: &str = "system.posix_acl_default";
 
 /// The times in which an exclusive CREATE keeps its verifier, as Linux's server does: 31 bits in each.
 fn verifier_times(verifier: u64) -> Timestamps {
@@ -33,6 +34,26 @@ fn verifier_times(verifier: u64) -> Timestamps {
 }
 
 impl LocalMount {
+    /// The mode that making an object in `dir` asks for. This process has no umask: it is the job that took it off.
+    pub(super) fn asked(&self, dir: &Node, change: &AttrChange, unasked: u32) -> Result<u32, Status> {
+        let bits = change.mode.unwrap_or(unasked);
+        let Some(masked) = change.masked.filter(|masked| masked & !bits != 0) else { return Ok(bits) };
+        Ok(if self.has_default_acl(dir)? { bits | masked } else { bits })
+    }
+
+    fn has_default_acl(&self, dir: &Node) -> Result<bool, Status> {
+        let chain = self.chain(dir)?;
+        if let Some(has) = chain.default_acl.get() {
+            return Ok(*has);
+        }
+        let held = self.dir(chain)?;
+        let path = format!("/proc/self/fd/{}", held.fd().as_raw_fd());
+        // What cannot be asked has none: of two modes the one that lets fewer in. No ACL fits.
+        let mut byte = [0; 1];
+        let has = matches!(retry_on_intr(|| getxattr(&path, DEFAULT_ACL, &mut byte[..])), Err(Errno::RANGE));
+        Ok(*chain.default_acl.get_or_init(|| has))
+    }
+
     /// `repeated` is set where a name that exists may be this very call's work.
     pub(super) fn create(
         &self,
@@ -68,7 +89,7 @@ impl LocalMount {
 
     fn create_new(&self, dir: &Node, place: &Place, change: &AttrChange, repeated: &mut bool) -> Out<Found> {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
-        let bits = mode(change.mode.unwrap_or(FILE_MODE));
+        let bits = mode(self.asked(dir, change, FILE_MODE)?);
         let fd = self.open_at(place.fd(), place.name(), flags, bits).map_err(status)?;
         let stat = fstat(&fd).map_err(status)?;
         if self.learned.is_of_use() && !self.learned.made(&stat) {
@@ -80,7 +101,7 @@ impl LocalMount {
 
     fn made_new(&self, dir: &Node, place: &Place, change: &AttrChange, fd: OwnedFd, stat: Stat) -> Out<Found> {
         let changed = self.settle(&On::Fd(fd.as_fd()), &Is::from(&stat), change)?;
-        let bits = change.mode.unwrap_or(mode_bits(&stat));
+        let bits = change.exact_mode().unwrap_or(mode_bits(&stat));
         let found = self.keep_open(dir, place, fd, bits, (!changed).then_some(&stat))?;
         self.chain(&found.node)?.note(stat.st_ino);
         Ok(found)
@@ -101,7 +122,7 @@ impl LocalMount {
         change: &AttrChange,
         repeated: &mut bool,
     ) -> Out<Option<(OwnedFd, Stat)>> {
-        let bits = change.mode.unwrap_or(FILE_MODE);
+        let bits = self.asked(dir, change, FILE_MODE)?;
         let Some(tried) = self.learned.begin(bits & !self.umask) else { return Ok(None) };
         // Whatever this meets is met again, and told, by the open with O_EXCL.
         let flags = OFlags::CREATE | OFlags::WRONLY | QUIET;
@@ -148,7 +169,7 @@ impl LocalMount {
 
     /// Opens what is there, or makes it. One open does both, unless the attributes to be set would have to tell one from the other.
     fn create_unchecked(&self, dir: &Node, place: &Place, change: &AttrChange, repeated: &mut bool) -> Out<Found> {
-        let bits = change.mode.unwrap_or(FILE_MODE);
+        let bits = self.asked(dir, change, FILE_MODE)?;
         let times = change.atime != SetTime::Keep || change.mtime != SetTime::Keep;
         let apart = change.uid.or(change.gid).is_some() || times || bits & self.umask != 0;
         let mut flags = OFlags::WRONLY | QUIET;
@@ -216,7 +237,7 @@ impl LocalMount {
 
     pub(super) fn mkdir(&self, dir: &Node, name: &Name, change: &AttrChange) -> Out<Found> {
         let place = self.place_in(dir, name)?;
-        let bits = mode(change.mode.unwrap_or(DIR_MODE));
+        let bits = mode(self.asked(dir, change, DIR_MODE)?);
         retry_on_intr(|| mkdirat(place.fd(), place.name(), bits)).map_err(status)?;
         let found = self.made(dir, &place, FileType::Directory, change)?;
         let chain = self.chain(&found.node)?;
@@ -248,7 +269,7 @@ impl LocalMount {
             Special::Socket => (FileType::Socket, 0),
             Special::Fifo => (FileType::Fifo, 0),
         };
-        let bits = mode(change.mode.unwrap_or(FILE_MODE));
+        let bits = mode(self.asked(dir, change, FILE_MODE)?);
         retry_on_intr(|| mknodat(place.fd(), place.name(), kind, bits, rdev)).map_err(status)?;
         self.made(dir, &place, kind, change)
     }
@@ -261,7 +282,8 @@ impl LocalMount {
             return Err(Status::Stale);
         }
         let (is, change) = (Is::from(&stat), AttrChange { size: None, ..*change });
-        let is_due = owner(&change, Some(&is)).is_some() || change.mode.is_some_and(|bits| bits & 0o7777 != is.bits);
+        let is_due =
+            owner(&change, Some(&is)).is_some() || change.exact_mode().is_some_and(|bits| bits & 0o7777 != is.bits);
         let held = if is_due { Some(self.hold_seen(place, &stat)?) } else { None };
         let on = held.as_ref().map_or(On::Place(self, place), |held| On::Held(place, held.as_fd()));
         let changed = self.settle(&on, &is, &change)?;
@@ -282,7 +304,7 @@ impl LocalMount {
             on.chown(uid, gid)?;
             touched = true;
         }
-        if let Some(want) = change.mode {
+        if let Some(want) = change.exact_mode() {
             // A new directory inherits the set-group-id bit of its parent, on servers as here.
             let inherited = if is.kind == Kind::Dir { is.bits & 0o2000 } else { 0 };
             let want = (want & 0o7777) | inherited;

@@ -90,7 +90,8 @@ impl LocalMount {
             return Err(Status::NotSupp);
         }
         let chain = self.chain(dir)?;
-        let fileid = self.copy_open((source.fd(), was), (self.dir(chain)?.fd(), name), change)?;
+        let bits = self.asked(dir, change, FILE_MODE)?;
+        let fileid = self.copy_open((source.fd(), was), (self.dir(chain)?.fd(), name, bits), change)?;
         Ok((Node::child(chain, name.clone()), fileid))
     }
 
@@ -103,7 +104,7 @@ impl LocalMount {
             if at > 0 && begun.elapsed() > FILES_MAX {
                 break;
             }
-            match self.copy_named(from, name, rule, to.fd()) {
+            match self.copy_named(from, name, rule, (dir, to.fd())) {
                 Ok(bytes) => copied.bytes += bytes,
                 Err(left) => copied.left.push(Left { at, ..*left }),
             }
@@ -113,7 +114,13 @@ impl LocalMount {
     }
 
     /// Copies one of a directory's files; returns its bytes.
-    fn copy_named(&self, from: &LentDir, name: &Name, rule: &Rule, to: BorrowedFd<'_>) -> Result<u64, Box<Left>> {
+    fn copy_named(
+        &self,
+        from: &LentDir,
+        name: &Name,
+        rule: &Rule,
+        (dir, to): (&Node, BorrowedFd<'_>),
+    ) -> Result<u64, Box<Left>> {
         let unknown = || Box::new(Left { at: 0, attr: None, tried: false });
         let open = self.open_at(from.held.fd(), name.as_bytes(), OFlags::RDONLY | QUIET, Mode::empty());
         let source = open.map_err(|_| unknown())?;
@@ -124,7 +131,8 @@ impl LocalMount {
         if attr.size > self.limits.size_max || (rule.bare && has_xattrs(source.as_fd()) != Ok(false)) {
             return Err(left(true));
         }
-        let copied = self.copy_open((source.as_fd(), Was::from(&attr)), (to, name), &change);
+        let bits = self.asked(dir, &change, FILE_MODE).map_err(|_| left(true))?;
+        let copied = self.copy_open((source.as_fd(), Was::from(&attr)), (to, name, bits), &change);
         copied.map(|_| attr.size).map_err(|_| left(true))
     }
 
@@ -132,12 +140,11 @@ impl LocalMount {
     fn copy_open(
         &self,
         (source, was): (BorrowedFd<'_>, Was),
-        (dir, name): (BorrowedFd<'_>, &Name),
+        (dir, name, bits): (BorrowedFd<'_>, &Name, u32),
         change: &AttrChange,
     ) -> Out<u64> {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
-        let bits = mode(change.mode.unwrap_or(FILE_MODE));
-        let file = self.open_at(dir, name.as_bytes(), flags, bits).map_err(status)?;
+        let file = self.open_at(dir, name.as_bytes(), flags, mode(bits)).map_err(status)?;
         self.fill(source, was, file, change).map_err(|(status, fileid)| {
             take_back(dir, name, fileid);
             status
@@ -252,6 +259,7 @@ mod tests {
             alone: true,
             bare: true,
             mode_mask: 0o700,
+            masked: None,
             uid: false,
             gid: false,
             groups: [].into(),

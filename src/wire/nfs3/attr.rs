@@ -160,6 +160,7 @@ pub fn read_change(reader: &mut Reader<'_>) -> Result<AttrChange, Malformed> {
             set_mtime::SET_TO_SERVER_TIME => SetTime::Now,
             set_mtime::SET_TO_CLIENT_TIME(time) => SetTime::At(time_from(time)),
         },
+        masked: None,
     })
 }
 

@@ -35,8 +35,9 @@ fn set_time() -> impl Strategy<Value = SetTime> {
 
 fn change() -> impl Strategy<Value = AttrChange> {
     let mode = prop::option::of(0_u32..=0o7777);
-    (mode, any::<Option<u32>>(), any::<Option<u32>>(), any::<Option<u64>>(), set_time(), set_time())
-        .prop_map(|(mode, uid, gid, size, atime, mtime)| AttrChange { mode, uid, gid, size, atime, mtime })
+    (mode, any::<Option<u32>>(), any::<Option<u32>>(), any::<Option<u64>>(), set_time(), set_time()).prop_map(
+        |(mode, uid, gid, size, atime, mtime)| AttrChange { mode, uid, gid, size, atime, mtime, masked: None },
+    )
 }
 
 fn attr() -> impl Strategy<Value = Attr> {

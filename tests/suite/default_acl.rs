@@ -1,0 +1,69 @@
+//! Directories with a default ACL, beside cp and GNU tar: what nobody asked a mode for is as the ACL has it.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::process::{Command, Stdio};
+
+use rustix::fs::{XattrFlags, setxattr};
+
+use super::cli_support::{Bench, Ran};
+use super::nasty::acl;
+
+/// Names below `out` and their modes, once `commands` have run there by a shell of umask 027; `$b` is the bench.
+fn modes(bench: &Bench, default: u16, commands: &str) -> Vec<(String, u32)> {
+    let out = bench.out();
+    fs::remove_dir_all(&out).unwrap();
+    fs::create_dir(&out).unwrap();
+    setxattr(&out, "system.posix_acl_default", &acl(default), XattrFlags::empty()).unwrap();
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(format!("set -e; umask 027; cd out; {commands}")).env("b", bench.path(""));
+    Ran::of(shell.current_dir(bench.path("")).stdin(Stdio::null()).output().unwrap()).ok();
+    let (mut found, mut dirs) = (Vec::new(), vec![out.clone()]);
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap()) {
+            let is = entry.metadata().unwrap();
+            if is.is_dir() {
+                dirs.push(entry.path());
+            }
+            found.push((entry.path().strip_prefix(&out).unwrap().display().to_string(), is.mode() & 0o7777));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_copy_whose_mode_is_not_kept_is_as_the_acl_has_it() {
+    let bench = Bench::new();
+    for (dir, mode) in [("s", 0o755), ("s/sub", 0o751), ("s/shut", 0o555)] {
+        fs::create_dir(bench.path(dir)).unwrap();
+        for (file, mode) in [("f", 0o664), ("g", 0o600), ("h", 0o777)] {
+            fs::write(bench.path(dir).join(file), file).unwrap();
+            fs::set_permissions(bench.path(dir).join(file), PermissionsExt::from_mode(mode)).unwrap();
+        }
+        fs::set_permissions(bench.path(dir), PermissionsExt::from_mode(mode)).unwrap();
+    }
+    for default in [0o770, 0o750, 0o777, 0o700] {
+        let by_cp = modes(&bench, default, "cp -r ../s/. .");
+        assert_eq!(by_cp.len(), 11);
+        for options in ["", "--atomic", "--verify", "--no-preserve=all", "-S"] {
+            let line = format!("$b/parcp --no-preserve=mode {options} ../s .");
+            assert_eq!(modes(&bench, default, &line), by_cp, "{default:o} {options}");
+        }
+    }
+}
+
+#[test]
+fn a_directory_that_is_only_in_paths_is_as_the_acl_has_it() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.path("s/above/dir")).unwrap();
+    fs::write(bench.path("s/above/dir/f"), "f").unwrap();
+    bench.run("-cf in.tar -C s above/dir/f").ok();
+    for default in [0o770, 0o750, 0o777, 0o700] {
+        let by_tar = modes(&bench, default, "tar -xf ../in.tar");
+        assert_eq!(modes(&bench, default, "$b/partar -xf ../in.tar"), by_tar, "{default:o}");
+        let top = by_tar.iter().find(|(name, _)| name == "above").unwrap().1;
+        let own = modes(&bench, default, "$b/partar -xf ../in.tar --one-top-level=top");
+        assert_eq!(own[0], ("top".to_string(), top), "{default:o}");
+    }
+}
