@@ -32,6 +32,7 @@ mod copy_local;
 mod copy_losses;
 mod copy_regressions;
 mod copy_replaced;
+mod copy_shared;
 mod copy_trees;
 mod create;
 mod create_members;

@@ -300,6 +300,11 @@ fn sort(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mu
     let is_unknown = may_be_equal && attr.kind == Kind::File && ctx.is_made_up(node, attr);
     let verdict = match verdict {
         _ if is_unknown => Verdict::Content,
+        Verdict::Equal | Verdict::Attributes(_) | Verdict::CompareBytes | Verdict::CompareText
+            if !ctx.meets(attr, is) =>
+        {
+            Verdict::Replace
+        }
         Verdict::Attributes(_) if ctx.has_more_names(attr, is) => Verdict::Replace,
         verdict => verdict,
     };
@@ -385,17 +390,16 @@ pub(super) fn set_attributes(
     for Settling { known, there, change, taken, regrouped } in groups::give_old(ctx, routes.target, objects) {
         let At::Present(_, is) = &known.object.at else { continue };
         if change.is_empty() {
-            let shared = ctx.xattrs && ctx.has_more_names(&known.attr, is);
-            let looks = ctx.xattrs && (shared || ctx.taken.is_some());
+            let looks = ctx.xattrs && (is.nlink > 1 || ctx.taken.is_some());
             let equal = looks.then(|| xattrs::equal(ctx, routes.target, (&known.node, &there))).flatten();
             let taken =
                 looks && equal != Some(true) && ctx.taken(&known.object.dir, Some(&known.object.name), is).is_some();
-            if shared && equal == Some(false) && !taken {
+            if equal == Some(false) && !taken && ctx.has_more_names(&known.attr, is) {
                 content_differs(ctx, known, due); // made anew, apart from its other names
                 continue;
             }
             let carried = !taken && equal != Some(true) && carry(&known, &there) || regrouped;
-            if regrouped {
+            if carried {
                 ctx.tell(Deed::Attributes, &known.object.dir, Some(&known.object.name));
             }
             add(if carried { &ctx.counts.attributes } else { &ctx.counts.unchanged }, 1);

@@ -7,7 +7,7 @@ use crate::storage::{Attr, AttrChange, Call, Kind, Node, SetTime};
 
 use super::attributes::without_mode;
 use super::batch::{Routes, end, give_up};
-use super::ctx::{Ctx, On, Trouble, add};
+use super::ctx::{Ctx, On, Trouble, add, is_kernel_nfs};
 use super::decide;
 use super::enter::owner_refused;
 use super::make::{Item, Made, Stage, reach};
@@ -101,7 +101,9 @@ pub(super) fn discard(ctx: &Ctx<'_>, routes: Routes, (object, attr): (&Object, &
     let Err(status) = discard_silently(ctx, routes, (object, attr), made) else { return };
     // Nobody has it any more, or no target is left, which is told once and says the same of all that was begun.
     if !matches!(status, Status::NoEnt | Status::Stale | Status::NoTarget) {
-        let left = format!("could not be emptied: {status}; -u and --size-only may take what is left of it for a copy");
+        let left = format!(
+            "could not be emptied and given a time: {status}; -u and --size-only may take what is left of it for a copy"
+        );
         ctx.fail(&object.dir, Some(&object.name), Trouble::Refused(On::Target, left));
     }
 }
@@ -113,7 +115,7 @@ pub(super) fn discard_silently(
     (object, attr): (&Object, &Attr),
     made: Option<&Made>,
 ) -> Result<(), Status> {
-    let Some(made) = made else { return Ok(()) };
+    let Some(made) = made else { return unmade(ctx, routes, object, attr) };
     // The failure that is told is the cause; what is left over is used up by the next run.
     if let Some(aside) = &made.aside {
         ctx.target.one(routes.target, Call::remove(&object.dir.made().node, aside));
@@ -129,6 +131,22 @@ pub(super) fn discard_silently(
     Ok(())
 }
 
+/// A file that could not be made. On a `soft` mount of the kernel it may have been made all the same, empty and newer than the source.
+fn unmade(ctx: &Ctx<'_>, routes: Routes, object: &Object, attr: &Attr) -> Result<(), Status> {
+    let is_ours = matches!(object.at, At::Absent) && attr.kind == Kind::File && !ctx.options.atomic;
+    if !is_ours || !is_kernel_nfs(ctx.target) {
+        return Ok(());
+    }
+    let found = ctx.target.look_up(routes.target, &object.dir.made().node, &object.name);
+    match found.map_err(|(_, status)| status) {
+        Ok((node, is)) if is.kind == Kind::File && is.size == 0 => {
+            empty(ctx, routes, &node, decide::time_of_no_copy(attr)).map(drop)
+        }
+        Ok(_) | Err(Status::NoEnt) => Ok(()),
+        Err(status) => Err(status),
+    }
+}
+
 /// Empties a file and gives it a time; false where it has no time of ours, as another's has that may be written. It is looked at
 /// afterwards, and emptied once more: behind a SETATTR that went well the kernel's client of a `soft` mount wrote what it still had (seen of
 /// Linux 6.12, after an outage).
@@ -140,7 +158,9 @@ fn empty(ctx: &Ctx<'_>, routes: Routes, node: &Node, time: Time) -> Result<bool,
     for _ in 0..2 {
         let set = ctx.target.one(routes.target, Call::set_attr(node, change)).status();
         match ctx.target.one(routes.target, Call::get_attr(node)).attr() {
-            Ok(is) if is.size == 0 => return Ok(set.is_ok() && change == dated),
+            Ok(is) if is.size == 0 && set.is_ok() => return Ok(change == dated),
+            // Another's, which is as empty.
+            Ok(is) if is.size == 0 && matches!(set, Err(Status::Perm | Status::Access)) => return Ok(false),
             Ok(_) => why = set.err().unwrap_or(Status::Io),
             Err(status) => why = set.err().unwrap_or(status),
         }

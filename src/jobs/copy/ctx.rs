@@ -18,7 +18,7 @@ use super::big::Big;
 use super::decide::{self, By};
 use super::delete::Tag;
 use super::dir::Dir;
-use super::links::Links;
+use super::links::{Key, Links};
 use super::run::Run;
 use super::task::Task;
 use super::{Deed, Options, Summary, Taken, Tell, Verify};
@@ -326,10 +326,24 @@ impl<'a> Ctx<'a> {
         Some(Trouble::Refused(On::Source, format!("would be copied over what '{}' is copied to", Shown(&by))))
     }
 
-    /// The target's object has names that this source's does not have, and they would change with it; they may be another source's.
+    /// The target's object has names that this source's does not have, and they would change with it; they may be another source's, or
+    /// another file's of this one. If not, it is to be changed.
     pub fn has_more_names(&self, source: &Attr, is: &Attr) -> bool {
         let others = self.taken.is_some() && is.nlink > 1 && is.kind != Kind::Dir;
-        others || decide::has_more_names(self.options, source, is)
+        let may_change =
+            || is.nlink < 2 || is.kind == Kind::Dir || self.links.shares.may_change(self.share(is), Links::key(source));
+        others || decide::has_more_names(self.options, source, is) || !may_change()
+    }
+
+    /// The source's object has met what is there; false where that was changed for another one since it was looked at.
+    pub fn meets(&self, source: &Attr, is: &Attr) -> bool {
+        is.nlink < 2 || is.kind == Kind::Dir || self.links.shares.meet(self.share(is), Links::key(source))
+    }
+
+    /// Of several mounts each has its own id of a file system.
+    fn share(&self, is: &Attr) -> Key {
+        let fs = if self.target.volume.mounts().len() == 1 { is.fsid } else { 0 };
+        (fs, is.fileid)
     }
 
     /// Tells a difference that a comparison found.
@@ -375,7 +389,7 @@ impl<'a> Ctx<'a> {
 
 /// This volume is of a kernel's NFS mounts, two of which have two ids for one file system: of mounts of this host, they alone
 /// keep caches and know no holes.
-fn is_kernel_nfs(port: Port<'_>) -> bool {
+pub(super) fn is_kernel_nfs(port: Port<'_>) -> bool {
     let extras = port.volume.limits().extras;
     !port.volume.has_handles() && extras.caches && !extras.holes
 }

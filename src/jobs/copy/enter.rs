@@ -255,18 +255,19 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
             add(&ctx.counts.unchanged, 1);
         }
         if let Some(change) = change {
-            setting.push((dir, change));
+            setting.push((dir, change, carried));
         } else if carried {
             add(&ctx.counts.attributes, 1);
             ctx.tell(Deed::Attributes, dir, None);
         }
     }
-    let changes: Vec<_> = setting.iter().map(|(dir, change)| (&dir.made().node, *change)).collect();
-    for ((dir, _), end) in setting.iter().zip(attributes::set(ctx, route, &changes, true)) {
+    let changes: Vec<_> = setting.iter().map(|(dir, change, _)| (&dir.made().node, *change)).collect();
+    for ((dir, _, carried), end) in setting.iter().zip(attributes::set(ctx, route, &changes, true)) {
         match end {
             Ok(refused) if refused || dir.made().owner_refused => ctx.fail(dir, None, owner_refused()),
             Ok(_) => {
-                if !dir.is_fresh() && !dir.is_touched() && !is_as_it_was(ctx, dir) {
+                let is_more = *carried || !dir.is_touched() || differs_beside_time(ctx, dir);
+                if !dir.is_fresh() && is_more && !is_as_it_was(ctx, dir) {
                     add(&ctx.counts.attributes, 1);
                     ctx.tell(Deed::Attributes, dir, None);
                 }
@@ -294,6 +295,13 @@ fn carry_xattrs(ctx: &Ctx<'_>, route: Route, dir: &Dir) -> bool {
     // A new directory gets its parent's default ACL.
     let unclean = made.was.is_some() || made.inherits;
     xattrs::carry(ctx, route, (&dir.source, &made.node), unclean, (dir, None))
+}
+
+/// Was more than its time, which changes with what is in it, other than the source's?
+fn differs_beside_time(ctx: &Ctx<'_>, dir: &Dir) -> bool {
+    let was = dir.entered().and_then(|made| made.was.as_ref()).filter(|_| !dir.is_frame());
+    was.map(|was| decide::change(ctx.by(), &dir.attr, was))
+        .is_some_and(|change| change.mode.is_some() || change.gives_away())
 }
 
 /// True when all that was set on the directory is the mode that it had before it was opened.

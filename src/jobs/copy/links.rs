@@ -14,6 +14,7 @@ use crate::base::hash::mix;
 use crate::storage::{Attr, Node};
 
 use super::super::first_met::FirstMet;
+use super::shares::Shares;
 use super::task::Held;
 
 /// Complete entries that are kept, 16 MB: many times the names of a page.
@@ -92,6 +93,8 @@ struct Inner {
 pub(super) struct Links {
     inner: Mutex<Inner>,
     max: usize,
+    /// The target's own.
+    pub shares: Shares,
     /// A file system of the target.
     fsid: OnceLock<u64>,
     /// It has another one.
@@ -118,7 +121,8 @@ impl Links {
             told: false,
         };
         let several_fs = AtomicBool::new(false);
-        Links { inner: Mutex::new(inner), max: max.max(1), fsid: OnceLock::new(), several_fs }
+        let shares = Shares::default();
+        Links { inner: Mutex::new(inner), max: max.max(1), shares, fsid: OnceLock::new(), several_fs }
     }
 
     /// A directory of the target is of this file system; each is met before what is in it.

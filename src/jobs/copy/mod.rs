@@ -29,6 +29,7 @@ mod link;
 mod links;
 mod make;
 mod run;
+mod shares;
 mod spared;
 mod task;
 mod visit;

@@ -11,6 +11,9 @@ use super::ctx::{Ctx, Head, Meta, Outcome};
 use super::finish::{self, Due};
 use super::{Existing, TRIES_MAX};
 
+/// ETIMEDOUT, on Linux.
+const TIMED_OUT: i32 = 110;
+
 const UNCLEAR: &str = "an answer was lost, and what has this name now, of another owner, may be this run's, still empty, or what was \
                        there before; look at it, and remove it or leave it out";
 
@@ -162,13 +165,16 @@ impl<'a> Making<'a> {
     ) -> Outcome {
         let failed = self.failed(proc, status);
         let is_file = matches!(self.kind, MakeKind::File);
-        if !is_file || !ctx.options.existing.stays() || !(lost || status.is_uncertain()) {
+        // What the kernel says of a call that a server did not answer, on a `soft` mount and on a `softerr` one.
+        let is_soft = matches!(status, Status::Io | Status::Errno(TIMED_OUT)) && ctx.volume.limits().dirs_locked;
+        let is_uncertain = status.is_uncertain() || is_soft;
+        if !is_file || !ctx.options.existing.stays() || !(lost || is_uncertain) {
             return failed;
         }
         let is_anothers = match ctx.look_up(route, self.parent, self.name) {
             Ok((node, attr)) => matches!(self.whose(ctx, route, owner, (&node, &attr)), Whose::Anothers),
             // A server that did not answer may still do what it was asked.
-            Err((_, gone)) => gone == Status::NoEnt && !status.is_uncertain(),
+            Err((_, gone)) => gone == Status::NoEnt && !is_uncertain,
         };
         if is_anothers { failed } else { Outcome::Failed(finish::maybe_there(self.path, &Cause::Call(proc, status))) }
     }

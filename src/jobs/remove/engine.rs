@@ -93,6 +93,8 @@ pub(super) struct Tried {
     pub perm: bool,
     /// Whether it may go depends on what it is.
     pub judge: bool,
+    /// Its directory has been opened.
+    pub opened: bool,
 }
 
 /// What an embedder knows of an object.
@@ -130,6 +132,8 @@ pub(in crate::jobs) struct How {
     pub host_root: Option<(u64, u64)>,
     pub empty_only: bool,
     pub force: bool,
+    /// A directory that does not let its owner in is opened, as rsync does; rm does not.
+    pub opens: bool,
     pub rehearsal: bool,
 }
 

@@ -73,6 +73,8 @@ pub(super) mod flag {
     pub const MOVED: u16 = 4096;
     /// Something in it was removed before it was listed anew.
     pub const REMOVED_BEFORE: u16 = 8192;
+    /// Removing it was tried again, in a directory that was opened.
+    pub const AGAIN: u16 = 16384;
 }
 
 /// A directory that is being removed; or, at the top, the place of a root in the directory that it is in.
@@ -116,6 +118,8 @@ pub(super) struct Frame<T> {
     pub spread: AtomicBool,
     /// Why it could not be listed, where removing it may succeed all the same.
     pub trouble: OnceLock<Status>,
+    /// It did not let its owner in; whether it does now.
+    pub opened: OnceLock<bool>,
     /// Lanes that remove pages of it, of those that count themselves.
     lanes: AtomicUsize,
 }
@@ -162,6 +166,7 @@ impl<T> Frame<T> {
             route: OnceLock::new(),
             spread: AtomicBool::new(false),
             trouble: OnceLock::new(),
+            opened: OnceLock::new(),
             lanes: AtomicUsize::new(0),
         }
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use crate::base::name::is_silly;
 use crate::base::{Failure, Name, Proc, Status};
 use crate::crew::{Class, Due, Seat};
-use crate::storage::{Call, Cookie, Kind, Mount, NO_PROGRESS, Node, Out, Page, Route};
+use crate::storage::{AttrChange, Call, Cookie, Kind, Mount, NO_PROGRESS, Node, Out, Page, Route};
 
 use super::engine::{Engine, LANES_IN_A_DIRECTORY, Met, Step, Task, Tried};
 use super::frame::{Cursor, Frame, flag};
@@ -269,6 +269,9 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             Err(Status::NotDir | Status::Loop) if first && frame.tries < TRIES_MAX && !frame.stays() => {
                 return self.remove_instead(&frame);
             }
+            Err(Status::Access) if first && frame.opened.get().is_none() && self.opens(&frame) => {
+                return self.push(Step::List { frame, from: None, route: None });
+            }
             // It is gone, or may not be read: then it may go if it is empty.
             Err(status @ (Status::NoEnt | Status::Stale | Status::Access))
                 if !frame.stays() && (first || status != Status::Access) =>
@@ -366,8 +369,11 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             Status::Stale if up.root.is_none() => self.vanished(up, Some(&name)),
             Status::IsDir | Status::Perm if tried.tries < TRIES_MAX && (status == Status::IsDir || tried.unknown) => {
                 let (perm, judge) = (status == Status::Perm, self.judges(&up));
-                let tried = Tried { tries: tried.tries + 1, perm, unknown: false, judge };
+                let tried = Tried { tries: tried.tries + 1, perm, unknown: false, judge, ..tried };
                 self.push(Step::Look { up, name: Some(name), node: None, tried });
+            }
+            Status::Access if !tried.opened && self.opens(&up) => {
+                self.push(Step::Remove { up, name, tried: Tried { opened: true, ..tried } });
             }
             status if silly => {
                 let reason = format!("{}: {status}: some client still has this file open", Proc::Remove);
@@ -375,6 +381,21 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             }
             status => self.fail(&up, Some(&name), Proc::Remove, status),
         }
+    }
+
+    /// Lets its owner into a directory that is removed; true where that was done, be it by another lane.
+    fn opens(&self, frame: &Frame<T>) -> bool {
+        if !self.engine.how.opens || frame.root.is_some() {
+            return false;
+        }
+        let port = self.engine.port;
+        let open = || {
+            let attr =
+                port.one(port.route(), Call::get_attr(&frame.node)).attr().ok().filter(|is| is.mode & 0o700 != 0o700);
+            let change = attr.map(|is| AttrChange { mode: Some(is.mode | 0o700), ..AttrChange::default() });
+            change.is_some_and(|change| port.one(port.route(), Call::set_attr(&frame.node, change)).status().is_ok())
+        };
+        *frame.opened.get_or_init(open)
     }
 
     fn removed_dir(&mut self, frame: Arc<Frame<T>>, status: Result<(), Status>) {
@@ -398,6 +419,10 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             }
             Status::Stale if up.root.is_none() => self.vanished(up, frame.name.as_ref()),
             Status::NotDir if frame.tries < TRIES_MAX => self.remove_instead(&frame),
+            Status::Access if !frame.has(flag::AGAIN) && self.opens(&up) => {
+                frame.set(flag::AGAIN);
+                self.push(Step::RmDir { frame });
+            }
             // RFC 1813 3.3.13 has NOTEMPTY; POSIX lets servers say EXIST.
             Status::NotEmpty | Status::Exist => {
                 if frame.has(flag::REMOVED) && frame.passes.load(Ordering::Relaxed) < PASSES_MAX {

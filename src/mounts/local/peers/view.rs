@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    Access, AtFlags, Dir, Mode, OFlags, StatxFlags, accessat, inotify, openat, statat, statx, symlinkat, unlinkat,
+    Access, AtFlags, CWD, Dir, Mode, OFlags, StatxFlags, accessat, inotify, openat, statat, statx, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -37,6 +37,9 @@ fn unlike(what: &str) -> io::Error {
 
 /// Opens what is at `path`, through symbolic links, and sees where that is. May wait for as long as the server does.
 pub fn locate(path: &Path) -> io::Result<Located> {
+    // O_PATH asks a server nothing, so a name whose object another client has replaced is not looked up anew: this does both. Whether it can
+    // be had the open says.
+    let _asked = statx(CWD, path, AtFlags::STATX_FORCE_SYNC, StatxFlags::BASIC_STATS);
     let open = |flags| rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC | flags, Mode::empty());
     // As a directory, so that what is mounted on demand is.
     located(

@@ -1,0 +1,133 @@
+//! What one change at the destination takes along: other names of a file, and directories that do not let their owner in.
+
+#![allow(clippy::unwrap_used)] // also in the helpers of tests
+
+use std::sync::Arc;
+
+use parfs::base::Status;
+use parfs::jobs::copy::{Compare, Options, User, Verify};
+use parfs::mounts::MemoryMount;
+use parfs::storage::{AttrChange, Call, Mount, Node, Op};
+
+use crate::ask::{Ask, mode};
+use crate::copies::{Ran, crew, run, sync, volume};
+use crate::nasty::{past, set, set_time};
+use crate::remove_odd::{Odd, pass};
+use crate::tree::{assert_same, dump, node_at};
+
+fn memory() -> Arc<MemoryMount> {
+    Arc::new(MemoryMount::new())
+}
+
+fn go(source: &Arc<impl Mount + 'static>, target: &Arc<impl Mount + 'static>, options: &Options, lanes: usize) -> Ran {
+    run(&volume(vec![source.clone() as _]), &volume(vec![target.clone() as _]), options, &crew(lanes, 3))
+}
+
+/// A file with these names, each in the root.
+fn file(mount: &MemoryMount, names: &[&str], bits: u32) -> Node {
+    let node = mount.file(&mount.root(), names[0], b"data");
+    for name in &names[1..] {
+        mount.link(&node, &mount.root(), name).unwrap();
+    }
+    set(mount, &node, mode(bits));
+    set_time(mount, &node, past(1));
+    node
+}
+
+/// `f` and `h` are one file in the source, and `f` and `g` at the destination.
+#[test]
+fn a_file_does_not_take_attributes_of_another_whose_file_it_shares() {
+    let set_xattr = |mount: &MemoryMount, node: &Node| mount.set_xattr(node, "user.of", b"f").unwrap();
+    for (bits, xattr) in [(0o4755, false), (0o600, false), (0o644, true)] {
+        for names in [["f", "h", "g"], ["g", "h", "f"]] {
+            for compare in [Compare::SizeAndTime, Compare::Bytes] {
+                for lanes in [1, 4] {
+                    let [changed, other, alone] = names;
+                    let (from, to) = (memory(), memory());
+                    let node = file(&from, &[changed, other], bits);
+                    file(&from, &[alone], 0o644);
+                    file(&to, &[changed, alone], 0o644);
+                    if xattr {
+                        set_xattr(&from, &node);
+                    }
+                    let options = Options { compare, ..Options::default() };
+                    let ran = go(&from, &to, &options, lanes).clean();
+                    assert_same(&dump(&*from), &dump(&*to), &format!("{bits:o} {names:?} {lanes} {:?}", ran.deeds));
+                    let again = go(&from, &to, &options, lanes).clean();
+                    assert!(again.deeds.is_empty(), "{names:?} {:?}", again.deeds);
+                }
+            }
+        }
+    }
+    // What is equal stays one file at the destination: another program may have made it so.
+    let (from, to) = (memory(), memory());
+    for name in ["f", "g"] {
+        file(&from, &[name], 0o644);
+    }
+    file(&to, &["f", "g"], 0o644);
+    set_time(&*from, &from.root(), past(9));
+    set_time(&*to, &to.root(), past(9));
+    assert!(go(&from, &to, &Options::default(), 1).clean().deeds.is_empty());
+    assert_eq!(to.get_attr(&node_at(&*to, &["f"])).unwrap().nlink, 2);
+}
+
+#[test]
+fn all_that_gets_other_attributes_is_told() {
+    let (from, to) = (memory(), memory());
+    for mount in [&from, &to] {
+        file(mount, &["f"], 0o644);
+        let dir = mount.dir(&mount.root(), "d");
+        set(&**mount, &dir, mode(0o755));
+        set_time(&**mount, &mount.root(), past(9));
+    }
+    from.set_xattr(&node_at(&*from, &["f"]), "user.x", b"1").unwrap();
+    set(&*from, &node_at(&*from, &["d"]), mode(0o700));
+    from.file(&node_at(&*from, &["d"]), "new", b"1");
+    let mut deeds = go(&from, &to, &Options::default(), 1).clean().deeds;
+    deeds.sort();
+    assert_eq!(deeds, ["Attributes d", "Attributes f", "Made d/new"]);
+    assert_same(&dump(&*from), &dump(&*to), "");
+    // A directory that only gets another time for what was made in it is not.
+    from.file(&node_at(&*from, &["d"]), "newer", b"1");
+    assert_eq!(go(&from, &to, &Options::default(), 1).clean().deeds, ["Made d/newer"]);
+    let only = Options { verify: Verify::Only, ..Options::default() };
+    assert_eq!(go(&from, &to, &only, 1).clean().summary.differences, 0);
+}
+
+/// Refuses what a directory of such a mode does not let its owner do.
+fn as_its_owner(to: &Arc<MemoryMount>) -> Arc<Odd> {
+    Odd::new(to, |mount, call: &mut Call<'_>| {
+        let lets = |dir: &Node, bits: u32| mount.get_attr(dir).is_ok_and(|is| is.mode & bits == bits);
+        let refused = match &call.op {
+            Op::Remove { dir, .. } | Op::RmDir { dir, .. } => !lets(dir, 0o300),
+            Op::ReadDir { dir, .. } => !lets(dir, 0o400),
+            _ => false,
+        };
+        match &mut call.op {
+            Op::Remove { out, .. } | Op::RmDir { out, .. } if refused => *out = Err(Status::Access),
+            Op::ReadDir { out, .. } if refused => *out = Err(Status::Access),
+            _ => pass(mount, call),
+        }
+    })
+}
+
+#[test]
+fn a_user_deletes_what_does_not_let_its_owner_in() {
+    for bits in [0o555, 0o300, 0o000] {
+        for lanes in [1, 4] {
+            let (from, to) = (memory(), memory());
+            let shut = to.dir(&to.root(), "shut");
+            let below = to.dir(&shut, "below");
+            for at in 0..20 {
+                to.file(&shut, format!("f{at}"), b"1");
+                to.file(&below, format!("f{at}"), b"1");
+            }
+            for dir in [&below, &shut] {
+                set(&*to, dir, AttrChange { mode: Some(bits), ..AttrChange::default() });
+            }
+            let user = Some(User { uid: 1000, groups: Arc::default() });
+            go(&from, &as_its_owner(&to), &Options { user, ..sync() }, lanes).clean();
+            assert_same(&dump(&*from), &dump(&*to), &format!("{bits:o} {lanes}"));
+        }
+    }
+}
