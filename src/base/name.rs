@@ -149,6 +149,19 @@ impl fmt::Display for Printable<'_> {
     }
 }
 
+/// The same of text of several lines.
+pub struct PrintableLines<'a>(pub &'a str);
+
+impl fmt::Display for PrintableLines<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        escaped(self.0.as_bytes(), f, |c| match c {
+            '\n' => Some("\n"),
+            '\t' => Some("\t"),
+            _ => None,
+        })
+    }
+}
+
 /// Writes what `special` has for a character, the bytes of other control characters and of what is no UTF-8 as `\ooo`.
 fn escaped(bytes: &[u8], f: &mut fmt::Formatter<'_>, special: impl Fn(char) -> Option<&'static str>) -> fmt::Result {
     for chunk in bytes.utf8_chunks() {

@@ -14,6 +14,8 @@ use serde::Serialize;
 
 pub use crate::base::reason;
 
+use crate::base::name::PrintableLines;
+
 use super::watch::log::Log;
 
 /// Bytes read of an answer.
@@ -88,7 +90,8 @@ impl Console {
 
     /// A message on stderr that the log has already, or need not have.
     pub fn show(&self, text: impl fmt::Display) {
-        self.line(format_args!("{}: {text}", self.program));
+        // What was typed may be another's name, with a terminal's commands in it.
+        self.line(format_args!("{}: {}", self.program, PrintableLines(&text.to_string())));
     }
 
     /// Asks on stderr and reads a line from stdin: does it begin with `y`?

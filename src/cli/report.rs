@@ -164,7 +164,17 @@ pub fn begins_as(path: &Path, start: &[u8]) -> io::Result<bool> {
 
 /// Through symbolic links, for its user named it.
 fn resolved(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
+    let mut path = path.to_path_buf();
+    // Linux follows no more of them.
+    for _ in 0..40 {
+        // What it leads to may have no path: a pipe in /proc.
+        if fs::metadata(&path).is_ok() {
+            return fs::canonicalize(&path).unwrap_or(path);
+        }
+        let Ok(next) = fs::read_link(&path) else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(next);
+    }
+    path
 }
 
 /// Where a file is until it is whole.

@@ -138,7 +138,8 @@ impl<'a> Members<'a> {
 
     /// Notes an error of the archive.
     pub fn fail(&mut self, error: ArchiveError) {
-        if let ArchiveError::Io { source, .. } = &error
+        // Before its first byte nothing of it has come: what reads it did not begin.
+        if let ArchiveError::Io { source, offset: 1.., .. } = &error
             && is_damage(source)
             && !self.crew.stop().is_set()
         {

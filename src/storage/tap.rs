@@ -80,10 +80,12 @@ impl Mount for Tapped {
     }
 
     fn perform(&self, calls: &mut [Call<'_>]) {
-        let start = self.is_timed.then(Instant::now);
         let refused: Vec<usize> = (0..calls.len()).filter(|&i| !self.admit(&mut calls[i])).collect();
-        let perform = |some: &mut [Call<'_>]| {
+        let mut start = None;
+        let mut perform = |some: &mut [Call<'_>]| {
             self.taps.iter().for_each(|tap| tap.before(some));
+            // A throttle holds a window back there, which is not the mount's time.
+            start = self.is_timed.then(Instant::now);
             self.mount.perform(some);
         };
         if refused.is_empty() {
@@ -92,7 +94,7 @@ impl Mount for Tapped {
             let admitted: Vec<usize> = (0..calls.len()).filter(|i| refused.binary_search(i).is_err()).collect();
             perform_some(calls, &admitted, perform);
         }
-        let took = start.map_or(Duration::ZERO, |start| start.elapsed());
+        let took = start.map_or(Duration::ZERO, |start: Instant| start.elapsed());
         self.taps.iter().rev().for_each(|tap| tap.after(calls, took));
     }
 

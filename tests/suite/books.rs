@@ -2,13 +2,14 @@
 
 #![allow(clippy::unwrap_used)] // also in the helpers of tests
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use parfs::base::{PriceList, Proc};
 use parfs::crew::Crew;
 use parfs::jobs::extract::{Existing, Options};
 use parfs::mounts::MemoryMount;
-use parfs::storage::{Ledger, Mount, Shape, Spread, Tally, Tapped, Volume};
+use parfs::storage::{Call, Ledger, Mount, Shape, Spread, Tally, Tap, Tapped, Volume};
 
 use crate::tars::{Ran, Tar, crew, extract, pipe, seekable, volume};
 use crate::tree::{dump, timeless};
@@ -161,4 +162,29 @@ fn memory_held_stays_within_any_budget() {
             assert!(crew.budget().held_most() <= budget);
         }
     }
+}
+
+/// Holds a window back, and notes what it took.
+#[derive(Default)]
+struct Holds(Mutex<Duration>);
+
+const HELD: Duration = Duration::from_millis(400);
+
+impl Tap for Holds {
+    fn before(&self, _calls: &[Call<'_>]) {
+        std::thread::sleep(HELD);
+    }
+
+    fn after(&self, _calls: &[Call<'_>], took: Duration) {
+        *self.0.lock().unwrap() += took;
+    }
+}
+
+#[test]
+fn what_a_throttle_holds_back_is_not_the_mounts_time() {
+    let holds = Arc::new(Holds::default());
+    let mount = Tapped::new(Arc::new(MemoryMount::new()), vec![holds.clone() as Arc<dyn Tap>]);
+    mount.perform(&mut [Call::get_attr(&mount.root())]);
+    let took = *holds.0.lock().unwrap();
+    assert!(!took.is_zero() && took < HELD, "{took:?}");
 }

@@ -405,6 +405,9 @@ fn damaged_compressed_data_makes_what_came_before_doubtful() {
     fs::write(bench.path("bad.tgz"), &packed).unwrap();
     let ran = bench.run("xf bad.tgz -C out").ended(2, "what came before this was found may be wrong too");
     assert!(ran.stderr.contains("extracted anew from a good copy, not with --resume"), "{ran:?}");
+    // What reads it did not begin.
+    let ran = bench.run("xf a.tar -C out -I parfs-no-such-program").ended(2, "ended with status 127");
+    assert!(!ran.stderr.contains("may be wrong too"), "{ran:?}");
     // One that ends early is none of these.
     fs::write(bench.path("cut.tgz"), &packed[..packed.len() / 2]).unwrap();
     let ran = bench.run("xf cut.tgz -C out").ended(2, "");
@@ -418,4 +421,24 @@ fn what_nothing_is_left_of_is_not_written_either() {
     assert_eq!(of("-xOf a.tar --strip-components=1 top/a.txt"), "alpha");
     assert_eq!(of("-xOf a.tar --strip-components=2 top/a.txt"), "");
     assert_eq!(of("-xOf a.tar --strip-components=1 --transform s,top/,, top/a.txt"), "");
+}
+
+/// Names that are typed may be other people's: by a glob, or in a loop.
+#[test]
+fn what_was_typed_gives_a_terminal_no_commands() {
+    let bench = Bench::new();
+    let name = "e\u{1b}]0;T\u{7}\u{1b}[31mX";
+    for line in [
+        "partar -tf NAME",
+        "partar -xf a.tar -C NAME",
+        "partar -cf nodir/NAME a.tar",
+        "partar -tf a.tar --NAME",
+        "parrm NAME",
+    ] {
+        let mut words = line.split(' ').map(|word| word.replace("NAME", name));
+        let program = words.next().unwrap();
+        let ran = Ran::of(bench.command_as(&program, words).output().unwrap());
+        assert_ne!(ran.status, Some(0), "{line}");
+        assert!(ran.stderr.contains("\\033[31mX") && !ran.stderr.contains('\u{1b}'), "{line}: {}", ran.stderr);
+    }
 }

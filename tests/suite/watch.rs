@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::symlink;
 use std::process::{Child, ChildStderr, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -219,6 +220,12 @@ fn a_report_is_of_a_run_that_came_to_its_end() {
     assert_eq!(fs::metadata(bench.path("run.json")).unwrap().len(), 0, "that was another run's");
     run.end();
     assert_eq!(json(&fs::read_to_string(bench.path("run.json")).unwrap())["exit_status"], 0);
+    // By a link to a file that is not there yet.
+    symlink("../new.json", bench.path("out/by.json")).unwrap();
+    symlink("out/by.json", bench.path("by.json")).unwrap();
+    bench.run("-tf a.tar --report by.json").ok();
+    assert!(fs::symlink_metadata(bench.path("out/by.json")).unwrap().is_symlink());
+    assert_eq!(json(&fs::read_to_string(bench.path("new.json")).unwrap())["exit_status"], 0);
     let unwritten = bench.run_as("parrm --report no/run.json a.tar");
     assert!(unwritten.status == Some(1) && unwritten.stderr.contains("no/run.json: Cannot write"), "{unwritten:?}");
     assert!(bench.path("a.tar").exists(), "nothing was done");

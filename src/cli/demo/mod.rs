@@ -79,6 +79,7 @@ pub fn run(args: Vec<OsString>) -> Exit {
         Err(error) => return failed(&console, &reason(&error), &Caught::default()),
     };
     match show(&low, &console, &stop) {
+        Ok(()) if console.has_failed() => Exit::Failure,
         Ok(()) => Exit::Success,
         Err(text) => failed(&console, &text, &caught),
     }

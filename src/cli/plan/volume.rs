@@ -251,7 +251,9 @@ fn answer(low: &Low, console: &Console) -> Result<(), Fatal> {
         let priced = |mix: Mix| Priced { mix, cost: cost(&profile, mix.given.gb, mix.given.vpu_gb) };
         let plan = GoalPlan { wish, mixes: mixes(&profile, &wish).into_iter().map(priced).collect() };
         let lines = goal_lines(&profile, &plan);
-        Told { program: PROGRAM, profile: name, source, json, plan: &plan, lines }.print(console)?;
+        Told { program: PROGRAM, profile: name, source, json, plan: &plan, lines }
+            .print(console)
+            .map_err(Fatal::usage)?;
         return if plan.mixes.is_empty() { Err(unreached(&profile).into()) } else { Ok(()) };
     }
     let layout = low.layout().map_err(Fatal::usage)?;
@@ -266,7 +268,7 @@ fn answer(low: &Low, console: &Console) -> Result<(), Fatal> {
         cost: cost(&profile, given.gb, given.vpu_gb),
     };
     let lines = layout_lines(&profile, &plan);
-    Ok(Told { program: PROGRAM, profile: name, source, json, plan: &plan, lines }.print(console)?)
+    Told { program: PROGRAM, profile: name, source, json, plan: &plan, lines }.print(console).map_err(Fatal::usage)
 }
 
 fn no_level(profile: &VolumeProfile, vpu: u32) -> String {

@@ -13,6 +13,7 @@ const REQUEST_BYTES_MAX: usize = 8 << 10;
 /// For one reader.
 const TAKES_MAX: Duration = Duration::from_secs(2);
 /// How often it is looked whether the run has ended.
+const LOOK: Duration = Duration::from_millis(100);
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
 /// Where metrics are read.
@@ -47,22 +48,24 @@ impl Endpoint {
                 && let Ok((stream, _)) = self.listener.accept()
             {
                 // A reader that went away is no matter of the run's.
-                let _gone = answer(stream, &text);
+                let _gone = answer(stream, over, &text);
             }
         }
     }
 }
 
-fn answer(mut stream: TcpStream, text: &impl Fn() -> String) -> io::Result<()> {
+fn answer(mut stream: TcpStream, over: &AtomicBool, text: &impl Fn() -> String) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     let until = Instant::now() + TAKES_MAX;
     let left = || until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
     let (mut request, mut some) = (Vec::new(), [0; 1024]);
     while !request.windows(4).any(|end| end == b"\r\n\r\n") && request.len() < REQUEST_BYTES_MAX {
-        stream.set_read_timeout(Some(left().ok_or(io::ErrorKind::TimedOut)?))?;
-        match stream.read(&mut some)? {
-            0 => break,
-            read => request.extend_from_slice(&some[..read]),
+        stream.set_read_timeout(Some(left().ok_or(io::ErrorKind::TimedOut)?.min(LOOK)))?;
+        match stream.read(&mut some) {
+            Ok(0) => break,
+            Ok(read) => request.extend_from_slice(&some[..read]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && !over.load(Ordering::Relaxed) => {}
+            Err(error) => return Err(error),
         }
     }
     stream.set_write_timeout(Some(left().ok_or(io::ErrorKind::TimedOut)?))?;

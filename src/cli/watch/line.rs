@@ -23,6 +23,8 @@ impl Line {
     /// Begins one; names on the terminal step aside for it.
     pub fn start(console: &Console, watched: &Watched<'_>) -> Line {
         let bar = std::io::stderr().is_terminal().then(|| bar(watched.done().map(|(_, total)| total)));
+        // One that draws nothing on such a terminal (TERM=dumb) is none.
+        let bar = bar.filter(|bar| !bar.is_hidden());
         console.set_bar(bar.clone());
         Line { bar }
     }

@@ -149,7 +149,8 @@ impl NfsMount {
 
     fn carry(&self, connection: &Connection, calls: &mut [Call<'_>], mut tries: Vec<Try>) {
         let (mut connect_pause, mut jukebox_pause) = (CONNECT_PAUSE.0, JUKEBOX_PAUSE.0);
-        let begun = Instant::now();
+        // Less what the run's own throttle holds back: it is not the server that refuses then.
+        let mut begun = Instant::now();
         let mut away_since: Option<Instant> = None;
         while !tries.is_empty() {
             if self.gone.load(Ordering::Relaxed) {
@@ -186,7 +187,9 @@ impl NfsMount {
                     if away_since.is_some_and(|s| s.max(self.heard()).elapsed() >= self.patience.away_max) {
                         self.gone.store(true, Ordering::Relaxed);
                     }
+                    let held = Instant::now();
                     tries.iter().for_each(|t| self.hold(std::slice::from_ref(&calls[t.index])));
+                    begun += held.elapsed();
                     // A server that takes connections and breaks each at once must not be hammered.
                     if round.answered {
                         connect_pause = CONNECT_PAUSE.0;
