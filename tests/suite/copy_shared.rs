@@ -13,7 +13,7 @@ use crate::ask::{Ask, mode};
 use crate::copies::{Ran, crew, run, sync, volume};
 use crate::nasty::{past, set, set_time};
 use crate::remove_odd::{Odd, pass};
-use crate::tree::{assert_same, dump, node_at};
+use crate::tree::{assert_same, content, dump, node_at};
 
 fn memory() -> Arc<MemoryMount> {
     Arc::new(MemoryMount::new())
@@ -129,5 +129,48 @@ fn a_user_deletes_what_does_not_let_its_owner_in() {
             go(&from, &as_its_owner(&to), &Options { user, ..sync() }, lanes).clean();
             assert_same(&dump(&*from), &dump(&*to), &format!("{bits:o} {lanes}"));
         }
+    }
+}
+
+/// Files that are complete, each name one of its own, as a copy without links leaves them.
+#[test]
+fn a_link_that_is_refused_costs_no_copy() {
+    for status in [Status::Access, Status::NoSpc, Status::Io, Status::NotSupp, Status::MLink] {
+        for atomic in [false, true] {
+            let (from, to) = (memory(), memory());
+            for at in 0..5 {
+                let names = ["f", "g", "h"].map(|name| format!("{name}{at}"));
+                file(&from, &names.each_ref().map(|name| name.as_str()), 0o644);
+                names.iter().for_each(|name| drop(file(&to, &[name], 0o644)));
+            }
+            let before = to.dump_shape();
+            let linkless = Odd::new(&to, move |mount, call: &mut Call<'_>| match &mut call.op {
+                Op::Link { out, .. } => *out = Err(status),
+                _ => pass(mount, call),
+            });
+            let options = Options { atomic, ..Options::default() };
+            let ran = go(&from, &linkless, &options, 1);
+            // What the target never does is a warning, and each name a file of its own.
+            let is_failure = !matches!(status, Status::NotSupp | Status::MLink);
+            assert_eq!(ran.failures.len(), if is_failure { 10 } else { 0 }, "{status:?} {:?}", ran.failures);
+            assert!(ran.deeds.iter().all(|deed| deed.starts_with("Attributes")), "{status:?} {:?}", ran.deeds);
+            assert_eq!(to.dump_shape(), before, "{status:?} {atomic}");
+        }
+    }
+}
+
+/// Paths, file ids and contents.
+trait Shape {
+    fn dump_shape(&self) -> Vec<(String, u64, Vec<u8>)>;
+}
+
+impl Shape for Arc<MemoryMount> {
+    fn dump_shape(&self) -> Vec<(String, u64, Vec<u8>)> {
+        let paths = dump(&**self).into_keys().filter(|path| !path.is_empty());
+        let of = |path: String| {
+            let node = node_at(&**self, &[path.as_str()]);
+            (path.clone(), self.get_attr(&node).unwrap().fileid, content(&**self, &path))
+        };
+        paths.map(of).collect()
     }
 }

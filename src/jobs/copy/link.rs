@@ -2,7 +2,7 @@
 
 use crate::base::{Name, Proc, Status};
 use crate::crew::Due;
-use crate::storage::{Attr, Call, Kind, Node, Route};
+use crate::storage::{Attr, AttrChange, Call, Kind, Node, Route};
 
 use super::Deed;
 use super::batch::{self, Known, end, give_up};
@@ -20,7 +20,6 @@ pub(super) fn run(
     (there, known_id): (Node, Option<u64>),
     due: &mut Vec<Due<Task>>,
 ) {
-    let mut known = known;
     if let At::Present(_, is) = &known.object.at {
         match is_same(ctx, route, (&there, known_id), is) {
             Ok(true) => {
@@ -50,7 +49,7 @@ pub(super) fn run(
             }
         }
     }
-    match link(ctx, route, &mut known, (&there, known_id)) {
+    match link(ctx, route, &known, (&there, known_id)) {
         Ok(()) => {
             known.object.dir.touch();
             add(&ctx.counts.hard_links, 1);
@@ -65,7 +64,10 @@ pub(super) fn run(
             };
             ctx.warn_once(key, || format!("{why}; they were copied more than once"));
             let routes = batch::Routes { source: ctx.source.route(), target: route };
-            make::run(ctx, routes, vec![make::Item::new(known)], due);
+            match is_copy(ctx, &known) {
+                true => batch::set_attributes(ctx, routes, vec![(known, AttrChange::default())], due),
+                false => make::run(ctx, routes, vec![make::Item::new(known)], due),
+            }
         }
         Err((_, Status::Exist)) => {
             let trouble = Trouble::Call(On::Target, Proc::Link, Status::Exist);
@@ -91,10 +93,18 @@ fn is_same(ctx: &Ctx<'_>, route: Route, there: (&Node, Option<u64>), is: &Attr) 
     }
 }
 
+/// Is what has the name there a copy already, be it a file of its own? An earlier run may have left that, for the same reason.
+fn is_copy(ctx: &Ctx<'_>, known: &Known) -> bool {
+    let (object, attr) = (&known.object, &known.attr);
+    let At::Present(_, is) = &object.at else { return false };
+    let is_equal = || decide::verdict(ctx.by(), attr, is) == Verdict::Equal && ctx.meets(attr, is);
+    object.tries == 0 && !object.differs && is_equal()
+}
+
 fn link(
     ctx: &Ctx<'_>,
     route: Route,
-    known: &mut Known,
+    known: &Known,
     (there, known_id): (&Node, Option<u64>),
 ) -> Result<(), (Proc, Status)> {
     let (dir, name) = (known.object.dir.clone(), known.object.name.clone());
@@ -112,27 +122,19 @@ fn link(
         }
         return one(Call::link(there, parent, &name));
     }
-    if ctx.options.atomic {
-        let aside: Name = make::aside(&name);
-        match one(Call::link(there, parent, &aside)) {
-            Err((_, Status::Exist)) => {
-                one(Call::remove(parent, &aside))?;
-                one(Call::link(there, parent, &aside))?;
-            }
-            done => done?,
+    // What is there goes when it is known that the target makes this link: it may be a good copy.
+    let aside: Name = make::aside(&name);
+    match one(Call::link(there, parent, &aside)) {
+        Err((_, Status::Exist)) => {
+            one(Call::remove(parent, &aside))?;
+            one(Call::link(there, parent, &aside))?;
         }
-        let renamed = one(Call::rename_of(known_id, (parent, &aside), (parent, &name)));
-        if renamed.is_err() {
-            // The failure that is told is the cause; a name left over is used up by the next run.
-            ctx.target.one(route, Call::remove(parent, &aside));
-        }
-        return renamed;
+        done => done?,
     }
-    match one(Call::remove(parent, &name)) {
-        Ok(()) | Err((_, Status::NoEnt)) => {
-            known.object.at = At::Absent;
-            one(Call::link(there, parent, &name))
-        }
-        failed => failed,
+    let renamed = one(Call::rename_of(known_id, (parent, &aside), (parent, &name)));
+    if renamed.is_err() {
+        // The failure that is told is the cause; a name left over is used up by the next run.
+        ctx.target.one(route, Call::remove(parent, &aside));
     }
+    renamed
 }
