@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::base::{Proc, Status, Time};
-use crate::storage::{AttrChange, Call, Found, How, Node, Op, Out};
+use crate::storage::{AttrChange, Call, Found, How, Kind, Node, Op, Out};
 use crate::wire::nfs3::encode::encode_lookup;
 use crate::wire::nfs3::{self, ArgsError, Asked, decode_args, encode_failure, encode_results};
 use crate::wire::rpc::{self, CallHead, Credential, Reject, RpcError};
@@ -316,6 +316,10 @@ impl super::service::Service {
     ) -> Result<Prepared<'r>, Status> {
         let mut call = match asked {
             Asked::Call(call) => call,
+            // RFC 1813 3.3.3: of what is no directory it is NOTDIR.
+            Asked::LookupDot(node) | Asked::LookupDotDot(node) if self.attr(&node)?.kind != Kind::Dir => {
+                return Err(Status::NotDir);
+            }
             Asked::LookupDot(dir) => return self.found(dir).map(Prepared::Found),
             Asked::LookupDotDot(dir) => return self.found(self.handles.parent(&dir)?).map(Prepared::Found),
         };

@@ -274,17 +274,25 @@ fn dots_are_looked_up_as_far_as_they_are_known() {
     let (mut raw, root) = client(&server);
     let a = node(&raw.call(Call::lookup(&root, &name("a"))));
     let b = node(&raw.call(Call::lookup(&a, &name("b"))));
-    let mut dots = |dir: &Node, dots: &[u8]| {
+    std::fs::write(dir.path().join("file"), "").unwrap();
+    let file = node(&raw.call(Call::lookup(&root, &name("file"))));
+    let mut ask = |dir: &Node, dots: &[u8]| {
         let mut args = Vec::new();
         for opaque in [handle_of(dir).unwrap().as_bytes(), dots] {
             parfs::wire::xdr::put_opaque(&mut args, opaque);
         }
-        let results = raw.ask(nfs3::PROGRAM, 3, 3, &args).unwrap();
+        raw.ask(nfs3::PROGRAM, 3, 3, &args).unwrap()
+    };
+    for dots in [&b"."[..], b".."] {
+        assert_eq!(ask(&file, dots)[..4], 20u32.to_be_bytes(), "NFS3ERR_NOTDIR");
+    }
+    let mut dots = |dir: &Node, dots: &[u8]| {
+        let results = ask(dir, dots);
         assert_eq!(results[..4], [0; 4]);
         Node::Handle(Handle::new(parfs::wire::xdr::Reader::new(&results, 4).opaque().unwrap()).unwrap())
     };
     assert_eq!([dots(&b, b"."), dots(&b, b".."), dots(&a, b".."), dots(&root, b"..")], [b, a, root.clone(), root]);
-    assert_eq!(server.served()[0].get(Proc::Lookup).calls, 6);
+    assert_eq!(server.served()[0].get(Proc::Lookup).calls, 9);
 }
 
 #[test]
