@@ -174,3 +174,24 @@ impl Shape for Arc<MemoryMount> {
         paths.map(of).collect()
     }
 }
+
+/// Its owner may write to it all the same, or replace it.
+#[test]
+fn a_copy_that_cannot_be_read_is_made_anew() {
+    let options = Options { compare: Compare::Bytes, range_bytes: 64 << 10, ..Options::default() };
+    for bytes in [10, 1 << 20] {
+        let (from, to) = (memory(), memory());
+        for mount in [&from, &to] {
+            let node = mount.file(&mount.root(), "f", &vec![u8::from(Arc::ptr_eq(mount, &from)); bytes]);
+            set_time(&**mount, &node, past(1));
+        }
+        let shut = Odd::new(&to, |mount, call: &mut Call<'_>| match &mut call.op {
+            Op::Read { out, .. } => *out = Err(Status::Access),
+            _ => pass(mount, call),
+        });
+        let only = Options { verify: Verify::Only, ..options.clone() };
+        assert_eq!(go(&from, &shut, &only, 2).failures, ["to/f: READ: Permission denied"]);
+        go(&from, &shut, &options, 2).clean();
+        assert_same(&dump(&*from), &dump(&*to), "");
+    }
+}

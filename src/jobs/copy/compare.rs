@@ -117,6 +117,8 @@ pub(super) fn bytes(ctx: &Ctx<'_>, routes: Routes, files: Vec<Known>, due: &mut 
     for (known, (ours, theirs)) in small.into_iter().zip(ours.into_iter().zip(theirs)) {
         match (ours, theirs) {
             (Err(status), _) => give_up(ctx, known.object, Trouble::Call(On::Source, Proc::Read, status), due),
+            // A copy that its owner may not read is made anew.
+            (_, Err(Status::Access)) if !ctx.compares() => content_differs(ctx, known, due),
             (_, Err(status)) => give_up(ctx, known.object, Trouble::Call(On::Target, Proc::Read, status), due),
             (Ok(ours), Ok(theirs)) => {
                 add(&ctx.live.bytes, ours.data.len() as u64);
