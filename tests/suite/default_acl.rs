@@ -43,12 +43,18 @@ fn a_copy_whose_mode_is_not_kept_is_as_the_acl_has_it() {
         }
         fs::set_permissions(bench.path(dir), PermissionsExt::from_mode(mode)).unwrap();
     }
-    for default in [0o770, 0o750, 0o777, 0o700] {
+    for default in [0o770, 0o750, 0o777, 0o700, 0o570, 0o450] {
         let by_cp = modes(&bench, default, "cp -r ../s/. .");
         assert_eq!(by_cp.len(), 11);
         for options in ["", "--atomic", "--verify", "--no-preserve=all", "-S"] {
             let line = format!("$b/parcp --no-preserve=mode {options} ../s .");
             assert_eq!(modes(&bench, default, &line), by_cp, "{default:o} {options}");
+        }
+        // The ACL that is inherited goes, for the source has none, and leaves nothing of what it allowed.
+        let bare: Vec<_> = modes(&bench, default, "$b/parcp --no-preserve=mode -A ../s .");
+        for (name, mode) in bare {
+            let source = fs::metadata(bench.path("s").join(&name)).unwrap().mode() & 0o7777;
+            assert_eq!(mode, source & !0o027, "{default:o} {name}");
         }
     }
 }

@@ -300,6 +300,11 @@ fn sort(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mu
     let is_unknown = may_be_equal && attr.kind == Kind::File && ctx.is_made_up(node, attr);
     let verdict = match verdict {
         _ if is_unknown => Verdict::Content,
+        // Another's change would be this one's too.
+        Verdict::Keep => {
+            ctx.meets(attr, is);
+            Verdict::Keep
+        }
         Verdict::Equal | Verdict::Attributes(_) | Verdict::CompareBytes | Verdict::CompareText
             if !ctx.meets(attr, is) =>
         {

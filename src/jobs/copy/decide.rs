@@ -157,9 +157,15 @@ pub(super) fn make(options: &Options, source: &Attr) -> AttrChange {
     }
 }
 
+/// Does a new object get just the mode that is worked out for it? With ACLs carried as well: what the directory's gives it is taken away again,
+/// and would leave its bits.
+pub(super) fn is_exact(options: &Options) -> bool {
+    options.preserve.mode || options.preserve.acls
+}
+
 /// What the umask takes off a new object's mode, where that is not to be kept: then it is as the directory's ACL, or the server, has it.
 pub(super) fn masked(options: &Options, source: &Attr) -> Option<u32> {
-    (!options.preserve.mode && source.kind != Kind::Symlink).then_some(source.mode & 0o777 & options.umask)
+    (!is_exact(options) && source.kind != Kind::Symlink).then_some(source.mode & 0o777 & options.umask)
 }
 
 /// The mode that an object is to have in the end.

@@ -20,6 +20,8 @@ pub(super) struct Made {
     pub was: Option<Attr>,
     /// Its mode was changed to let its owner in.
     pub opened: bool,
+    /// The mode that it was made with, where that did not let its owner in.
+    pub let_in: Option<u32>,
     /// It was given its group, which it had not.
     pub regrouped: bool,
     /// The server does not let the caller give it away.
@@ -33,7 +35,16 @@ pub(super) struct Made {
 impl Made {
     /// A directory that was `was` before, or was made.
     pub fn new(node: Node, was: Option<Attr>) -> Made {
-        Made { node, was, opened: false, regrouped: false, owner_refused: false, owner_is: None, inherits: false }
+        Made {
+            node,
+            was,
+            opened: false,
+            let_in: None,
+            regrouped: false,
+            owner_refused: false,
+            owner_is: None,
+            inherits: false,
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use crate::base::{Proc, Status};
 use crate::crew::Due;
-use crate::storage::{Attr, AttrChange, Call, Kind, Node, Op, Route, SetTime};
+use crate::storage::{self, Attr, AttrChange, Call, Kind, Node, Op, Route, SetTime};
 
 use super::attributes;
 use super::ctx::{Ctx, On, Trouble, add};
@@ -211,7 +211,8 @@ fn make(
                 touch_parent(&dir);
                 let inherits = dir.parent().is_some_and(|(parent, _)| parent.made().inherits);
                 let owner_is = found.attr.map(|is| (is.uid, is.gid));
-                dir.set_made(Made { owner_refused: !owner, owner_is, inherits, ..Made::new(found.node, None) });
+                let let_in = let_in(ctx, route, &dir.attr, &found);
+                dir.set_made(Made { owner_refused: !owner, owner_is, inherits, let_in, ..Made::new(found.node, None) });
                 add(&ctx.counts.dirs, 1);
                 ctx.tell(Deed::Made, &dir, None);
                 entered.push(dir);
@@ -315,6 +316,18 @@ pub(super) fn owner_refused() -> Trouble {
     Trouble::Refused(On::Target, format!("copied, but its owner cannot be set: {}", Status::Perm))
 }
 
+/// Lets its owner into a new directory that a default ACL shuts; the mode that it was made with.
+pub(super) fn let_in(ctx: &Ctx<'_>, route: Route, source: &Attr, found: &storage::Found) -> Option<u32> {
+    let is = found.attr.filter(|_| decide::masked(ctx.options, source).is_some())?;
+    if is.mode & 0o700 == 0o700 {
+        return None;
+    }
+    // If this is refused, so is what follows, and that is reported.
+    let change = AttrChange { mode: Some(is.mode | 0o700), ..AttrChange::default() };
+    ctx.target.one(route, Call::set_attr(&found.node, change));
+    Some(is.mode)
+}
+
 /// The mode of a new directory that its owner was let into, and whose mode is not kept: without what its owner is not to have of it.
 fn shut(ctx: &Ctx<'_>, node: &Node, wanted: u32) -> Option<u32> {
     if wanted & 0o700 == 0o700 {
@@ -331,7 +344,11 @@ fn last_change(ctx: &Ctx<'_>, dir: &Dir) -> Option<AttrChange> {
     let change = match &made.was {
         None => {
             // Its mode comes with the time: making it may have left bits out, and its owner was let in.
-            let mode = if ctx.options.preserve.mode { Some(wanted) } else { shut(ctx, &made.node, wanted) };
+            let mode = match made.let_in {
+                _ if decide::is_exact(ctx.options) => Some(wanted),
+                Some(mode) => Some(mode & (wanted | !0o700)),
+                None => shut(ctx, &made.node, wanted),
+            };
             let all = decide::make(ctx.options, &dir.attr);
             let (uid, gid) = match made {
                 _ if dir.is_root() => (all.uid, all.gid),

@@ -254,7 +254,8 @@ impl Run<'_> {
                         groups::give_new(ctx, route, [(&root.attr, &made.node, is)]);
                         // Its owner comes with its other attributes, when all is in it.
                         let inherits = ctx.xattrs && xattrs::has_default_acl(ctx, route, &made.node);
-                        root.set_made(Made { inherits, ..Made::new(made.node, None) });
+                        let let_in = enter::let_in(ctx, route, &root.attr, &made);
+                        root.set_made(Made { inherits, let_in, ..Made::new(made.node, None) });
                         true
                     }
                     Err(status) => {

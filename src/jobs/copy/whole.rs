@@ -19,7 +19,7 @@ use super::ctx::{Ctx, add};
 use super::dir::Dir;
 use super::make::{Item, Made, Stage};
 use super::task::{At, Object, Task};
-use super::{Deed, Sparse, Verify, fill, groups, visit};
+use super::{Deed, Sparse, Verify, decide, fill, groups, visit};
 
 /// Files of a directory that are one task: enough that lanes meet at the agenda seldom, few enough that each lane has some of
 /// what a page of a listing brings.
@@ -59,7 +59,7 @@ fn rule(ctx: &Ctx<'_>, known: bool) -> Rule {
         alone: keep.hard_links && !known,
         bare: ctx.xattrs,
         mode_mask: if keep.mode { 0o7777 } else { 0o777 & !ctx.options.umask },
-        masked: (!keep.mode).then_some(0o777 & ctx.options.umask),
+        masked: (!decide::is_exact(ctx.options)).then_some(0o777 & ctx.options.umask),
         uid: keep.uid,
         gid: keep.gid,
         groups: groups::open(ctx),
