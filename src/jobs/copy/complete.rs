@@ -142,8 +142,9 @@ fn unmade(ctx: &Ctx<'_>, routes: Routes, object: &Object, attr: &Attr) -> Result
         Ok((node, is)) if is.kind == Kind::File && is.size == 0 => {
             empty(ctx, routes, &node, decide::time_of_no_copy(attr)).map(drop)
         }
-        Ok(_) | Err(Status::NoEnt) => Ok(()),
-        Err(status) => Err(status),
+        // What is not answered now either may be there.
+        Err(status @ (Status::Io | Status::Errno(_))) => Err(status),
+        _ => Ok(()),
     }
 }
 

@@ -255,6 +255,9 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
         if change.is_none() && !carried && existed && !ctx.later && !dir.is_frame() {
             add(&ctx.counts.unchanged, 1);
         }
+        if change.is_none() && dir.entered().is_some_and(|made| made.owner_refused) {
+            ctx.fail(dir, None, owner_refused());
+        }
         if let Some(change) = change {
             setting.push((dir, change, carried));
         } else if carried {
