@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, open};
@@ -11,6 +12,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::base::price::Ceiling;
 use crate::storage::Shape;
 
+use super::Exit;
 use super::flags::{ParallelFlags, ProgressForm, TellFlags};
 use super::planned::Planned;
 use super::spread::Spread;
@@ -68,6 +70,26 @@ fn make_room(files: u64) {
     // Where it cannot be had the table grows when it must.
     let _ =
         open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).and_then(|root| fcntl_dupfd_cloexec(root, highest));
+}
+
+/// What the first thread mostly has.
+const STACK_BYTES: usize = 8 << 20;
+
+/// Runs a job in a thread of its own, and waits for it. A signal is the first thread's where that does not block it, and its handler runs there
+/// alone: not while the thread waits in the kernel for a mount whose server does not answer. So the first one waits where signals
+/// interrupt it. After room was made for open files.
+pub fn beside(run: impl FnOnce() -> Exit + Send) -> Exit {
+    let run = Mutex::new(Some(run));
+    let take = || run.lock().unwrap_or_else(PoisonError::into_inner).take().map(|run| run());
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().name("main".into()).stack_size(STACK_BYTES);
+        let ended = match builder.spawn_scoped(scope, take) {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // No more threads are to be had, as the run will say.
+            Err(_) => take(),
+        };
+        ended.expect("it is taken once, by the thread or without it")
+    })
 }
 
 /// This process's umask; before `Host::here`, which takes it away.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Exit;
 use super::console::Console;
 use super::flags::TellFlags;
-use super::host::{Host, Manner, Unclear};
+use super::host::{Host, Manner, Unclear, beside};
 use super::planned::Planned;
 
 /// A command: `L` is what was typed, `H` what it means.
@@ -26,7 +26,7 @@ pub struct Program<L, H> {
     pub fatal: (Exit, Option<&'static str>),
 }
 
-impl<L, H> Program<L, H> {
+impl<L, H: Sync> Program<L, H> {
     /// Runs it with what follows its name.
     pub fn run(&self, args: Vec<OsString>) -> Exit {
         self.begin(args, None)
@@ -76,7 +76,7 @@ impl<L, H> Program<L, H> {
                     // What it would tell of itself is not the forecast.
                     (manner.planned, manner.verbose) = (Some(planned.clone()), 0);
                 }
-                (self.run)(&high, &console)
+                beside(|| (self.run)(&high, &console))
             }
             Err(Unclear::Usage(text)) => usage(text),
             Err(Unclear::Fatal(text)) => {

@@ -77,7 +77,7 @@ pub fn run(args: Vec<OsString>) -> Exit {
             Err(text) => refused(&console, &text),
             Ok(gathered) => {
                 super::host::allow_open_files();
-                run::run(&console, gathered)
+                super::host::beside(|| run::run(&console, gathered))
             }
         },
     }

@@ -256,6 +256,16 @@ impl Dir {
         }
     }
 
+    /// It was made in this run, or is set to what a member asks for; not one that was there and is only in paths.
+    pub fn is_of_this_run(&self) -> bool {
+        let is_asked =
+            self.explicit || self.restore || self.last.lock().expect("nothing panics while it sets this").is_some();
+        match &*self.stage() {
+            Stage::Made { found, .. } => is_asked || found.is_none(),
+            _ => false,
+        }
+    }
+
     /// Nobody has made it so far, or tried to.
     pub fn is_unmade(&self) -> bool {
         matches!(*self.stage(), Stage::Unmade)

@@ -26,7 +26,7 @@ pub(super) struct Table {
     last_used: u64,
     next_id: u64,
     tick: u64,
-    /// Those that were there and are forgotten: one found to be there may be one of them.
+    /// Those that this run made or set something on, and are forgotten: one found to be there may be one of them.
     forgotten: Seen,
     implied_mode: u32,
     state: RandomState,
@@ -137,7 +137,7 @@ impl Table {
     }
 
     fn forget(&mut self, taken: &[Arc<Dir>]) {
-        for dir in taken.iter().filter(|dir| dir.made().is_some()) {
+        for dir in taken.iter().filter(|dir| dir.is_of_this_run()) {
             self.forgotten.note(dir.hash);
         }
     }
