@@ -21,7 +21,7 @@ pub struct ParallelFlags {
     /// Operations that each thread keeps in flight [default: what the targets suggest]
     #[arg(long, value_name = "N", value_parser = window, allow_hyphen_values = true)]
     pub window: Option<usize>,
-    /// Stay below N IOPS of OCI's price list on each mount target
+    /// Stay below N IOPS of OCI's price list on each mount target, and on each file system of this host's disks
     #[arg(long, value_name = "N", value_parser = iops, allow_hyphen_values = true)]
     pub max_iops: Option<u64>,
     /// Work through all of these mounts of one export, where an operand is on one of them (again for another export)

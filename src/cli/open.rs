@@ -202,7 +202,7 @@ impl Opener {
     }
 
     /// Opens the directory `path`, through all mounts that it is to be worked on, with the taps `more` before its own.
-    pub fn local(&mut self, path: &Path, role: Option<Role>, more: &[Arc<dyn Tap>]) -> Result<Volume, String> {
+    pub fn local(&mut self, path: &Path, role: Option<Role>, more: &[Arc<Throttle>]) -> Result<Volume, String> {
         let volume = self.open_local(path, role, more)?;
         if self.nested.is_some()
             && let Ok(whole) = path.canonicalize()
@@ -221,7 +221,7 @@ impl Opener {
         volume
     }
 
-    fn open_local(&mut self, path: &Path, role: Option<Role>, more: &[Arc<dyn Tap>]) -> Result<Volume, String> {
+    fn open_local(&mut self, path: &Path, role: Option<Role>, more: &[Arc<Throttle>]) -> Result<Volume, String> {
         let failed = |error: io::Error| format!("{}: Cannot open: {}", path.display(), reason(&error));
         let purpose = self.purpose(role);
         let ready = self.found.iter().position(|(there, what, _)| there == path && *what == purpose);
@@ -285,7 +285,7 @@ impl Opener {
     }
 
     /// A volume of these targets, with the taps `more` before their own.
-    pub fn attached(&mut self, mounts: Vec<Arc<NfsMount>>, role: Option<Role>, more: &[Arc<dyn Tap>]) -> Volume {
+    pub fn attached(&mut self, mounts: Vec<Arc<NfsMount>>, role: Option<Role>, more: &[Arc<Throttle>]) -> Volume {
         let metered = mounts.into_iter().map(|mount| {
             mount.heed(self.stop.flag());
             let (label, nfs) = (mount.label(), vec![mount.clone()]);
@@ -318,7 +318,7 @@ impl Opener {
         Some(nested.entry(server.into()).or_insert_with(Shadows::new).clone())
     }
 
-    fn tapped(&mut self, mounts: Vec<(Arc<dyn Mount>, Meter)>, more: &[Arc<dyn Tap>]) -> Volume {
+    fn tapped(&mut self, mounts: Vec<(Arc<dyn Mount>, Meter)>, more: &[Arc<Throttle>]) -> Volume {
         let (mut mounts, meters): (Vec<_>, Vec<_>) = mounts.into_iter().unzip();
         // A throttle is outside the ledger: the time it holds a window back is not the target's latency. In a rehearsal it
         // holds what is really asked, under the shadow.
@@ -354,11 +354,15 @@ impl Opener {
             mounts = shadows.into_iter().zip(&meters).map(shadow).collect();
         }
         let is_real = self.rehearsal.is_none();
+        for mount in meters.iter().flat_map(|meter| &meter.nfs).filter(|_| is_real) {
+            more.iter().for_each(|throttle| mount.hold_by(throttle.clone()));
+        }
         let courses = self.planned.as_ref().map(|planned| planned.follow(&mounts, &meters)).unwrap_or_default();
         let courses = courses.into_iter().map(Some).chain(std::iter::repeat(None));
         let parts = mounts.into_iter().zip(meters).zip(throttles.into_iter().zip(courses));
         let tapped = parts.map(|((mount, meter), (throttle, course))| -> Arc<dyn Mount> {
-            let before = more.iter().cloned().chain(throttle).filter(|_| is_real).chain(course);
+            let before =
+                more.iter().map(|more| more.clone() as Arc<dyn Tap>).chain(throttle).filter(|_| is_real).chain(course);
             let is_clamped = is_real && !meter.nfs.is_empty();
             let clamped = is_clamped.then(|| self.meters.clamped.clone() as Arc<dyn Tap>);
             let (target, role) = (meter.target.clone(), meter.role);

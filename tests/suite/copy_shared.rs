@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use parfs::base::Status;
-use parfs::jobs::copy::{Compare, Options, User, Verify};
+use parfs::jobs::copy::{Compare, Existing, Options, User, Verify};
 use parfs::mounts::MemoryMount;
 use parfs::storage::{AttrChange, Call, Mount, Node, Op};
 
@@ -69,6 +69,25 @@ fn a_file_does_not_take_attributes_of_another_whose_file_it_shares() {
     set_time(&*to, &to.root(), past(9));
     assert!(go(&from, &to, &Options::default(), 1).clean().deeds.is_empty());
     assert_eq!(to.get_attr(&node_at(&*to, &["f"])).unwrap().nlink, 2);
+}
+
+/// One file at the destination is `f`, of the source's time, and `g`, which is newer than the source's.
+#[test]
+fn what_is_kept_does_not_take_attributes_of_another() {
+    for (links, names) in [true, false].map(|links| [(links, ["f", "g"]), (links, ["g", "f"])]).concat() {
+        let [changed, kept] = names;
+        let (from, to) = (memory(), memory());
+        file(&from, &[changed], 0o4755);
+        let older = from.file(&from.root(), kept, b"older");
+        set_time(&*from, &older, past(0));
+        file(&to, &[changed, kept], 0o644);
+        let mut options = Options { existing: Existing::UnlessNewer, ..Options::default() };
+        options.preserve.hard_links = links;
+        go(&from, &to, &options, 1).clean();
+        let is = |name: &str| to.get_attr(&node_at(&*to, &[name])).unwrap();
+        assert_eq!((is(changed).mode, is(kept).mode, is(kept).nlink), (0o4755, 0o644, 1), "{links} {names:?}");
+        assert_eq!(content(&*to, kept), b"data");
+    }
 }
 
 #[test]

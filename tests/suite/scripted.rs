@@ -59,6 +59,8 @@ pub struct Scripted {
     mount_answers: Mutex<HashMap<Vec<u8>, MountStatus>>,
     /// There is no MOUNT at this port.
     without_mount: AtomicBool,
+    /// What the export takes, as MOUNT says.
+    flavors: Mutex<Vec<u32>>,
     script: Box<Script>,
     pub counts: Mutex<[usize; Proc::COUNT]>,
     carried_out: Ledger,
@@ -85,6 +87,7 @@ impl Scripted {
             shares_root: AtomicBool::new(false),
             mount_answers: Mutex::default(),
             without_mount: AtomicBool::new(false),
+            flavors: Mutex::new(vec![1]),
             script: Box::new(script),
             counts: Mutex::new([0; Proc::COUNT]),
             carried_out: Ledger::default(),
@@ -207,7 +210,10 @@ impl Scripted {
         let path = mount3::decode_path(request, head.args).unwrap_or_default();
         let answer = match self.mount_answers.lock().unwrap().get(path) {
             Some(status) => Err(*status),
-            None if path == b"/" => Ok(mount3::Mounted { root: self.handle(&self.memory.root()), flavors: vec![1] }),
+            None if path == b"/" => {
+                let flavors = self.flavors.lock().unwrap().clone();
+                Ok(mount3::Mounted { root: self.handle(&self.memory.root()), flavors })
+            }
             None => Err(MountStatus::NoEnt),
         };
         let mut foreign = reply.clone();
@@ -235,6 +241,11 @@ impl Scripted {
     /// From now on MOUNT of this path is answered so.
     pub fn answer_mount(&self, path: &str, status: MountStatus) {
         self.mount_answers.lock().unwrap().insert(path.into(), status);
+    }
+
+    /// From now on the export takes these.
+    pub fn take(&self, flavors: &[u32]) {
+        *self.flavors.lock().unwrap() = flavors.to_vec();
     }
 
     /// From now on MOUNT is not at this port.

@@ -213,4 +213,13 @@ fn what_mount_denies_is_not_entered_from_above() {
     server.answer_mount("/file-1", MountStatus::Access);
     assert!(matches!(at("/file-1"), Err(AttachError::NotADirectory { .. })));
     assert!(matches!(at("/nothing"), Err(AttachError::Call { status: Status::NoEnt, .. })));
+    for (flavors, told) in [(&[390_003, 390_005][..], "sec=krb5:krb5p and not sys"), (&[3], "sec=3 and not sys")] {
+        server.take(flavors);
+        let error = at("/").unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
+    for flavors in [&[390_003, 1][..], &[0], &[]] {
+        server.take(flavors);
+        at("/").unwrap();
+    }
 }

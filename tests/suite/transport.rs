@@ -256,6 +256,19 @@ fn what_is_added_to_held_calls_is_held_too() {
     mount.perform(&mut calls);
     assert!(calls.iter().all(|call| call.status().is_ok()), "{calls:?}");
     assert!(begun.elapsed().as_secs_f64() >= 0.5, "{:?}", begun.elapsed());
+
+    // Five more WRITEs of a fifth of a second; beside a limit that does not bind.
+    let server = Scripted::start(|p, n| if p == Proc::Write && n < 5 { Act::Fail(Status::Jukebox) } else { Act::Send });
+    let mount = server.patient_mount();
+    for (iops, bytes_per_s) in [(1e9, f64::INFINITY), (f64::INFINITY, 5000.0)] {
+        let ceiling = Ceiling { iops, bytes_per_s, latency: Duration::ZERO };
+        mount.hold_by(Arc::new(Throttle::new(ceiling, PriceList::oci(), Arc::default()).only(Proc::Write)));
+    }
+    let file = server.memory.file(&server.memory.root(), "f", b"");
+    let begun = Instant::now();
+    let mut calls = [Call::write(&file, 0, &[1; 1000], Stable::Unstable)];
+    mount.perform(&mut calls);
+    assert!(calls[0].status().is_ok() && begun.elapsed().as_secs_f64() >= 1.3, "{:?}", begun.elapsed());
 }
 
 /// `away` is 100 s; who stops a run is not kept waiting for a server that is not there.

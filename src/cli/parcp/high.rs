@@ -62,6 +62,11 @@ impl High {
                 "--dry-run writes nothing that could be verified; --verify-only changes nothing either".into(),
             ));
         }
+        if verify == Verify::Only && low.compare.keeps_some() {
+            return Err(Usage(
+                "--verify-only compares all data; -u, -n and --size-only leave some of it as it is".into(),
+            ));
+        }
         let sparse = if low.data.sparse_always { Sparse::Always } else { Sparse::Auto };
         let bwlimit = low.parallel.bwlimit.filter(|rate| *rate > 0);
         let options = Options {
@@ -326,6 +331,9 @@ mod tests {
         assert!(usage("--ignore-errors s d").contains("--ignore-errors"));
         assert!(usage("--dry-run --verify s d").contains("--dry-run"));
         assert!(usage("--verify-only --delete s d").contains("--verify-only"));
+        for option in ["-u", "-n", "--size-only"] {
+            assert!(usage(&format!("--verify-only {option} s d")).contains("-u, -n and --size-only"));
+        }
         assert!(usage("--exclude [a s d").contains("[a"));
     }
 }

@@ -191,6 +191,13 @@ pub struct CompareFlags {
     pub resume: bool,
 }
 
+impl CompareFlags {
+    /// Files that are not the source's may stay as they are.
+    pub fn keeps_some(&self) -> bool {
+        self.update || self.no_clobber || self.size_only
+    }
+}
+
 /// What is copied. The first pattern that matches decides, as in rsync.
 #[derive(Clone, Debug, Args)]
 #[command(
@@ -242,7 +249,7 @@ pub struct CheckFlags {
     /// Read back what was written and compare
     #[arg(long)]
     pub verify: bool,
-    /// Change nothing; compare data and attributes, and list the differences
+    /// Change nothing; compare data and attributes, and list the differences. Options that say how files are written may stay
     #[arg(long, overrides_with = "verify")]
     pub verify_only: bool,
 }

@@ -21,7 +21,7 @@ use crate::cli::{Exit, Fatal};
 use crate::crew::Crew;
 use crate::jobs::Live;
 use crate::jobs::copy::{Compare, Deed, Deletes, Options, Series, Side, Spared, Sparse, Summary, Taken, Verify, What};
-use crate::storage::{Attr, Mount, Shape, Tap, Throttle, Volume};
+use crate::storage::{Attr, Mount, Shape, Throttle, Volume};
 
 use super::high::High;
 use super::legs::{Base, Leg, Place, Refused, legs};
@@ -106,7 +106,7 @@ pub fn run(high: &High, console: &Arc<Console>) -> Exit {
 /// Opens the volumes of both sides.
 struct Sides {
     opener: Opener,
-    limits: Vec<Arc<dyn Tap>>,
+    limits: Vec<Arc<Throttle>>,
 }
 
 impl Sides {
@@ -124,7 +124,7 @@ impl Sides {
         if let (Some(planned), Some(rate)) = (planned, high.bwlimit) {
             planned.writes_below(rate as f64);
         }
-        let limit = high.bwlimit.map(|rate| -> Arc<dyn Tap> {
+        let limit = high.bwlimit.map(|rate| {
             let ceiling = Ceiling { iops: f64::INFINITY, bytes_per_s: rate as f64, latency: Duration::ZERO };
             Arc::new(Throttle::new(ceiling, PriceList::oci(), session.stop.flag()).only(Proc::Write))
         });
@@ -143,7 +143,7 @@ impl Sides {
     }
 
     fn open(&mut self, place: &Place, role: Role) -> Result<Volume, String> {
-        let limits: &[Arc<dyn Tap>] = if role == Role::Destination { &self.limits } else { &[] };
+        let limits: &[Arc<Throttle>] = if role == Role::Destination { &self.limits } else { &[] };
         match &place.base {
             Base::Dir(path) => self.opener.local(path, Some(role), limits),
             Base::Nfs(mounts) => Ok(self.opener.attached(mounts.clone(), Some(role), limits)),

@@ -334,7 +334,7 @@ pub struct CreationFlags {
 pub struct LimitFlags {
     #[command(flatten)]
     pub parallel: ParallelFlags,
-    /// Stay below SIZE bytes a second on each mount target (64k, 10MiB, 1GB)
+    /// Stay below SIZE bytes a second on each mount target, and on each file system of this host's disks (64k, 10MiB, 1GB)
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub bwlimit: Option<u64>,
 }

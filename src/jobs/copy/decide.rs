@@ -109,9 +109,15 @@ pub(super) fn rest(by: By<'_>, source: &Attr, target: &Attr) -> Verdict {
     }
 }
 
-/// The target has names that the source does not have, and they would change with it.
+/// The target has names that the source does not have, and they would change with it; or, where what is newer is kept, names that may be
+/// kept as they are.
 pub(super) fn has_more_names(options: &Options, source: &Attr, target: &Attr) -> bool {
-    options.preserve.hard_links && target.nlink > source.nlink.max(1) && source.kind != Kind::Dir
+    let known = match options.existing {
+        Existing::UnlessNewer => 1,
+        _ if options.preserve.hard_links => source.nlink.max(1),
+        _ => u32::MAX,
+    };
+    target.nlink > known && source.kind != Kind::Dir
 }
 
 /// The attributes in which the target differs.
@@ -276,7 +282,14 @@ mod tests {
         let source = file(1, 1);
         let target = Attr { nlink: 2, fileid: 0, ..source };
         assert_eq!(verdict(by(&options), &source, &target), Verdict::Equal);
-        assert_eq!(verdict(by(&options), &source, &Attr { mode: 0, ..target }), Verdict::Replace);
+        let changed = Attr { mode: 0, ..target };
+        assert_eq!(verdict(by(&options), &source, &changed), Verdict::Replace);
+        // As many names; one of them may be of a file that is kept.
+        let source = Attr { nlink: 2, ..source };
+        assert!(matches!(verdict(by(&options), &source, &changed), Verdict::Attributes(_)));
+        let newer = Options { existing: Existing::UnlessNewer, ..Options::default() };
+        assert_eq!(verdict(by(&newer), &source, &changed), Verdict::Replace);
+        assert_eq!(verdict(by(&newer), &source, &target), Verdict::Equal);
     }
 
     #[test]

@@ -20,6 +20,24 @@ const ASK_TIMEOUT: Duration = Duration::from_secs(10);
 /// The largest answer of MOUNT or the portmapper that is read.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
+/// AUTH_NONE, which servers that take any flavor list, and AUTH_SYS.
+const FLAVORS: [u32; 2] = [0, 1];
+
+/// Why an export that takes these flavors alone cannot be used (RFC 2623: 390003 to 390005 are krb5, krb5i and krb5p).
+fn other_flavors(accepted: &[u32]) -> String {
+    let name = |flavor: &u32| match flavor {
+        390_003 => "krb5".into(),
+        390_004 => "krb5i".into(),
+        390_005 => "krb5p".into(),
+        other => other.to_string(),
+    };
+    let names: Vec<String> = accepted.iter().take(5).map(name).collect();
+    format!(
+        "the export takes sec={} and not sys, which is all that is spoken here; mount it on this host",
+        names.join(":")
+    )
+}
+
 /// An export, and the names that lead from it to what a URL names. With a name comes the error of a MOUNT that said more of
 /// it than that no export is called so: a directory may be denied because another file system is mounted on it, and what LOOKUP
 /// finds is the one beneath.
@@ -99,6 +117,10 @@ impl Asker<'_> {
             )?;
             match mount3::decode_mounted(&record, at) {
                 Ok(Ok(mounted)) => {
+                    let accepted = &mounted.flavors;
+                    if !accepted.is_empty() && !accepted.iter().any(|flavor| FLAVORS.contains(flavor)) {
+                        return Err(failed(&export, other_flavors(accepted)));
+                    }
                     denied.reverse();
                     let below = names[exported..].iter().cloned().zip(denied).collect();
                     return Ok(Mounted { export: mounted.root, below });

@@ -82,8 +82,8 @@ pub struct NfsMount {
     stopped: OnceLock<Arc<AtomicBool>>,
     /// When that was first seen.
     stop_seen: OnceLock<Instant>,
-    /// What it adds to the calls it is given waits for this.
-    throttle: OnceLock<Arc<Throttle>>,
+    /// What it adds to the calls it is given waits for these.
+    holders: Mutex<Vec<Arc<Throttle>>>,
 }
 
 /// A mount before its root is known.
@@ -105,9 +105,12 @@ impl NfsMount {
     }
 
     /// Who holds its calls holds what it adds to them too: what is sent again, and what is asked of what was made.
-    pub fn hold_by(&self, throttle: Arc<Throttle>) {
-        // A target has one.
-        let _ = self.throttle.set(throttle);
+    pub fn hold_by(&self, holder: Arc<Throttle>) {
+        let mut holders = self.holders.lock().expect("nothing panics while it holds the holders");
+        // A mount may be in several volumes.
+        if !holders.iter().any(|there| Arc::ptr_eq(there, &holder)) {
+            holders.push(holder);
+        }
     }
 
     fn new(setup: Setup, root: Node, limits: Limits) -> NfsMount {
@@ -137,7 +140,7 @@ impl NfsMount {
             names_only: AtomicBool::new(false),
             stopped: OnceLock::new(),
             stop_seen: OnceLock::new(),
-            throttle: OnceLock::new(),
+            holders: Mutex::default(),
         }
     }
 

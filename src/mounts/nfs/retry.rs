@@ -142,9 +142,8 @@ impl NfsMount {
 
     /// Waits until these may be sent, beside what was held already.
     fn hold(&self, calls: &[Call<'_>]) {
-        if let Some(throttle) = self.throttle.get() {
-            throttle.before(calls);
-        }
+        let holders = self.holders.lock().expect("nothing panics while it holds the holders").clone();
+        holders.iter().for_each(|holder| holder.before(calls));
     }
 
     fn carry(&self, connection: &Connection, calls: &mut [Call<'_>], mut tries: Vec<Try>) {
