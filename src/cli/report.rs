@@ -129,15 +129,15 @@ pub fn write_json(path: &Path, mode: u32, report: &impl Serialize) -> io::Result
 }
 
 /// Before a run: its report can be made at `path`, and the one of an earlier run is emptied, so that a report is of a run that came to its
-/// end. Another file is not taken for one: an error, and it stays.
-pub fn make_way(path: &Path, mode: u32) -> Result<(), String> {
+/// end. A file that does not begin as one is not taken for one: an error that names the `option`, and it stays.
+pub fn make_way(path: &Path, mode: u32, (option, start): (&str, &[u8])) -> Result<(), String> {
     let path = &resolved(path);
     let cannot = |error: io::Error| format!("{}: Cannot write: {}", path.display(), reason(&error));
     match fs::metadata(path) {
         Ok(there) if there.is_dir() => return Err(format!("{}: Cannot write: Is a directory", path.display())),
         Ok(there) if !there.is_file() => return Ok(()),
-        Ok(there) if there.len() > 0 && !begins_as(path, REPORT).map_err(cannot)? => {
-            return Err(format!("{}: is there and is no report; give --report another name", path.display()));
+        Ok(there) if there.len() > 0 && !begins_as(path, start).map_err(cannot)? => {
+            return Err(format!("{}: is there and is no report; give {option} another name", path.display()));
         }
         Ok(_) | Err(_) => {}
     }
@@ -150,8 +150,8 @@ pub fn make_way(path: &Path, mode: u32) -> Result<(), String> {
     }
 }
 
-/// How a report begins.
-const REPORT: &[u8] = b"{\n  \"schema\":";
+/// The option for a run's report, and how one begins.
+pub const OF_RUN: (&str, &[u8]) = ("--report", b"{\n  \"schema\":");
 
 /// True when the file's first bytes are these.
 pub fn begins_as(path: &Path, start: &[u8]) -> io::Result<bool> {
@@ -259,7 +259,7 @@ mod tests {
     fn only_a_report_makes_way_for_one() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("run.json");
-        let left = || make_way(&path, 0o600).map(|()| fs::metadata(&path).map_or(0, |there| there.len()));
+        let left = || make_way(&path, 0o600, OF_RUN).map(|()| fs::metadata(&path).map_or(0, |there| there.len()));
         assert_eq!((left(), fs::read_dir(dir.path()).unwrap().count()), (Ok(0), 0));
         write_json(&path, 0o600, &RunReport::new("partar")).unwrap();
         assert_eq!(left(), Ok(0), "an earlier run's would be taken for this one's");
@@ -269,8 +269,8 @@ mod tests {
             assert!(left().unwrap_err().ends_with("is there and is no report; give --report another name"));
             assert_eq!(fs::read_to_string(&path).unwrap(), other);
         }
-        assert!(make_way(dir.path(), 0o600).unwrap_err().ends_with("Is a directory"));
-        assert!(make_way(&dir.path().join("no/run.json"), 0o600).is_err());
-        assert_eq!(make_way(Path::new("/dev/null"), 0o600), Ok(()));
+        assert!(make_way(dir.path(), 0o600, OF_RUN).unwrap_err().ends_with("Is a directory"));
+        assert!(make_way(&dir.path().join("no/run.json"), 0o600, OF_RUN).is_err());
+        assert_eq!(make_way(Path::new("/dev/null"), 0o600, OF_RUN), Ok(()));
     }
 }

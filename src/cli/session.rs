@@ -137,7 +137,7 @@ impl<'a> Session<'a> {
         let asked = signals::outlive_limits().and_then(|()| signals::asked());
         self.asked = asked.map_err(|error| format!("Cannot watch signals: {}", reason(&error)))?;
         if let Some(path) = &self.manner.report {
-            report::make_way(path, self.manner.report_mode)?;
+            report::make_way(path, self.manner.report_mode, report::OF_RUN)?;
             self.report_to = Some(path.clone());
         }
         if let Some(path) = &self.manner.log {

@@ -187,8 +187,7 @@ fn serve(low: &Low, console: &Arc<Console>) -> Result<Exit, String> {
     }
     if let Some(path) = &low.report {
         // What was measured would be lost in the end.
-        let open = std::fs::OpenOptions::new().append(true).create(true).open(path);
-        open.map_err(|error| format!("{}: Cannot write: {}", path.display(), reason(&error)))?;
+        report::make_way(path, 0o666, ("--report", b"{\n  \"targets\":"))?;
     }
     super::host::allow_open_files();
     let stop = Stop::default();

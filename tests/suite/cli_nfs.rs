@@ -48,6 +48,8 @@ fn an_archive_on_a_target_is_made_and_added_to() {
 fn the_simulator_reports_what_it_served_when_it_is_ended() {
     let bench = Bench::new();
     let report = bench.path("sim.json");
+    // The last one makes way for this one.
+    Sim::start(&["--unlimited", "--report", report.to_str().unwrap()]).end();
     let sim = Sim::start(&["--unlimited", "--report", report.to_str().unwrap()]);
     bench.run(&format!("xf a.tar -C {}", sim.url)).ok();
     // What it serves, it still has.
@@ -71,6 +73,8 @@ fn wrong_options_of_the_simulator_and_the_demo_are_named() {
     // At once, not when what was measured is to be written, or never.
     run("sim --seconds 1 --report /does-not-exist/r")
         .failed("parfs sim: /does-not-exist/r: Cannot write: No such file or directory");
+    let kept = std::env::current_exe().unwrap();
+    run(&format!("sim --seconds 1 --report {}", kept.display())).failed("is there and is no report");
     run("sim --seconds 1 --targets 2 --fault gone:target=3,nth=1")
         .failed("parfs sim: --fault: target=3, and there are 2 targets");
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();

@@ -127,5 +127,14 @@ fn more_targets_than_there_are_is_refused() {
     refused(&swept(&["--write_bw_log=log"]), "logs are of one run");
     refused(&[&["--report-csv=/nowhere/x.csv"], &swept(&[])[..]].concat(), "/nowhere/x.csv: Cannot write");
     refused(&[&["--report-csv=x", "--report-html=x"], &swept(&[])[..]].concat(), "are one file");
+    // A file of another kind is not written over.
+    let dir = tempfile::tempdir().unwrap();
+    for option in ["--report-csv", "--report-html"] {
+        let (path, kept) = (dir.path().join("precious"), "<!DOCTYPE html>\n<html>jobs");
+        std::fs::write(&path, kept).unwrap();
+        let option = format!("{option}={}", path.display()).leak();
+        refused(&swept(&[option]), "is there and is no report");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), kept);
+    }
     refused(&["--compare", "a.json", "b.json", "--output=x"], "and nothing else");
 }

@@ -14,7 +14,7 @@ use crate::base::units::{bytes_shown, grouped, io_shown};
 use crate::cli::Exit;
 use crate::cli::console::{Console, reason};
 use crate::cli::host::file_mode;
-use crate::cli::report::write_whole;
+use crate::cli::report::{make_way, write_whole};
 use crate::cli::table::Table;
 use crate::crew::Stop;
 use crate::load::Direction;
@@ -199,11 +199,10 @@ fn check_reports(gathered: &Gathered) -> Result<(), String> {
     if beyond.csv.is_some() && beyond.csv == beyond.html {
         return Err("fio: --report-csv and --report-html are one file; give two".into());
     }
-    for path in [&beyond.csv, &beyond.html].into_iter().flatten() {
-        let above = Path::new(path).parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        if Path::new(path).is_dir() || !above.is_dir() {
-            return Err(format!("fio: {path}: Cannot write: it is a directory, or is in none"));
-        }
+    let reports = [(&beyond.csv, "--report-csv", scale::csv::START), (&beyond.html, "--report-html", html::START)];
+    for (path, option, start) in reports {
+        let Some(path) = path else { continue };
+        make_way(Path::new(path), file_mode(), (option, start.as_bytes())).map_err(|text| format!("fio: {text}"))?;
     }
     Ok(())
 }
@@ -347,8 +346,7 @@ fn tell(gathered: &Gathered, out: &Out, server: &ServerProfile, told: &Told) -> 
     if let Some(path) = &general.beyond.html {
         let heads = rows.first().map(|row| heads(&row.marks)).unwrap_or_default();
         let cells: Vec<Vec<String>> = rows.iter().map(cells).collect();
-        let title = format!("parfs load, {}", result.time);
-        write(path, &html::document(&title, &heads, &cells, &rows, &told.courses))?;
+        write(path, &html::document(&result.time, &heads, &cells, &rows, &told.courses))?;
     }
     csv
 }

@@ -2,8 +2,10 @@
 
 use super::Row;
 
-/// The columns ahead of and behind those of the sweep.
-const HEAD: &str = "job";
+/// How each document begins.
+pub const START: &str = "job,";
+
+/// The columns behind those of the sweep.
 const COLUMNS: &str = "io_bytes,read_percent,targets,iops_each,iops,mb_per_s_each,mb_per_s,linearity_percent,priced_iops_each,\
                        iops_ceiling_percent,bandwidth_ceiling_percent,forecast_iops_each,fact_of_forecast_percent,latency_ms,\
                        bound,failed";
@@ -11,8 +13,8 @@ const COLUMNS: &str = "io_bytes,read_percent,targets,iops_each,iops,mb_per_s_eac
 /// The document. All rows have the same options of a sweep.
 pub fn document(rows: &[Row]) -> String {
     let marks = rows.first().map_or(&[][..], |row| &row.marks);
-    let names = marks.iter().map(|(name, _)| format!(",{}", quoted(name))).collect::<String>();
-    let mut out = format!("{HEAD}{names},{COLUMNS}\n");
+    let names = marks.iter().map(|(name, _)| format!("{},", quoted(name))).collect::<String>();
+    let mut out = format!("{START}{names}{COLUMNS}\n");
     for row in rows {
         out.push_str(&line(row));
         out.push('\n');

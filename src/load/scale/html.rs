@@ -27,13 +27,13 @@ const STYLE: &str = "body{font:14px sans-serif;margin:2em;max-width:75em}table{b
                      td,th{border:1px solid #bbb;padding:.2em .6em;text-align:right}td:first-child{text-align:left}\
                      svg{margin:.5em 1em .5em 0}";
 
+/// How each document begins, with its title's first word.
+pub const START: &str = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>parfs";
+
 /// The document. `heads` and `cells` are the table as people see it.
-pub fn document(title: &str, heads: &[String], cells: &[Vec<String>], rows: &[Row], courses: &[Course]) -> String {
-    let title = escaped(title);
-    let mut out = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title><style>{STYLE}</style></head>\n\
-         <body><h1>{title}</h1>\n"
-    );
+pub fn document(result: &str, heads: &[String], cells: &[Vec<String>], rows: &[Row], courses: &[Course]) -> String {
+    let title = format!(" load, {}", escaped(result));
+    let mut out = format!("{START}{title}</title><style>{STYLE}</style></head>\n<body><h1>parfs{title}</h1>\n");
     out.push_str(&table(heads, cells));
     out.push_str("<h2>Against mount targets</h2>\n");
     let lines = by_job(rows);
