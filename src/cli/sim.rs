@@ -132,13 +132,15 @@ impl Low {
     }
 
     /// What is served, and what a restart does to it.
-    fn mount(&self) -> io::Result<(Arc<dyn Mount>, Option<RestartHook>)> {
+    fn mount(&self) -> io::Result<(Arc<dyn Mount>, RestartHook)> {
         Ok(match &self.dir {
-            Some(dir) => (Arc::new(LocalMount::open(dir)?), None),
+            Some(dir) => {
+                let local = Arc::new(LocalMount::open(dir)?);
+                (local.clone(), Arc::new(move || local.restart()))
+            }
             None => {
                 let memory = Arc::new(MemoryMount::new());
-                let restarted = memory.clone();
-                (memory, Some(Arc::new(move || restarted.restart())))
+                (memory.clone(), Arc::new(move || memory.restart()))
             }
         })
     }
@@ -202,7 +204,7 @@ fn serve(low: &Low, console: &Arc<Console>) -> Result<Exit, String> {
         portmap: low.portmap,
         // Only root may give files to the users that ask for them.
         squash: low.dir.is_some() && !rustix::process::geteuid().is_root(),
-        on_restart,
+        on_restart: Some(on_restart),
         ..Config::default()
     };
     config.replay_max = low.replay.unwrap_or(config.replay_max);

@@ -1,6 +1,7 @@
 //! READ, WRITE and COMMIT: cached descriptors, opened on first use, closed where their error can be reported.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::buffer::spare_capacity;
@@ -254,7 +255,7 @@ impl LocalMount {
                 Stable::FileSync
             }
         };
-        Ok(Written { count: count as u32, stable, verifier: self.verifier })
+        Ok(Written { count: count as u32, stable, verifier: self.verifier.load(Ordering::Relaxed) })
     }
 
     /// Sends what was written to a file, and lets go of it unless it must stay open. The kernel's part of closing does both, on the
@@ -325,7 +326,7 @@ impl LocalMount {
             None if self.nfs => store(self.open_file(chain, Use::Write)?.fd())?,
             None => only_files(&self.place(chain)?.stat()?)?,
         }
-        Ok(self.verifier)
+        Ok(self.verifier.load(Ordering::Relaxed))
     }
 }
 

@@ -81,7 +81,7 @@ pub struct LocalMount {
     root_node: Node,
     descriptors: Descriptors,
     limits: Limits,
-    verifier: u64,
+    verifier: AtomicU64,
     /// Permission bits that the kernel takes off new objects; read once, for the command line sets it before.
     umask: u32,
     /// True when this process may open files whatever their mode.
@@ -227,7 +227,7 @@ impl LocalMount {
             },
             clones_not: AtomicU64::new(u64::MAX),
             sized: AtomicU64::new(u64::MAX),
-            verifier: RandomState::new().hash_one(Time::now()),
+            verifier: AtomicU64::new(RandomState::new().hash_one(Time::now())),
             umask: umask(),
             superuser: geteuid().is_root(),
             nfs,
@@ -239,6 +239,12 @@ impl LocalMount {
             alias: Alias::default(),
             ledger: Ledger::default(),
         })
+    }
+
+    /// For a server of it that restarts: what was written UNSTABLE is to be written again, for the write verifier is another. The host has
+    /// not restarted, so nothing is lost.
+    pub fn restart(&self) {
+        self.verifier.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Makes files as on a mount where O_EXCL costs a call more, so that tests can see that.

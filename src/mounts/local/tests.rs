@@ -200,6 +200,8 @@ fn nodes_are_good_on_another_mount_of_the_same_directory() {
     let committed = one(&b, Call::commit(&file, 0, 0)).verifier().unwrap();
     assert_ne!(committed, unstable.verifier, "one mount cannot vouch for another's data");
     assert_eq!(one(&a, Call::commit(&file, 0, 0)).verifier(), Ok(unstable.verifier));
+    a.restart();
+    assert_ne!(one(&a, Call::commit(&file, 0, 0)).verifier(), Ok(unstable.verifier));
     assert_eq!(std::fs::read(inside.path().join("d/f")).unwrap(), b"through A");
 }
 
