@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use parfs::base::Status;
-use parfs::jobs::copy::{Compare, Existing, Options, User, Verify};
+use parfs::jobs::copy::{Compare, Delete, Existing, Options, User, Verify};
+use parfs::jobs::select::Rules;
 use parfs::mounts::MemoryMount;
 use parfs::storage::{AttrChange, Call, Mount, Node, Op};
 
@@ -148,6 +149,28 @@ fn a_user_deletes_what_does_not_let_its_owner_in() {
             go(&from, &as_its_owner(&to), &Options { user, ..sync() }, lanes).clean();
             assert_same(&dump(&*from), &dump(&*to), &format!("{bits:o} {lanes}"));
         }
+    }
+}
+
+/// What is excluded stays, and the directory that it is in with the mode that it had.
+#[test]
+fn a_directory_that_was_opened_and_stays_is_shut_again() {
+    for (bits, max) in [(0o555, None), (0o300, None), (0o500, Some(1))] {
+        let (from, to) = (memory(), memory());
+        let shut = to.dir(&to.root(), "shut");
+        for name in ["keep", "f", "g"] {
+            to.file(&shut, name, b"1");
+        }
+        set(&*to, &shut, mode(bits));
+        let mut options = Options { user: Some(User { uid: 1000, groups: Arc::default() }), ..sync() };
+        match max {
+            None => options.rules = Rules::new(&[(false, "keep".into())]).unwrap(),
+            Some(_) => options.delete = options.delete.map(|delete| Delete { max, ..delete }),
+        }
+        let ran = go(&from, &as_its_owner(&to), &options, 1);
+        assert_eq!(to.get_attr(&node_at(&*to, &["shut"])).unwrap().mode, bits, "{max:?} {ran:?}");
+        let left = dump(&*to).keys().filter(|path| path.starts_with("shut/")).count();
+        assert_eq!(left, if max.is_some() { 2 } else { 1 }, "{ran:?}");
     }
 }
 

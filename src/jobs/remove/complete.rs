@@ -49,6 +49,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
                 return None;
             }
         }
+        self.shut(frame);
         if frame.has(flag::FAILED) {
             up.set(flag::FAILED);
         } else if held {

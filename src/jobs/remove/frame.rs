@@ -118,8 +118,8 @@ pub(super) struct Frame<T> {
     pub spread: AtomicBool,
     /// Why it could not be listed, where removing it may succeed all the same.
     pub trouble: OnceLock<Status>,
-    /// It did not let its owner in; whether it does now.
-    pub opened: OnceLock<bool>,
+    /// What its mode was where it did not let its owner in, which it does now; none where that was tried in vain.
+    pub opened: OnceLock<Option<u32>>,
     /// Lanes that remove pages of it, of those that count themselves.
     lanes: AtomicUsize,
 }

@@ -390,12 +390,25 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         }
         let port = self.engine.port;
         let open = || {
-            let attr =
-                port.one(port.route(), Call::get_attr(&frame.node)).attr().ok().filter(|is| is.mode & 0o700 != 0o700);
-            let change = attr.map(|is| AttrChange { mode: Some(is.mode | 0o700), ..AttrChange::default() });
-            change.is_some_and(|change| port.one(port.route(), Call::set_attr(&frame.node, change)).status().is_ok())
+            let is = port.one(port.route(), Call::get_attr(&frame.node)).attr().ok()?;
+            let shut = is.mode & 0o700 != 0o700;
+            (shut && self.set_mode(frame, is.mode | 0o700).is_ok()).then_some(is.mode)
         };
-        *frame.opened.get_or_init(open)
+        frame.opened.get_or_init(open).is_some()
+    }
+
+    fn set_mode(&self, frame: &Frame<T>, mode: u32) -> Result<(), Status> {
+        let (port, change) = (self.engine.port, AttrChange { mode: Some(mode), ..AttrChange::default() });
+        port.one(port.route(), Call::set_attr(&frame.node, change)).status()
+    }
+
+    /// A directory that was opened and stays is as it was.
+    pub fn shut(&mut self, frame: &Arc<Frame<T>>) {
+        if let Some(Some(mode)) = frame.opened.get()
+            && let Err(status) = self.set_mode(frame, *mode)
+        {
+            self.fail_dir(frame, |path| Failure::call(path, Proc::SetAttr, status));
+        }
     }
 
     fn removed_dir(&mut self, frame: Arc<Frame<T>>, status: Result<(), Status>) {
