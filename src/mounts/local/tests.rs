@@ -302,6 +302,17 @@ fn copies_go_from_mount_to_mount() {
     assert_eq!(target.descriptors.len(), 1, "open until COMMIT");
     assert_eq!(one(&target, Call::commit(&new, 0, 0)).status(), Ok(()));
     assert_eq!(std::fs::read(to.path().join("new")).unwrap(), b"lent");
+    // Shared as a whole, or copied a part at a time.
+    let large = std::fs::File::create(from.path().join("large")).unwrap();
+    large.set_len(100 << 20).unwrap();
+    let node = one(&source, Call::lookup(&source.root(), &name("large"))).found().unwrap().node;
+    let large = source.lend(&node).unwrap();
+    let Op::Beyond(crate::storage::Beyond::Copy { out: Ok(copied), .. }) =
+        one(&target, Call::copy(&large, 0, &new, 0, 100 << 20)).op
+    else {
+        panic!("it can be copied")
+    };
+    assert!([64 << 20, 100 << 20].contains(&copied), "{copied}");
     let proc = LocalMount::open(Path::new("/proc/self")).unwrap();
     let status = one(&proc, Call::lookup(&proc.root(), &name("status"))).found().unwrap().node;
     let lent = proc.lend(&status).unwrap();
