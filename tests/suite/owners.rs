@@ -324,11 +324,32 @@ fn an_owner_that_is_refused_is_told_of_each_object() {
     });
     let end = write::end(bytes.len() as u64, 512);
     let archive = [bytes, end].concat();
-    let ran = extract(&squashing(&to), pipe(archive), &options(Existing::Replace), &crew(1, 1));
+    let ran = extract(&squashing(&to), pipe(archive.clone()), &options(Existing::Replace), &crew(1, 1));
     assert_eq!(ran.failures.len(), 100);
     assert!(ran.failures.iter().all(|why| why.contains("its owner cannot be set")), "{:?}", ran.failures);
     assert!(asked.load(Ordering::Relaxed) < 100);
     assert!(dump(&*to).values().filter(|object| object.kind == Kind::File).all(|object| object.mtime == MTIME));
+
+    // A kernel's client makes the file, and then may not give it away: that is not tried, nor undone, for each.
+    for uid in [OURS.0, 0] {
+        let (to, made) = (Arc::new(MemoryMount::new()), Arc::new(AtomicU64::new(0)));
+        let (counted, caller) = (made.clone(), uid);
+        let kernel = Odd::new(&to, move |mount, call| {
+            let Op::Create { change, .. } = &mut call.op else { return pass(mount, call) };
+            let asked = std::mem::replace(change, AttrChange { uid: Some(caller), gid: None, ..*change });
+            counted.fetch_add(1, Ordering::Relaxed);
+            pass(mount, call);
+            if asked.uid.is_some_and(|uid| uid != caller) {
+                call.fail(Status::Perm);
+            }
+            let Op::Create { change, .. } = &mut call.op else { return };
+            *change = asked;
+        });
+        let ran = extract(&volume(&kernel), pipe(archive.clone()), &options(Existing::Replace), &crew(1, 1));
+        let (refused, calls) = if uid == OURS.0 { (0, 100) } else { (100, 102) };
+        assert_eq!((ran.failures.len(), made.load(Ordering::Relaxed)), (refused, calls), "{:?}", ran.failures);
+        assert_eq!(dump(&*to).len(), 101);
+    }
 }
 
 fn mount_file(mount: &Arc<MemoryMount>, i: usize) -> Node {

@@ -199,9 +199,11 @@ fn make(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>]) 
     let results: Vec<(usize, Result<Made, Outcome>)> = {
         let makings: Vec<(usize, Making<'_>)> =
             works.iter().enumerate().filter_map(|(i, w)| Some((i, w.making(parents)?))).collect();
-        let mut calls: Vec<Call<'_>> = makings.iter().map(|(_, m)| m.call()).collect();
+        let gives: Vec<bool> = makings.iter().map(|(_, m)| m.gives(ctx)).collect();
+        let mut calls: Vec<Call<'_>> = makings.iter().zip(&gives).map(|((_, m), gives)| m.call(*gives)).collect();
         ctx.perform(route, &mut calls);
-        makings.iter().zip(&mut calls).map(|((i, m), call)| (*i, m.settle(ctx, route, call))).collect()
+        let answers = calls.iter_mut().zip(gives);
+        makings.iter().zip(answers).map(|((i, m), (call, gives))| (*i, m.settle(ctx, route, call, gives))).collect()
     };
     for (i, result) in results {
         match result {

@@ -145,8 +145,9 @@ impl Big {
             return Err(Outcome::Skipped);
         }
         let making = self.making(&parent);
-        let mut call = ctx.one(route, making.call());
-        making.settle(ctx, route, &mut call)
+        let gives = making.gives(ctx);
+        let mut call = ctx.one(route, making.call(gives));
+        making.settle(ctx, route, &mut call, gives)
     }
 
     /// True if one of its ranges could not be written, or not be read from the archive: ranges are written in any order, and there may

@@ -139,6 +139,8 @@ pub(super) struct Ctx<'a> {
     pub xattrs_lost: AtomicBool,
     /// The server does not let the caller give away what it makes: that is not tried again where it leaves owners out itself.
     pub owners_refused: AtomicBool,
+    /// The owner and group that making an object was last refused for, packed.
+    refused: AtomicU64,
     /// Existing files with several names, by file system and file id, and the key of the name that is written into (`--overwrite`).
     overwritten: Mutex<HashMap<(u64, u64), u64>>,
     /// The destination's mode, once it was asked for.
@@ -147,6 +149,12 @@ pub(super) struct Ctx<'a> {
     front: Mutex<Front>,
     /// Path bytes of members that were told.
     told_bytes: AtomicU64,
+}
+
+/// A user and a group, of which either may be the caller's.
+fn packed((uid, gid): (Option<u32>, Option<u32>)) -> u64 {
+    let id = |id: Option<u32>| u64::from(id.unwrap_or(u32::MAX));
+    id(uid) << 32 | id(gid)
 }
 
 impl<'a> Ctx<'a> {
@@ -176,6 +184,7 @@ impl<'a> Ctx<'a> {
             overwritten: Mutex::default(),
             xattrs_lost: AtomicBool::new(false),
             owners_refused: AtomicBool::new(false),
+            refused: AtomicU64::new(packed((None, None))),
             destination_mode: OnceLock::new(),
             sequencer: Sequencer::default(),
             front: Mutex::default(),
@@ -185,6 +194,16 @@ impl<'a> Ctx<'a> {
 
     pub fn stop(&self) -> &Stop {
         self.crew.stop()
+    }
+
+    /// Was making an object refused for this owner, and done without? A kernel's client gives the owner by a call of its own, so that the
+    /// object is there when that is refused, and is removed to be made anew.
+    pub fn refuses(&self, owner: (Option<u32>, Option<u32>)) -> bool {
+        owner != (None, None) && self.refused.load(Ordering::Relaxed) == packed(owner)
+    }
+
+    pub fn note_refused(&self, owner: (Option<u32>, Option<u32>)) {
+        self.refused.store(packed(owner), Ordering::Relaxed);
     }
 
     /// Carries out calls in windows through one mount.

@@ -103,8 +103,14 @@ impl Made {
 }
 
 impl<'a> Making<'a> {
-    pub fn call(&self) -> Call<'a> {
-        self.call_with(true)
+    /// Is its owner asked for at once?
+    pub fn gives(&self, ctx: &Ctx<'_>) -> bool {
+        !ctx.refuses(self.owner())
+    }
+
+    /// User and group that it is to have.
+    fn owner(&self) -> (Option<u32>, Option<u32>) {
+        (self.meta.uid, self.meta.gid)
     }
 
     /// What it is made with.
@@ -115,7 +121,7 @@ impl<'a> Making<'a> {
         AttrChange { mode, uid, gid, ..AttrChange::default() }
     }
 
-    fn call_with(&self, owner: bool) -> Call<'a> {
+    pub fn call(&self, owner: bool) -> Call<'a> {
         let change = self.change(owner);
         match self.kind {
             MakeKind::File => Call::create(self.parent, self.name, How::Guarded, change),
@@ -124,15 +130,20 @@ impl<'a> Making<'a> {
         }
     }
 
-    /// What the first call's answer means; goes on where the name exists.
-    pub fn settle(&self, ctx: &Ctx<'_>, route: Route, call: &mut Call<'_>) -> Result<Made, Outcome> {
+    /// What the answer to the first call, with its owner or without, means; goes on where the name exists.
+    pub fn settle(&self, ctx: &Ctx<'_>, route: Route, call: &mut Call<'_>, mut owner: bool) -> Result<Made, Outcome> {
         let (mut result, mut repeated) = (call.take_found(), call.repeated);
         let mut route = route;
-        let has_owner = self.meta.uid.is_some() || self.meta.gid.is_some();
-        let (mut owner, mut lost) = (true, repeated);
+        let has_owner = self.owner() != (None, None);
+        let mut lost = repeated;
         for _ in 0..TRIES_MAX {
             match result {
-                Ok(found) => return Ok(self.made(ctx, found, owner)),
+                Ok(found) => {
+                    if !owner {
+                        ctx.note_refused(self.owner());
+                    }
+                    return Ok(self.made(ctx, found, owner));
+                }
                 Err(Status::Exist) => {
                     route = ctx.volume.route_replacing(route);
                     if let Some(made) = self.make_way(ctx, route, call.proc(), (repeated, owner))? {
@@ -143,7 +154,7 @@ impl<'a> Making<'a> {
                 Err(Status::Perm) if has_owner && owner => owner = false,
                 Err(status) => return Err(self.unmade(ctx, route, (call.proc(), status), (lost, owner))),
             }
-            let again = ctx.one(route, self.call_with(owner));
+            let again = ctx.one(route, self.call(owner));
             // A server may make an object before it refuses its owner.
             (result, repeated) = (again.found(), again.repeated || !owner);
             lost |= repeated;
@@ -238,7 +249,8 @@ impl<'a> Making<'a> {
         let asked = self.change(owner);
         let left_out = asked.not_given(is) != (None, None);
         let other_mode = found.attr.zip(asked.mode).is_some_and(|(is, mode)| is.mode != mode);
-        let owner_refused = !owner || left_out && ctx.owners_refused.load(Ordering::Relaxed);
+        let is_given = is.is_some() && self.change(true).not_given(is) == (None, None);
+        let owner_refused = !owner && !is_given || left_out && ctx.owners_refused.load(Ordering::Relaxed);
         Made { node: found.node, existed: false, owner_refused, owner: is, other_mode }
     }
 
