@@ -3,7 +3,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
@@ -22,14 +22,15 @@ const UNBROKEN_MAX: Duration = Duration::from_secs(10);
 static IS_DEFERRED: AtomicBool = AtomicBool::new(false);
 static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
-/// The first signal that came, if any.
+/// The signal that came, if any. Its handler notes it: a program that the run has started is ended by the same key, and what that leads
+/// to must not be taken for the cause before the thread that heeds signals has run.
 #[derive(Clone, Debug, Default)]
-pub struct Caught(Arc<AtomicI32>);
+pub struct Caught(Arc<AtomicUsize>);
 
 impl Caught {
     /// The signal's number.
     pub fn signal(&self) -> Option<i32> {
-        Some(self.0.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
+        i32::try_from(self.0.load(Ordering::Relaxed)).ok().filter(|signal| *signal != 0)
     }
 }
 
@@ -55,7 +56,7 @@ pub fn defer() -> io::Result<()> {
     if IS_DEFERRED.swap(true, Ordering::SeqCst) {
         return Ok(());
     }
-    let mut signals = all()?;
+    let mut signals = Signals::new(all())?;
     std::thread::Builder::new().name("early signals".into()).spawn(move || {
         let mut came: Option<Instant> = None;
         for signal in signals.forever() {
@@ -85,17 +86,19 @@ fn end_by(signal: i32) {
 }
 
 /// Those that end a run.
-fn all() -> io::Result<Signals> {
+fn all() -> impl Iterator<Item = i32> + Clone {
     let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
-    Signals::new([SIGINT, SIGTERM].into_iter().chain(hangup))
+    [SIGINT, SIGTERM].into_iter().chain(hangup)
 }
 
 /// Sets `stop` at the first signal, then calls `tell` with its number; a second one, after `SAME`, ends the process.
 pub fn watch(stop: Stop, tell: impl Fn(i32) + Send + 'static) -> io::Result<Caught> {
     let caught = Caught::default();
-    let mut signals = all()?;
+    for signal in all() {
+        signal_hook::flag::register_usize(signal, caught.0.clone(), signal.unsigned_abs() as usize)?;
+    }
+    let mut signals = Signals::new(all())?;
     IS_WATCHED.store(true, Ordering::SeqCst);
-    let first = caught.0.clone();
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         let mut came: Option<Instant> = None;
         for signal in signals.forever() {
@@ -104,7 +107,6 @@ pub fn watch(stop: Stop, tell: impl Fn(i32) + Send + 'static) -> io::Result<Caug
                 Some(_) => {}
                 None => {
                     came = Some(Instant::now());
-                    first.store(signal, Ordering::Relaxed);
                     stop.set();
                     tell(signal);
                 }

@@ -102,6 +102,10 @@ impl Throttle {
 impl Tap for Throttle {
     fn before(&self, calls: &[Call<'_>]) {
         let held = || calls.iter().filter(|call| self.only.is_none_or(|only| call.proc() == only));
+        // What holds nothing does not wait for what was booked before it.
+        if held().next().is_none() {
+            return;
+        }
         let price = held().map(|call| self.price.price(call.proc(), call.payload())).sum();
         self.wait(price, held().map(Call::payload).sum());
     }
@@ -131,16 +135,19 @@ mod tests {
     fn a_run_that_is_stopped_is_not_held() {
         let ceiling = Ceiling { iops: f64::INFINITY, bytes_per_s: 0.001, latency: Duration::ZERO };
         let stopped = Arc::new(AtomicBool::new(false));
-        let throttle = Throttle::new(ceiling, PriceList::oci(), stopped.clone()).only(Proc::Write);
+        let throttle = Arc::new(Throttle::new(ceiling, PriceList::oci(), stopped.clone()).only(Proc::Write));
         let node = Node::root_chain(0);
         // What is not held takes no time; a day of waiting ends with the run.
         throttle.before(&[Call::read(&node, 0, 100, Vec::new())]);
         let (tell, told) = std::sync::mpsc::channel();
+        let (held, file) = (throttle.clone(), node.clone());
         std::thread::spawn(move || {
-            throttle.before(&[Call::write(&node, 0, &[0; 100], Stable::Unstable)]);
+            held.before(&[Call::write(&file, 0, &[0; 100], Stable::Unstable)]);
             tell.send(())
         });
         assert!(told.recv_timeout(LOOK_EVERY).is_err());
+        // Nor does it behind what is held for so long.
+        throttle.before(&[Call::read(&node, 0, 100, Vec::new())]);
         stopped.store(true, Ordering::Relaxed);
         told.recv_timeout(Duration::from_secs(60)).unwrap();
     }

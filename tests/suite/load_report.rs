@@ -229,3 +229,23 @@ fn bandwidth_is_sampled_where_latencies_are_not_measured() {
         assert!(read["bw_samples"].as_u64() > Some(0) && read["iops_mean"].as_f64() > Some(0.0), "{option}: {read}");
     }
 }
+
+/// fio lists them as well; programs take a job by its place.
+#[test]
+fn a_job_that_never_ran_is_in_documents() {
+    let loads = Loads::new();
+    let jobs = "[global]\nsize=4k\nrw=randread\n[b]\nexitall\nexit_what=all\n[c]\nstonewall\n[d]\nstonewall\n";
+    fs::write(loads.path("jobs.fio"), jobs).unwrap();
+    let document = loads.json("jobs.fio");
+    let names: Vec<&str> =
+        document["jobs"].as_array().unwrap().iter().map(|job| job["jobname"].as_str().unwrap()).collect();
+    assert_eq!(names, ["b", "c", "d"]);
+    assert_eq!([0, 1, 2].map(|index| job(&document, index)["read"]["total_ios"].as_u64()), [Some(1), Some(0), Some(0)]);
+    let ran = loads.run("--output-format=terse jobs.fio").ok();
+    assert_eq!(ran.stdout.lines().count(), 3, "{ran:?}");
+    let ran = loads.run("jobs.fio").ok();
+    assert!(
+        ran.stdout.contains("\nb: ") && !ran.stdout.contains("\nd: (groupid=2, jobs=1): err= 0: pid=0: Thu Jan"),
+        "{ran:?}"
+    );
+}

@@ -19,7 +19,7 @@ pub struct Aggregate {
     files: Each<File>,
     /// Bytes at the last line.
     done: Each<u64>,
-    last_ns: u64,
+    last_ns: Option<u64>,
     failed: Option<String>,
 }
 
@@ -31,20 +31,21 @@ impl Aggregate {
             File::create(&name).map_err(|error| format!("fio: {name}: {}", reason(&error)))
         };
         let files = Each { read: open(Direction::Read)?, write: open(Direction::Write)?, trim: open(Direction::Trim)? };
-        Ok(Aggregate { files, done: Each::default(), last_ns: 0, failed: None })
+        Ok(Aggregate { files, done: Each::default(), last_ns: None, failed: None })
     }
 
-    /// Writes lines if it is time (ns since the run's start); when it wants to be called again.
+    /// Writes lines if it is time (ns since the run's start); when it wants to be called again. The first call begins.
     pub fn look(&mut self, now: u64, lives: &[Live]) -> Duration {
-        if now >= self.last_ns + EVERY_NS {
-            self.write(now, lives);
+        let last = *self.last_ns.get_or_insert(now);
+        if now < last + EVERY_NS {
+            return Duration::from_nanos(last + EVERY_NS - now);
         }
-        Duration::from_nanos(self.last_ns + EVERY_NS - now)
+        self.last_ns = Some(now);
+        self.write(now, now - last, lives);
+        Duration::from_nanos(EVERY_NS)
     }
 
-    fn write(&mut self, now: u64, lives: &[Live]) {
-        let spent = (now - self.last_ns).max(1);
-        self.last_ns = now;
+    fn write(&mut self, now: u64, spent: u64, lives: &[Live]) {
         for direction in Direction::ALL {
             let bytes: u64 = lives.iter().map(|live| live.done()[direction].1).sum();
             let moved = bytes.saturating_sub(std::mem::replace(&mut self.done[direction], bytes));

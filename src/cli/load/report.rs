@@ -16,6 +16,8 @@ pub struct Line<'a> {
     pub clone: u32,
     /// What it found.
     pub result: JobResult,
+    /// False of one that never ran, which has zeros: readers count on a job's place among the others.
+    pub began: bool,
 }
 
 /// One line for each clone, or for each group whose jobs ask for that; in order.

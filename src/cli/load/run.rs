@@ -22,7 +22,7 @@ use crate::load::random::{Seeds, Stream};
 use crate::load::results::{Idleness, JobResult};
 use crate::load::run::prepare::{Asked, Found, NotReady, prepare};
 use crate::load::run::{
-    Clock, Entry, Host, IdleProf, Live, LogFiles, Schedule, SteadyWatch, Work, failed, only_create, said,
+    Clock, Entry, Host, IdleProf, Live, LogFiles, Schedule, SteadyWatch, Work, failed, idle, only_create, said,
 };
 use crate::load::settings::{HostChoice, Settings, Started, file_names, order};
 use crate::load::{general, job};
@@ -244,8 +244,8 @@ impl<'a> Run<'a> {
         Ok(exit_of(failed))
     }
 
-    /// Sets files up and runs all clones. What clones found so far goes to `sofar` now and then; `idle` begins when the files are there.
-    pub(super) fn carry_out(&self, sofar: &mut dyn SoFar, idle: Option<&IdleProf>) -> Finished<'a> {
+    /// Sets files up and runs all clones. What clones found so far goes to `sofar` now and then; `profile` begins when the files are there.
+    pub(super) fn carry_out(&self, sofar: &mut dyn SoFar, profile: Option<&IdleProf>) -> Finished<'a> {
         let asked: Vec<Asked<'_>> =
             self.starts.iter().enumerate().map(|(index, start)| self.asked(index, start)).collect();
         let stop = self.stop.flag();
@@ -267,7 +267,7 @@ impl<'a> Run<'a> {
             self.starts.iter().map(|start| (self.settings(start), start.group)).collect();
         let mut steady = SteadyWatch::new(&groups, &lives);
         let mut line = StatusLine::new(&self.gathered.general, of_clones, self.clock);
-        idle.iter().for_each(|idle| idle.begin());
+        profile.iter().for_each(|profile| profile.begin());
         let is_told = std::cell::Cell::new(false);
         let lost = |index: usize, error: &std::io::Error| {
             let errno = error.raw_os_error().map_or(Errno::AGAIN, Errno::from_raw_os_error);
@@ -283,9 +283,11 @@ impl<'a> Run<'a> {
         });
         line.iter().for_each(StatusLine::end);
         let failed = lives.iter().filter(|live| live.failed.load(Ordering::Relaxed)).count();
-        let lines = self.starts.iter().zip(results).zip(&lives).filter_map(|((start, result), live)| {
-            let result = JobResult { steady: live.steady(), ..result? };
-            Some(Line { settings: self.settings(start), clone: start.clone, result })
+        let lines = self.starts.iter().zip(results).enumerate().map(|(index, (start, result))| {
+            let (live, began) = (&lives[index], result.is_some());
+            let result = result.unwrap_or_else(|| idle(&self.work(index, &found[index], live)));
+            let result = JobResult { steady: live.steady(), ..result };
+            Line { settings: self.settings(start), clone: start.clone, result, began }
         });
         Finished { clones: lines.collect(), failed }
     }
@@ -437,7 +439,7 @@ impl SoFar for Partial<'_> {
         if is_asked || is_due {
             let lines = self.run.starts.iter().zip(lives).filter_map(|(start, live)| {
                 let result = JobResult { steady: live.steady(), ..live.look(ANSWER_WAIT)? };
-                Some(Line { settings: self.run.settings(start), clone: start.clone, result })
+                Some(Line { settings: self.run.settings(start), clone: start.clone, result, began: true })
             });
             self.run.tell_all(lines.collect());
         }

@@ -246,6 +246,7 @@ fn carry_out(
     let run = Run::new(console, &of_step, &starts, out, stop)?;
     let Finished { clones, failed } = run.carry_out(so_far, None);
     told.failed += failed;
+    let clones: Vec<Line<'_>> = clones.into_iter().filter(|line| line.began).collect();
     for (at, job) in of_step.jobs.iter().enumerate() {
         let lines: Vec<&Line<'_>> = clones.iter().filter(|line| std::ptr::eq(line.settings, job)).collect();
         let has_company = clones.iter().any(|line| {

@@ -217,7 +217,8 @@ pub fn only_create(work: &Work<'_>) -> JobResult {
     unlinked.map_or_else(|| idle(work), |reason| failed(work, Errno::from_raw_os_error(reason.errno), &reason.detail))
 }
 
-fn idle(work: &Work<'_>) -> JobResult {
+/// The result of a clone that did nothing.
+pub fn idle(work: &Work<'_>) -> JobResult {
     let now = work.clock.now();
     let mut recorder = Recorder::new(work.settings, work.group, false);
     recorder.result.start_ms = work.clock.wall_ms(now);

@@ -24,13 +24,16 @@ pub struct Entry {
     pub stonewall: bool,
     /// Starts when all clones of this job have ended.
     pub wait_for: Option<usize>,
-    /// Not before this time since the run's start.
+    /// Not before this time since the first clones may start: as fio counts it, without what laying out files takes.
     pub delay: Duration,
     /// When it ends, these end too.
     pub exitall: Option<ExitWhat>,
     /// When it ends with an error, these end too.
     pub exitall_on_error: Option<ExitWhat>,
 }
+
+/// How often it is looked whether the run is stopped.
+const STOP_LOOK: Duration = Duration::from_millis(50);
 
 /// Clones that start together.
 #[derive(Debug, Default)]
@@ -70,11 +73,18 @@ impl Bell {
         self.heard.notify_all();
     }
 
-    fn wait(&self, wait: Duration) {
+    fn wait(&self, wait: Duration) -> bool {
         let rung = lock(&self.rung);
         let (mut rung, _) =
             self.heard.wait_timeout_while(rung, wait, |rung| !*rung).unwrap_or_else(PoisonError::into_inner);
-        *rung = false;
+        std::mem::take(&mut *rung)
+    }
+
+    /// The same; `stop`, which no one rings for, ends it too.
+    fn wait_or(&self, stop: &AtomicBool, mut wait: Duration) {
+        while !stop.load(Ordering::Relaxed) && !self.wait(wait.min(STOP_LOOK)) && wait > STOP_LOOK {
+            wait -= STOP_LOOK;
+        }
     }
 }
 
@@ -124,25 +134,32 @@ impl Schedule<'_> {
     ) -> Vec<Option<JobResult>> {
         let results: Vec<Mutex<Option<JobResult>>> = self.entries.iter().map(|_| Mutex::new(None)).collect();
         let bell = Bell::default();
+        let began = self.clock.now();
         std::thread::scope(|scope| {
             let mut waiting: Vec<usize> = (0..self.entries.len()).collect();
             let mut running: Vec<usize> = Vec::new();
             while !waiting.is_empty() || !running.is_empty() {
-                if self.stop.load(Ordering::Relaxed) {
+                let is_stopped = self.stop.load(Ordering::Relaxed);
+                if is_stopped {
                     self.lives.iter().for_each(Live::end);
                     waiting.clear();
                     if running.is_empty() {
                         break;
                     }
                 }
-                let batch = self.ready(&waiting, &running);
+                let batch = self.ready(began, &waiting, &running);
                 waiting.retain(|entry| !batch.contains(entry));
                 self.start(scope, &batch, (clone, lost), &results, &bell, watch);
                 running.extend(&batch);
                 let next = watch();
                 let has_ended = |entry: &usize| self.lives[*entry].state() >= State::Exited;
                 if !running.iter().any(has_ended) {
-                    bell.wait(next.min(self.until_delay(&waiting)));
+                    let next = next.min(self.until_delay(began, &waiting));
+                    if is_stopped {
+                        bell.wait(next);
+                    } else {
+                        bell.wait_or(self.stop, next);
+                    }
                 }
                 let (ended, left): (Vec<_>, Vec<_>) = running.into_iter().partition(has_ended);
                 running = left;
@@ -152,9 +169,9 @@ impl Schedule<'_> {
         results.into_iter().map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
     }
 
-    /// Which of `waiting` may start now.
-    fn ready(&self, waiting: &[usize], running: &[usize]) -> Vec<usize> {
-        let now = self.clock.now();
+    /// Which of `waiting` may start now, in a run whose first might at `began`.
+    fn ready(&self, began: u64, waiting: &[usize], running: &[usize]) -> Vec<usize> {
+        let now = self.clock.now().saturating_sub(began);
         let mut batch: Vec<usize> = Vec::new();
         for (at, index) in waiting.iter().enumerate() {
             let entry = &self.entries[*index];
@@ -173,8 +190,8 @@ impl Schedule<'_> {
         batch
     }
 
-    fn until_delay(&self, waiting: &[usize]) -> Duration {
-        let now = self.clock.now();
+    fn until_delay(&self, began: u64, waiting: &[usize]) -> Duration {
+        let now = self.clock.now().saturating_sub(began);
         let left =
             waiting.iter().map(|entry| ns(self.entries[*entry].delay).saturating_sub(now)).filter(|left| *left > 0);
         Duration::from_nanos(left.min().unwrap_or(u64::MAX))

@@ -117,3 +117,39 @@ fn a_batch_that_prepares_is_watched_and_can_be_stopped() {
     assert!(std::time::Instant::now() < until, "the signal was not seen");
     assert!(looks >= 3 && results.iter().all(Option::is_some));
 }
+
+/// What was done before, as files are laid out, is no part of a delay.
+#[test]
+fn a_delay_begins_when_clones_may_start() {
+    let delay = Duration::from_millis(40);
+    let entries = [Entry { delay, ..entry(0) }];
+    let (lives, stop, clock) = ([Live::default()], AtomicBool::new(false), Clock::start());
+    std::thread::sleep(delay);
+    let schedule = Schedule { entries: &entries, lives: &lives, clock, stop: &stop };
+    let clone = |_: usize, go: &dyn Fn()| {
+        lives[0].set_state(State::Initialized);
+        go();
+        assert!(clock.now() >= 2 * ns(delay));
+        JobResult::default()
+    };
+    assert!(schedule.run(&clone, &|_, error| panic!("{error}"), &mut || Duration::from_secs(3600))[0].is_some());
+}
+
+/// `watch` does not want to be called again for an hour.
+#[test]
+fn a_stop_is_seen_soon() {
+    let (entries, lives, stop) = ([entry(0)], [Live::default()], AtomicBool::new(false));
+    let schedule = Schedule { entries: &entries, lives: &lives, clock: Clock::start(), stop: &stop };
+    let clone = |_: usize, go: &dyn Fn()| {
+        lives[0].set_state(State::Initialized);
+        go();
+        // The schedule waits by now, or will see it before it does.
+        std::thread::sleep(Duration::from_millis(100));
+        stop.store(true, Ordering::Relaxed);
+        while !lives[0].is_ending() {
+            std::thread::yield_now();
+        }
+        JobResult::default()
+    };
+    assert!(schedule.run(&clone, &|_, error| panic!("{error}"), &mut || Duration::from_secs(3600))[0].is_some());
+}

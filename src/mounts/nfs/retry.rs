@@ -148,8 +148,9 @@ impl NfsMount {
 
     fn carry(&self, connection: &Connection, calls: &mut [Call<'_>], mut tries: Vec<Try>) {
         let (mut connect_pause, mut jukebox_pause) = (CONNECT_PAUSE.0, JUKEBOX_PAUSE.0);
-        // Less what the run's own throttle holds back: it is not the server that refuses then.
-        let mut begun = Instant::now();
+        let begun = Instant::now();
+        // Since when the server puts calls off; less what the run's own throttle holds back, for then it is not the server that refuses.
+        let mut busy_since: Option<Instant> = None;
         let mut away_since: Option<Instant> = None;
         while !tries.is_empty() {
             if self.gone.load(Ordering::Relaxed) {
@@ -173,7 +174,8 @@ impl NfsMount {
                     tries = round.again;
                     self.cut_short(calls, &mut tries, begun);
                     if round.jukebox {
-                        if begun.elapsed() >= JUKEBOX_MAX || self.is_overdue(begun) {
+                        let since = *busy_since.get_or_insert_with(Instant::now);
+                        if since.elapsed() >= JUKEBOX_MAX || self.is_overdue(since) {
                             tries.retain(|t| calls[t.index].status() != Err(Status::Jukebox));
                         }
                         if !tries.is_empty() {
@@ -188,7 +190,7 @@ impl NfsMount {
                     }
                     let held = Instant::now();
                     tries.iter().for_each(|t| self.hold(std::slice::from_ref(&calls[t.index])));
-                    begun += held.elapsed();
+                    busy_since = busy_since.map(|since| since + held.elapsed());
                     // A server that takes connections and breaks each at once must not be hammered.
                     if round.answered {
                         connect_pause = CONNECT_PAUSE.0;
