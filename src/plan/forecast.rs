@@ -109,7 +109,7 @@ impl Bound {
 /// A job on so many targets.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// Mount targets of each side.
+    /// Mount targets of each side, of the one that has the most where that differs.
     pub targets: usize,
     /// Lanes of the run.
     pub lanes: usize,
@@ -134,6 +134,9 @@ pub struct Held {
     pub written_per_s: Option<f64>,
 }
 
+/// How many mount targets a side is to have.
+pub type Number<'a> = &'a dyn Fn(&Side) -> usize;
+
 /// What a rehearsal found.
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -155,6 +158,8 @@ struct Load {
     /// By OCI's list, which limits are about.
     price_oci: u64,
     is_nfs: bool,
+    /// How many targets do it; a local side is one, however many the others are.
+    targets: f64,
     price: u64,
     read: u64,
     written: u64,
@@ -166,13 +171,15 @@ impl Job {
     }
 
     /// By groups of sides that have targets in common, all of them or some. Where it is some, the group's load is spread over
-    /// as many targets as each side has, as if all were the same: those that are not in common have less to do.
-    fn loads(&self) -> Vec<Load> {
+    /// as many targets as each side has, the fewest where that differs, as if all were the same: those that are not in common have
+    /// less to do.
+    fn loads(&self, number: Number<'_>) -> Vec<Load> {
         let mut groups: Vec<(Vec<&str>, Load)> = Vec::new();
         for side in &self.sides {
             let mut load = Load {
                 price_oci: side.tally.price(&PriceList::oci()),
                 is_nfs: side.is_nfs,
+                targets: if side.is_nfs { number(side).max(1) as f64 } else { 1.0 },
                 price: side.tally.price(&self.price),
                 read: side.tally.get(Proc::Read).bytes,
                 written: side.tally.get(Proc::Write).bytes,
@@ -184,6 +191,7 @@ impl Job {
             let others: Vec<_> = groups.extract_if(.., shared).collect();
             for (more, other) in others {
                 load.price_oci += other.price_oci;
+                load.targets = load.targets.min(other.targets);
                 load.price += other.price;
                 load.read += other.read;
                 load.written += other.written;
@@ -204,15 +212,14 @@ impl Job {
         sides.iter().enumerate().any(|(i, a)| sides[..i].iter().any(|b| in_part(a, b)))
     }
 
-    /// The time that what it is to stay below makes it last; a local side is one target, however many the others are.
-    fn limit_s(&self, targets: f64) -> f64 {
+    /// The time that what it is to stay below makes it last.
+    fn limit_s(&self, loads: &[Load]) -> f64 {
         let each = self.held.target.map_or(0.0, |ceiling| {
-            let load = |load: Load| {
+            let load = |load: &Load| {
                 let bytes = (load.read + load.written) as f64;
-                let s = (load.price_oci as f64 / ceiling.iops).max(bytes / ceiling.bytes_per_s);
-                if load.is_nfs { s / targets } else { s }
+                (load.price_oci as f64 / ceiling.iops).max(bytes / ceiling.bytes_per_s) / load.targets
             };
-            self.loads().into_iter().map(load).fold(0.0, f64::max)
+            loads.iter().map(load).fold(0.0, f64::max)
         });
         let written = self.sides.iter().filter(|side| side.role != Some("source"));
         let written: u64 = written.map(|side| side.tally.get(Proc::Write).bytes).sum();
@@ -221,14 +228,15 @@ impl Job {
 
     /// Lanes on so many targets: two exports wait for each other's answers, a local side does not add to that. Of several mounts
     /// of a kernel a run takes no more than its client carries, and of many targets no more than a host does.
-    fn lanes_on(&self, targets: usize) -> usize {
+    fn lanes_on(&self, number: Number<'_>) -> usize {
         let of = |side: &Side| {
-            let mounts = side.mounts_on(targets);
+            let mounts = side.mounts_on(number(side));
             let all = side.lanes * mounts;
             all.min(if side.is_locked && mounts > 1 { LATE_LANES_MAX } else { LANES_SUGGESTED_MAX })
         };
         let all = self.nfs().map(of).reduce(|a, b| a + b);
-        self.lanes.or(all).unwrap_or(targets).max(1)
+        let local = || self.sides.iter().map(number).max();
+        self.lanes.or(all).or_else(local).unwrap_or(1).max(1)
     }
 
     /// The time of one call after the other with nothing else in flight, as tar, cp and rm make them, in seconds: each waits for a
@@ -243,23 +251,31 @@ impl Job {
         self.nfs().map(side).fold(0.0, |all, one| all + one)
     }
 
-    /// The job on `targets` mount targets.
+    /// The job on `targets` mount targets of each side.
     pub fn on(&self, targets: usize) -> Point {
-        let (n, lanes) = (targets.max(1) as f64, self.lanes_on(targets.max(1)));
-        let (loads, limit) = (self.loads(), self.limit_s(n));
+        Point { targets, ..self.on_each(&|_| targets) }
+    }
+
+    /// The job on as many mount targets of each side as `number` says.
+    pub fn on_each(&self, number: Number<'_>) -> Point {
+        let lanes = self.lanes_on(number);
+        let loads = self.loads(number);
+        let limit = self.limit_s(&loads);
         let loads: Vec<Load> = loads.into_iter().filter(|load| load.is_nfs).collect();
-        let most = |figure: fn(&Load) -> u64| loads.iter().map(figure).max().unwrap_or(0) as f64;
-        let price = most(|load| load.price);
-        let bytes = most(|load| load.read + load.written);
-        let reads = loads.iter().max_by_key(|load| load.read + load.written).is_some_and(|l| l.read > l.written);
+        // Of the busiest target.
+        let price = loads.iter().map(|load| load.price as f64 / load.targets).fold(0.0, f64::max);
+        let moved = |load: &Load| (load.read + load.written) as f64 / load.targets;
+        let bytes = loads.iter().map(moved).fold(0.0, f64::max);
+        let reads = loads.iter().max_by(|a, b| moved(a).total_cmp(&moved(b))).is_some_and(|l| l.read > l.written);
         let over = |figure: &dyn Fn(&Side) -> u64| -> f64 {
             self.nfs().map(|side| figure(side) as f64 * side.latency.as_secs_f64()).fold(0.0, |all, one| all + one)
         };
         let chain = over(&|side| side.seen.chain);
-        let lock = over(&|side| if side.is_locked { side.locked_rounds(side.mounts_on(targets) as u64) } else { 0 });
+        let lock =
+            over(&|side| if side.is_locked { side.locked_rounds(side.mounts_on(number(side)) as u64) } else { 0 });
         let mut alone = vec![
-            (Bound::Iops, price / (self.ceiling.iops * n)),
-            (if reads { Bound::ReadBandwidth } else { Bound::WriteBandwidth }, bytes / (self.ceiling.bytes_per_s * n)),
+            (Bound::Iops, price / self.ceiling.iops),
+            (if reads { Bound::ReadBandwidth } else { Bound::WriteBandwidth }, bytes / self.ceiling.bytes_per_s),
             (Bound::Latency, over(&|side| side.seen.rounds) / lanes as f64),
             (Bound::Chain, chain),
             (Bound::Lock, lock),
@@ -273,9 +289,9 @@ impl Job {
             over(&|side| side.seen.chain.min(EDGES_MAX))
         };
         let seconds = longest + edges;
-        let per_s = |amount: f64| if seconds > 0.0 { amount / n / seconds } else { 0.0 };
+        let per_s = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
         Point {
-            targets,
+            targets: self.nfs().map(number).max().unwrap_or(1),
             lanes,
             seconds,
             bound: (longest > 0.0).then_some(bound),
@@ -372,8 +388,17 @@ mod tests {
         let apart = Job { sides: vec![third("a"), third("b"), third("b,a")], ..copy.clone() };
         assert!((iops(&apart) - 12_000.0 / 50_000.0).abs() < 1e-9);
         assert!(!Job { sides: vec![third("a,b"), third("a,b"), third("c")], ..copy.clone() }.overlaps_in_part());
+        // Of the targets of each side by its own number, the busier one's time.
+        target.key = "b".into();
+        (copy.sides[0].role, target.role) = (Some("source"), Some("destination"));
+        copy.sides[1] = target.clone();
+        let each = copy.on_each(&|side| if side.role == Some("source") { 4 } else { 1 });
+        let iops = |point: &Point| point.alone.iter().find(|(bound, _)| *bound == Bound::Iops).unwrap().1;
+        assert!((iops(&each) - 4_000.0 / 50_000.0).abs() < 1e-9);
+        assert_eq!((each.targets, each.lanes, copy.on(4).lanes), (4, 80, 128));
         target.is_nfs = false;
         copy.sides[1] = target;
+        let iops = |job: &Job| iops(&job.on(1));
         assert!((iops(&copy) - 2_000.0 / 50_000.0).abs() < 1e-9);
         assert_eq!(copy.on(2).lanes, 32);
     }

@@ -386,6 +386,46 @@ fn a_report_of_another_job_is_not_compared() {
     plan(&bench, "--explain large.json --files 1 --size 1 copy").failed("large.json: is too large");
 }
 
+/// What of a report is compared, by its sides' numbers of targets.
+fn report_on(sides: [(&str, usize); 2]) -> String {
+    let target = |(role, iops): (&str, u64)| serde_json::json!({"role": role, "is_nfs": true, "iops_total": iops, "procedures": []});
+    let targets = sides.into_iter().flat_map(|(role, n)| std::iter::repeat_n((role, 7), n)).map(target);
+    let targets: Vec<Value> = targets.collect();
+    serde_json::json!({"schema": 1, "program": "parcp", "seconds": 1.0, "targets": targets}).to_string()
+}
+
+#[test]
+fn a_fact_of_unlike_sides_and_other_prices_is_compared_with_its_like() {
+    let bench = Bench::new();
+    let explained = |options: &str, sides| -> (Value, String) {
+        fs::write(bench.path("run.json"), report_on(sides)).unwrap();
+        let line = format!("{options} --targets 1,4 --explain run.json --files 10000 --size 4k copy");
+        let text = plan(&bench, &line).ok().stdout;
+        (serde_json::from_str(&plan(&bench, &format!("--json {line}")).ok().stdout).unwrap(), text)
+    };
+    // The destination is what binds, whatever the source has.
+    let seconds = |of: &Value| of["seconds"].as_f64().unwrap();
+    let (document, text) = explained("", [("source", 4), ("destination", 1)]);
+    let forecast = &document["explained"]["seconds"]["forecast"];
+    let [one, four] = [0, 1].map(|at| seconds(&document["forecast"][at]));
+    assert!((forecast.as_f64().unwrap() - one).abs() < 0.05 * one && one > 3.0 * four, "{document}");
+    assert!(text.contains("\ntime on 1 destination target, 4 source targets "), "{text}");
+    let by_role = serde_json::json!({"destination": 1, "source": 4});
+    assert_eq!((&document["explained"]["targets_by_role"], &document["explained"]["targets"]), (&by_role, &4.into()));
+    let (even, text) = explained("", [("source", 4), ("destination", 4)]);
+    assert_eq!(even["explained"]["seconds"]["forecast"], even["forecast"][1]["seconds"]);
+    assert!(text.contains("\ntime on 4 targets ") && text.contains("\nIOPS in all  "), "{text}");
+    // A report's IOPS are of OCI's list.
+    let profile = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/packaging/profiles/oci-fss.toml")).unwrap();
+    let dear = profile.replacen("\nCREATE = 4", "\nCREATE = 400", 1);
+    assert_ne!(dear, profile);
+    fs::write(bench.path("dear.toml"), dear).unwrap();
+    let (priced, text) = explained("--profile dear.toml", [("source", 4), ("destination", 4)]);
+    assert_ne!(priced["sides"], even["sides"]);
+    assert_eq!(priced["explained"]["iops"], even["explained"]["iops"]);
+    assert!(text.contains("\nIOPS in all, by OCI's list "), "{text}");
+}
+
 #[test]
 fn targets_are_told_in_their_order_once_and_lanes_are_such_as_a_job_takes() {
     let bench = Bench::new();

@@ -8,9 +8,9 @@ use std::path::Path;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use crate::base::Proc;
 use crate::base::name::Printable;
 use crate::base::units::{bytes_shown, grouped};
+use crate::base::{PriceList, Proc};
 use crate::cli::console::reason;
 use crate::cli::table::Table;
 use crate::plan::forecast::Job;
@@ -137,10 +137,16 @@ pub struct Calls {
 pub struct Compared {
     /// By side and procedure.
     pub procedures: Vec<Calls>,
-    /// Priced, of all targets.
+    /// Priced, of all targets, both by OCI's list: a report knows no other.
     pub iops: Pair<u64>,
-    /// Of a side, in the run; the forecast's time is for as many.
+    /// Of a side, in the run, of the one that has the most; the forecast's time is for as many.
     pub targets: usize,
+    /// Of each side, where that differs.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub targets_by_role: BTreeMap<String, usize>,
+    /// The forecast's own prices are another list's.
+    #[serde(skip)]
+    is_priced_otherwise: bool,
     /// Wall time.
     pub seconds: Pair<f64>,
     /// Why the run did not do all that was forecast.
@@ -171,16 +177,21 @@ impl Compared {
             procedure: Proc::ALL.get(at).map_or("?", |proc| proc.name()),
             calls,
         });
-        let forecast = job.sides.iter().filter(|side| side.is_nfs).map(|side| side.tally.price(&job.price)).sum();
+        let oci = PriceList::oci();
+        let forecast = job.sides.iter().filter(|side| side.is_nfs).map(|side| side.tally.price(&oci)).sum();
         let is = of_nfs().fold(0u64, |all, target| all.saturating_add(target.iops_total));
-        let mut by_role: BTreeMap<Option<&str>, usize> = BTreeMap::new();
-        of_nfs().for_each(|target| *by_role.entry(target.role.as_deref()).or_default() += 1);
-        let targets = by_role.into_values().max().unwrap_or(1);
+        let mut by_role: BTreeMap<&str, usize> = BTreeMap::new();
+        of_nfs().for_each(|target| *by_role.entry(target.role.as_deref().unwrap_or("")).or_default() += 1);
+        let point = job.on_each(&|side| by_role.get(side.role.unwrap_or("")).copied().unwrap_or(1));
+        let targets = by_role.values().copied().max().unwrap_or(1);
+        let differs = by_role.values().any(|n| *n != targets);
         Compared {
             procedures: procedures.collect(),
             iops: Pair { forecast, fact: is },
             targets,
-            seconds: Pair { forecast: job.on(targets).seconds, fact: fact.seconds },
+            targets_by_role: by_role.into_iter().filter(|_| differs).map(|(role, n)| (role.into(), n)).collect(),
+            is_priced_otherwise: job.price != oci,
+            seconds: Pair { forecast: point.seconds, fact: fact.seconds },
             unfinished: fact.unfinished(),
         }
     }
@@ -196,10 +207,14 @@ impl Compared {
             let role = role.as_ref().map_or_else(String::new, |role| format!("{} ", Printable(role.as_bytes())));
             calls(format!("{role}{procedure}"), *of);
         }
-        calls("IOPS in all".into(), self.iops);
+        calls(format!("IOPS in all{}", if self.is_priced_otherwise { ", by OCI's list" } else { "" }), self.iops);
         let Pair { forecast, fact } = self.seconds;
+        let targets = |n: usize, of: &str| format!("{n} {of}target{}", if n == 1 { "" } else { "s" });
+        let each =
+            self.targets_by_role.iter().map(|(role, n)| targets(*n, &format!("{} ", Printable(role.as_bytes()))));
+        let each: Vec<String> = each.collect();
         table.row(vec![
-            format!("time on {} target{}", self.targets, if self.targets == 1 { "" } else { "s" }),
+            format!("time on {}", if each.is_empty() { targets(self.targets, "") } else { each.join(", ") }),
             seconds_shown(forecast),
             seconds_shown(fact),
             ratio(fact, forecast),
