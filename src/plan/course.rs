@@ -71,6 +71,8 @@ struct Known {
     since: Memo<Since>,
     /// The keys of directories by their parent and name.
     named: Memo<u64>,
+    /// The keys of directories' parents by their own.
+    above: Memo<u64>,
 }
 
 /// After how many round trips an object was last changed, was listed so far, and is free of its lock; how often a directory was
@@ -96,6 +98,7 @@ impl Default for Course {
             written: Memo::new(KNOWN_MAX),
             since: Memo::new(REMEMBERED_MAX),
             named: Memo::new(REMEMBERED_MAX),
+            above: Memo::new(REMEMBERED_MAX),
         };
         let state = State { seen: Seen::default(), plain: known(), locked: known() };
         Course { state: Mutex::new(state) }
@@ -292,7 +295,7 @@ impl<'c> Window<'_, 'c> {
     }
 
     /// `is_new`: it was made by this call, so that nothing is remembered of it, and nothing has to be looked for.
-    fn found(&mut self, dir: &Node, name: &crate::base::Name, out: &Out<Found>, end: u64, is_new: bool) {
+    fn found(&mut self, dir: &'c Node, name: &crate::base::Name, out: &Out<Found>, end: u64, is_new: bool) {
         if let Ok(found) = out {
             self.look(found.attr.as_ref());
             let node = found.node.key();
@@ -304,6 +307,17 @@ impl<'c> Window<'_, 'c> {
             if found.attr.is_none_or(|attr| attr.kind == Kind::Dir) {
                 self.state.named.insert(dir.key_of(name), node);
             }
+            if found.attr.is_some_and(|attr| attr.kind == Kind::Dir) {
+                let above = self.key_of_dir(dir);
+                self.state.above.insert(node, above);
+            }
+        }
+    }
+
+    /// A directory gets its attributes when those below it have theirs: one after the other, upwards.
+    fn attributes_set(&mut self, node: &Node, end: u64) {
+        if let Some(above) = self.state.above.get(node.key()).copied() {
+            self.note(above, |since| since.changed = since.changed.max(end));
         }
     }
 
@@ -370,6 +384,7 @@ impl<'c> Window<'_, 'c> {
                 self.changes(from_dir, end, out.is_ok(), -1);
                 self.changes(to_dir, end, out.is_ok(), 1);
             }
+            Op::SetAttr { node, .. } => self.attributes_set(node, end),
             Op::Write { node, .. } => {
                 let written = self.state.written.renew(node.key(), || end);
                 *written = end.max(*written);

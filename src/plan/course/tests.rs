@@ -49,6 +49,30 @@ fn files_of_one_directory_are_one_chain_each_and_a_window_is_one_round() {
 }
 
 #[test]
+fn directories_get_their_attributes_upwards_one_after_the_other() {
+    let (course, mount) = watched();
+    let mut way = vec![mount.root()];
+    for depth in 0..5 {
+        let dir = &way[depth];
+        // Files beside it are set while it is made.
+        let file = made(&mount, Call::create(dir, &name("file"), How::Guarded, AttrChange::default()));
+        mount.perform(&mut [Call::set_attr(&file, AttrChange::default())]);
+        let below = made(&mount, Call::mkdir(dir, &name("dir"), AttrChange::default()));
+        way.push(below);
+    }
+    assert_eq!(course.seen().chain, 6);
+    way.iter().rev().for_each(|dir| mount.perform(&mut [Call::set_attr(dir, AttrChange::default())]));
+    assert_eq!(course.seen().chain, 5 + 6);
+    // So do those that were there before.
+    let (course, again) = (Arc::new(Course::default()), mount);
+    let tap = course.tap(Arc::new(MemoryMount::new()), false);
+    let again = Tapped::new(Arc::new(again), vec![tap]);
+    way[..5].iter().for_each(|dir| again.perform(&mut [Call::lookup(dir, &name("dir"))]));
+    way[1..].iter().rev().for_each(|dir| again.perform(&mut [Call::set_attr(dir, AttrChange::default())]));
+    assert_eq!(course.seen().chain, 5 + 5);
+}
+
+#[test]
 fn changes_of_one_directory_wait_at_its_lock_in_a_kernel_s_mount() {
     let (course, memory) = (Arc::new(Course::default()), Arc::new(MemoryMount::new()));
     let mount = Tapped::new(memory.clone(), vec![course.tap(memory, true)]);
