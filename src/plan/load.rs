@@ -104,6 +104,8 @@ pub struct Given {
     /// IOPS of the price list.
     pub priced_iops: f64,
     pub bound: Bound,
+    /// The part of the I/Os that are reads: of a mix with one rate not what was asked.
+    pub read_share: f64,
 }
 
 impl Asked {
@@ -162,7 +164,8 @@ impl Asked {
         ];
         let known = limits.into_iter().filter_map(|(bound, limit)| Some((bound, limit.filter(|n| n.is_finite())?)));
         let (bound, ios_per_s) = known.min_by(|(_, a), (_, b)| a.total_cmp(b)).unwrap_or((Bound::Iops, 0.0));
-        Given { ios_per_s, bytes_per_s: ios_per_s * io_bytes, priced_iops: ios_per_s * price, bound }
+        let (bytes_per_s, priced_iops) = (ios_per_s * io_bytes, ios_per_s * price);
+        Given { ios_per_s, bytes_per_s, priced_iops, bound, read_share: self.read_share }
     }
 }
 

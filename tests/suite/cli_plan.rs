@@ -174,6 +174,20 @@ fn a_load_is_forecast_from_its_own_command_line() {
     }
     let text = plan(&format!("--rtt 4ms --targets 2 load {job} --bs=4k")).ok().stdout;
     assert!(text.contains("latency x depth") && text.contains("16,000") && text.contains("32,000"), "{text}");
+    // A rate of the reads: they are fewer than rwmixread= says, and the dearer writes more.
+    let rated = format!("{job} --bs=32k --rate_iops=1000,");
+    let told: Value = serde_json::from_str(&plan(&format!("--json load {rated}")).ok().stdout).unwrap();
+    let (each, price) = (&told["jobs"][0]["each"], told["jobs"][0]["io_price"].as_f64().unwrap());
+    let [share, ios, priced] = ["read_share", "ios_per_s", "priced_iops"].map(|of| each[of].as_f64().unwrap());
+    assert!((share * ios - 1000.0).abs() < 1.0 && (price * ios / priced - 1.0).abs() < 1e-9, "{told}");
+    assert!(share < 0.1 && (price - (2.0 * share + 4.0 * (1.0 - share))).abs() < 1e-9, "{told}");
+    let text = plan(&format!("load {rated}")).ok().stdout;
+    assert!(text.contains(&format!("32 KiB {:.0} % reads", share * 100.0)), "{text}");
+    // What makes the depth smaller is told.
+    let text = plan(&format!("load {job} --bs=32k --iodepth_low=8 --latency_target=5ms")).ok().stdout;
+    assert!(text.contains("Note: j: iodepth_low= is left out; ") && text.contains("latency_target= is left"), "{text}");
+    let text = plan(&format!("load {job} --bs=32k --iodepth_low=64")).ok().stdout;
+    assert!(!text.contains("left out; the forecast is of the whole"), "{text}");
     plan("load --name=j --ioengine=null").failed("reads and writes nothing");
     plan("load --name=j --rw=nonsense").failed("nonsense");
 }

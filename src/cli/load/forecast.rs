@@ -17,6 +17,12 @@ pub fn is_priced(job: &Settings) -> bool {
     moves_data(job) && (!job.engine.nfs_urls.is_empty() || job.engine.direct)
 }
 
+/// Options of the job by which fewer I/Os are in flight than its depth says, which `asked` does not know.
+pub fn depths_left_out(job: &Settings) -> impl Iterator<Item = &'static str> {
+    let low = (job.engine.low < job.engine.in_flight).then_some("iodepth_low=");
+    low.into_iter().chain(job.pacing.latency.is_some().then_some("latency_target="))
+}
+
 /// On how many targets a job works: its URLs, or its directories.
 pub fn targets(job: &Settings) -> usize {
     match job.engine.nfs_urls.len() {

@@ -76,6 +76,7 @@ struct JobPlan {
     options: Vec<(String, String)>,
     /// What it asks of one target.
     asked: Asked,
+    /// Of the I/Os that are given.
     io_price: f64,
     /// What one target gives.
     each: Given,
@@ -197,6 +198,12 @@ impl Plan {
                 job.name
             ));
         }
+        for option in forecast::depths_left_out(job) {
+            note(format!(
+                "{}: {option} is left out; the forecast is of the whole iodepth= in flight all the time",
+                job.name
+            ));
+        }
         let asked = forecast::asked(job, f64::from(job.clones));
         let each = asked.given(server, latency);
         let row = |&targets: &u64| Row {
@@ -205,7 +212,7 @@ impl Plan {
             bytes_per_s: each.bytes_per_s * targets as f64,
         };
         let rows = targets.iter().map(row).collect();
-        let io_price = asked.price(server);
+        let io_price = Asked { read_share: each.read_share, ..asked.clone() }.price(server);
         self.jobs.push(JobPlan { job: job.name.clone(), options: marks.to_vec(), asked, io_price, each, rows });
     }
 
@@ -221,7 +228,7 @@ impl Plan {
                 let mut cells = vec![job.job.clone()];
                 cells.extend(job.options.iter().map(|(_, value)| value.clone()));
                 cells.extend([
-                    io(&job.asked),
+                    io(&job.asked, job.each.read_share),
                     grouped(job.asked.in_flight as u64),
                     format!("{:.2}", job.io_price),
                     grouped(row.targets),
@@ -257,9 +264,9 @@ fn iops(ios_per_s: f64) -> String {
 }
 
 /// `32 KiB reads`, `32 KiB 70 % reads`.
-fn io(asked: &Asked) -> String {
+fn io(asked: &Asked, read_share: f64) -> String {
     let (read, write) = (io_shown(asked.read_bytes), io_shown(asked.write_bytes));
-    match asked.read_share {
+    match read_share {
         1.0 => format!("{read} reads"),
         0.0 => format!("{write} writes"),
         share if read == write => format!("{read} {:.0} % reads", share * 100.0),
