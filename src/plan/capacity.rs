@@ -7,7 +7,7 @@ use crate::base::Proc;
 
 use super::ServerProfile;
 
-/// Shares this close to a whole target are taken for it: what is left is of floating point.
+/// Targets' worths this close to a whole number are taken for it: what is left is of floating point.
 const ROUNDING: f64 = 1e-9;
 
 /// I/Os of one size, some reads and some writes.
@@ -163,8 +163,9 @@ impl Demand {
             iops_share,
             bytes_per_s: self.bytes_per_s / n,
             bandwidth_share,
-            enough: iops_share.max(bandwidth_share) <= 1.0 + ROUNDING,
-            below_alarm: iops_share < profile.alarm_share - ROUNDING && bandwidth_share <= 1.0 + ROUNDING,
+            // As the fewest targets are found, by their worth: of a thousand millions each share differs by no more than rounding.
+            enough: iops.max(bandwidth) - ROUNDING <= n,
+            below_alarm: iops / profile.alarm_share + ROUNDING < n && bandwidth - ROUNDING <= n,
             room_ios_per_s: by_iops.min(by_bandwidth).max(0.0),
         }
     }
@@ -209,6 +210,12 @@ mod tests {
         let full = demand(20_000.0).spread(&oci, &reads, 1);
         assert!(full.enough && !full.below_alarm && full.room_ios_per_s < 1.0);
         assert!(!demand(26_000.0).spread(&oci, &reads, 1).enough);
+        // As many as are said to be the fewest are enough, however many they are.
+        let vast = demand(25_000.0 * 4e9);
+        let (fewest, quiet) = (vast.targets_min(&oci), vast.targets_below_alarm(&oci));
+        let of = |targets| vast.spread(&oci, &reads, targets);
+        assert_eq!((fewest, quiet), (4_000_000_000, 5_000_000_001));
+        assert!(of(fewest).enough && !of(fewest - 1).enough && of(quiet).below_alarm && !of(quiet - 1).below_alarm);
     }
 
     #[test]
