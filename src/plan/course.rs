@@ -390,7 +390,8 @@ impl<'c> Window<'_, 'c> {
                 *written = end.max(*written);
             }
             Op::ReadDir { dir, from, out: Ok(page), .. } => {
-                self.note(dir.key(), |since| {
+                let above = dir.key();
+                self.note(above, |since| {
                     since.listed = since.listed.max(end);
                     // A listing that begins again tells all anew.
                     let before = if *from == Cookie::default() { 0 } else { since.entries };
@@ -403,6 +404,9 @@ impl<'c> Window<'_, 'c> {
                     self.raise(node, end);
                     if entry.kind.is_none_or(|kind| kind == Kind::Dir) {
                         self.state.named.insert(dir.key_of(&entry.name), node);
+                    }
+                    if entry.kind == Some(Kind::Dir) {
+                        self.state.above.insert(node, above);
                     }
                 }
             }

@@ -63,13 +63,18 @@ fn directories_get_their_attributes_upwards_one_after_the_other() {
     assert_eq!(course.seen().chain, 6);
     way.iter().rev().for_each(|dir| mount.perform(&mut [Call::set_attr(dir, AttrChange::default())]));
     assert_eq!(course.seen().chain, 5 + 6);
-    // So do those that were there before.
-    let (course, again) = (Arc::new(Course::default()), mount);
-    let tap = course.tap(Arc::new(MemoryMount::new()), false);
-    let again = Tapped::new(Arc::new(again), vec![tap]);
-    way[..5].iter().for_each(|dir| again.perform(&mut [Call::lookup(dir, &name("dir"))]));
-    way[1..].iter().rev().for_each(|dir| again.perform(&mut [Call::set_attr(dir, AttrChange::default())]));
-    assert_eq!(course.seen().chain, 5 + 5);
+    // So do those that were there before, and were looked up or listed.
+    let mount: Arc<dyn Mount> = Arc::new(mount);
+    for is_listed in [false, true] {
+        let course = Arc::new(Course::default());
+        let again = Tapped::new(mount.clone(), vec![course.tap(mount.clone(), false)]);
+        for dir in &way[..5] {
+            let listing = Call::read_dir(dir, Cookie::default(), Want::Attributes, 8192);
+            again.perform(&mut [if is_listed { listing } else { Call::lookup(dir, &name("dir")) }]);
+        }
+        way[1..].iter().rev().for_each(|dir| again.perform(&mut [Call::set_attr(dir, AttrChange::default())]));
+        assert_eq!(course.seen().chain, 5 + 5, "{is_listed}");
+    }
 }
 
 #[test]
