@@ -13,7 +13,7 @@ use rustix::fs::FileType;
 use parfs::archive::{Codec, Input, MemberKind};
 use parfs::jobs::create::{Options, Pack, Summary};
 use parfs::mounts::{LocalMount, MemoryMount};
-use parfs::storage::{Attr, AttrChange, Call, Mount, Node, Op, Tap, Tapped};
+use parfs::storage::{Attr, AttrChange, Beyond, Call, Mount, Node, Op, Tap, Tapped};
 
 use crate::ask::Ask;
 use crate::copies::crew;
@@ -393,6 +393,52 @@ fn a_file_that_has_the_number_of_a_complete_one_is_its_own() {
     let [file, link] = [MemberKind::File, MemberKind::HardLink];
     let want = [("a1", file, 3), ("a2", link, 0), ("b1", file, 5), ("b2", link, 0)];
     assert_eq!(is[1..], want.map(|(path, kind, len)| (format!("./{path}"), kind, len)));
+}
+
+/// Of a file that was all holes nothing is read, and by its turn it may hold something, be another one or be gone.
+#[test]
+fn what_was_all_holes_is_stored_as_it_is_by_its_turn() {
+    for how in ["left", "written", "shrunk", "replaced", "removed"] {
+        let mount = Arc::new(MemoryMount::new());
+        let root = mount.root();
+        let x = mount.file(&root, "x", b"");
+        mount.set_attr(&x, AttrChange { size: Some(1 << 20), ..AttrChange::default() }).unwrap();
+        mount.link(&x, &root, "y").unwrap();
+        let (memory, is_first) = (mount.clone(), AtomicBool::new(true));
+        let odd = Odd::new(&mount, move |inner, call| {
+            pass(inner, call);
+            if !matches!(call.op, Op::Beyond(Beyond::Seek { .. })) || !is_first.swap(false, Ordering::Relaxed) {
+                return;
+            }
+            let size = AttrChange { size: Some(5000), ..AttrChange::default() };
+            match how {
+                "written" => put(&*memory, &x, 5000, b"data"),
+                "shrunk" => drop(memory.set_attr(&x, size).unwrap()),
+                "replaced" => {
+                    put(&*memory, &memory.file(&memory.root(), "new", b""), 0, b"data");
+                    memory.rename(&memory.root(), "new", &memory.root(), "x").unwrap();
+                }
+                "removed" => memory.remove(&memory.root(), "x").unwrap(),
+                _ => {}
+            }
+        });
+        let volume = shared(vec![odd as Arc<dyn Mount>]);
+        let options = Options { sort_by_name: true, sparse: true, ..Options::default() };
+        let made = stream(whole(&volume), &options, &crew(2, 2));
+        let is = members(&made.archive);
+        let of = |name: &str| is.iter().find(|(path, ..)| path == name).map(|(_, kind, data)| (*kind, data.len()));
+        let (file, link) = (MemberKind::File, MemberKind::HardLink);
+        let (x, y) = match how {
+            "written" | "left" => (Some((file, 1 << 20)), Some((link, 0))),
+            "shrunk" => (Some((file, 5000)), Some((link, 0))),
+            "replaced" => (Some((file, 4)), Some((file, 1 << 20))),
+            _ => (None, Some((file, 1 << 20))),
+        };
+        assert_eq!((of("./x"), of("./y")), (x, y), "{how}");
+        let holds = is.iter().any(|(.., data)| data.ends_with(b"data") || data.get(5000..5004) == Some(b"data"));
+        assert_eq!(holds, how == "written" || how == "replaced", "{how}");
+        assert_eq!((made.failures.len(), made.summary.changed), (0, u64::from(how == "removed")), "{how}");
+    }
 }
 
 /// Only a faulty server says so; each round would be stored anew, down to the longest path.

@@ -68,12 +68,14 @@ impl<G: FnMut(Piece) -> bool> Layout<G> {
         // Sizes of real files: far below 2^63.
         let bytes = head as u64 + member.stored + pad as u64;
         let spans = spans(member);
+        // A file that is all holes has nothing to be read, and by its turn may hold something.
+        let has_data = !spans.is_empty() || member.segments.is_some();
         let room = self.piece_bytes as u64;
         if bytes <= room {
             if self.piece.bytes as u64 + bytes > room && !self.flush_before(head) {
                 return false;
             }
-            let data = (!spans.is_empty()).then(|| data(&entry, spans, (true, true), &fate.unwrap_or_default()));
+            let data = has_data.then(|| data(&entry, spans, (true, true), &fate.unwrap_or_default()));
             let link_to = link_to.map(|fate| Box::new((fate, entry.home())));
             self.push(Part { head, data, pad, shown: Some(shown(entry.path, entry.attr.kind)), link_to });
             let is_full = self.with_data >= self.most.0 || self.piece.parts.len() >= self.most.1;

@@ -28,7 +28,7 @@ pub(super) struct Data {
     pub id: (u64, u64),
     /// What it holds, where it was read before its header was made.
     pub held: Option<Arc<[u8]>>,
-    /// Offsets in the file and lengths.
+    /// Offsets in the file and lengths; none of a file that was all holes.
     pub spans: Vec<(u64, u64)>,
     /// The file's first and last bytes are among them.
     pub first: bool,
@@ -221,6 +221,7 @@ pub(super) fn fill(ctx: &Ctx<'_>, piece: Piece) -> Filled {
         at += part.pad;
     }
     read_all(ctx, &parts, wanted, &mut buffer, &mut got);
+    ask_holes(ctx, &parts, &mut got);
     let cancelled = got.iter().any(|got| got.error == Some(Status::Cancelled));
     let ends = parts.last().and_then(|part| part.data.as_ref()).is_none_or(|data| data.last);
     settle(ctx, &mut parts, &got, &mut buffer);
@@ -309,6 +310,17 @@ fn read_all(ctx: &Ctx<'_>, parts: &[Part], mut wanted: Vec<Wanted>, buffer: &mut
     }
 }
 
+/// Asks once of files of which there is nothing to read whether they are what was listed.
+fn ask_holes(ctx: &Ctx<'_>, parts: &[Part], got: &mut [Got]) {
+    for (part, got) in parts.iter().zip(got) {
+        let Some(data) = part.data.as_ref().filter(|data| data.spans.is_empty()) else { continue };
+        match if ctx.crew.stop().is_set() { Err(Status::Cancelled) } else { get_attr(ctx, data) } {
+            Ok(attr) => got.attr = Some(attr),
+            Err(status) => got.error = Some(status),
+        }
+    }
+}
+
 /// Leaves out what could not be opened, tells what is not whole, and what has changed.
 fn settle(ctx: &Ctx<'_>, parts: &mut [Part], got: &[Got], buffer: &mut Vec<u8>) {
     let (mut at, mut cut) = (0, Vec::new());
@@ -382,6 +394,8 @@ fn is_lost(ctx: &Ctx<'_>, data: &Data, got: &Got) -> bool {
             fail(ctx, data, status);
             true
         }
+        // What was all holes may have data now; where they are is asked when it is looked up once more.
+        None if data.spans.is_empty() && has_changed(ctx, data, got.attr) && ctx.notes(home(), &data.path) => true,
         None if data.held.is_some() || !is_replaced(ctx, data, got.attr) => false,
         None if ctx.notes(home(), &data.path) => true,
         // It was looked up often enough.
@@ -418,7 +432,8 @@ fn get_attr(ctx: &Ctx<'_>, data: &Data) -> Result<Attr, Status> {
 /// Told once for a file.
 fn fail(ctx: &Ctx<'_>, data: &Data, status: Status) {
     if !data.fate.told.swap(true, Ordering::Relaxed) {
-        ctx.failed(Failure::call(&data.path, Proc::Read, status));
+        let proc = if data.spans.is_empty() { Proc::GetAttr } else { Proc::Read };
+        ctx.failed(Failure::call(&data.path, proc, status));
     }
 }
 
