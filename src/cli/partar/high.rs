@@ -1,8 +1,12 @@
 //! What partar's options mean on this host: defaults as GNU tar has them, contradictions refused, files of patterns read.
 
 use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use crate::archive::{self, Codec};
 use crate::base::name::Shown;
@@ -167,7 +171,7 @@ impl High {
         };
         let idle = if matches!(mode, Mode::List(_) | Mode::ToStdout(_)) { idle(&low.directory)? } else { Vec::new() };
         let index = index(&low, &archive)?;
-        apart(&low, &archive)?;
+        apart(&low, &archive, reads)?;
         let manner = Manner::new(&low.limits.parallel, low.limits.bwlimit, &low.output.tell, low.output.verbose, host)?;
         Ok(High {
             codec_said: codec_said(&low)?,
@@ -200,15 +204,52 @@ fn index(low: &Low, archive: &ArchiveName) -> Result<Option<PathBuf>, Unclear> {
     }
 }
 
-/// Nothing that is written of the run is to be written over its archive.
-fn apart(low: &Low, archive: &ArchiveName) -> Result<(), Unclear> {
-    let ArchiveName::Path(path) = archive else { return Ok(()) };
+/// Nothing that is written of the run is to be written over its archive or its index, by whatever name each is typed.
+fn apart(low: &Low, archive: &ArchiveName, reads: bool) -> Result<(), Unclear> {
+    let of_archive = match archive {
+        ArchiveName::Path(path) => place(path),
+        ArchiveName::Stdin if reads => stat(io::stdin()),
+        ArchiveName::Stdin => stat(io::stdout()),
+        ArchiveName::Nfs(..) => None,
+    };
+    let of_index = low.choice.index.as_ref().and_then(|index| place(Path::new(index)));
     for (option, file) in [("--report", &low.output.tell.report), ("--log", &low.output.tell.log)] {
-        if file.as_ref().is_some_and(|file| path.as_os_str() == file) {
-            return Err(Usage(format!("{option} is a file of its own beside the archive")));
+        let Some(here) = file.as_ref().and_then(|file| place(Path::new(file))) else { continue };
+        for (other, of_other) in [("archive", &of_archive), ("index", &of_index)] {
+            if of_other.as_ref() == Some(&here) {
+                return Err(Usage(format!("{option} is a file of its own beside the {other}")));
+            }
         }
     }
     Ok(())
+}
+
+/// Where a file is, or is to be made.
+#[derive(PartialEq, Eq)]
+enum Place {
+    /// Its file system and its number there.
+    There(u64, u64),
+    /// Its name in the directory that it leads to.
+    ToBe(PathBuf),
+}
+
+/// Of a file of this host; none of a pipe or a device, which nothing is written over.
+fn place(path: &Path) -> Option<Place> {
+    if let Ok(meta) = fs::metadata(path) {
+        return meta.is_file().then(|| Place::There(meta.dev(), meta.ino()));
+    }
+    // A link that leads nowhere: its file is made where it leads.
+    let led = fs::read_link(path).map(|to| path.parent().unwrap_or(Path::new("")).join(to));
+    let path = led.as_deref().unwrap_or(path);
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = fs::canonicalize(parent).unwrap_or_else(|_| parent.to_path_buf());
+    Some(Place::ToBe(parent.join(path.file_name()?)))
+}
+
+/// Of what the shell has led elsewhere.
+fn stat(stream: impl AsFd) -> Option<Place> {
+    let meta = fs::File::from(stream.as_fd().try_clone_to_owned().ok()?).metadata().ok()?;
+    meta.is_file().then(|| Place::There(meta.dev(), meta.ino()))
 }
 
 /// The threshold of members that are read: GNU tar compares their time of modification in both spellings.
@@ -431,6 +472,30 @@ mod tests {
         }
         for line in ["cf ./h:x a", "xf d/h:x", "tf :x", "xf nfs://h/e/x"] {
             assert_eq!(high(line, &USER).map(drop), Ok(()), "{line}");
+        }
+    }
+
+    /// What is there already, what is made by the run, and what a link leads to.
+    #[test]
+    fn what_is_told_of_a_run_is_not_written_over_its_archive_or_index() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = dir.path().display().to_string();
+        std::fs::write(dir.path().join("there"), "").unwrap();
+        std::fs::hard_link(dir.path().join("there"), dir.path().join("hard")).unwrap();
+        for (to, link) in [("there", "soft"), ("new", "dangling")] {
+            std::os::unix::fs::symlink(to, dir.path().join(link)).unwrap();
+        }
+        let refused = |line: String| matches!(high(&line, &USER), Err(Usage(text)) if text.contains("of its own"));
+        for option in ["--report", "--log"] {
+            for (a, b) in
+                [("there", "./there"), ("new", "./new"), ("soft", "there"), ("hard", "there"), ("dangling", "new")]
+            {
+                assert!(refused(format!("-cf {at}/{a} {option} {at}/{b} x")), "{a} {b}");
+                assert!(refused(format!("-cf {at}/{b} {option} {at}/{a} x")), "{b} {a}");
+                assert!(refused(format!("-cf {at}/tar --index {at}/{a} {option} {at}/{b} x")), "{a} {b}");
+            }
+            assert!(!refused(format!("-cf {at}/new --index {at}/i {option} {at}/there x")));
+            assert!(!refused(format!("-cf /dev/null {option} /dev/null x")));
         }
     }
 
