@@ -76,7 +76,19 @@ impl Creation {
         if Names::new(&low.words).is_empty() && !added {
             return Err(Usage("Cowardly refusing to create an empty archive".into()));
         }
-        let packed = packed(low)?;
+        if let Some(idle) = words::idle(&low.words) {
+            return Err(Usage(format!(
+                "The following options were used after any non-optional arguments in archive create or update mode.  These options are \
+                 positional and affect only arguments that follow them.  Please, rearrange them properly: {idle} has no effect"
+            )));
+        }
+        let packed = match (packed(low)?, archive) {
+            (Packed::ByName, ArchiveName::Path(path)) if added && is_plain(path.as_os_str().as_bytes()) => {
+                Packed::As(Codec::Plain)
+            }
+            (Packed::ByName, ArchiveName::Nfs(url, _)) if added && is_plain(&url.path) => Packed::As(Codec::Plain),
+            (packed, _) => packed,
+        };
         if added && (packed != Packed::As(Codec::Plain)) {
             return Err(Usage("Cannot update compressed archives".into()));
         }
@@ -111,10 +123,18 @@ fn fits(options: &Options) -> Result<(), Unclear> {
     }
 }
 
+/// Does its name say that it is not compressed?
+fn is_plain(name: &[u8]) -> bool {
+    matches!(Codec::by_name(name), Ok(Codec::Plain))
+}
+
 fn packed(low: &Low) -> Result<Packed, Unclear> {
     let said = high::codec_said(low)?;
     match (&low.codec.use_compress_program, said) {
         (Some(_), Some(_)) => Err(Usage("Conflicting compression options".into())),
+        (Some(_), None) if low.codec.level.is_some() => {
+            Err(Usage("--level is not told to the command of -I; give it there: -I 'gzip -9'".into()))
+        }
         (Some(command), None) => Ok(Packed::Program(command.clone())),
         (None, Some((codec, _))) => Ok(Packed::As(codec)),
         (None, None) if low.codec.auto_compress && !low.codec.no_auto_compress => Ok(Packed::ByName),

@@ -320,10 +320,10 @@ pub struct CreationFlags {
     #[arg(short = 'V', long, value_name = "TEXT", allow_hyphen_values = true)]
     pub label: Option<OsString>,
     /// Pad to records of N times 512 bytes [default: 20]
-    #[arg(short = 'b', long, value_name = "N")]
+    #[arg(short = 'b', long, value_name = "N", overrides_with = "record_size")]
     pub blocking_factor: Option<OsString>,
     /// Pad to records of SIZE bytes
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", overrides_with = "blocking_factor")]
     pub record_size: Option<OsString>,
 }
 

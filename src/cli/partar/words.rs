@@ -80,6 +80,14 @@ pub enum Switch {
     Unquote,
 }
 
+impl Word {
+    /// A switch as it is typed.
+    fn option(&self) -> String {
+        let typed = SWITCHES.iter().find(|(_, switch, on)| *self == Word::Switch(*switch, *on));
+        typed.map_or_else(String::new, |(id, ..)| format!("--{}", id.replace('_', "-")))
+    }
+}
+
 const SWITCHES: [(&str, Switch, bool); 16] = [
     ("wildcards", Switch::Wildcards, true),
     ("no_wildcards", Switch::Wildcards, false),
@@ -336,6 +344,21 @@ impl Iterator for Names {
     }
 }
 
+/// The first option of the words that would be about what follows it and is behind all of that. A `--exclude` is about all names, so what
+/// says how patterns match may stand before one.
+pub fn idle(words: &[Word]) -> Option<String> {
+    let is_name = |word: &Word| matches!(word, Word::Name(_) | Word::File(_) | Word::List(_));
+    let is_pattern = |word: &Word| matches!(word, Word::Exclude(_) | Word::ExcludeFrom(_));
+    let last = words.iter().rposition(is_name)?;
+    let has_dir = words[..last].iter().any(|word| matches!(word, Word::Dir(_)));
+    words.iter().enumerate().skip(last).find_map(|(at, word)| match word {
+        Word::Dir(dir) if has_dir => Some(format!("-C '{}'", Shown(dir.as_bytes()))),
+        Word::Switch(Switch::Null | Switch::Verbatim | Switch::Unquote, _) => Some(word.option()),
+        Word::Switch(..) if !words[at..].iter().any(is_pattern) => Some(word.option()),
+        _ => None,
+    })
+}
+
 /// All exclude patterns of the words.
 pub fn excludes(words: &[Word], stdin_taken: Taken) -> Result<Vec<Pattern>, Unclear> {
     let mut state = State::default();
@@ -433,6 +456,25 @@ mod tests {
         assert_eq!(names("cf o a -C d b -C e c -C /f d"), all);
         assert_eq!(names("pcf example.tar example -C /test"), [name("/test", "example", true)]);
         assert_eq!(names("-c -C nfs://h/e a -C b c"), [name("nfs://h/e", "a", true), name("nfs://h/e/b", "c", true)]);
+    }
+
+    #[test]
+    fn options_behind_all_that_they_are_about_are_found() {
+        for (line, is) in [
+            ("a --no-recursion", "--no-recursion"),
+            ("-T l --null", "--null"),
+            ("--exclude=x a --ignore-case", "--ignore-case"),
+            ("a --no-unquote --exclude=x", "--no-unquote"),
+            ("a -C q --no-recursion", "--no-recursion"),
+            ("-C d a b -C none", "-C 'none'"),
+        ] {
+            assert_eq!(idle(&words(&format!("-c {line}"))).as_deref(), Some(is), "{line}");
+        }
+        for line in
+            ["--no-recursion a", "a --exclude=x", "a --anchored --exclude=x", "a -C q", "-C d a -C e b", "--null"]
+        {
+            assert_eq!(idle(&words(&format!("-c {line}"))), None, "{line}");
+        }
     }
 
     #[test]
