@@ -76,7 +76,7 @@ const CARRIED: [&str; 71] = [
     "-cf o.tar --files-from list",
     "-cf o.tar --null --verbatim-files-from -T list0",
     "-cf o.tar --no-null --no-verbatim-files-from -T list",
-    "-cf o.tar --no-unquote in --unquote",
+    "-cf o.tar --no-unquote in --unquote in",
     "-cf o.tar --no-recursion in --recursion in",
     "-cf o.tar in --transform=s/in/out/",
     "-xf a.tar -C out --xform s/top/other/",
