@@ -11,7 +11,7 @@ complete -c parcp -l include-from -d 'Do not leave out what matches a pattern of
 complete -c parcp -l max-delete -d 'Remove no more than N objects; if there are more, that is told and the exit status is 1' -r
 complete -c parcp -s P -l parallel -d 'Threads, together over all targets [default: what the targets suggest]' -r
 complete -c parcp -l window -d 'Operations that each thread keeps in flight [default: what the targets suggest]' -r
-complete -c parcp -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target' -r
+complete -c parcp -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target, and on each file system of this host\'s disks' -r
 complete -c parcp -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
 complete -c parcp -l bwlimit -d 'Write no more than RATE a second to all of DST\'s targets together: KiB, or with a suffix as 10M, 1.5G, 64KB' -r
 complete -c parcp -l info -d 'progress2 is --progress, stats is --stats' -r
@@ -43,7 +43,7 @@ complete -c parcp -l delete-excluded -d 'Also remove what SRC lacks and the patt
 complete -c parcp -l ignore-errors -d 'Remove also when SRC could not be read everywhere'
 complete -c parcp -l dry-run -d 'Change nothing; show what would be done, and what it would cost'
 complete -c parcp -l verify -d 'Read back what was written and compare'
-complete -c parcp -l verify-only -d 'Change nothing; compare data and attributes, and list the differences'
+complete -c parcp -l verify-only -d 'Change nothing; compare data and attributes, and list the differences. Options that say how files are written may stay'
 complete -c parcp -l no-spread -d 'Work only through the mount that an operand is on'
 complete -c parcp -s v -l verbose -d 'List on stdout what is copied and deleted, and what the run cost on stderr; twice: also how it was set up'
 complete -c parcp -l stats -d 'Print what the run did and cost at the end'

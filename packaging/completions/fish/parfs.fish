@@ -66,9 +66,9 @@ complete -c parfs -n "__fish_parfs_using_subcommand partar" -s b -l blocking-fac
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l record-size -d 'Pad to records of SIZE bytes' -r
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -s P -l parallel -d 'Threads, together over all targets [default: what the targets suggest]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l window -d 'Operations that each thread keeps in flight [default: what the targets suggest]' -r
-complete -c parfs -n "__fish_parfs_using_subcommand partar" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target' -r
+complete -c parfs -n "__fish_parfs_using_subcommand partar" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target, and on each file system of this host\'s disks' -r
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
-complete -c parfs -n "__fish_parfs_using_subcommand partar" -l bwlimit -d 'Stay below SIZE bytes a second on each mount target (64k, 10MiB, 1GB)' -r
+complete -c parfs -n "__fish_parfs_using_subcommand partar" -l bwlimit -d 'Stay below SIZE bytes a second on each mount target, and on each file system of this host\'s disks (64k, 10MiB, 1GB)' -r
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails; an earlier report there is emptied first' -r
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
 complete -c parfs -n "__fish_parfs_using_subcommand partar" -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
@@ -171,9 +171,9 @@ complete -c parfs -n "__fish_parfs_using_subcommand tar" -s b -l blocking-factor
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l record-size -d 'Pad to records of SIZE bytes' -r
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -s P -l parallel -d 'Threads, together over all targets [default: what the targets suggest]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l window -d 'Operations that each thread keeps in flight [default: what the targets suggest]' -r
-complete -c parfs -n "__fish_parfs_using_subcommand tar" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target' -r
+complete -c parfs -n "__fish_parfs_using_subcommand tar" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target, and on each file system of this host\'s disks' -r
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
-complete -c parfs -n "__fish_parfs_using_subcommand tar" -l bwlimit -d 'Stay below SIZE bytes a second on each mount target (64k, 10MiB, 1GB)' -r
+complete -c parfs -n "__fish_parfs_using_subcommand tar" -l bwlimit -d 'Stay below SIZE bytes a second on each mount target, and on each file system of this host\'s disks (64k, 10MiB, 1GB)' -r
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails; an earlier report there is emptied first' -r
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
 complete -c parfs -n "__fish_parfs_using_subcommand tar" -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
@@ -262,7 +262,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l include-from -d 'D
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l max-delete -d 'Remove no more than N objects; if there are more, that is told and the exit status is 1' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -s P -l parallel -d 'Threads, together over all targets [default: what the targets suggest]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l window -d 'Operations that each thread keeps in flight [default: what the targets suggest]' -r
-complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target, and on each file system of this host\'s disks' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l bwlimit -d 'Write no more than RATE a second to all of DST\'s targets together: KiB, or with a suffix as 10M, 1.5G, 64KB' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l info -d 'progress2 is --progress, stats is --stats' -r
@@ -294,7 +294,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l delete-excluded -d
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l ignore-errors -d 'Remove also when SRC could not be read everywhere'
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l dry-run -d 'Change nothing; show what would be done, and what it would cost'
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l verify -d 'Read back what was written and compare'
-complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l verify-only -d 'Change nothing; compare data and attributes, and list the differences'
+complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l verify-only -d 'Change nothing; compare data and attributes, and list the differences. Options that say how files are written may stay'
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l no-spread -d 'Work only through the mount that an operand is on'
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -s v -l verbose -d 'List on stdout what is copied and deleted, and what the run cost on stderr; twice: also how it was set up'
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l stats -d 'Print what the run did and cost at the end'
@@ -314,7 +314,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand cp" -l include-from -d 'Do n
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l max-delete -d 'Remove no more than N objects; if there are more, that is told and the exit status is 1' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -s P -l parallel -d 'Threads, together over all targets [default: what the targets suggest]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l window -d 'Operations that each thread keeps in flight [default: what the targets suggest]' -r
-complete -c parfs -n "__fish_parfs_using_subcommand cp" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target' -r
+complete -c parfs -n "__fish_parfs_using_subcommand cp" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target, and on each file system of this host\'s disks' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l bwlimit -d 'Write no more than RATE a second to all of DST\'s targets together: KiB, or with a suffix as 10M, 1.5G, 64KB' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l info -d 'progress2 is --progress, stats is --stats' -r
@@ -346,7 +346,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand cp" -l delete-excluded -d 'A
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l ignore-errors -d 'Remove also when SRC could not be read everywhere'
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l dry-run -d 'Change nothing; show what would be done, and what it would cost'
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l verify -d 'Read back what was written and compare'
-complete -c parfs -n "__fish_parfs_using_subcommand cp" -l verify-only -d 'Change nothing; compare data and attributes, and list the differences'
+complete -c parfs -n "__fish_parfs_using_subcommand cp" -l verify-only -d 'Change nothing; compare data and attributes, and list the differences. Options that say how files are written may stay'
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l no-spread -d 'Work only through the mount that an operand is on'
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -s v -l verbose -d 'List on stdout what is copied and deleted, and what the run cost on stderr; twice: also how it was set up'
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l stats -d 'Print what the run did and cost at the end'
@@ -361,7 +361,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l older-than -d 'Onl
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l files-from -d 'Remove the paths listed in FILE (\'-\': standard input), one a line, relative to DIR or the working directory' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -s P -l parallel -d 'Threads, together over all targets [default: what the targets suggest]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l window -d 'Operations that each thread keeps in flight [default: what the targets suggest]' -r
-complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target, and on each file system of this host\'s disks' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails; an earlier report there is emptied first' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parrm" -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
@@ -389,7 +389,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand rm" -l older-than -d 'Only w
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l files-from -d 'Remove the paths listed in FILE (\'-\': standard input), one a line, relative to DIR or the working directory' -r
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -s P -l parallel -d 'Threads, together over all targets [default: what the targets suggest]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l window -d 'Operations that each thread keeps in flight [default: what the targets suggest]' -r
-complete -c parfs -n "__fish_parfs_using_subcommand rm" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target' -r
+complete -c parfs -n "__fish_parfs_using_subcommand rm" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target, and on each file system of this host\'s disks' -r
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails; an earlier report there is emptied first' -r
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r

@@ -6,7 +6,7 @@ complete -c parrm -l older-than -d 'Only what was modified before: 2w, 30d, 12h,
 complete -c parrm -l files-from -d 'Remove the paths listed in FILE (\'-\': standard input), one a line, relative to DIR or the working directory' -r
 complete -c parrm -s P -l parallel -d 'Threads, together over all targets [default: what the targets suggest]' -r
 complete -c parrm -l window -d 'Operations that each thread keeps in flight [default: what the targets suggest]' -r
-complete -c parrm -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target' -r
+complete -c parrm -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target, and on each file system of this host\'s disks' -r
 complete -c parrm -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
 complete -c parrm -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails; an earlier report there is emptied first' -r
 complete -c parrm -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r

@@ -25,9 +25,9 @@ complete -c partar -s b -l blocking-factor -d 'Pad to records of N times 512 byt
 complete -c partar -l record-size -d 'Pad to records of SIZE bytes' -r
 complete -c partar -s P -l parallel -d 'Threads, together over all targets [default: what the targets suggest]' -r
 complete -c partar -l window -d 'Operations that each thread keeps in flight [default: what the targets suggest]' -r
-complete -c partar -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target' -r
+complete -c partar -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target, and on each file system of this host\'s disks' -r
 complete -c partar -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
-complete -c partar -l bwlimit -d 'Stay below SIZE bytes a second on each mount target (64k, 10MiB, 1GB)' -r
+complete -c partar -l bwlimit -d 'Stay below SIZE bytes a second on each mount target, and on each file system of this host\'s disks (64k, 10MiB, 1GB)' -r
 complete -c partar -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails; an earlier report there is emptied first' -r
 complete -c partar -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
 complete -c partar -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
