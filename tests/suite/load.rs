@@ -391,7 +391,7 @@ fn a_signal_ends_a_run_whose_server_is_gone() {
 
 /// 64 GiB at 50 MB a second: the signal always comes before the end.
 #[test]
-fn a_signal_ends_a_layout_with_128_and_a_document_without_jobs() {
+fn a_signal_ends_a_layout_with_128_and_a_document_of_jobs_that_did_nothing() {
     let (loads, sim) = (Loads::new(), Sim::start(&["--bandwidth", "50MB"]));
     let line = format!(
         "--output-format=json,normal --output=out --ioengine=nfs --nfs_url={} --name=a --rw=read --size=64g --bs=1m",
@@ -412,7 +412,8 @@ fn a_signal_ends_a_layout_with_128_and_a_document_without_jobs() {
     let text = fs::read_to_string(loads.path("out")).unwrap();
     let document = &text[text.find("{\n").unwrap()..=text.rfind("\n}\n").unwrap() + 2];
     let document: Value = serde_json::from_str(document).unwrap_or_else(|error| panic!("{error}: {text}"));
-    assert_eq!(document["jobs"], Value::Array(Vec::new()), "{text}");
+    let jobs = document["jobs"].as_array().unwrap();
+    assert_eq!((jobs.len(), &jobs[0]["read"]["total_ios"], &jobs[0]["error"]), (1, &0.into(), &0.into()), "{text}");
     assert!(!text.contains("err="), "{text}");
 }
 

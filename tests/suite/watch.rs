@@ -198,11 +198,11 @@ fn nothing_is_told_into_the_archive() {
     let bench = Bench::new();
     fs::write(bench.path("file"), "text").unwrap();
     let before = fs::read(bench.path("a.tar")).unwrap();
-    for (option, what) in [("--report", "report"), ("--log", "log")] {
+    for option in ["--report", "--log"] {
         for mode in ["-tf", "-xf", "-df", "-rf"] {
             let own = format!("{option} is a file of its own");
             bench.run(&format!("{mode} a.tar {option} a.tar")).failed(&own);
-            bench.run(&format!("{mode} a.tar {option} ./a.tar")).failed(&format!("is there and is no {what}"));
+            bench.run(&format!("{mode} a.tar {option} ./a.tar")).failed(&own);
         }
         assert!(fs::read(bench.path("a.tar")).unwrap() == before, "{option}");
         bench.run(&format!("-cf new.tar {option} new.tar file")).failed("is a file of its own");
