@@ -72,7 +72,7 @@ struct Walk {
     is_cut: bool,
 }
 
-/// What is known of `path`, `depth` levels of directories below it included; `mount` is what it is on.
+/// What is known of `path`, `depth` levels of directories below it included; `mount` is the mount of NFS that it is on, if it is.
 pub fn look(root: &Root, path: &Path, depth: u32, mount: Option<&Path>) -> Subject {
     let name = super::nfs::shown(path);
     let mut subject = Subject::new("directory", name.clone(), format!("Directory {name}"));
@@ -95,7 +95,7 @@ pub fn look(root: &Root, path: &Path, depth: u32, mount: Option<&Path>) -> Subje
         }
         Some(Ok(walk)) => judge(root, &walk, &mut subject),
         Some(Err(error)) => root.miss(&name, &reason(&error), "its directories"),
-        None => silent(mount.unwrap_or(path), &mut subject),
+        None => silent(mount, &mut subject),
     }
     subject
 }
@@ -111,17 +111,33 @@ fn ended(told: &Receiver<Told>) -> Option<io::Result<Walk>> {
     }
 }
 
-fn silent(mount: &Path, subject: &mut Subject) {
-    subject.findings.push(Finding {
-        check: "silent",
-        severity: Severity::Fault,
-        found: format!("no answer within {} s", ANSWER_WITHIN.as_secs()),
-        reason: "A hard mount waits for its server for ever, and every program that touches it with it.".into(),
-        advice: "See whether the server can be reached; unmount it lazily if it will not come back.".into(),
-        fix: vec![
-            "journalctl -k --grep 'nfs: server'".into(),
-            format!("umount -l {}", shell(mount.as_os_str().as_encoded_bytes())),
-        ],
+/// Which mount a path is on is seen by its name alone where looking at it hangs: of a symbolic link that is where the link is. So only a
+/// mount of NFS is said to be one that may be unmounted, and never the root of all.
+fn silent(mount: Option<&Path>, subject: &mut Subject) {
+    let found = format!("no answer within {} s", ANSWER_WITHIN.as_secs());
+    let (check, severity) = ("silent", Severity::Fault);
+    subject.findings.push(match mount.filter(|mount| *mount != Path::new("/")) {
+        Some(mount) => Finding {
+            check,
+            severity,
+            found,
+            reason: "A hard mount waits for its server for ever, and every program that touches it with it.".into(),
+            advice: "See whether the server can be reached; unmount it lazily if it will not come back.".into(),
+            fix: vec![
+                "journalctl -k --grep 'nfs: server'".into(),
+                format!("umount -l {}", shell(mount.as_os_str().as_encoded_bytes())),
+            ],
+        },
+        None => Finding {
+            check,
+            severity,
+            found,
+            reason: "Every program that touches it waits for its disk or server.".into(),
+            advice:
+                "See what the kernel says of the disk that it is on, or of the mount that a link in its path leads to."
+                    .into(),
+            fix: vec!["journalctl -k".into()],
+        },
     });
 }
 
@@ -355,6 +371,17 @@ mod tests {
         assert_eq!(root.not_read(), []);
         assert_eq!(look(&root, Path::new("/none"), 1, None).findings, []);
         assert_eq!(root.not_read()[0].what, "/none");
+    }
+
+    #[test]
+    fn only_a_mount_of_nfs_is_to_be_unmounted() {
+        let fix = |mount: Option<&str>| {
+            let mut subject = Subject::new("directory", "/d", String::new());
+            silent(mount.map(Path::new), &mut subject);
+            subject.findings.remove(0).fix.join("; ")
+        };
+        assert!(fix(Some("/mnt/x")).ends_with("umount -l /mnt/x"));
+        assert!([None, Some("/")].iter().all(|mount| !fix(*mount).contains("umount")));
     }
 
     #[test]

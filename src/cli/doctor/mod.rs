@@ -234,9 +234,10 @@ fn diagnose(low: &Low, console: &Console) -> Result<(Diagnosis, signals::Caught)
     let depth = low.depth.map_or(1, |depth| u32::try_from(depth).unwrap_or(0));
     let directory = |path: &PathBuf| {
         let on = table.holding(path);
-        let mut subject = dirs::look(&root, path, depth, on.map(|on| on.point.as_path()));
+        let nfs = on.filter(|on| matches!(&*on.fs, "nfs" | "nfs4"));
+        let mut subject = dirs::look(&root, path, depth, nfs.map(|on| on.point.as_path()));
         // Round trips and names of an NFS client are no matter of a disk.
-        if on.is_some_and(|on| !on.fs.starts_with("nfs")) {
+        if on.is_some() && nfs.is_none() {
             subject.findings.retain(|finding| !dirs::OF_NFS.contains(&finding.check));
         }
         subject

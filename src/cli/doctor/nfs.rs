@@ -302,9 +302,9 @@ impl Client {
 
     /// The command that mounts `source` beside it, as it is mounted; over TCP where it goes over UDP.
     pub fn beside(&self, source: &[u8], point: &[u8], is_shared: bool) -> String {
-        // A new mount has no sizes to keep: client and server agree on the largest.
-        let sizes = ["rsize", "wsize"];
-        let options = self.options().guarded(&self.entry).without(&sizes).version(self.spoken());
+        // A new mount has no sizes to keep, on the largest of which client and server agree, and need not give up as this one may.
+        let own = ["rsize", "wsize", "soft", "softerr", "timeo", "retrans"];
+        let options = self.options().guarded(&self.entry).without(&own).version(self.spoken());
         let mut options = self.connected(options);
         if self.entry.option("proto").is_some_and(|proto| proto.starts_with("udp")) {
             options = options.over_tcp().with(&format!("nconnect={NCONNECT}"));
