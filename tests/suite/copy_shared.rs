@@ -172,6 +172,22 @@ fn a_directory_that_was_opened_and_stays_is_shut_again() {
         let left = dump(&*to).keys().filter(|path| path.starts_with("shut/")).count();
         assert_eq!(left, if max.is_some() { 2 } else { 1 }, "{ran:?}");
     }
+    // It is emptied, and may not be removed from a directory that is another's.
+    let (from, to) = (memory(), memory());
+    let shut = to.dir(&to.root(), "shut");
+    to.file(&shut, "f", b"1");
+    set(&*to, &shut, mode(0o500));
+    let owned = Odd::new(&to, |mount, call: &mut Call<'_>| match &mut call.op {
+        Op::RmDir { out, .. } => *out = Err(Status::Access),
+        Op::Remove { dir, out, .. } if mount.get_attr(dir).is_ok_and(|is| is.mode & 0o300 != 0o300) => {
+            *out = Err(Status::Access);
+        }
+        _ => pass(mount, call),
+    });
+    let options = Options { user: Some(User { uid: 1000, groups: Arc::default() }), ..sync() };
+    let ran = go(&from, &owned, &options, 1);
+    assert_eq!((ran.failures.len(), to.get_attr(&shut).unwrap().mode), (1, 0o500), "{ran:?}");
+    assert!(!dump(&*to).contains_key("shut/f"), "{ran:?}");
 }
 
 /// Files that are complete, each name one of its own, as a copy without links leaves them.

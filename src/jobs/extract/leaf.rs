@@ -135,7 +135,7 @@ impl<'a> Making<'a> {
         let (mut result, mut repeated) = (call.take_found(), call.repeated);
         let mut route = route;
         let has_owner = self.owner() != (None, None);
-        let mut lost = repeated;
+        let (mut undone, mut lost) = (false, repeated);
         for _ in 0..TRIES_MAX {
             match result {
                 Ok(found) => {
@@ -147,16 +147,16 @@ impl<'a> Making<'a> {
                 Err(Status::Exist) => {
                     route = ctx.volume.route_replacing(route);
                     if let Some(made) = self.make_way(ctx, route, call.proc(), (repeated, owner))? {
-                        return Ok(Made { owner_refused: !owner, ..made });
+                        return Ok(Made { owner_refused: undone, ..made });
                     }
                 }
                 // Not root, or root that the server squashes.
-                Err(Status::Perm) if has_owner && owner => owner = false,
+                Err(Status::Perm) if has_owner && owner => (owner, undone) = (false, true),
                 Err(status) => return Err(self.unmade(ctx, route, (call.proc(), status), (lost, owner))),
             }
             let again = ctx.one(route, self.call(owner));
             // A server may make an object before it refuses its owner.
-            (result, repeated) = (again.found(), again.repeated || !owner);
+            (result, repeated) = (again.found(), again.repeated || undone);
             lost |= repeated;
         }
         // Another program makes this name as fast as it is removed.

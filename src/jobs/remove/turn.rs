@@ -445,6 +445,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
                 if self.engine.later.as_ref().is_some_and(|later| later.takes(&frame)) {
                     return;
                 }
+                self.shut(&frame);
                 let why = match frame.trouble.get() {
                     Some(trouble) => return self.fail(&up, frame.name.as_ref(), Proc::ReadDirPlus, *trouble),
                     None if frame.has(flag::SNAPSHOT) => ": its .snapshot is left alone",
@@ -453,7 +454,10 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
                 };
                 self.refuse(&up, frame.name.as_ref(), &format!("{}: {status}{why}", Proc::RmDir));
             }
-            status => self.fail(&up, frame.name.as_ref(), Proc::RmDir, status),
+            status => {
+                self.shut(&frame);
+                self.fail(&up, frame.name.as_ref(), Proc::RmDir, status);
+            }
         }
     }
 
