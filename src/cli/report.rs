@@ -128,11 +128,16 @@ pub fn write_json(path: &Path, mode: u32, report: &impl Serialize) -> io::Result
     })
 }
 
-/// Before a run: its report can be made at `path`, and the one of an earlier run is emptied, so that a report is of a run that came to its
-/// end. A file that does not begin as one is not taken for one: an error that names the `option`, and it stays.
-pub fn make_way(path: &Path, mode: u32, (option, start): (&str, &[u8])) -> Result<(), String> {
+/// Before a run: its report can be made at `path`, and the one of an earlier run is emptied.
+pub fn make_way(path: &Path, mode: u32, kind: (&str, &[u8])) -> Result<(), String> {
+    judge(path, mode, kind)?;
+    empty(path)
+}
+
+/// Can a report be made at `path`? A file that does not begin as one is not taken for one: an error that names the `option`, and it stays.
+pub fn judge(path: &Path, mode: u32, (option, start): (&str, &[u8])) -> Result<(), String> {
     let path = &resolved(path);
-    let cannot = |error: io::Error| format!("{}: Cannot write: {}", path.display(), reason(&error));
+    let cannot = |error: io::Error| cannot(path, &error);
     match fs::metadata(path) {
         Ok(there) if there.is_dir() => return Err(format!("{}: Cannot write: Is a directory", path.display())),
         Ok(there) if !there.is_file() => return Ok(()),
@@ -143,11 +148,23 @@ pub fn make_way(path: &Path, mode: u32, (option, start): (&str, &[u8])) -> Resul
     }
     let beside = beside(path);
     fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&beside).map_err(cannot)?;
-    fs::remove_file(&beside).map_err(cannot)?;
+    fs::remove_file(&beside).map_err(cannot)
+}
+
+/// Empties what was judged, so that a report is of a run that came to its end; once nothing else keeps the run from its beginning.
+pub fn empty(path: &Path) -> Result<(), String> {
+    let path = &resolved(path);
+    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        return Ok(());
+    }
     match fs::OpenOptions::new().write(true).truncate(true).open(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot(error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot(path, &error)),
         _ => Ok(()),
     }
+}
+
+fn cannot(path: &Path, error: &io::Error) -> String {
+    format!("{}: Cannot write: {}", path.display(), reason(error))
 }
 
 /// The option for a run's report, and how one begins.
@@ -163,7 +180,7 @@ pub fn begins_as(path: &Path, start: &[u8]) -> io::Result<bool> {
 }
 
 /// Through symbolic links, for its user named it.
-fn resolved(path: &Path) -> PathBuf {
+pub fn resolved(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
     // Linux follows no more of them.
     for _ in 0..40 {

@@ -3,7 +3,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
@@ -22,15 +22,21 @@ const UNBROKEN_MAX: Duration = Duration::from_secs(10);
 static IS_DEFERRED: AtomicBool = AtomicBool::new(false);
 static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
-/// The signal that came, if any. Its handler notes it: a program that the run has started is ended by the same key, and what that leads
-/// to must not be taken for the cause before the thread that heeds signals has run.
+/// The first signal that came, if any.
 #[derive(Clone, Debug, Default)]
-pub struct Caught(Arc<AtomicUsize>);
+pub struct Caught {
+    first: Arc<AtomicI32>,
+    /// Noted by the handler: a program that the run has started is ended by the same key, and what that leads to must not be taken for the
+    /// cause before the thread that heeds signals has run. Of several it is the last.
+    noted: Arc<AtomicUsize>,
+}
 
 impl Caught {
     /// The signal's number.
     pub fn signal(&self) -> Option<i32> {
-        i32::try_from(self.0.load(Ordering::Relaxed)).ok().filter(|signal| *signal != 0)
+        let noted = || i32::try_from(self.noted.load(Ordering::Relaxed)).ok();
+        let first = Some(self.first.load(Ordering::Relaxed)).filter(|signal| *signal != 0);
+        first.or_else(noted).filter(|signal| *signal != 0)
     }
 }
 
@@ -95,10 +101,11 @@ fn all() -> impl Iterator<Item = i32> + Clone {
 pub fn watch(stop: Stop, tell: impl Fn(i32) + Send + 'static) -> io::Result<Caught> {
     let caught = Caught::default();
     for signal in all() {
-        signal_hook::flag::register_usize(signal, caught.0.clone(), signal.unsigned_abs() as usize)?;
+        signal_hook::flag::register_usize(signal, caught.noted.clone(), signal.unsigned_abs() as usize)?;
     }
     let mut signals = Signals::new(all())?;
     IS_WATCHED.store(true, Ordering::SeqCst);
+    let first = caught.first.clone();
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         let mut came: Option<Instant> = None;
         for signal in signals.forever() {
@@ -107,6 +114,7 @@ pub fn watch(stop: Stop, tell: impl Fn(i32) + Send + 'static) -> io::Result<Caug
                 Some(_) => {}
                 None => {
                     came = Some(Instant::now());
+                    first.store(signal, Ordering::Relaxed);
                     stop.set();
                     tell(signal);
                 }

@@ -189,7 +189,7 @@ fn serve(low: &Low, console: &Arc<Console>) -> Result<Exit, String> {
     }
     if let Some(path) = &low.report {
         // What was measured would be lost in the end.
-        report::make_way(path, 0o666, ("--report", b"{\n  \"targets\":"))?;
+        report::judge(path, 0o666, ("--report", b"{\n  \"targets\":"))?;
     }
     super::host::allow_open_files();
     let stop = Stop::default();
@@ -210,6 +210,10 @@ fn serve(low: &Low, console: &Arc<Console>) -> Result<Exit, String> {
     config.replay_max = low.replay.unwrap_or(config.replay_max);
     let ceiling = config.ceiling;
     let server = Server::start(mount, config).map_err(|error| format!("Cannot listen: {}", reason(&error)))?;
+    if let Some(Err(text)) = low.report.as_deref().map(report::empty) {
+        server.stop();
+        return Err(text);
+    }
     console.print(server.url());
     console.flush();
     if console.has_failed() {

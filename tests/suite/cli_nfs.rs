@@ -48,8 +48,15 @@ fn an_archive_on_a_target_is_made_and_added_to() {
 fn the_simulator_reports_what_it_served_when_it_is_ended() {
     let bench = Bench::new();
     let report = bench.path("sim.json");
-    // The last one makes way for this one.
-    Sim::start(&["--unlimited", "--report", report.to_str().unwrap()]).end();
+    // The last one makes way for this one, and not for one that cannot listen.
+    let before = Sim::start(&["--unlimited", "--report", report.to_str().unwrap()]);
+    let port = before.url.trim_start_matches("nfs://").trim_end_matches('/').to_owned();
+    before.end();
+    let taken = std::net::TcpListener::bind(&port).unwrap();
+    let refused = Command::new(PARFS).args(["sim", "--listen", &port, "--report", report.to_str().unwrap()]).output();
+    Ran::of(refused.unwrap()).failed("Cannot listen");
+    drop(taken);
+    assert!(fs::metadata(&report).unwrap().len() > 0);
     let sim = Sim::start(&["--unlimited", "--report", report.to_str().unwrap()]);
     bench.run(&format!("xf a.tar -C {}", sim.url)).ok();
     // What it serves, it still has.

@@ -241,6 +241,7 @@ fn a_job_that_never_ran_is_in_documents() {
         document["jobs"].as_array().unwrap().iter().map(|job| job["jobname"].as_str().unwrap()).collect();
     assert_eq!(names, ["b", "c", "d"]);
     assert_eq!([0, 1, 2].map(|index| job(&document, index)["read"]["total_ios"].as_u64()), [Some(1), Some(0), Some(0)]);
+    assert_eq!([1, 2].map(|index| job(&document, index)["minf"].as_u64()), [Some(0); 2]);
     let ran = loads.run("--output-format=terse jobs.fio").ok();
     assert_eq!(ran.stdout.lines().count(), 3, "{ran:?}");
     let ran = loads.run("jobs.fio").ok();

@@ -136,5 +136,14 @@ fn more_targets_than_there_are_is_refused() {
         refused(&swept(&[option]), "is there and is no report");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), kept);
     }
+    // Nor is an earlier report emptied by what measures nothing.
+    let earlier = dir.path().join("earlier.csv");
+    std::fs::write(&earlier, "job,bs,io_bytes\n").unwrap();
+    let csv = &*format!("--report-csv={}", earlier.display()).leak();
+    let html = &*format!("--report-html={}", dir.path().join("precious").display()).leak();
+    refused(&swept(&[csv, html]), "is there and is no report");
+    let nowhere = ["--sweep", "bs=4k,8k", "--name=j", "--rw=read", "--size=8k", "--directory=/nowhere", csv];
+    refused(&nowhere, "/nowhere is not a directory");
+    assert_eq!(std::fs::metadata(&earlier).unwrap().len(), 16);
     refused(&["--compare", "a.json", "b.json", "--output=x"], "and nothing else");
 }

@@ -22,7 +22,7 @@ use crate::load::random::{Seeds, Stream};
 use crate::load::results::{Idleness, JobResult};
 use crate::load::run::prepare::{Asked, Found, NotReady, prepare};
 use crate::load::run::{
-    Clock, Entry, Host, IdleProf, Live, LogFiles, Schedule, SteadyWatch, Work, failed, idle, only_create, said,
+    Clock, Entry, Host, IdleProf, Live, LogFiles, Schedule, SteadyWatch, Work, failed, only_create, said, unstarted,
 };
 use crate::load::settings::{HostChoice, Settings, Started, file_names, order};
 use crate::load::{general, job};
@@ -285,7 +285,7 @@ impl<'a> Run<'a> {
         let failed = lives.iter().filter(|live| live.failed.load(Ordering::Relaxed)).count();
         let lines = self.starts.iter().zip(results).enumerate().map(|(index, (start, result))| {
             let (live, began) = (&lives[index], result.is_some());
-            let result = result.unwrap_or_else(|| idle(&self.work(index, &found[index], live)));
+            let result = result.unwrap_or_else(|| unstarted(&self.work(index, &found[index], live)));
             let result = JobResult { steady: live.steady(), ..result };
             Line { settings: self.settings(start), clone: start.clone, result, began }
         });

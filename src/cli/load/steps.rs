@@ -14,7 +14,7 @@ use crate::base::units::{bytes_shown, grouped, io_shown};
 use crate::cli::Exit;
 use crate::cli::console::{Console, reason};
 use crate::cli::host::file_mode;
-use crate::cli::report::{make_way, write_whole};
+use crate::cli::report::{empty, judge, write_whole};
 use crate::cli::table::Table;
 use crate::crew::Stop;
 use crate::load::Direction;
@@ -66,7 +66,10 @@ pub fn run(console: &Arc<Console>, gathered: &Gathered, out: &Out) -> Exit {
         Ok(caught) => caught,
         Err(error) => return super::refused(console, &format!("fio: signals: {error}")),
     };
-    if let Err(text) = check_reports(gathered).and_then(|()| check(console, gathered, out, &steps, &stop)) {
+    if let Err(text) = check_reports(gathered)
+        .and_then(|()| check(console, gathered, out, &steps, &stop))
+        .and_then(|()| empty_reports(gathered))
+    {
         return super::refused(console, &text);
     }
     let asked = Arc::new(AtomicBool::new(false));
@@ -202,9 +205,16 @@ fn check_reports(gathered: &Gathered) -> Result<(), String> {
     let reports = [(&beyond.csv, "--report-csv", scale::csv::START), (&beyond.html, "--report-html", html::START)];
     for (path, option, start) in reports {
         let Some(path) = path else { continue };
-        make_way(Path::new(path), file_mode(), (option, start.as_bytes())).map_err(|text| format!("fio: {text}"))?;
+        judge(Path::new(path), file_mode(), (option, start.as_bytes())).map_err(|text| format!("fio: {text}"))?;
     }
     Ok(())
+}
+
+/// Those of an earlier run, once nothing keeps this one from its beginning.
+fn empty_reports(gathered: &Gathered) -> Result<(), String> {
+    let beyond = &gathered.general.beyond;
+    let paths = [&beyond.csv, &beyond.html].into_iter().flatten();
+    paths.into_iter().try_for_each(|path| empty(Path::new(path)).map_err(|text| format!("fio: {text}")))
 }
 
 /// As in a plain run, directories that are named must be there: of all steps, before the first is measured.

@@ -15,6 +15,7 @@ use crate::cli::archive::ArchiveName;
 use crate::cli::host::Unclear::{self, Fatal, Usage};
 use crate::cli::host::{Host, Manner};
 use crate::cli::location::Location;
+use crate::cli::report;
 use crate::jobs::XattrMasks;
 use crate::jobs::compare;
 use crate::jobs::extract::{Existing, Options, Owner};
@@ -235,12 +236,11 @@ enum Place {
 
 /// Of a file of this host; none of a pipe or a device, which nothing is written over.
 fn place(path: &Path) -> Option<Place> {
+    // A link that leads nowhere: its file is made where it leads.
+    let path = &report::resolved(path);
     if let Ok(meta) = fs::metadata(path) {
         return meta.is_file().then(|| Place::There(meta.dev(), meta.ino()));
     }
-    // A link that leads nowhere: its file is made where it leads.
-    let led = fs::read_link(path).map(|to| path.parent().unwrap_or(Path::new("")).join(to));
-    let path = led.as_deref().unwrap_or(path);
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let parent = fs::canonicalize(parent).unwrap_or_else(|_| parent.to_path_buf());
     Some(Place::ToBe(parent.join(path.file_name()?)))
@@ -482,14 +482,19 @@ mod tests {
         let at = dir.path().display().to_string();
         std::fs::write(dir.path().join("there"), "").unwrap();
         std::fs::hard_link(dir.path().join("there"), dir.path().join("hard")).unwrap();
-        for (to, link) in [("there", "soft"), ("new", "dangling")] {
+        for (to, link) in [("there", "soft"), ("new", "dangling"), ("dangling", "twice")] {
             std::os::unix::fs::symlink(to, dir.path().join(link)).unwrap();
         }
         let refused = |line: String| matches!(high(&line, &USER), Err(Usage(text)) if text.contains("of its own"));
         for option in ["--report", "--log"] {
-            for (a, b) in
-                [("there", "./there"), ("new", "./new"), ("soft", "there"), ("hard", "there"), ("dangling", "new")]
-            {
+            for (a, b) in [
+                ("there", "./there"),
+                ("new", "./new"),
+                ("soft", "there"),
+                ("hard", "there"),
+                ("dangling", "new"),
+                ("twice", "new"),
+            ] {
                 assert!(refused(format!("-cf {at}/{a} {option} {at}/{b} x")), "{a} {b}");
                 assert!(refused(format!("-cf {at}/{b} {option} {at}/{a} x")), "{b} {a}");
                 assert!(refused(format!("-cf {at}/tar --index {at}/{a} {option} {at}/{b} x")), "{a} {b}");

@@ -217,8 +217,12 @@ pub fn only_create(work: &Work<'_>) -> JobResult {
     unlinked.map_or_else(|| idle(work), |reason| failed(work, Errno::from_raw_os_error(reason.errno), &reason.detail))
 }
 
-/// The result of a clone that did nothing.
-pub fn idle(work: &Work<'_>) -> JobResult {
+/// The result of a clone that never ran: what a thread was charged with meanwhile is not its own.
+pub fn unstarted(work: &Work<'_>) -> JobResult {
+    JobResult { usr_us: 0, sys_us: 0, ctx: 0, majf: 0, minf: 0, ..idle(work) }
+}
+
+fn idle(work: &Work<'_>) -> JobResult {
     let now = work.clock.now();
     let mut recorder = Recorder::new(work.settings, work.group, false);
     recorder.result.start_ms = work.clock.wall_ms(now);

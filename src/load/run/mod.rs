@@ -31,7 +31,7 @@ pub mod usage;
 mod verifiers;
 
 pub use clock::Clock;
-pub use clone::{Host, Work, failed, idle, only_create, run, said};
+pub use clone::{Host, Work, failed, only_create, run, said, unstarted};
 pub use idleness::IdleProf;
 pub use live::{Live, State};
 pub use log::LogFiles;
