@@ -88,6 +88,7 @@ mod repeated;
 mod scripted;
 mod shadow;
 mod sim;
+mod slow;
 mod strict;
 mod tar_options;
 mod targets;

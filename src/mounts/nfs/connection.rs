@@ -73,7 +73,7 @@ impl Window {
     }
 
     /// How many calls have no reply yet.
-    pub(super) fn left(&self) -> usize {
+    fn left(&self) -> usize {
         lock(&self.state).left
     }
 
@@ -93,6 +93,7 @@ pub(super) struct Waiting {
     /// How many bytes a READ asked for; 0 for other calls.
     pub(super) asked: u32,
     pub(super) generation: u64,
+    pub(super) sent: Instant,
 }
 
 impl Waiting {
@@ -105,10 +106,34 @@ impl Waiting {
     }
 }
 
+#[derive(Debug, Default)]
+struct InFlight {
+    waiting: HashMap<u32, Waiting>,
+    /// How many replies have come so far.
+    answered: u64,
+}
+
+/// How far a connection has got with a window.
+pub(super) struct Progress {
+    /// How many of the window's calls have no reply yet.
+    left: usize,
+    /// How many replies have come on the connection, to whomever.
+    answered: u64,
+    /// Calls that were sent before the window are still to be answered.
+    is_queued: bool,
+}
+
+impl Progress {
+    /// Has the window come nearer to its replies, or what it stands behind?
+    pub(super) fn is_beyond(&self, earlier: &Progress) -> bool {
+        self.left < earlier.left || earlier.is_queued && self.answered > earlier.answered
+    }
+}
+
 /// What the lanes and the reader thread share.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    waiting: Mutex<HashMap<u32, Waiting>>,
+    in_flight: Mutex<InFlight>,
     /// The newest generation known to be broken.
     broken: AtomicU64,
 }
@@ -116,14 +141,14 @@ pub(super) struct Shared {
 impl Shared {
     /// How many calls wait for their replies.
     pub(super) fn in_flight(&self) -> usize {
-        lock(&self.waiting).len()
+        lock(&self.in_flight).waiting.len()
     }
 
     /// Has the replies to these xids go to their windows.
     pub(super) fn wait(&self, calls: impl Iterator<Item = (u32, Waiting)>) {
-        let mut waiting = lock(&self.waiting);
+        let mut in_flight = lock(&self.in_flight);
         for (xid, call) in calls {
-            let earlier = waiting.insert(xid, call);
+            let earlier = in_flight.waiting.insert(xid, call);
             debug_assert!(earlier.is_none(), "xids are unique while in flight");
         }
     }
@@ -131,17 +156,29 @@ impl Shared {
     /// Takes the call that `xid` answers; none for one that nobody waits for on this connection: a duplicate, or a call
     /// that was sent again elsewhere, which a reply cut off here must not lose a second time.
     pub(super) fn claim(&self, xid: u32, generation: u64) -> Option<Waiting> {
-        match lock(&self.waiting).entry(xid) {
-            Entry::Occupied(waiting) if waiting.get().generation == generation => Some(waiting.remove()),
+        let mut in_flight = lock(&self.in_flight);
+        match in_flight.waiting.entry(xid) {
+            Entry::Occupied(waiting) if waiting.get().generation == generation => {
+                let claimed = waiting.remove();
+                in_flight.answered += 1;
+                Some(claimed)
+            }
             _ => None,
         }
+    }
+
+    /// How far a window has got that was sent at `sent`.
+    fn progress(&self, window: &Window, sent: Instant) -> Progress {
+        let in_flight = lock(&self.in_flight);
+        let is_queued = in_flight.waiting.values().any(|call| call.sent < sent);
+        Progress { left: window.left(), answered: in_flight.answered, is_queued }
     }
 
     /// Marks a generation as broken and gives its calls back as lost.
     pub(super) fn break_off(&self, generation: u64) {
         self.broken.fetch_max(generation, Ordering::SeqCst);
         let lost: Vec<Waiting> = {
-            let mut waiting = lock(&self.waiting);
+            let waiting = &mut lock(&self.in_flight).waiting;
             let xids: Vec<u32> = waiting.iter().filter(|(_, w)| w.generation <= generation).map(|(x, _)| *x).collect();
             xids.into_iter().filter_map(|xid| waiting.remove(&xid)).collect()
         };
@@ -163,6 +200,14 @@ struct Writer {
 const SEND_MAX: Duration = Duration::from_secs(120);
 /// How often a peer that takes no more bytes is looked at again: the connection's lock is held meanwhile.
 const SEND_LOOK: Duration = Duration::from_secs(1);
+
+/// What has been sent: on which connection, whether that had to be made, and when.
+#[derive(Debug)]
+pub(super) struct Sent {
+    pub(super) generation: u64,
+    pub(super) connected: bool,
+    pub(super) at: Instant,
+}
 
 /// Says of a peer that takes no bytes whether it is waited for in vain: given for how long it has taken none, and when it last took some
 /// after a pause.
@@ -212,15 +257,14 @@ impl Connection {
 
     /// Sends a window's calls with one system call where the socket takes them; connects first when needed.
     ///
-    /// Returns the connection's generation and whether a connection had to be made. An error means that nothing was sent
-    /// and the buffers are back in `calls`; once sent, whatever happens shows in the window.
+    /// An error means that nothing was sent and the buffers are back in `calls`; once sent, whatever happens shows in the window.
     pub(super) fn send(
         &self,
         window: &Arc<Window>,
         heads: &[u8],
         calls: &mut [Outgoing<'_>],
         gives_up: GivesUp<'_>,
-    ) -> io::Result<(u64, bool)> {
+    ) -> io::Result<Sent> {
         let asked = Instant::now();
         let mut writer = lock(&self.writer);
         if writer.stream.is_some() && self.shared.broken.load(Ordering::SeqCst) >= writer.generation {
@@ -239,10 +283,10 @@ impl Connection {
             writer.failed = result.as_ref().err().map(|error| (Instant::now(), error.kind()));
             result?;
         }
-        let generation = writer.generation;
+        let (generation, at) = (writer.generation, Instant::now());
         self.shared.wait(calls.iter_mut().enumerate().map(|(slot, call)| {
             let (buf, asked) = (std::mem::take(&mut call.buf), call.asked);
-            (call.xid, Waiting { window: window.clone(), slot, buf, asked, generation })
+            (call.xid, Waiting { window: window.clone(), slot, buf, asked, generation, sent: at })
         }));
         let stream = writer.stream.as_ref().expect("connected above");
         let is_broken = || self.shared.broken.load(Ordering::SeqCst) >= generation;
@@ -260,7 +304,12 @@ impl Connection {
             Self::drop_stream(&mut writer);
             self.shared.break_off(generation);
         }
-        Ok((generation, connected))
+        Ok(Sent { generation, connected, at })
+    }
+
+    /// How far a window has got that was sent on it.
+    pub(super) fn progress(&self, window: &Window, sent: &Sent) -> Progress {
+        self.shared.progress(window, sent.at)
     }
 
     /// Ends the connection of that generation, if it is still the current one; its calls come back as lost.
@@ -407,12 +456,36 @@ fn connect_from(peer: SocketAddr, port: Option<u16>) -> io::Result<TcpStream> {
 mod tests {
     use super::*;
 
+    fn waiting(window: &Arc<Window>, generation: u64, sent: Instant) -> Waiting {
+        Waiting { window: window.clone(), slot: 0, buf: Vec::new(), asked: 0, generation, sent }
+    }
+
+    /// What counts is what was sent before it; what comes behind it may be answered for ever and says nothing of it.
+    #[test]
+    fn a_window_gets_on_with_what_it_stands_behind() {
+        let (shared, now) = (Shared::default(), Instant::now());
+        let windows: Vec<Arc<Window>> = (0..4).map(|_| Window::new(1)).collect();
+        let sent = |i: usize| now + Duration::from_millis(i as u64);
+        shared.wait(windows.iter().enumerate().map(|(i, window)| (i as u32, waiting(window, 1, sent(i)))));
+        let answer = |xid| shared.claim(xid, 1).expect("it is in flight").answer(vec![1].into());
+        let at = || (shared.progress(&windows[1], sent(1)), shared.progress(&windows[2], sent(2)));
+        let steps = [at(), (answer(3), at()).1, (answer(0), at()).1, (answer(1), at()).1];
+        let got_on: Vec<(bool, bool)> =
+            steps.windows(2).map(|two| (two[1].0.is_beyond(&two[0].0), two[1].1.is_beyond(&two[0].1))).collect();
+        assert_eq!(got_on, [(true, true), (true, true), (true, true)]);
+        let (alone, late) = (shared.progress(&windows[2], sent(2)), Window::new(1));
+        shared.wait([(9, waiting(&late, 1, sent(9)))].into_iter());
+        answer(9);
+        assert!(!shared.progress(&windows[2], sent(2)).is_beyond(&alone), "it is the next in turn");
+        answer(2);
+        assert!(shared.progress(&windows[2], sent(2)).is_beyond(&alone));
+    }
+
     /// A connection that was given up may still have replies in its socket, the last of them cut off.
     #[test]
     fn a_call_sent_again_is_not_lost_with_its_former_connection() {
         let (shared, window) = (Shared::default(), Window::new(1));
-        let waiting = Waiting { window: window.clone(), slot: 0, buf: Vec::new(), asked: 0, generation: 2 };
-        lock(&shared.waiting).insert(7, waiting);
+        shared.wait([(7, waiting(&window, 2, Instant::now()))].into_iter());
         assert!(shared.claim(7, 1).is_none());
         shared.break_off(1);
         assert!(!window.wait(Duration::ZERO));
@@ -433,7 +506,8 @@ mod tests {
         assert_eq!(connection.send(&window, &[], &mut [], &never).unwrap_err().kind(), io::ErrorKind::TimedOut);
         assert_eq!(listener.accept().unwrap_err().kind(), io::ErrorKind::WouldBlock);
         failed(Instant::now());
-        assert_eq!(connection.send(&window, &[], &mut [], &never).unwrap(), (1, true));
+        let sent = connection.send(&window, &[], &mut [], &never).unwrap();
+        assert_eq!((sent.generation, sent.connected), (1, true));
         listener.accept().unwrap();
     }
 }

@@ -9,6 +9,7 @@
 mod ask;
 mod attach;
 mod connection;
+mod exchange;
 mod lowat;
 mod proof;
 mod reader;
@@ -203,6 +204,13 @@ impl NfsMount {
 
     fn xid(&self) -> u32 {
         self.next_xid.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Somebody is there.
+    fn note_heard(&self, arrived: Instant) -> u64 {
+        let heard_ms = u64::try_from((arrived - self.born).as_millis()).unwrap_or(u64::MAX);
+        self.heard_ms.fetch_max(heard_ms, Ordering::Relaxed);
+        heard_ms
     }
 
     /// The connection with the least in flight, so that small calls avoid one that carries bulk data.

@@ -237,6 +237,7 @@ fn read_fragments(
 mod tests {
     use std::io::Write;
     use std::net::TcpListener;
+    use std::time::Instant;
 
     use super::super::connection::{Reply, Window};
     use super::*;
@@ -250,7 +251,7 @@ mod tests {
         let (shared, window) = (Shared::default(), Window::new(replies.len()));
         shared.wait(replies.iter().enumerate().map(|(slot, (xid, _))| {
             let buf = Vec::with_capacity(asked as usize);
-            (*xid, Waiting { window: window.clone(), slot, buf, asked, generation: 1 })
+            (*xid, Waiting { window: window.clone(), slot, buf, asked, generation: 1, sent: Instant::now() })
         }));
         let sent: Vec<u8> = replies.iter().flat_map(|(_, reply)| reply.iter().copied()).collect();
         std::thread::scope(|scope| {

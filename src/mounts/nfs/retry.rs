@@ -14,7 +14,8 @@ use crate::wire::nfs3::{self, Decoded};
 use crate::wire::record::Received;
 use crate::wire::rpc::{self, RpcError};
 
-use super::connection::{Connection, Outgoing, Reply, Window};
+use super::connection::{Connection, Reply};
+use super::exchange::Try;
 use super::{NfsMount, Patience};
 
 /// First and longest pause before JUKEBOX is tried again; Linux waits 5 s each time.
@@ -25,27 +26,9 @@ const JUKEBOX_MAX: Duration = Duration::from_secs(120);
 /// Kubernetes) gives from half a minute to one and a half.
 const STOPPED_MAX: Duration = Duration::from_secs(15);
 /// How often it is looked for that.
-const STOPPED_LOOK: Duration = Duration::from_secs(1);
+pub(super) const STOPPED_LOOK: Duration = Duration::from_secs(1);
 /// First and longest pause between tries to connect.
 const CONNECT_PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
-
-/// A call on its way to a reply.
-struct Try {
-    /// Its place in the window.
-    index: usize,
-    xid: u32,
-    first_sent: Option<Instant>,
-    last_sent: Option<Instant>,
-    losses: u32,
-    /// How long its answer was waited for, over all losses: a connection that breaks at once has used up no patience.
-    waited: Duration,
-}
-
-impl Try {
-    fn new(index: usize, xid: u32) -> Try {
-        Try { index, xid, first_sent: None, last_sent: None, losses: 0, waited: Duration::ZERO }
-    }
-}
 
 /// What a round of sending has to wait for before the next.
 #[derive(Default)]
@@ -66,14 +49,7 @@ impl NfsMount {
                 Err(status) => call.fail(status),
             }
         }
-        let payload = tries.iter().map(|t| calls[t.index].payload()).sum();
-        let passed = self.payload.pass(payload);
-        let connection = self.connection();
-        let load = payload + tries.len() as u64;
-        connection.load.fetch_add(load, Ordering::Relaxed);
-        self.carry(connection, calls, tries);
-        connection.load.fetch_sub(load, Ordering::Relaxed);
-        drop(passed);
+        self.carry(calls, tries);
         self.ask_what_was_made(calls);
     }
 
@@ -85,33 +61,13 @@ impl NfsMount {
     }
 
     /// Is the run stopped, and what went on last, at `since`, too long ago? The time counts from when the stop is first seen.
-    fn is_overdue(&self, since: Instant) -> bool {
+    pub(super) fn is_overdue(&self, since: Instant) -> bool {
         let is_stopped = self.stopped.get().is_some_and(|stopped| stopped.load(Ordering::Relaxed));
         is_stopped && since.max(*self.stop_seen.get_or_init(Instant::now)).elapsed() >= STOPPED_MAX
     }
 
-    /// Waits for a window's replies; false where they take too long. In a run that is stopped that is how long none came.
-    fn wait(&self, window: &Window) -> bool {
-        let begun = Instant::now();
-        let (mut left, mut since) = (window.left(), self.worked());
-        loop {
-            let rest = self.patience.reply_timeout.saturating_sub(begun.elapsed());
-            if window.wait(rest.min(STOPPED_LOOK)) {
-                return true;
-            }
-            if window.left() != left {
-                (left, since) = (window.left(), Instant::now());
-            }
-            // What is begun later, of a target that is silent already, is to have some time too.
-            let is_overdue = begun.elapsed() >= 2 * STOPPED_LOOK && self.is_overdue(since.max(self.worked()));
-            if rest.is_zero() || is_overdue {
-                return false;
-            }
-        }
-    }
-
     /// Is a target given up that takes none of what it is sent, for as long as `silent`? Another lane may have found out that it is gone.
-    fn is_given_up(&self, silent: Duration, moved: Option<Instant>) -> bool {
+    pub(super) fn is_given_up(&self, silent: Duration, moved: Option<Instant>) -> bool {
         let last = moved.map_or(self.worked(), |moved| moved.max(self.worked()));
         self.gone.load(Ordering::Relaxed) || silent >= 2 * STOPPED_LOOK && self.is_overdue(last)
     }
@@ -146,7 +102,27 @@ impl NfsMount {
         holders.iter().for_each(|holder| holder.before(calls));
     }
 
-    fn carry(&self, connection: &Connection, calls: &mut [Call<'_>], mut tries: Vec<Try>) {
+    /// One round, in which the calls count as in flight. Between rounds they do not: what a server puts off for minutes must not keep
+    /// from it what it would answer at once.
+    fn round<'m>(
+        &'m self,
+        connection: &mut Option<&'m Connection>,
+        calls: &mut [Call<'_>],
+        tries: &mut Vec<Try>,
+    ) -> std::io::Result<Vec<Reply>> {
+        let payload = tries.iter().map(|t| calls[t.index].payload()).sum();
+        let _passed = self.payload.pass(payload);
+        // What is sent again goes the way it went: another connection's port is another client's to a duplicate request cache.
+        let connection = connection.get_or_insert_with(|| self.connection());
+        let load = payload + tries.len() as u64;
+        connection.load.fetch_add(load, Ordering::Relaxed);
+        let result = self.exchange(connection, calls, tries);
+        connection.load.fetch_sub(load, Ordering::Relaxed);
+        result
+    }
+
+    fn carry(&self, calls: &mut [Call<'_>], mut tries: Vec<Try>) {
+        let mut connection = None;
         let (mut connect_pause, mut jukebox_pause) = (CONNECT_PAUSE.0, JUKEBOX_PAUSE.0);
         let begun = Instant::now();
         // Since when the server puts calls off; less what the run's own throttle holds back, for then it is not the server that refuses.
@@ -156,7 +132,7 @@ impl NfsMount {
             if self.gone.load(Ordering::Relaxed) {
                 return self.give_up(calls, &tries);
             }
-            match self.exchange(connection, calls, &mut tries) {
+            match self.round(&mut connection, calls, &mut tries) {
                 Err(error) => {
                     self.refuses.store(error.kind() == std::io::ErrorKind::ConnectionRefused, Ordering::Relaxed);
                     let since = *away_since.get_or_insert_with(Instant::now);
@@ -228,80 +204,8 @@ impl NfsMount {
         self.born + Duration::from_millis(self.heard_ms.load(Ordering::Relaxed))
     }
 
-    fn worked(&self) -> Instant {
+    pub(super) fn worked(&self) -> Instant {
         self.born + Duration::from_millis(self.worked_ms.load(Ordering::Relaxed))
-    }
-
-    /// Sends the tries together and waits for their replies; an error means that no connection could be had.
-    fn exchange(
-        &self,
-        connection: &Connection,
-        calls: &mut [Call<'_>],
-        tries: &mut Vec<Try>,
-    ) -> std::io::Result<Vec<Reply>> {
-        let mut bufs: Vec<Vec<u8>> = tries.iter().map(|t| lend(&mut calls[t.index])).collect();
-        let mut heads = Vec::with_capacity(tries.len() * 192);
-        let mut outgoing = Vec::with_capacity(tries.len());
-        let mut unsendable = Vec::new();
-        for (position, try_) in tries.iter().enumerate() {
-            let call = &calls[try_.index];
-            let procedure = call.proc() as u32;
-            let start =
-                rpc::begin_call(&mut heads, try_.xid, nfs3::PROGRAM, nfs3::VERSION, procedure, Some(&self.credential));
-            match nfs3::encode_args(call, &|node| self.resolve(node), &mut heads) {
-                Ok(payload) => {
-                    let padded = payload.map_or(0, |p| p.len().next_multiple_of(4));
-                    rpc::end_record(&mut heads, start, padded);
-                    let buf = std::mem::take(&mut bufs[position]);
-                    let asked = if let Op::Read { count, .. } = call.op { count } else { 0 };
-                    outgoing.push(Outgoing { xid: try_.xid, head: start..heads.len(), payload, buf, asked });
-                }
-                Err(status) => {
-                    heads.truncate(start);
-                    unsendable.push((position, status));
-                }
-            }
-        }
-        let window = Window::new(outgoing.len());
-        let gives_up = |silent: Duration, moved: Option<Instant>| self.is_given_up(silent, moved);
-        let sent = match outgoing.is_empty() {
-            true => Ok(None),
-            false => connection.send(&window, &heads, &mut outgoing, &gives_up).map(Some),
-        };
-        let mut returned: Vec<Vec<u8>> = outgoing.into_iter().map(|o| o.buf).collect();
-        for (position, status) in unsendable.into_iter().rev() {
-            calls[tries.remove(position).index].fail(status);
-        }
-        let sent = match sent {
-            Ok(sent) => sent,
-            Err(e) => {
-                tries
-                    .iter()
-                    .zip(&mut returned)
-                    .for_each(|(t, buf)| give_back(&mut calls[t.index], std::mem::take(buf)));
-                return Err(e);
-            }
-        };
-        let Some((generation, connected)) = sent else { return Ok(Vec::new()) };
-        self.note_sent(tries, generation > 1 && connected);
-        if !self.wait(&window) {
-            connection.kill(generation);
-            // Every call of the generation has been given back by now, or its reply is being put in its place.
-            while !window.wait(Duration::from_secs(1)) {}
-        }
-        Ok(window.take())
-    }
-
-    fn note_sent(&self, tries: &mut [Try], reconnected: bool) {
-        let now = Instant::now();
-        for try_ in tries {
-            if try_.losses > 0 {
-                self.retransmitted.fetch_add(1, Ordering::Relaxed);
-            }
-            try_.first_sent.get_or_insert(now);
-            try_.last_sent = Some(now);
-        }
-        self.reconnects.fetch_add(u64::from(reconnected), Ordering::Relaxed);
     }
 
     /// Puts replies into their calls; returns what has to be sent again.
@@ -311,8 +215,7 @@ impl NfsMount {
             let call = &mut calls[try_.index];
             match reply {
                 Reply::Record(record, arrived) => {
-                    let heard_ms = u64::try_from((arrived - self.born).as_millis()).unwrap_or(u64::MAX);
-                    self.heard_ms.fetch_max(heard_ms, Ordering::Relaxed);
+                    let heard_ms = self.note_heard(arrived);
                     if !matches!(call.op, Op::Null { .. }) {
                         self.worked_ms.fetch_max(heard_ms, Ordering::Relaxed);
                     }
@@ -476,15 +379,7 @@ pub(super) fn asked_for_another(status: Status) -> Status {
     if status == Status::Unanswered { Status::NoReply } else { status }
 }
 
-/// Takes a READ's buffer to receive the record into.
-fn lend(call: &mut Call<'_>) -> Vec<u8> {
-    match &mut call.op {
-        Op::Read { buf, .. } => std::mem::take(buf),
-        _ => Vec::new(),
-    }
-}
-
-fn give_back(call: &mut Call<'_>, lent: Vec<u8>) {
+pub(super) fn give_back(call: &mut Call<'_>, lent: Vec<u8>) {
     if let Op::Read { buf, .. } = &mut call.op {
         *buf = lent;
     }
