@@ -6,13 +6,19 @@
 use std::collections::HashMap;
 
 mod bracket;
+#[cfg(test)]
+mod former;
+mod patterns;
 mod rules;
 mod set;
 mod shell;
+mod steps;
 #[cfg(test)]
 mod tests;
 
 use thiserror::Error;
+
+use crate::base::name::Printable;
 
 pub use rules::{Allowed, Rules};
 pub(in crate::jobs) use set::Set;
@@ -25,10 +31,16 @@ pub struct BadPattern {
     reason: String,
 }
 
+impl BadPattern {
+    fn new(pattern: &[u8], reason: String) -> BadPattern {
+        BadPattern { pattern: Printable(pattern).to_string(), reason }
+    }
+}
+
 /// A pattern, and how it is matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
-    /// As it was typed; with `wildcards` UTF-8.
+    /// As it was typed.
     pub text: Vec<u8>,
     /// A shell pattern; else a name.
     pub wildcards: bool,

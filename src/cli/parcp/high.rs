@@ -187,18 +187,16 @@ fn rules(given: &[RuleArg], list: Option<&List>, deletes: bool, warnings: &mut V
             false => vec![value.clone().into_vec()],
         };
         for pattern in patterns {
-            let text = String::from_utf8(pattern)
-                .map_err(|bad| Usage(format!("pattern '{}' is not UTF-8 text", Shown(bad.as_bytes()))))?;
-            if let Some(why) = matches_nothing(&text, *include) {
+            if let Some(why) = matches_nothing(&String::from_utf8_lossy(&pattern), *include) {
                 let what = if *include { "includes" } else { "excludes" };
-                let why = format!("pattern '{}' {what} nothing: {why}", Shown(text.as_bytes()));
+                let why = format!("pattern '{}' {what} nothing: {why}", Shown(&pattern));
                 // What it was to keep would be deleted.
                 if deletes && !*include {
                     return Err(Usage(why));
                 }
                 warnings.push(why);
             } else {
-                rules.push((*include, text));
+                rules.push((*include, pattern));
             }
         }
     }

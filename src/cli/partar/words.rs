@@ -191,21 +191,16 @@ impl State {
         }
     }
 
-    fn pattern(&self, text: Vec<u8>, wildcards: bool, anchored: bool) -> Result<Pattern, Unclear> {
-        let text = if wildcards && std::str::from_utf8(&text).is_err() {
-            return Err(Usage(format!("pattern '{}' is not UTF-8 text", Shown(&text))));
-        } else {
-            text
-        };
+    fn pattern(&self, text: Vec<u8>, wildcards: bool, anchored: bool) -> Pattern {
         let State { ignore_case, match_slash, recursion, .. } = *self;
-        Ok(Pattern { text, wildcards, anchored, ignore_case, match_slash, below: recursion })
+        Pattern { text, wildcards, anchored, ignore_case, match_slash, below: recursion }
     }
 
-    fn exclude(&self, text: Vec<u8>) -> Result<Pattern, Unclear> {
+    fn exclude(&self, text: Vec<u8>) -> Pattern {
         self.pattern(text, self.wildcards != Some(false), self.anchored)
     }
 
-    fn member(&self, name: Vec<u8>) -> Result<Pattern, Unclear> {
+    fn member(&self, name: Vec<u8>) -> Pattern {
         self.pattern(name, self.wildcards == Some(true), self.anchored || self.names_anchored)
     }
 
@@ -366,25 +361,25 @@ pub fn excludes(words: &[Word], stdin_taken: Taken) -> Result<Vec<Pattern>, Uncl
     for word in words {
         match word {
             Word::Switch(switch, on) => state.switch(*switch, *on),
-            Word::Exclude(text) => patterns.push(state.exclude(text.clone().into_vec())?),
+            Word::Exclude(text) => patterns.push(state.exclude(text.clone().into_vec())),
             Word::ExcludeFrom(file) => {
                 for text in lists::patterns(file, false, stdin_taken)? {
                     // As GNU tar: blanks at the end of a line, and what DOS has there, are none of the pattern.
                     let end = text.iter().rposition(|byte| !matches!(byte, b'\t'..=b'\r' | b' '));
                     if let Some(last) = end {
-                        patterns.push(state.exclude(text[..=last].to_vec())?);
+                        patterns.push(state.exclude(text[..=last].to_vec()));
                     }
                 }
             }
             // As GNU tar: whatever the switches say.
             Word::ExcludeVcs => {
                 for name in VCS {
-                    patterns.push(State { wildcards: Some(false), ..State::default() }.exclude(name.into())?);
+                    patterns.push(State { wildcards: Some(false), ..State::default() }.exclude(name.into()));
                 }
             }
             Word::ExcludeBackups => {
                 for pattern in BACKUPS {
-                    patterns.push(State::default().exclude(pattern.into())?);
+                    patterns.push(State::default().exclude(pattern.into()));
                 }
             }
             _ => {}
@@ -401,7 +396,7 @@ pub fn members(words: &[Word], stdin_taken: Taken) -> Result<Option<Vec<Pattern>
         match word {
             Word::Switch(switch, on) => state.switch(*switch, *on),
             Word::Name(name) | Word::File(name) => {
-                members.push(state.member(state.name(name.as_bytes()))?);
+                members.push(state.member(state.name(name.as_bytes())));
             }
             Word::List(file) => {
                 for line in line::all(file, state, stdin_taken)? {
@@ -414,7 +409,7 @@ pub fn members(words: &[Word], stdin_taken: Taken) -> Result<Option<Vec<Pattern>
                                     "{shown}: has more than {HELD_BYTES_MAX} bytes of members' names"
                                 )));
                             }
-                            members.push(state.member(name)?);
+                            members.push(state.member(name));
                         }
                         Line::Refused(text) => return Err(Fatal(text)),
                         Line::Dir(_) => {

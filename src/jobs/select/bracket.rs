@@ -1,19 +1,19 @@
-//! Bracket expressions of shell patterns, as fnmatch(3) reads them. What globset has no words for (`[.x.]`, `[=x=]`, classes that POSIX
-//! does not name, ranges that end before they begin) is an error.
+//! Bracket expressions of shell patterns, as fnmatch(3) reads them. What hangs on a locale or matches nothing (`[.x.]`, `[=x=]`,
+//! classes that POSIX does not name, ranges that end before they begin) is an error.
 
 use crate::jobs::charset;
 
 /// A bracket expression.
 #[derive(Clone, Debug)]
 pub(super) struct Bracket {
-    negated: bool,
-    items: Vec<Item>,
+    pub(super) negated: bool,
+    pub(super) items: Vec<Item>,
     /// A slash was written in it.
     pub slash: bool,
 }
 
 #[derive(Clone, Debug)]
-enum Item {
+pub(super) enum Item {
     Range(char, char),
     Class(&'static str),
 }
@@ -35,7 +35,7 @@ impl Bracket {
             first = false;
             if let Some((kind, name, behind)) = named(rest) {
                 rest = behind;
-                match CLASSES.iter().find(|class| kind == ':' && **class == name) {
+                match charset::NAMES.iter().find(|class| kind == ':' && **class == name) {
                     Some(class) => bracket.items.push(Item::Class(class)),
                     None => {
                         wrong.get_or_insert_with(|| format!("'[{kind}{name}{kind}]' is no class that is known here"));
@@ -58,90 +58,37 @@ impl Bracket {
         }
     }
 
-    /// The ASCII characters in it, without its negation.
-    fn ascii(&self, fold: bool) -> [bool; 128] {
-        let mut ascii = [false; 128];
-        let mut add = |is_in: &dyn Fn(u8) -> bool| (0..128).for_each(|b| ascii[usize::from(b)] |= is_in(b));
-        for item in &self.items {
-            match *item {
-                Item::Range(low, high) => {
-                    let range = folded(low, fold)..=folded(high, fold);
-                    add(&|b| range.contains(&folded(char::from(b), fold)));
-                }
-                Item::Class(name) => add(&|b| is_of(name, b)),
-            }
+    /// The bytes that it matches, where each character of it is one.
+    pub fn bytes(&self, slashes: bool, fold: bool) -> [bool; 256] {
+        let mut bytes = [false; 256];
+        for (byte, is_in) in (0..=u8::MAX).zip(&mut bytes) {
+            *is_in = self.has_plainly(char::from(byte), fold) != self.negated && (slashes || byte != b'/');
         }
-        ascii
+        bytes
     }
 
-    /// In globset's words, which compare bytes: of a character beyond ASCII each by itself.
-    pub fn push_glob(&self, glob: &mut String, slashes: bool, fold: bool) {
-        let mut ascii = self.ascii(fold);
-        if !slashes {
-            ascii[usize::from(b'/')] = self.negated;
-        }
-        let mut take = |c: u8| std::mem::take(&mut ascii[usize::from(c)]);
-        let (close, hyphen) = (take(b']'), take(b'-'));
-        glob.push('[');
-        if self.negated {
-            glob.push('!');
-        }
-        // A bracket has to begin with something that means itself there; no path has a NUL.
-        glob.push(if close { ']' } else { '\0' });
-        let mut low = 0;
-        while low < 128 {
-            let high = (low..128).take_while(|b| ascii[*b]).last();
-            if let Some(high) = high {
-                push_range(glob, char::from(low as u8), char::from(high as u8));
-            }
-            low = high.unwrap_or(low) + 1;
-        }
-        for item in &self.items {
-            if let Item::Range(low, high) = *item
-                && !high.is_ascii()
-            {
-                push_range(glob, low.max('\x7f'), high);
-            }
-        }
-        if hyphen {
-            glob.push('-');
-        }
-        glob.push(']');
+    /// Does it match a character?
+    pub fn has(&self, c: char, slashes: bool, fold: bool) -> bool {
+        let other = |item: &Item| match *item {
+            Item::Range(low, high) if low == high && !low.is_ascii() => cases(low, fold).contains(&c),
+            Item::Class(name) => !c.is_ascii() && charset::has(name, c),
+            Item::Range(..) => false,
+        };
+        let is_in = self.has_plainly(c, fold) || self.items.iter().any(other);
+        is_in != self.negated && (slashes || c != '/')
     }
 
-    /// In the regex crate's words, which compare characters.
-    pub fn push_regex(&self, regex: &mut String, slashes: bool, fold: bool) {
-        regex.push_str(if self.negated { "[^" } else { "[[" });
-        for (b, is_in) in self.ascii(fold).into_iter().enumerate() {
-            if is_in {
-                charset::push_char(regex, char::from(b as u8));
-            }
-        }
-        for item in &self.items {
-            match *item {
-                Item::Range(_, high) if high.is_ascii() => {}
-                Item::Range(low, high) if low == high => {
-                    cases(low, fold).into_iter().for_each(|c| charset::push_char(regex, c));
-                }
-                Item::Range(low, high) => {
-                    charset::push_char(regex, low.max('\u{80}'));
-                    regex.push('-');
-                    charset::push_char(regex, high);
-                }
-                Item::Class(name) => regex.push_str(charset::class(name.as_bytes()).expect("CLASSES are known")),
-            }
-        }
-        regex.push_str(match (self.negated, slashes) {
-            (true, true) => "]",
-            (true, false) => "/]",
-            (false, true) => "]]",
-            (false, false) => "]&&[^/]]",
-        });
+    /// Is a character in it, by ranges and by ASCII's classes, without its negation?
+    fn has_plainly(&self, c: char, fold: bool) -> bool {
+        self.items.iter().any(|item| match *item {
+            Item::Range(low, high) => (folded(low, fold)..=folded(high, fold)).contains(&folded(c, fold)),
+            Item::Class(name) => c.is_ascii() && is_of(name, c as u8),
+        })
     }
 }
 
 /// How ASCII letters compare.
-fn folded(c: char, fold: bool) -> char {
+pub(super) fn folded(c: char, fold: bool) -> char {
     if fold { c.to_ascii_lowercase() } else { c }
 }
 
@@ -160,13 +107,6 @@ pub(super) fn cases(c: char, fold: bool) -> Vec<char> {
         add(Box::new(c.to_uppercase()));
     }
     cases
-}
-
-fn push_range(glob: &mut String, low: char, high: char) {
-    glob.push(low);
-    if high > low {
-        glob.extend(['-', high]);
-    }
 }
 
 /// A character of a bracket, and what is behind it.
@@ -190,11 +130,8 @@ fn named(rest: &str) -> Option<(char, &str, &str)> {
     is_name.then_some((sign, name, behind))
 }
 
-const CLASSES: [&str; 12] =
-    ["alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "xdigit"];
-
-/// Is an ASCII character of one of [`CLASSES`]?
-fn is_of(class: &str, b: u8) -> bool {
+/// Is an ASCII character of one of [`charset::NAMES`]?
+pub(super) fn is_of(class: &str, b: u8) -> bool {
     match class {
         "alnum" => b.is_ascii_alphanumeric(),
         "alpha" => b.is_ascii_alphabetic(),

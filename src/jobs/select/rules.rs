@@ -4,13 +4,12 @@
 //! nothing else that is said of a directory holds for what is in it. Who asks about a path without having come that way asks about
 //! each directory of it first, by [`Rules::allow_way`].
 
-use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
-
 use crate::storage::Kind;
 
 use super::BadPattern;
-use super::set::as_path;
+use super::patterns::Patterns;
 use super::shell::{Reach, Shell};
+use super::steps::Way;
 
 /// The first rule that matches decides, and what none matches is copied.
 ///
@@ -19,11 +18,12 @@ use super::shell::{Reach, Shell};
 /// all below. `./` at the start is taken as `/`.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    globs: GlobSet,
+    patterns: Patterns,
+    /// By the places of `patterns`.
     of: Vec<Rule>,
 }
 
-/// What a glob says.
+/// What a pattern says.
 #[derive(Clone, Copy, Debug)]
 struct Rule {
     /// The place of its pattern.
@@ -54,29 +54,25 @@ impl Allowed {
 
 impl Rules {
     /// Rules in the order they were given: (include, pattern).
-    pub fn new(rules: &[(bool, String)]) -> Result<Rules, BadPattern> {
-        let mut set = GlobSetBuilder::new();
-        let mut of = Vec::new();
+    pub fn new(rules: &[(bool, Vec<u8>)]) -> Result<Rules, BadPattern> {
+        let mut all = Rules::default();
         for (order, (include, pattern)) in rules.iter().enumerate() {
-            let bad = |reason| BadPattern { pattern: pattern.clone(), reason };
-            for (glob, only_dirs) in forms(pattern).map_err(bad)? {
-                set.add(glob);
-                of.push(Rule { order, include: *include, only_dirs });
+            for (shell, way, only_dirs) in forms(pattern).map_err(|reason| BadPattern::new(pattern, reason))? {
+                all.patterns.add(all.of.len(), shell, way);
+                all.of.push(Rule { order, include: *include, only_dirs });
             }
         }
-        let patterns = || rules.iter().map(|(_, p)| p.as_str()).collect::<Vec<_>>().join(" ");
-        let globs = set.build().map_err(|e| BadPattern { pattern: patterns(), reason: e.to_string() })?;
-        Ok(Rules { globs, of })
+        Ok(all)
     }
 
     /// Is the object of this path, relative to the root, to be copied, if the directory that it is in is?
     pub fn allow(&self, path: &[u8]) -> Allowed {
-        if self.globs.is_empty() {
+        if self.patterns.is_empty() {
             return Allowed { dir: true, other: true };
         }
         let (mut dir, mut other) = (None::<Rule>, None::<Rule>);
-        for glob in self.globs.matches(as_path(path)) {
-            let rule = self.of[glob];
+        for place in self.patterns.matches(path) {
+            let rule = self.of[place];
             let sooner = |found: &Option<Rule>| found.is_none_or(|found| rule.order < found.order);
             if sooner(&dir) {
                 dir = Some(rule);
@@ -97,39 +93,33 @@ impl Rules {
 
     /// True when everything is copied.
     pub fn is_empty(&self) -> bool {
-        self.globs.is_empty()
+        self.patterns.is_empty()
     }
 }
 
-/// A pattern's globs, and whether they are about directories alone.
-fn forms(pattern: &str) -> Result<Vec<(Glob, bool)>, String> {
-    let (text, only_dirs) = match pattern.strip_suffix('/') {
+/// A pattern's forms, and whether they are about directories alone.
+fn forms(pattern: &[u8]) -> Result<Vec<(Shell, Way, bool)>, String> {
+    let (text, only_dirs) = match pattern.strip_suffix(b"/") {
         Some(text) if !text.is_empty() => (text, true),
         _ => (pattern, false),
     };
-    let (text, anchored) = match text.strip_prefix("./").or(text.strip_prefix('/')) {
+    let (text, anchored) = match text.strip_prefix(b"./").or(text.strip_prefix(b"/")) {
         Some(text) => (text, true),
         None => (text, false),
     };
     // Without a wildcard it is a name, in which a backslash is one.
-    let is_wild = text.contains(['*', '?', '[']);
-    let glob = |text: &str| {
-        let mut form = match is_wild {
-            true => Shell::pattern(text, Reach::Stars(!anchored), false)?.glob(),
-            false => Shell::name(text, false).glob(),
-        };
-        if !anchored && !text.starts_with("**") {
-            form.insert_str(0, "**/");
-        }
-        let mut builder = GlobBuilder::new(&form);
-        let glob = builder.literal_separator(true).backslash_escape(true).build();
-        glob.map_err(|e| e.kind().to_string())
+    let is_wild = text.iter().any(|byte| b"*?[".contains(byte));
+    let way = Way { anchored: anchored || text.starts_with(b"**"), below: false };
+    let shell = |text: &[u8]| match is_wild {
+        true => Shell::pattern(text, Reach::Stars(!anchored), false),
+        false => Ok(Shell::name(text, false)),
     };
-    let mut forms = vec![(glob(text)?, only_dirs)];
-    if text.ends_with("***")
-        && let Some(dir) = text.trim_end_matches('*').strip_suffix('/').filter(|dir| !dir.is_empty())
-    {
-        forms.push((glob(dir)?, true));
+    let mut forms = vec![(shell(text)?, way, only_dirs)];
+    if text.ends_with(b"***") {
+        let end = text.iter().rposition(|byte| *byte != b'*').map_or(0, |last| last + 1);
+        if let Some(dir) = text[..end].strip_suffix(b"/").filter(|dir| !dir.is_empty()) {
+            forms.push((shell(dir)?, way, true));
+        }
     }
     Ok(forms)
 }

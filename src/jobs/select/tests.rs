@@ -1,5 +1,8 @@
 //! Tables of patterns and paths, compared with what GNU tar and rsync do.
 
+use proptest::prelude::*;
+
+use super::former::Former;
 use super::*;
 
 fn excluded(pattern: &str, path: &str) -> bool {
@@ -270,7 +273,7 @@ fn plain_names_have_nothing_special() {
 
 /// The paths of a tree that a walk meets; a directory's ends in a slash. `rules` are as `+ a` and `- b`.
 fn met<'a>(rules: &[&str], tree: &[&'a str]) -> Vec<&'a str> {
-    let rules: Vec<(bool, String)> = rules.iter().map(|rule| (rule.starts_with('+'), rule[2..].into())).collect();
+    let rules: Vec<(bool, Vec<u8>)> = rules.iter().map(|rule| (rule.starts_with('+'), rule[2..].into())).collect();
     let rules = Rules::new(&rules).unwrap();
     let is_met = |path: &&&str| {
         let name = path.trim_end_matches('/');
@@ -327,4 +330,111 @@ fn kinds_matter_where_a_rule_is_about_directories() {
     let rules = Rules::new(&[(false, "b".into())]).unwrap();
     assert_eq!((rules.allow(b"a").of(None), rules.allow(b"x/b").of(None)), (Some(true), Some(false)));
     assert!(!rules.allow_way(b"b/c/d") && rules.allow_way(b"c/d"));
+}
+
+/// What patterns and paths of the comparisons below are made of.
+const LETTERS: &str = r"[ab/*?.\\\[\]!^\-A{,é\u{e4}Ä🙂]{0,9}|[ab/*]{0,12}|[ab?]\[[!^]?[ab/é\-äÄ]{0,4}\][ab*]?|[ab]\[\[:(alpha|upper|punct|digit):\]-?é?\]";
+const PATHS: &str = r"[ab/.\-A{,éäÄ🙂!^*\[\]]{0,9}|[ab/]{0,14}|[ab/äÄé]{0,6}";
+
+/// A range from a character beyond ASCII to itself was that character; by bytes, as GNU tar 1.34 and rsync compare them, there is more
+/// between its last and its first.
+fn has_range_of_one(text: &str) -> bool {
+    let plain: Vec<char> = text.chars().filter(|c| *c != '\\').collect();
+    plain.windows(3).any(|three| three[1] == '-' && three[0] == three[2] && !three[0].is_ascii())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, max_global_rejects: 100_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn patterns_match_as_globset_and_regex_had_it(
+        text in LETTERS, paths in proptest::collection::vec(PATHS, 8), switches in proptest::array::uniform5(any::<bool>()),
+    ) {
+        prop_assume!(!has_range_of_one(&text));
+        let [wildcards, anchored, ignore_case, match_slash, below] = switches;
+        let pattern = Pattern { text: text.clone().into(), wildcards, anchored, ignore_case, match_slash, below };
+        match (Set::new(std::slice::from_ref(&pattern)), Former::new(&pattern)) {
+            (Ok(set), Ok(former)) => for path in &paths {
+                prop_assert_eq!(set.is_match(path.as_bytes()), former.is_match(path), "{:?} {}", pattern, path);
+            },
+            (Err(now), Err(former)) => prop_assert_eq!(now.reason, former),
+            (now, former) => prop_assert!(false, "{pattern:?} {now:?} {:?}", former.err()),
+        }
+    }
+
+    #[test]
+    fn rules_match_as_globset_had_it(text in LETTERS, paths in proptest::collection::vec(PATHS, 8)) {
+        prop_assume!(!has_range_of_one(&text) && !text.ends_with('/') && !text.ends_with("***") && !text.starts_with("./") && !matches!(&text[..], "" | "/"));
+        match (Rules::new(&[(false, text.clone().into())]), Former::rule(&text)) {
+            (Ok(rules), Ok(former)) => for path in &paths {
+                prop_assert_eq!(!rules.allow(path.as_bytes()).other, former.is_match(path), "{} {}", text, path);
+            },
+            (Err(now), Err(former)) => prop_assert_eq!(now.reason, former),
+            (now, former) => prop_assert!(false, "{text} {now:?} {:?}", former.err()),
+        }
+    }
+
+    /// One by one, and all in one set.
+    #[test]
+    fn each_of_many_patterns_matches_as_alone(
+        texts in proptest::collection::vec(("[ab/]{1,4}|[ab/*]{1,4}", any::<bool>(), any::<bool>()), 1..20), path in "[ab/]{0,9}",
+    ) {
+        let pattern = |(text, anchored, below): &(String, bool, bool)| {
+            Pattern { anchored: *anchored, below: *below, ..Pattern::exclude(text.as_bytes()) }
+        };
+        let patterns: Vec<Pattern> = texts.iter().map(pattern).collect();
+        let alone = |at: &usize| Set::new(&patterns[*at..*at + 1]).unwrap().is_match(path.as_bytes());
+        let expected: Vec<usize> = (0..patterns.len()).filter(alone).collect();
+        let mut found = Set::new(&patterns).unwrap().matches(path.as_bytes());
+        found.sort();
+        found.dedup();
+        prop_assert_eq!(found, expected);
+    }
+}
+
+/// 10,000 were too many for globset, and the message had them all.
+#[test]
+fn hundreds_of_thousands_of_patterns_are_taken() {
+    let texts = (0..200_000).map(|n| format!("d{n}/name{n}.log"));
+    let wild = (0..20_000).map(|n| format!("w{n}/*.[ab]?"));
+    let patterns: Vec<Pattern> = texts.chain(wild).map(Pattern::exclude).collect();
+    let selection = Selection::of(&patterns, None).unwrap();
+    let mut matched = selection.matched();
+    let mut selects = |path: &str| selection.selects(path.as_bytes(), &mut matched);
+    assert!(!selects("x/d199999/name199999.log/below") && !selects("w19999/x.bc") && !selects("./d0/name0.log"));
+    assert!(selects("d1/name2.log") && selects("w1/x.cc") && selects("xd1/name1.log"));
+
+    let rules: Vec<(bool, Vec<u8>)> = patterns.iter().map(|pattern| (false, pattern.text.clone())).collect();
+    let rules = Rules::new(&rules).unwrap();
+    assert!(!rules.allow(b"x/d7/name7.log").other && !rules.allow(b"w7/y.a7").other && rules.allow(b"w7/y/z.a7").other);
+
+    let bad = Selection::of(&[patterns, vec![Pattern::exclude("bad[b-a]")]].concat(), None).unwrap_err();
+    assert_eq!(bad.to_string(), "pattern 'bad[b-a]': the range 'b-a' ends before it begins");
+}
+
+/// Each line was compared with what GNU tar 1.34 lists under `--exclude` in a UTF-8 locale.
+#[test]
+fn patterns_are_bytes() {
+    let folded = Pattern { ignore_case: true, ..Pattern::exclude("") };
+    for (how, text, path, expected) in [
+        (&Pattern::exclude(""), &b"caf\xe9*"[..], &b"caf\xe9.txt"[..], true),
+        (&Pattern::exclude(""), b"caf\xe9*", "caf\u{e9}.txt".as_bytes(), false),
+        (&Pattern::exclude(""), b"caf\xe9", b"x/caf\xe9/y", true),
+        (&Pattern::exclude(""), b"caf?", b"caf\xe9", true),
+        (&Pattern::exclude(""), b"[\xe0-\xef]", b"\xe9", true),
+        (&Pattern::exclude(""), b"[!\xe0-\xef]", b"\xe9", false),
+        (&Pattern::exclude(""), b"?\xff", "\u{e9}\u{fc}".as_bytes(), false),
+        (&folded, b"CAF\xe9", b"caf\xe9", true),
+        (&Pattern::exclude(""), "?[\u{c4}-\u{c4}]".as_bytes(), "\u{e4}".as_bytes(), true),
+    ] {
+        let pattern = Pattern { text: text.into(), ..how.clone() };
+        let selection = Selection::of(std::slice::from_ref(&pattern), None).unwrap();
+        assert_eq!(!selection.selects(path, &mut selection.matched()), expected, "{pattern:?} {path:?}");
+        let members = Selection::of(&[], Some(&[Pattern { anchored: false, ..pattern }])).unwrap();
+        assert_eq!(members.selects(path, &mut members.matched()), expected, "{path:?}");
+    }
+    assert!(!Rules::new(&[(false, b"caf\xe9*".into())]).unwrap().allow(b"x/caf\xe9.txt").other);
+    assert!(!Rules::new(&[(false, b"caf\xe9".into())]).unwrap().allow(b"x/caf\xe9").other);
+    let bad = Selection::of(&[Pattern::exclude(*b"\xe9[b-a]")], None).unwrap_err();
+    assert!(bad.to_string().starts_with(r"pattern '\351[b-a]': "), "{bad}");
 }
