@@ -68,6 +68,7 @@ pub struct Archive {
     visits: Option<Visits>,
     label: Option<Label>,
     has_globals: bool,
+    has_records: bool,
 }
 
 /// Hears of a member: its path, and where it begins.
@@ -133,6 +134,7 @@ impl Archive {
             visits: None,
             label: None,
             has_globals: false,
+            has_records: false,
         }
     }
 
@@ -149,6 +151,11 @@ impl Archive {
     /// True if headers that are about all members behind them have been met: members cannot be read without them.
     pub fn has_globals(&self) -> bool {
         self.has_globals
+    }
+
+    /// True if the member that was given last has a pax header of its own: its times are whole where they have no fraction.
+    pub fn has_records(&self) -> bool {
+        self.has_records
     }
 
     /// True once nothing follows: all members were given, or a fatal error.
@@ -323,7 +330,10 @@ impl Archive {
                     self.slack = padded(fields.size);
                     self.pass_data()?;
                 }
-                _ => return self.member(fields, extensions).map(Some),
+                _ => {
+                    self.has_records = extensions.pax.is_some();
+                    return self.member(fields, extensions).map(Some);
+                }
             }
         }
         match visited {

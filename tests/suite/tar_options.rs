@@ -171,3 +171,23 @@ fn an_option_that_does_nothing_is_refused_by_name() {
         bench.run(line).failed(&format!("partar: {option} does nothing with -"));
     }
 }
+
+/// As GNU tar: a format of whole seconds says nothing of what is within one, and pax's, in which a time without a fraction has none, does.
+#[test]
+fn a_change_within_the_second_is_one_to_what_has_fractions() {
+    let bench = Bench::new();
+    // Longer than a header's field: its member has a pax header, or a long name of GNU tar's, whatever its time is.
+    let name = "n".repeat(120);
+    let dated = |millis: u64| {
+        fs::write(bench.path(&name), millis.to_string()).unwrap();
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_millis(millis);
+        fs::File::open(bench.path(&name)).unwrap().set_modified(time).unwrap();
+    };
+    for (format, members) in [("pax", 2), ("gnu", 1)] {
+        for (millis, command) in [(5000, "-c"), (5500, "-u")] {
+            dated(millis);
+            bench.run(&format!("{command} --format={format} -f {format}.tar {name}")).ok();
+        }
+        assert_eq!(bench.run(&format!("-tf {format}.tar")).ok().stdout.lines().count(), members, "{format}");
+    }
+}

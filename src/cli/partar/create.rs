@@ -317,11 +317,12 @@ struct Had {
     len: u64,
     /// There are others than zeros behind the end.
     goes_on: bool,
-    times: HashMap<Vec<u8>, Time>,
+    /// The latest, and whether that is known to the nanosecond.
+    times: HashMap<Vec<u8>, (Time, bool)>,
 }
 
 impl Archived for Had {
-    fn mtime(&self, path: &[u8]) -> Option<Time> {
+    fn mtime(&self, path: &[u8]) -> Option<(Time, bool)> {
         self.times.get(plain(path)).copied()
     }
 }
@@ -366,8 +367,9 @@ fn had(high: &High, opener: &mut Opener, keep_times: bool) -> Result<Had, String
                 if had.times.len() == UPDATED_MAX {
                     return Err(format!("{name}: has more than {UPDATED_MAX} members; use -r"));
                 }
-                let latest = had.times.entry(plain(&member.path).to_vec()).or_insert(member.mtime);
-                *latest = member.mtime.max(*latest);
+                let time = (member.mtime, archive.has_records() || member.mtime.nanos != 0);
+                let latest = had.times.entry(plain(&member.path).to_vec()).or_insert(time);
+                *latest = time.max(*latest);
             }
             // An end is what is written now.
             Ok(Some(_)) => {}

@@ -195,12 +195,13 @@ impl<'a> Ctx<'a> {
         newer && !self.is_archived(path, attr)
     }
 
-    /// Has the archive a member of this name that is not older? Some archives have whole seconds only.
+    /// Has the archive a member of this name that is not older? Some have whole seconds only; of others a change within the second is one, as
+    /// for GNU tar.
     pub fn is_archived(&self, path: &[u8], attr: &Attr) -> bool {
         let Some(archived) = &self.options.update else { return false };
         // It is there under the name that it would get.
         let named = self.options.transform.as_ref().map(|transform| transform.apply(path, Part::Member));
         let was = archived.mtime(named.as_deref().unwrap_or(path));
-        was.is_some_and(|was| if was.nanos == 0 { attr.mtime.secs <= was.secs } else { attr.mtime <= was })
+        was.is_some_and(|(was, is_exact)| if is_exact { attr.mtime <= was } else { attr.mtime.secs <= was.secs })
     }
 }

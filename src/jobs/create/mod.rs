@@ -138,8 +138,8 @@ pub struct Newer {
 
 /// What an archive that is updated has already.
 pub trait Archived: Send + Sync + std::fmt::Debug {
-    /// The latest time of a member of this name.
-    fn mtime(&self, path: &[u8]) -> Option<Time>;
+    /// The latest time of a member of this name, and whether it is known to the nanosecond; else to the second.
+    fn mtime(&self, path: &[u8]) -> Option<(Time, bool)>;
 }
 
 /// Attributes of all members.
