@@ -130,7 +130,7 @@ fn is_plain(name: &[u8]) -> bool {
 
 fn packed(low: &Low) -> Result<Packed, Unclear> {
     let said = high::codec_said(low)?;
-    match (&low.codec.use_compress_program, said) {
+    match (high::program(low)?, said) {
         (Some(_), Some(_)) => Err(Usage("Conflicting compression options".into())),
         (Some(_), None) if low.codec.level.is_some() => {
             Err(Usage("--level is not told to the command of -I; give it there: -I 'gzip -9'".into()))
@@ -144,11 +144,11 @@ fn packed(low: &Low) -> Result<Packed, Unclear> {
 
 fn options(low: &Low, host: &Host) -> Result<Options, Unclear> {
     let creation = &low.creation;
-    let newer = match (&low.choice.newer, &low.choice.newer_mtime) {
-        (Some(_), Some(_)) => return Err(Usage("More than one threshold date".into())),
-        (Some(text), None) => Some(Newer { than: date("--newer", text)?, or_changed: true }),
-        (None, Some(text)) => Some(Newer { than: date("--newer-mtime", text)?, or_changed: false }),
-        (None, None) => None,
+    let newer = match (&low.choice.newer[..], &low.choice.newer_mtime[..]) {
+        ([], []) => None,
+        ([text], []) => Some(Newer { than: date("--newer", text)?, or_changed: true }),
+        ([], [text]) => Some(Newer { than: date("--newer-mtime", text)?, or_changed: false }),
+        _ => return Err(Usage("More than one threshold date".into())),
     };
     let sort_by_name = match creation.sort.as_deref() {
         None | Some("none") => false,

@@ -60,7 +60,7 @@ pub struct CodecFlags {
     pub no_auto_compress: bool,
     /// Through this command, with its arguments; when reading with -d
     #[arg(short = 'I', long, value_name = "COMMAND", allow_hyphen_values = true)]
-    pub use_compress_program: Option<OsString>,
+    pub use_compress_program: Vec<OsString>,
     /// How hard to compress, in the codec's own levels
     #[arg(long, value_name = "N")]
     pub level: Option<u32>,
@@ -235,10 +235,10 @@ pub struct ChoiceFlags {
     pub one_top_level: Option<OsString>,
     /// Only files newer than DATE, or than a file (/FILE or ./FILE)
     #[arg(short = 'N', long, alias = "after-date", value_name = "DATE|FILE", allow_hyphen_values = true)]
-    pub newer: Option<OsString>,
+    pub newer: Vec<OsString>,
     /// The same, whatever else of them has changed later
     #[arg(long, value_name = "DATE|FILE", allow_hyphen_values = true)]
-    pub newer_mtime: Option<OsString>,
+    pub newer_mtime: Vec<OsString>,
     /// Keep a leading / of names (-c, -t)
     #[arg(long)]
     pub absolute_names: bool,

@@ -176,7 +176,7 @@ impl High {
         let manner = Manner::new(&low.limits.parallel, low.limits.bwlimit, &low.output.tell, low.output.verbose, host)?;
         Ok(High {
             codec_said: codec_said(&low)?,
-            program: low.codec.use_compress_program,
+            program: program(&low)?.cloned(),
             mode,
             ignore_zeros: low.choice.ignore_zeros,
             index,
@@ -254,11 +254,11 @@ fn stat(stream: impl AsFd) -> Option<Place> {
 
 /// The threshold of members that are read: GNU tar compares their time of modification in both spellings.
 fn newer(low: &Low) -> Result<Option<Time>, Unclear> {
-    match (&low.choice.newer, &low.choice.newer_mtime) {
-        (Some(_), Some(_)) => Err(Usage("More than one threshold date".into())),
-        (Some(text), None) => date("--newer", text).map(Some),
-        (None, Some(text)) => date("--newer-mtime", text).map(Some),
-        (None, None) => Ok(None),
+    match (&low.choice.newer[..], &low.choice.newer_mtime[..]) {
+        ([], []) => Ok(None),
+        ([text], []) => date("--newer", text).map(Some),
+        ([], [text]) => date("--newer-mtime", text).map(Some),
+        _ => Err(Usage("More than one threshold date".into())),
     }
 }
 
@@ -333,6 +333,16 @@ fn idle(directories: &[OsString]) -> Result<Vec<PathBuf>, Unclear> {
     Ok(idle)
 }
 
+/// The command of -I; the same may be given more than once, as for GNU tar.
+pub fn program(low: &Low) -> Result<Option<&OsString>, Unclear> {
+    let mut given = low.codec.use_compress_program.iter();
+    let first = given.next();
+    match given.all(|other| Some(other) == first) {
+        true => Ok(first),
+        false => Err(Usage("Conflicting compression options".into())),
+    }
+}
+
 /// The codec of a flag such as `-z`.
 pub fn codec_said(low: &Low) -> Result<Option<(Codec, &'static str)>, Unclear> {
     let flags = &low.codec;
@@ -348,7 +358,7 @@ pub fn codec_said(low: &Low) -> Result<Option<(Codec, &'static str)>, Unclear> {
     .collect();
     match said[..] {
         [] => Ok(None),
-        [_] if flags.use_compress_program.is_some() => Err(Usage("Conflicting compression options".into())),
+        [_] if !flags.use_compress_program.is_empty() => Err(Usage("Conflicting compression options".into())),
         [said] => Ok(Some(said)),
         _ => Err(Usage("Conflicting compression options".into())),
     }
@@ -546,6 +556,18 @@ mod tests {
         assert!(usage("xf a -f b").contains("-f"));
         assert!(usage("xf a -C b -C c").contains("-C"));
         assert!(usage("xzjf a").contains("Conflicting"));
+        // As GNU tar 1.34: what was said before is not forgotten.
+        for line in ["-x -I gzip -I bzip2 -f a", "-c -I gzip -I bzip2 -f a b"] {
+            assert!(usage(line).contains("Conflicting"), "{line}");
+        }
+        assert!(high("-x -I gzip -I gzip -f a", &USER).is_ok());
+        for line in [
+            "-x -N 2020-01-01 -N 2020-01-01 -f a",
+            "-c -N 2020-01-01 -N 2020-01-01 -f a b",
+            "-c --newer-mtime 2020-01-01 --newer-mtime 2021-01-01 -f a b",
+        ] {
+            assert_eq!(usage(line), "More than one threshold date", "{line}");
+        }
         assert!(usage("xf - -X -").contains("-X -"));
         assert!(usage("xf a -C nfs://h").contains("-C"));
     }
