@@ -5,7 +5,7 @@ use thiserror::Error;
 /// All twelve bits.
 const ALL: u32 = 0o7777;
 /// Set user and group id: kept on directories by what does not mention them, as GNU's chmod and tar do.
-const SET_IDS: u32 = 0o6000;
+pub(super) const SET_IDS: u32 = 0o6000;
 /// Changes of one text at most.
 const CHANGES_MAX: usize = 1000;
 

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // also in the helpers of tests
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use parfs::archive::write::{self, Format};
 use parfs::archive::{Member, MemberKind};
@@ -13,7 +13,7 @@ use parfs::jobs::acl;
 use parfs::jobs::extract::{Existing, Options};
 use parfs::mounts::MemoryMount;
 use parfs::storage::faults::Which;
-use parfs::storage::{Call, Extras, Faults, Limits, Mount, Node, Spread, Tally, Tapped, Trace, Volume};
+use parfs::storage::{Call, Extras, Faults, Limits, Mount, Node, Op, Spread, Tally, Tapped, Trace, Volume};
 
 use crate::ask::Ask;
 use crate::tars::{Ran, crew, extract, pipe, seekable, volume};
@@ -157,6 +157,46 @@ fn attributes_come_after_the_owner_and_the_acl_after_them_and_the_time_last() {
         procs.retain(|proc| !matches!(proc, Proc::Write | Proc::Commit));
         let set = [Proc::SetXattr; 6];
         assert_eq!(procs, [&[Proc::Create, Proc::SetAttr][..], &set, &[Proc::SetAttr]].concat());
+    }
+}
+
+/// The modes that objects are asked to have, in order.
+#[derive(Default)]
+struct Modes(Mutex<Vec<(Proc, Option<u32>)>>);
+
+impl parfs::storage::Tap for Modes {
+    fn admit(&self, call: &Call<'_>) -> Result<(), Status> {
+        if let Op::Create { change, .. } | Op::MkDir { change, .. } | Op::SetAttr { change, .. } = &call.op {
+            self.0.lock().unwrap().push((call.proc(), change.mode));
+        }
+        Ok(())
+    }
+}
+
+/// Before an ACL is there its mask would be the group's rights, and a program that is not whole yet is not to be run with another's.
+#[test]
+fn nobody_is_let_in_before_the_acl_is_set_nor_runs_what_is_not_whole() {
+    let acl = Some(ACCESS.as_bytes().to_vec());
+    let file = Member { mode: 0o4674, acl_access: acl.clone(), ..member("d/file", MemberKind::File) };
+    let dir = Member { mode: 0o775, acl_access: acl, ..member("d/", MemberKind::Dir) };
+    let plain = Member { mode: 0o6755, xattrs: Vec::new(), ..member("d/plain", MemberKind::File) };
+    let bytes = archive(&[(dir, b""), (file, b"data"), (plain, b"data")]);
+    let all = Options { acls: true, ..options() };
+    for lost in [false, true] {
+        let modes = Arc::new(Modes::default());
+        let chance = if lost { 1_000_000 } else { 0 };
+        let refusing = Faults::new(Which::Random { seed: 0, per_million: chance }, Status::NotSupp);
+        let mount = Arc::new(MemoryMount::new());
+        let tapped = Arc::new(Tapped::new(mount, vec![modes.clone(), Arc::new(OnXattrs(refusing))]));
+        extract(&volume(&tapped), pipe(bytes.clone()), &all, &crew(1, 1)).clean();
+        let seen = modes.0.lock().unwrap().clone();
+        let made: Vec<_> = seen.iter().filter(|(proc, _)| *proc != Proc::SetAttr).collect();
+        let (create, mkdir) = (Proc::Create, Proc::MkDir);
+        assert_eq!(made, [&(mkdir, Some(0o705)), &(create, Some(0o604)), &(create, Some(0o755))]);
+        let set = |mode| seen.contains(&(Proc::SetAttr, Some(mode)));
+        assert!(set(0o4604) && set(0o705) && set(0o6755), "{seen:?}");
+        // Without ACLs the mode is all that is left to say it by.
+        assert_eq!((set(0o4674), set(0o775)), (lost, lost), "{seen:?}");
     }
 }
 

@@ -62,6 +62,13 @@ impl Extra {
         xattrs.chain(acls).sum::<usize>() as u64
     }
 
+    /// The bits of a mode that an object with these is not to have before its ACL is set: with one they are its mask, and whom the ACL
+    /// shuts out would be let in (GNU tar and cp make it for its owner alone).
+    pub fn shuts_out(&self) -> u32 {
+        let has_acl = self.acls.iter().any(|(name, value)| *name == acl::ACCESS && value.is_some());
+        if has_acl { 0o070 } else { 0 }
+    }
+
     /// True if something of the archive is in it.
     pub fn sets(&self) -> bool {
         !self.xattrs.is_empty() || self.acls.iter().any(|(_, value)| value.is_some())

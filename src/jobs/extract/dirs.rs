@@ -187,8 +187,8 @@ impl Dir {
     ) -> Dir {
         let make = match &last {
             // While it is filled, its owner must be able to, and what is made in it inherits nothing.
-            Some((meta, _)) => AttrChange {
-                mode: Some(meta.mode & 0o777 | 0o700),
+            Some((meta, extra)) => AttrChange {
+                mode: Some(meta.mode & 0o777 & !extra.as_ref().map_or(0, |extra| extra.shuts_out()) | 0o700),
                 uid: meta.uid,
                 gid: meta.gid,
                 ..AttrChange::default()

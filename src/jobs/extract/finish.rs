@@ -28,14 +28,21 @@ impl Due {
         (!self.change.is_empty() || self.extra.is_some()).then_some(self)
     }
 
-    /// What goes before extended attributes, and what goes last: all, where there are none.
-    fn parts(&self) -> (AttrChange, AttrChange) {
-        match self.extra {
-            None => (AttrChange::default(), self.change),
-            Some(_) => (
-                AttrChange { mtime: SetTime::Keep, ..self.change },
-                AttrChange { mtime: self.change.mtime, ..AttrChange::default() },
-            ),
+    /// What goes before extended attributes: nothing, where there are none.
+    fn first(&self) -> AttrChange {
+        let Some(extra) = &self.extra else { return AttrChange::default() };
+        let mode = self.change.mode.map(|mode| mode & !extra.shuts_out());
+        AttrChange { mode, mtime: SetTime::Keep, ..self.change }
+    }
+
+    /// What goes last: all, where there are none. The ACL has brought what of the mode it shut out, if the file system has ACLs.
+    fn last(&self, has_acl: bool) -> AttrChange {
+        match &self.extra {
+            None => self.change,
+            Some(extra) => {
+                let mode = self.change.mode.filter(|_| !has_acl && extra.shuts_out() != 0);
+                AttrChange { mode, mtime: self.change.mtime, ..AttrChange::default() }
+            }
         }
     }
 }
@@ -113,17 +120,19 @@ struct End {
     so_far: Finished,
     /// Something went wrong that may go right another time: without its time a run that resumes does it again.
     again: bool,
+    /// The file system has no ACLs.
+    no_acl: bool,
 }
 
 /// Sets all of them; for each how it ended.
 pub(super) fn all(ctx: &Ctx<'_>, route: Route, dues: &[Due]) -> Vec<Finished> {
-    let mut ends: Vec<End> = dues.iter().map(|_| End { so_far: Ok(false), again: false }).collect();
-    change(ctx, route, dues, &mut ends, |due| due.parts().0);
+    let mut ends: Vec<End> = dues.iter().map(|_| End { so_far: Ok(false), again: false, no_acl: false }).collect();
+    change(ctx, route, dues, &mut ends, |due, _| due.first());
     if dues.iter().any(|due| due.extra.is_some()) {
         set(ctx, route, dues, &mut ends, xattrs);
         set(ctx, route, dues, &mut ends, acls);
     }
-    change(ctx, route, dues, &mut ends, |due| due.parts().1);
+    change(ctx, route, dues, &mut ends, |due, end| due.last(!end.no_acl));
     for (due, end) in dues.iter().zip(&mut ends) {
         if let (Some(bad), true) = (due.extra.as_ref().and_then(|extra| extra.bad.as_ref()), end.so_far.is_ok()) {
             end.so_far = Err(Cause::Refused(bad.clone()));
@@ -133,21 +142,21 @@ pub(super) fn all(ctx: &Ctx<'_>, route: Route, dues: &[Due]) -> Vec<Finished> {
 }
 
 /// SETATTRs of what `part` says. What a change of a file's owner would take from its mode is set after it.
-fn change(ctx: &Ctx<'_>, route: Route, dues: &[Due], ends: &mut [End], part: impl Fn(&Due) -> AttrChange) {
-    let split = |due: &Due| match part(due) {
+fn change(ctx: &Ctx<'_>, route: Route, dues: &[Due], ends: &mut [End], part: impl Fn(&Due, &End) -> AttrChange) {
+    let split = |due: &Due, end: &End| match part(due, end) {
         change if due.is_dir => (AttrChange::default(), change),
         change => change.owner_first(),
     };
-    set_attrs(ctx, route, dues, ends, |due| split(due).0);
-    set_attrs(ctx, route, dues, ends, |due| split(due).1);
+    set_attrs(ctx, route, dues, ends, |due, end| split(due, end).0);
+    set_attrs(ctx, route, dues, ends, |due, end| split(due, end).1);
 }
 
 /// A window of SETATTRs of what `part` says; one that failed for its owner or its mode alone is done without it.
-fn set_attrs(ctx: &Ctx<'_>, route: Route, dues: &[Due], ends: &mut [End], part: impl Fn(&Due) -> AttrChange) {
+fn set_attrs(ctx: &Ctx<'_>, route: Route, dues: &[Due], ends: &mut [End], part: impl Fn(&Due, &End) -> AttrChange) {
     let mut of = Vec::new();
     let mut calls = Vec::new();
     for (i, due) in dues.iter().enumerate() {
-        let change = part(due);
+        let change = part(due, &ends[i]);
         if !change.is_empty() && !ends[i].again {
             of.push((i, change));
             calls.push(Call::set_attr(&due.node, change));
@@ -159,7 +168,7 @@ fn set_attrs(ctx: &Ctx<'_>, route: Route, dues: &[Due], ends: &mut [End], part: 
             Ok(()) => Ok(Without::default()),
             Err(status) => set_without(ctx, route, &dues[i], change, status),
         };
-        let End { so_far, again } = &mut ends[i];
+        let End { so_far, again, .. } = &mut ends[i];
         match (settled, so_far) {
             (Ok(Without { mode: Some(status), owner }), so_far @ Ok(_)) => {
                 let what = if owner { "owner and its mode" } else { "mode" };
@@ -246,6 +255,7 @@ fn set<'a>(ctx: &Ctx<'_>, route: Route, dues: &'a [Due], ends: &mut [End], of: i
             Err(NO_XATTR | Status::NotSupp) if !sets => continue,
             Err(Status::NotSupp) => {
                 ctx.xattrs_lost.store(true, Ordering::Relaxed);
+                ends[i].no_acl |= name == super::super::acl::ACCESS;
                 continue;
             }
             Err(status) => status,

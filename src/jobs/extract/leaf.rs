@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use crate::base::{Cause, Failure, Name, Proc, Status};
 use crate::storage::{Attr, AttrChange, Call, Found, How, Kind, Mount, Node, Op, Route, SetTime, Special};
 
+use super::super::mode::SET_IDS;
 use super::attributes::Extra;
 use super::ctx::{Ctx, Head, Meta, Outcome};
 use super::finish::{self, Due};
@@ -113,11 +114,12 @@ impl<'a> Making<'a> {
         (self.meta.uid, self.meta.gid)
     }
 
-    /// What it is made with.
+    /// What it is made with. Set-id bits come when all else is done: nobody is to run what is not whole yet.
     fn change(&self, owner: bool) -> AttrChange {
         let Meta { mode, uid, gid, .. } = self.meta;
         let (uid, gid) = if owner { (uid, gid) } else { (None, None) };
-        let mode = if let MakeKind::Symlink(_) = self.kind { None } else { Some(mode) };
+        let shut = self.extra.map_or(0, |extra| extra.shuts_out());
+        let mode = if let MakeKind::Symlink(_) = self.kind { None } else { Some(mode & !SET_IDS & !shut) };
         AttrChange { mode, uid, gid, ..AttrChange::default() }
     }
 
