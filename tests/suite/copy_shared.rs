@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used)] // also in the helpers of tests
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 use parfs::base::Status;
 use parfs::jobs::copy::{Compare, Delete, Existing, Options, User, Verify};
@@ -251,5 +252,50 @@ fn a_copy_that_cannot_be_read_is_made_anew() {
         assert_eq!(go(&from, &shut, &only, 2).failures, ["to/f: READ: Permission denied"]);
         go(&from, &shut, &options, 2).clean();
         assert_same(&dump(&*from), &dump(&*to), "");
+    }
+}
+
+/// With an ACL the group's bits are its mask: until it is set, whom it shuts out would read what is written, or what is in the directory.
+#[test]
+fn nobody_is_let_in_before_the_acl_is_there() {
+    const ACCESS: &str = "system.posix_acl_access";
+    let put = |mount: &MemoryMount, dir: &Node, name: &str, data: &[u8], has_acl: bool| {
+        let node = mount.file(dir, name, data);
+        set(mount, &node, mode(0o664));
+        if has_acl {
+            mount.set_xattr(&node, ACCESS, data).unwrap();
+        }
+    };
+    let from = memory();
+    let dir = from.dir(&from.root(), "d");
+    set(&*from, &dir, mode(0o775));
+    from.set_xattr(&dir, ACCESS, b"of d").unwrap();
+    for (name, has_acl) in [("plain", false), ("shut", true), ("was", false)] {
+        put(&from, &dir, name, name.as_bytes(), has_acl);
+    }
+    let existing = memory();
+    let there = existing.dir(&existing.root(), "d");
+    put(&existing, &there, "shut", b"old", false);
+    put(&existing, &there, "was", b"old", true);
+    let new = [("d", 0o705), ("plain", 0o664), ("shut", 0o604), ("was", 0o664)];
+    let old = [("plain", 0o664), ("shut", 0o604), ("was", 0o604)];
+    for (to, expected) in [(memory(), &new[..]), (existing, &old)] {
+        let seen = Arc::new(Mutex::new(BTreeMap::new()));
+        let modes = seen.clone();
+        let target = Odd::new(&to, move |mount, call| {
+            pass(mount, call);
+            let seen = match &call.op {
+                Op::Write { node, data, .. } => (data.to_vec(), mount.get_attr(node).unwrap().mode),
+                Op::MkDir { name, out: Ok(found), .. } => {
+                    (name.as_bytes().to_vec(), mount.get_attr(&found.node).unwrap().mode)
+                }
+                _ => return,
+            };
+            modes.lock().unwrap().insert(String::from_utf8(seen.0).unwrap(), seen.1);
+        });
+        go(&from, &target, &Options::default(), 1).clean();
+        let seen: Vec<(String, u32)> = seen.lock().unwrap().clone().into_iter().collect();
+        assert_eq!(seen, expected.iter().map(|(name, mode)| (name.to_string(), *mode)).collect::<Vec<_>>());
+        assert_same(&dump(&*from), &dump(&*to), "in the end");
     }
 }

@@ -188,7 +188,7 @@ fn last_change(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> AttrC
     // Writing to a file clears the bits above 0777.
     // A mode that is not to be kept is as the directory's ACL, or the server, would have it.
     let keeps = ctx.options.preserve.mode;
-    let is_other = made.other_mode && keeps || mode & 0o7000 != 0 && (!made.existed || keeps);
+    let is_other = made.shut_out || made.other_mode && keeps || mode & 0o7000 != 0 && (!made.existed || keeps);
     let due = attr.kind != Kind::Symlink && is_other;
     let mode = due.then(|| decide::owned(attr, mode, owner(ctx, routes, item, made)));
     AttrChange { mode, size: item.size_due, ..times }

@@ -184,8 +184,9 @@ fn make(
     }
     let change = |entering: &Entering| {
         let all = decide::make(ctx.options, &entering.dir.attr);
+        let shut_out = xattrs::shut_out(ctx, &entering.dir.source, &entering.dir.attr);
         // While it is filled, its owner must be able to.
-        let mode = all.mode.map(|mode| mode | 0o700);
+        let mode = all.mode.map(|mode| mode & !shut_out | 0o700);
         if entering.owner {
             AttrChange { mode, ..all }
         } else {

@@ -17,6 +17,7 @@ use super::fill;
 use super::groups;
 use super::task::{At, Object, Task};
 use super::whole;
+use super::xattrs;
 
 /// An object that was made, or emptied, at the target.
 #[derive(Clone, Debug)]
@@ -27,6 +28,8 @@ pub(super) struct Made {
     pub owner: Option<(u32, u32)>,
     /// It was made with another mode than the one asked for: an inherited ACL, or the server, took bits off.
     pub other_mode: bool,
+    /// It has less of its mode than it is to have, until its ACL is set.
+    pub shut_out: bool,
     pub existed: bool,
     pub owner_refused: bool,
     pub stage: Stage,
@@ -38,7 +41,17 @@ impl Made {
     /// A new one, of which no reply has told anything.
     pub fn new(node: Node, stage: Stage) -> Made {
         let (fileid, owner, aside) = (None, None, None);
-        Made { node, fileid, owner, other_mode: false, existed: false, owner_refused: false, stage, aside }
+        Made {
+            node,
+            fileid,
+            owner,
+            other_mode: false,
+            shut_out: false,
+            existed: false,
+            owner_refused: false,
+            stage,
+            aside,
+        }
     }
 }
 
@@ -66,6 +79,8 @@ pub(super) struct Item {
     /// The rest of it is as it should be.
     pub mode_refused: Option<Status>,
     pub trouble: Option<Trouble>,
+    /// The bits of its mode that it is not to have before its ACL is set.
+    pub shut_out: u32,
     /// It has become another task.
     pub elsewhere: bool,
     /// Nothing is left to be done to it.
@@ -82,6 +97,7 @@ impl Item {
             unsteady: false,
             mode_refused: None,
             trouble: None,
+            shut_out: 0,
             elsewhere: false,
             is_complete: false,
         }
@@ -93,6 +109,12 @@ impl Item {
 
     pub fn object(&self) -> &Object {
         &self.known.object
+    }
+
+    /// What it is made with.
+    fn made_with(&self, ctx: &Ctx<'_>) -> AttrChange {
+        let all = decide::make(ctx.options, self.attr());
+        AttrChange { mode: all.mode.map(|mode| mode & !self.shut_out), ..all }
     }
 
     pub fn is_open(&self) -> bool {
@@ -210,16 +232,17 @@ fn making<'c>(ctx: &Ctx<'_>, item: &'c Item, name: &Name, owner: bool) -> Option
     if let Some((node, is)) = item.reused(ctx) {
         let differs = decide::change(ctx.by(), item.attr(), is);
         // Who may read the new bytes is settled before they are written.
+        let shut = (is.mode & item.shut_out != 0).then_some(is.mode);
         let change = AttrChange {
             size: (is.size > 0).then_some(0),
-            mode: differs.mode.map(|mode| mode & !decide::SET_ID),
+            mode: differs.mode.or(shut).map(|mode| mode & !decide::SET_ID & !item.shut_out),
             uid: differs.uid,
             gid: differs.gid,
             ..AttrChange::default()
         };
         return (!change.is_empty()).then(|| Call::set_attr(node, change));
     }
-    let all = decide::make(ctx.options, item.attr());
+    let all = item.made_with(ctx);
     let change = if owner { all } else { AttrChange { uid: None, gid: None, ..all } };
     let parent = item.parent();
     let rdev = item.attr().rdev;
@@ -238,6 +261,12 @@ fn making<'c>(ctx: &Ctx<'_>, item: &'c Item, name: &Name, owner: bool) -> Option
 fn make(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Task>>) {
     let names: Vec<Option<Name>> =
         items.iter().map(|item| ctx.options.atomic.then(|| aside(&item.known.object.name))).collect();
+    for item in items.iter_mut().filter(|item| item.is_open()) {
+        item.shut_out = match item.reused(ctx) {
+            Some((node, _)) => xattrs::shut_out_of(ctx, routes.target, (&item.known.node, node), item.attr()),
+            None => xattrs::shut_out(ctx, &item.known.node, item.attr()),
+        };
+    }
     let mut asked = Vec::new();
     let outs: Vec<_> = {
         let mut calls: Vec<Call<'_>> = Vec::new();
@@ -252,13 +281,14 @@ fn make(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Tas
         calls.iter().map(|call| outcome(ctx, routes, call)).collect()
     };
     for (item, aside) in items.iter_mut().zip(names).filter(|(item, _)| item.is_open()) {
+        let shut_out = item.shut_out != 0;
         if let Some((node, is)) = item.reused(ctx) {
             let node = node.clone();
             let (fileid, owner) = (Some(is.fileid), Some((is.uid, is.gid)));
-            item.made = Some(Made { fileid, owner, existed: true, aside, ..Made::new(node, Stage::Due) });
+            item.made = Some(Made { fileid, owner, shut_out, existed: true, aside, ..Made::new(node, Stage::Due) });
         } else {
             let nowhere = item.known.node.clone();
-            item.made = Some(Made { aside, ..Made::new(nowhere, Stage::Due) });
+            item.made = Some(Made { shut_out, aside, ..Made::new(nowhere, Stage::Due) });
         }
     }
     for (i, out) in asked.into_iter().zip(outs) {
@@ -335,12 +365,12 @@ fn settle(ctx: &Ctx<'_>, routes: Routes, item: &mut Item, out: Outcome, due: &mu
     loop {
         match out {
             Ok((made, refused)) => {
+                let asked = item.made_with(ctx).mode;
                 if let Some(is) = &mut item.made {
                     is.owner_refused = refused || !owner;
                     if let Some(Found { node, attr }) = made {
                         (is.node, is.fileid) = (node, attr.map(|attr| attr.fileid));
                         is.owner = attr.map(|attr| (attr.uid, attr.gid));
-                        let asked = decide::make(ctx.options, &item.known.attr).mode;
                         is.other_mode = attr.zip(asked).is_some_and(|(is, mode)| is.mode != mode);
                         item.known.object.dir.touch();
                     }

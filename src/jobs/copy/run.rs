@@ -238,7 +238,8 @@ impl Run<'_> {
             }
             (At::Absent, Some((parent, _, name))) => {
                 let all = decide::make(ctx.options, &root.attr);
-                let mode = all.mode.map(|mode| mode | 0o700);
+                let shut_out = xattrs::shut_out(ctx, &root.source, &root.attr);
+                let mode = all.mode.map(|mode| mode & !shut_out | 0o700);
                 let change = AttrChange { mode, masked: all.masked, ..Default::default() };
                 let route = ctx.target.route();
                 let call = ctx.target.one(route, Call::mkdir(parent, name, change));

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use crate::base::name::Shown;
 use crate::base::{Name, Proc, Status};
-use crate::storage::{Call, NO_XATTR, Node, Route};
+use crate::storage::{Attr, Call, Kind, NO_XATTR, Node, Route};
 
 use super::super::port::Port;
 use super::ctx::{Ctx, On, Trouble};
@@ -13,6 +13,9 @@ use super::dir::Dir;
 
 const ACCESS_ACL: &[u8] = b"system.posix_acl_access";
 const DEFAULT_ACL: &[u8] = b"system.posix_acl_default";
+
+/// The bits of the group, or of an ACL's mask.
+const GROUP: u32 = 0o070;
 
 /// How often an attribute that vanishes between its listing and its reading is listed anew.
 const TRIES_MAX: usize = 3;
@@ -79,6 +82,31 @@ pub(super) fn miss(ctx: &Ctx<'_>, source: &Node) {
                 Shown(name)
             )
         });
+    }
+}
+
+/// The bits of a mode that a copy is not to have before it has its ACL: where the source has one they are its mask, and whom it shuts out
+/// would be let in meanwhile.
+pub(super) fn shut_out(ctx: &Ctx<'_>, source: &Node, attr: &Attr) -> u32 {
+    if !ctx.xattrs || !ctx.options.preserve.acls || attr.kind == Kind::Symlink || attr.mode & GROUP == 0 {
+        return 0;
+    }
+    if has_access_acl(ctx.source, ctx.source.route(), source) { GROUP } else { 0 }
+}
+
+/// The same of a file that is written into as it is: its own ACL lets others in too.
+pub(super) fn shut_out_of(ctx: &Ctx<'_>, route: Route, (source, target): (&Node, &Node), attr: &Attr) -> u32 {
+    if !ctx.xattrs || !ctx.options.preserve.acls || !ctx.options.preserve.mode {
+        return 0;
+    }
+    if has_access_acl(ctx.target, route, target) { GROUP } else { shut_out(ctx, source, attr) }
+}
+
+/// What cannot be listed may have one.
+fn has_access_acl(port: Port<'_>, route: Route, node: &Node) -> bool {
+    match list(port, route, node) {
+        Ok(names) => names.iter().any(|name| name == ACCESS_ACL),
+        Err(status) => status != Status::NotSupp,
     }
 }
 
