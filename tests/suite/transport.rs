@@ -342,6 +342,20 @@ fn a_server_that_is_not_there_is_a_clear_error() {
     assert!(error.to_string().contains(&format!("127.0.0.1:{port}: cannot reach MOUNT")), "{error}");
 }
 
+#[test]
+fn a_server_that_closes_the_connection_is_told_for_that() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("nfs://{}/x", listener.local_addr().unwrap());
+    // Closed with what it was sent unread it would be reset.
+    let closes = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        std::io::Read::read(&mut stream, &mut [0; 4096]).unwrap();
+    });
+    let error = attach(&Url::parse(&url).unwrap(), Usage::Writes).unwrap_err();
+    assert!(error.to_string().ends_with("it closed the connection without an answer"), "{error}");
+    closes.join().unwrap();
+}
+
 /// Where NFS has its port and MOUNT another that no portmapper tells, as Linux has behind a firewall.
 #[test]
 fn a_port_without_mount_says_what_to_give() {
@@ -452,17 +466,17 @@ fn the_text_of_a_link_that_no_system_has_is_not_taken() {
     }
 }
 
-/// Linux's client takes what such a server prefers.
+/// Linux's client takes what such a server prefers, and files of any size.
 #[test]
-fn a_server_that_names_no_largest_transfer_is_used_all_the_same() {
+fn a_server_that_names_no_largest_transfer_or_file_is_used_all_the_same() {
     let node = MemoryMount::new().root();
     // NFS3_OK, no attributes, rtmax, rtpref, rtmult, wtmax, wtpref, wtmult, dtpref, maxfilesize, time_delta, properties.
-    let words = [0_u32, 0, 0, 32768, 512, 0, 16384, 512, 8192, 1, 0, 0, 1, 0x1b];
+    let words = [0_u32, 0, 0, 32768, 512, 0, 16384, 512, 8192, 0, 0, 0, 1, 0x1b];
     let mut call = Call::fs_info(&node);
     let reply: Vec<u8> = words.into_iter().flat_map(u32::to_be_bytes).collect();
     let _ = nfs3::decode_results(&mut call, reply, 0, &|_, handle| Node::Handle(handle));
     let Op::FsInfo { out: Ok(limits), .. } = &call.op else { panic!("{:?}", call.status()) };
-    assert_eq!((limits.read_max, limits.write_max), (32768, 16384));
+    assert_eq!((limits.read_max, limits.write_max, limits.size_max), (32768, 16384, u64::MAX));
 }
 
 /// What RPC says in place of NFS (RFC 5531, section 9).

@@ -1,6 +1,6 @@
 //! MOUNT and the portmapper of a target, one call to a connection.
 
-use std::io::{Read, Write};
+use std::io::{Error, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
@@ -150,11 +150,15 @@ impl Asker<'_> {
         (program, version, procedure): (u32, u32, u32),
         arguments: &[u8],
     ) -> Result<(Vec<u8>, usize), AttachError> {
-        let unreachable = |error: std::io::Error| {
-            // A socket's time limit comes as EAGAIN.
-            let silent = error.kind() == std::io::ErrorKind::WouldBlock;
-            let late = || std::io::Error::other(format!("no answer within {} s", ASK_TIMEOUT.as_secs()));
-            AttachError::Connect { target: self.label.into(), what, error: if silent { late() } else { error } }
+        let unreachable = |error: Error| {
+            let error = match error.kind() {
+                // A socket's time limit comes as EAGAIN.
+                ErrorKind::WouldBlock => Error::other(format!("no answer within {} s", ASK_TIMEOUT.as_secs())),
+                ErrorKind::UnexpectedEof => Error::other("it closed the connection without an answer"),
+                ErrorKind::InvalidData => Error::other("its answer is no RPC record, or too long"),
+                _ => error,
+            };
+            AttachError::Connect { target: self.label.into(), what, error }
         };
         let xid = mix(u64::from(to.port()) ^ u64::from(Time::now().nanos)) as u32;
         let mut request = Vec::new();

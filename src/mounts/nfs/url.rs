@@ -137,8 +137,9 @@ impl Url {
                 }
                 self.gids = Some(gids);
             }
-            "nfsport" => self.nfsport = Some(value.parse().map_err(|_| bad("a port"))?),
-            "mountport" => self.mountport = Some(value.parse().map_err(|_| bad("a port"))?),
+            // As in nfs(5), 0 is the one that the portmapper tells.
+            "nfsport" => self.nfsport = Some(value.parse().map_err(|_| bad("a port"))?).filter(|port| *port != 0),
+            "mountport" => self.mountport = Some(value.parse().map_err(|_| bad("a port"))?).filter(|port| *port != 0),
             "nconnect" => {
                 self.nconnect = number("a number of connections")? as usize;
                 if !(1..=NCONNECT_MAX).contains(&self.nconnect) {
@@ -210,7 +211,7 @@ fn parse_host(text: &str) -> Result<Host, UrlError> {
     if name.is_empty() {
         return Err(bad());
     }
-    let port = port.map(|p| p.parse().map_err(|_| bad())).transpose()?;
+    let port = port.map(|p| p.parse().ok().filter(|port| *port != 0).ok_or_else(bad)).transpose()?;
     Ok(Host { name: name.into(), port })
 }
 
@@ -260,6 +261,8 @@ mod tests {
         assert_eq!((url.wsize, url.nconnect, url.reply_timeout), (65536, 4, Duration::from_millis(500)));
         assert_eq!(url.away_max, PATIENCE_TOGETHER.1);
         assert_eq!(Url::parse("nfs://h/e").unwrap().reply_timeout, PATIENCE_ALONE.0);
+        let asks = Url::parse("nfs://h/e?nfsport=0&mountport=0").unwrap();
+        assert_eq!((asks.nfsport, asks.mountport), (None, None));
     }
 
     #[test]
@@ -269,6 +272,7 @@ mod tests {
             ("nfs://host", "export path"),
             ("nfs:///x", "host"),
             ("nfs://h:x/e", "host"),
+            ("nfs://h:0/e", "host"),
             ("nfs://h/e?colour=red", "colour"),
             ("nfs://h/e?uid=me", "uid=me"),
             ("nfs://h/e?wsize=1", "wsize=1"),

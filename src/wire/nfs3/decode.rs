@@ -224,7 +224,8 @@ fn limits(reader: &mut Reader<'_>) -> Result<Limits, Malformed> {
         write_max: most(info.wtmax, info.wtpref),
         list_max: info.dtpref,
         name_max: 255,
-        size_max: info.maxfilesize,
+        // Nor does a 0 mean that no file may have a byte.
+        size_max: if info.maxfilesize == 0 { u64::MAX } else { info.maxfilesize },
         shape: Shape::SERIAL,
         extras: Extras::default(),
         dirs_locked: false,
