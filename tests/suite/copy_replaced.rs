@@ -6,13 +6,15 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use parfs::base::{Proc, Status};
 use parfs::jobs::copy::Options;
 use parfs::mounts::{LocalMount, MemoryMount};
-use parfs::storage::{Mount, Op};
+use parfs::storage::faults::Which;
+use parfs::storage::{Faults, Kind, Mount, Op, Tap, Tapped};
 
 use crate::ask::Ask;
 use crate::cli_support::Bench;
-use crate::copies::{Ran, crew, run, volume};
+use crate::copies::{Ran, crew, run, sync, volume};
 use crate::nasty::{past, put, set_time};
 use crate::remove_odd::{Odd, pass};
 use crate::tree::{content, dump, node_at};
@@ -151,4 +153,38 @@ fn no_more_is_deleted_than_was_allowed_for_all_sources() {
     assert_eq!((ran.status, left()), (Some(1), 4), "{ran:?}");
     bench.run_as("parcp --delete --max-delete 4 p1/s1 p2/s2 p3/s3 dst").ok();
     assert_eq!(left(), 0);
+}
+
+/// What of the source cannot be read takes no directory's place: a file that is copied in one piece, one that is copied in
+/// ranges, a symbolic link; where the directory is empty, also without --delete.
+#[test]
+fn a_directory_stays_where_the_source_s_object_cannot_be_read() {
+    let plain = Options { delete: None, ..sync() };
+    let cases = SIZES.into_iter().map(|bytes| (Some(bytes), Proc::Read)).chain([(None, Proc::ReadLink)]);
+    for (bytes, proc) in cases {
+        for (options, is_full) in [(&sync(), true), (&sync(), false), (&plain, false)] {
+            for (atomic, fails) in [(false, true), (true, true), (false, false), (true, false)] {
+                let (from, to) = (Arc::new(MemoryMount::new()), Arc::new(MemoryMount::new()));
+                match bytes {
+                    Some(bytes) => put(&*from, &from.file(&from.root(), "a", b""), 0, &vec![7; bytes]),
+                    None => drop(from.symlink(&from.root(), "a", b"somewhere").unwrap()),
+                }
+                let there = to.dir(&to.root(), "a");
+                if is_full {
+                    to.file(&to.dir(&there, "sub"), "v1", b"v1");
+                }
+                let which = if fails { Which::Nth(0, Some(proc)) } else { Which::Nth(u64::MAX, Some(proc)) };
+                let faults: Arc<dyn Tap> = Arc::new(Faults::new(which, Status::Access));
+                let from = volume(vec![Arc::new(Tapped::new(from, vec![faults]))]);
+                let options = Options { atomic, ..options.clone() };
+                let ran = run(&from, &volume(vec![to.clone() as _]), &options, &crew(1, 2));
+                let tree = dump(&*to);
+                let context = format!("{bytes:?}, full {is_full}, {options:?}: {ran:?}");
+                assert_eq!(tree["a"].kind == Kind::Dir, fails, "{context}");
+                assert_eq!(tree.contains_key("a/sub/v1"), fails && is_full, "{context}");
+                let said = if fails { vec![format!("from/a: {proc}: Permission denied")] } else { Vec::new() };
+                assert_eq!(ran.failures, said, "{context}");
+            }
+        }
+    }
 }

@@ -334,7 +334,7 @@ fn sort(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mu
         Verdict::Content => lists.items.push(Item::new(known)),
         Verdict::CompareBytes => lists.bytes.push(known),
         Verdict::CompareText => lists.texts.push(known),
-        Verdict::Replace if is.kind == Kind::Dir => delete::replace(ctx, known, due),
+        Verdict::Replace if is.kind == Kind::Dir => delete::replace_unread(ctx, routes, known, due),
         Verdict::Replace => lists.items.push(Item::new(known)),
         Verdict::Keep => {
             add(&ctx.counts.kept, 1);

@@ -11,9 +11,10 @@ use crate::crew::{Agenda, Class, Due};
 use crate::storage::{Call, Cookie, Entry, Kind, NO_PROGRESS, Want};
 
 use super::super::remove::{Met, Root, Spares, Task as RemoveTask};
-use super::batch::{self, Known};
+use super::batch::{self, Known, Routes};
 use super::ctx::{Ctx, On, Trouble, add};
 use super::dir::Dir;
+use super::fill;
 use super::join::Alone;
 use super::task::{At, Object, Task};
 use super::visit::RESTARTS_MAX;
@@ -262,6 +263,31 @@ fn list(ctx: &Ctx<'_>, dir: &Arc<Dir>, from: Cookie, due: &mut Vec<Due<Task>>) {
             ctx.fail(dir, None, Trouble::Call(On::Target, call.proc(), status));
             dir.leave(due);
         }
+    }
+}
+
+/// What `replace` does, where what is to take the directory's place has to be read yet: not for an object that cannot be.
+pub(super) fn replace_unread(ctx: &Ctx<'_>, routes: Routes, known: Known, due: &mut Vec<Due<Task>>) {
+    match probe(ctx, routes, &known) {
+        Ok(()) => replace(ctx, known, due),
+        // Its LOOKUP says whether it vanished.
+        Err((_, Status::NoEnt | Status::Stale)) if known.object.tries == 0 => due.push(known.object.again().due()),
+        Err((proc, status)) => batch::give_up(ctx, known.object, Trouble::Call(On::Source, proc, status), due),
+    }
+}
+
+/// Can it be read? A file is asked for one byte; what size is told of one that is made up says nothing.
+fn probe(ctx: &Ctx<'_>, routes: Routes, Known { node, attr, .. }: &Known) -> Result<(), (Proc, Status)> {
+    match attr.kind {
+        Kind::File if attr.size > 0 || ctx.is_made_up(node, attr) => {
+            let reads = fill::read_ranges(ctx.source, routes.source, &[(node.clone(), 0, 1)], ctx.read_max);
+            reads.into_iter().try_for_each(|read| read.map(drop)).map_err(|status| (Proc::Read, status))
+        }
+        Kind::Symlink => {
+            let text = ctx.source.one(routes.source, Call::read_link(node)).into_text();
+            text.map(drop).map_err(|status| (Proc::ReadLink, status))
+        }
+        _ => Ok(()),
     }
 }
 
