@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use parfs::base::{Proc, Status};
 use parfs::jobs::Live;
-use parfs::jobs::copy::{Compare, Delete, Existing, Options, Side, Verify, What, copy};
+use parfs::jobs::copy::{Compare, Delete, Existing, Options, Preserve, Side, Verify, What, copy};
 use parfs::jobs::select::Rules;
 use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::storage::faults::Which;
@@ -463,4 +463,20 @@ fn attributes_of_files_that_are_one_no_more_are_their_own() {
     // Snapshots made of links are no reason to copy.
     to.link(&node_at(&*to, &["a"]), &to.root(), "snapshot").unwrap();
     assert_eq!(go(&from, &to, &Options::default()).clean().summary.files, 0);
+}
+
+/// That it was made is all that is told of a new directory, whatever comes last.
+#[test]
+fn a_new_directory_is_told_and_counted_once() {
+    let (from, to) = (memory(), memory());
+    let dir = from.dir(&from.root(), "d");
+    from.set_xattr(&dir, "user.k", b"1").unwrap();
+    let preserve = Preserve { mode: false, uid: false, gid: false, times: false, ..Preserve::ALL };
+    let options = Options { preserve, ..Options::default() };
+    let ran = go(&from, &to, &options).clean();
+    assert_eq!((ran.summary.dirs, ran.summary.attributes, &ran.deeds[..]), (1, 0, &["Made d".to_string()][..]));
+    from.set_xattr(&dir, "user.k", b"2").unwrap();
+    let ran = go(&from, &to, &options).clean();
+    assert_eq!((ran.summary.attributes, &ran.deeds[..]), (1, &["Attributes d".to_string()][..]));
+    assert_eq!(to.get_xattr(&node_at(&*to, &["d"]), "user.k").unwrap(), b"2");
 }

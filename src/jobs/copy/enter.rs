@@ -261,7 +261,7 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
         }
         if let Some(change) = change {
             setting.push((dir, change, carried));
-        } else if carried {
+        } else if carried && !dir.is_fresh() {
             add(&ctx.counts.attributes, 1);
             ctx.tell(Deed::Attributes, dir, None);
         }
