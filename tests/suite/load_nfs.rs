@@ -394,6 +394,13 @@ fn a_restart_before_the_commit_is_told_once() {
             }
             assert_eq!(engine.sync(0, SyncKind::Full), Ok(()));
         }
+        // Without a sync, what another instance has taken since says so when the file is closed.
+        drive(&mut engine, depth, writes(0, 1, 100));
+        memory.restart();
+        drive(&mut engine, depth, writes(0, 4, 100));
+        assert!(engine.close(0) == Err(Errno::IO) && engine.explain().unwrap().contains("restarted"));
+        engine.open(0, Path::new("f"), WRITES).unwrap();
+        assert_eq!((engine.close(0), engine.explain()), (Ok(()), None));
         assert_eq!(content(&*memory, "f"), bytes(0, 400));
     }
 }

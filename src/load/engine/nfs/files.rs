@@ -24,7 +24,7 @@ use super::io::{Carrier, Ended, Task};
 use super::transfer::Unsettled;
 use super::{Export, errno, text};
 
-const LOST: &str = "COMMIT: the server has restarted since the data was written, and may have lost it";
+const LOST: &str = "the server has restarted since the data was written, and may have lost it";
 
 struct File {
     node: Node,
@@ -124,8 +124,14 @@ impl Engine for NfsEngine {
     fn close(&mut self, file: u32) -> Result<(), Errno> {
         let open = self.file(file)?;
         open.how = None;
+        // As close(2) tells it on a kernel mount: no sync may follow.
+        let is_lost = open.unsettled.take_loss();
         if open.unsettled.is_empty() {
             self.files[file as usize] = None;
+        }
+        if is_lost {
+            self.told = Some(LOST.into());
+            return Err(Errno::IO);
         }
         Ok(())
     }
@@ -160,7 +166,7 @@ impl Engine for NfsEngine {
         match open.unsettled.commit(&volume, &open.node) {
             Ok(true) => Ok(()),
             Ok(false) => {
-                self.told = Some(LOST.into());
+                self.told = Some(format!("COMMIT: {LOST}"));
                 Err(Errno::IO)
             }
             Err(status) => Err(self.fail(status)),

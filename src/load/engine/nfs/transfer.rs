@@ -163,6 +163,13 @@ impl Unsettled {
         self.0.is_empty()
     }
 
+    /// True, once, where some may be lost as is known without a COMMIT: another instance of the server has taken data since.
+    pub fn take_loss(&mut self) -> bool {
+        let before = self.0.len();
+        self.0.retain(|(_, unstable)| *unstable != Unstable::Broken);
+        self.0.len() < before
+    }
+
     /// COMMITs the file wherever data of it is not safe; false when some may be lost. After an error what was not committed is as
     /// before; after a loss, which is told once, there is nothing more to be made safe.
     pub fn commit(&mut self, volume: &Volume, node: &Node) -> Result<bool, Status> {
