@@ -210,6 +210,31 @@ fn a_list_over_nfs_may_name_directories_and_what_is_in_them() {
     }
 }
 
+/// Whichever lane is faster: a path that comes again was removed by this run. What was never there is told, once.
+#[test]
+fn a_list_may_name_a_path_twice() {
+    let bench = Bench::new();
+    for (flags, text) in
+        [("", "f\n./f\nd\nd/\nf\n"), ("", "d/\nd\nf\n"), ("-P 1", "f\nd\nf\nd\n"), ("-d", "d/\nf\nd\nf\n")]
+    {
+        for round in 0..5 {
+            fs::create_dir_all(bench.path("t/d")).unwrap();
+            fs::write(bench.path("t/f"), "").unwrap();
+            fs::write(bench.path("list"), text).unwrap();
+            bench.run_as(&format!("parrm {flags} --files-from list t")).ok();
+            assert_eq!(left(&bench, "t"), Vec::<String>::new(), "{flags} {text:?}, round {round}");
+        }
+    }
+    fs::write(bench.path("list"), "f\nf\n").unwrap();
+    let ran = bench.run_as("parrm --files-from list t").ended(1, "f: LOOKUP: No such file or directory");
+    assert_eq!(ran.stderr.matches("No such file").count(), 1, "{ran:?}");
+    // A slash keeps what is no directory, and the path without it removes that.
+    fs::write(bench.path("t/f"), "").unwrap();
+    fs::write(bench.path("list"), "f/\nf\n").unwrap();
+    bench.run_as("parrm --files-from list t").ended(1, "f");
+    assert_eq!(left(&bench, "t"), Vec::<String>::new());
+}
+
 #[test]
 fn lists_of_paths_are_relative_to_the_directory() {
     let bench = Bench::new();

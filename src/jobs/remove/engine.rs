@@ -187,7 +187,7 @@ pub(in crate::jobs) struct Engine<'a, T> {
     /// May the object of this path go? Asked for entries below roots, with the root's `skip` taken off. A directory that may
     /// not is not entered. None: all may.
     pub allow: Option<&'a Allow<'a>>,
-    /// Which directories of operands were begun, where trees are removed.
+    /// Which directories of operands were begun.
     pub(super) begun: Option<&'a Begun>,
     /// How many objects may still be removed; counted down before each removal, and up again when it certainly failed.
     pub may_remove: Option<&'a AtomicI64>,
@@ -254,9 +254,9 @@ impl<'a, T: Clone + Send> Engine<'a, T> {
         }
     }
 
-    /// Is what an operand names in another one, which has it or will have?
+    /// Is what an operand names a directory that was begun, under another spelling, or what goes with one?
     pub(super) fn is_taken(&self, shown: &[u8]) -> bool {
-        self.begun.is_some_and(|begun| begun.has_above(shown))
+        self.begun.is_some_and(|begun| begun.has(shown))
     }
 
     /// How many tasks a lane best takes at once.

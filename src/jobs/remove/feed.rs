@@ -9,6 +9,7 @@ use crate::base::{Failure, Name, Proc, Status};
 use crate::crew::Due;
 use crate::storage::{Call, Kind, Node};
 
+use super::begun::Named;
 use super::engine::{Engine, Met, Task};
 use super::frame::{Frame, Root, flag};
 use super::{Operand, Options};
@@ -34,6 +35,8 @@ struct State<'a> {
     known: HashMap<Way, Result<(Node, u64), Astray>>,
     /// The directory that ways begin in, and its file system.
     base: Option<(Node, u64)>,
+    /// What was named last, of a list.
+    named: Named,
 }
 
 /// The rest of the list.
@@ -41,7 +44,7 @@ pub(super) struct Feed<'a>(Mutex<State<'a>>);
 
 impl<'a> Feed<'a> {
     pub fn new(operands: Operands<'a>) -> Feed<'a> {
-        Feed(Mutex::new(State { operands, known: HashMap::new(), base: None }))
+        Feed(Mutex::new(State { operands, known: HashMap::new(), base: None, named: Named::default() }))
     }
 
     /// Begins with the next few operands. False when there are no more.
@@ -157,6 +160,9 @@ impl State<'_> {
         due: &mut Vec<Due<Task<()>>>,
         finished: &mut Vec<((), bool)>,
     ) {
+        if self.named.again(&operand.dir, &operand.way, operand.must_be_dir) {
+            return;
+        }
         let name = operand.way.last().cloned();
         if let Some(pattern) = options.excluded.operand(&operand.shown, name.as_ref().map(Name::as_bytes)) {
             engine.counts.kept.fetch_add(1, std::sync::atomic::Ordering::Relaxed);

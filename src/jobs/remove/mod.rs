@@ -164,10 +164,8 @@ fn run(
     if !options.excluded.is_empty() {
         engine.allow = Some(&allow);
     }
-    let begun = Begun::default();
-    if !options.empty_only {
-        engine.begun = Some(&begun);
-    }
+    let begun = Begun::new(!options.empty_only);
+    engine.begun = Some(&begun);
     let feed = Feed::new(operands);
     let take_max = engine.take_max();
     let low_water = (LOW_WATER * crew.shape().lanes * take_max).max(LOW_WATER_MIN);
