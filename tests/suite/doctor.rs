@@ -254,6 +254,13 @@ fn fixed(root: &tempfile::TempDir, subject: &str, check: &str, expected: &[&str]
     assert_eq!(fixes(root.path(), subject, check).as_deref().unwrap_or_default(), expected);
 }
 
+/// The commands for a mount that /etc/fstab does not have: with the options that `line` would have.
+fn by_hand(line: &str) -> String {
+    let fields: Vec<&str> = line.split(' ').collect();
+    let source = if fields[1].contains('[') { format!("'{}'", fields[1]) } else { fields[1].to_string() };
+    format!("umount {0} && mount -t nfs -o {1} {source} {0}", fields[2], fields[4])
+}
+
 const USUAL: &str = "rw,vers=3,rsize=1048576,wsize=1048576,namlen=255,hard,proto=tcp,timeo=600,retrans=2,sec=sys,\
     mountaddr=10.0.0.5,mountvers=3,mountport=2048,mountproto=tcp,local_lock=none,addr=10.0.0.5";
 
@@ -297,7 +304,8 @@ fn a_line_of_fstab_keeps_what_was_typed() {
     fixed(&root, "/mnt/a", "nconnect", &[&line(&format!("{typed},nconnect=16")), anew]);
     // Of what nobody typed, the kernel's table says what was asked for.
     let root = mounted(&[["36", "0:52", "/mnt/a", "nas:/a", &options.replace("none,addr", "all,addr")]], "");
-    fixed(&root, "/mnt/a", "wsize", &[&line("vers=3,soft,noac,proto=tcp,local_lock=all"), anew]);
+    let of = line("vers=3,soft,noac,proto=tcp,local_lock=all");
+    fixed(&root, "/mnt/a", "wsize", &[&of, &by_hand(&of)]);
 }
 
 #[test]
@@ -307,11 +315,17 @@ fn the_deepest_mount_is_unmounted_first() {
     let other = ["38", "0:53", "/mnt/fss/sub", "10.0.0.5:/b", USUAL];
     let root = mounted(&[first, bind, other], "");
     let line = "/etc/fstab: 10.0.0.5:/a /mnt/fss nfs vers=3,hard,proto=tcp,nconnect=16 0 0";
-    let anew = "umount /mnt/fss/sub/b /mnt/fss/sub /mnt/fss && mount /mnt/fss && mount /mnt/fss/sub";
-    let lost = "# /etc/fstab does not have /mnt/fss/sub/b: mount it again as it was";
-    fixed(&root, "/mnt/fss", "nconnect", &[line, anew, lost]);
+    let lost = "# By hand, or at the next boot: /mnt/fss/sub/b is a bind mount that /etc/fstab does not have";
+    fixed(&root, "/mnt/fss", "nconnect", &[line, lost]);
     let root = mounted(&[first, bind, other], "/mnt/fss/b /mnt/fss/sub/b none bind 0 0\n");
-    fixed(&root, "/mnt/fss", "nconnect", &[line, &format!("{anew} && mount /mnt/fss/sub/b")]);
+    let mount = |path: &str, point: &str| {
+        let options = "vers=3,hard,proto=tcp,nconnect=16";
+        format!("mountpoint -q {point} || mount -t nfs -o {options} 10.0.0.5:{path} {point}")
+    };
+    let umount = "umount /mnt/fss/sub/b /mnt/fss/sub /mnt/fss";
+    let again = [mount("/a", "/mnt/fss"), mount("/b", "/mnt/fss/sub")];
+    let bind = "mountpoint -q /mnt/fss/sub/b || mount /mnt/fss/sub/b";
+    fixed(&root, "/mnt/fss", "nconnect", &[line, umount, &again[0], &again[1], bind]);
 }
 
 /// All mounts of a server would name all of them.
@@ -329,17 +343,44 @@ fn commands_that_are_about_all_mounts_of_a_server_stand_once() {
     assert_eq!(doctor(root.path(), &[]).stdout.matches("The commands stand with /mnt/m0.").count(), 2);
 }
 
+/// Connections are the server's, so a PATH on one mount has all of them in its commands.
+#[test]
+fn a_path_on_one_mount_has_all_that_share_its_connections_mounted_anew() {
+    let first = ["36", "0:52", "/mnt/a", "10.0.0.5:/a", USUAL];
+    let root = mounted(&[first, ["37", "0:53", "/mnt/b", "10.0.0.5:/b", USUAL]], "");
+    fs::create_dir_all(root.path().join("mnt/a")).unwrap();
+    let found = doctor(root.path(), &["/mnt/a"]).stdout;
+    assert!(found.contains("umount /mnt/a /mnt/b") && found.contains("mountpoint -q /mnt/b || mount "), "{found}");
+}
+
 #[test]
 fn the_transport_and_the_security_of_a_mount_stay() {
     let of = |options: &str| mounted(&[["36", "0:52", "/mnt/a", "[fd00::1]:/x", options]], "");
     let line = |options: &str| format!("/etc/fstab: [fd00::1]:/x /mnt/a nfs {options} 0 0");
-    let anew = "umount /mnt/a && mount /mnt/a";
     let root = of("rw,vers=3,rsize=65536,wsize=65536,hard,proto=tcp6,nconnect=16,addr=fd00::1");
-    fixed(&root, "/mnt/a", "rsize", &[&line("vers=3,hard,proto=tcp6,nconnect=16"), anew]);
+    fixed(
+        &root,
+        "/mnt/a",
+        "rsize",
+        &[&line("vers=3,hard,proto=tcp6,nconnect=16"), &by_hand(&line("vers=3,hard,proto=tcp6,nconnect=16"))],
+    );
     let root = of("rw,vers=3,hard,proto=udp6,timeo=20,sec=krb5,addr=fd00::1");
-    fixed(&root, "/mnt/a", "proto", &[&line("vers=3,hard,proto=tcp6,sec=krb5"), anew]);
+    fixed(
+        &root,
+        "/mnt/a",
+        "proto",
+        &[&line("vers=3,hard,proto=tcp6,sec=krb5"), &by_hand(&line("vers=3,hard,proto=tcp6,sec=krb5"))],
+    );
     let root = of("ro,vers=3,soft,proto=rdma,port=20049,sec=krb5,noac,addr=fd00::1");
-    fixed(&root, "/mnt/a", "soft", &[&line("vers=3,ro,proto=rdma,port=20049,sec=krb5,noac,hard"), anew]);
+    fixed(
+        &root,
+        "/mnt/a",
+        "soft",
+        &[
+            &line("vers=3,ro,proto=rdma,port=20049,sec=krb5,noac,hard"),
+            &by_hand(&line("vers=3,ro,proto=rdma,port=20049,sec=krb5,noac,hard")),
+        ],
+    );
     assert_eq!(fixes(root.path(), "/mnt/a", "nconnect"), None);
     let options = "vers=3,nosuid,nodev,hard,proto=rdma,port=20049,sec=krb5";
     let table = format!("36 20 0:52 / /mnt/a rw,nosuid,nodev - nfs [fd00::1]:/x rw,{options},addr=fd00::1\n");
@@ -436,7 +477,7 @@ fn a_line_for_another_export_is_not_the_mounts() {
     let line = "/etc/fstab: 10.0.0.5:/a /mnt/a nfs vers=3,hard,proto=tcp,nconnect=16 0 0";
     for other in ["10.0.0.9:/other", "10.0.0.9:/a"] {
         let root = mounted(&[first], &format!("{other} /mnt/a nfs ro,soft 0 0\n"));
-        fixed(&root, "/mnt/a", "nconnect", &[line, "umount /mnt/a && mount /mnt/a"]);
+        fixed(&root, "/mnt/a", "nconnect", &[line, &by_hand(line)]);
     }
     // Linux shows the address that the server was first found by; what is mounted is what was typed.
     let root = mounted(&[["36", "0:52", "/mnt/a", "10.0.0.9:/a", USUAL]], "10.0.0.9:/a /mnt/a nfs ro 0 0\n");

@@ -37,11 +37,11 @@ pub fn look(root: &Root, devices: Option<&[String]>) -> Vec<Subject> {
     };
     let mut subjects: Vec<Subject> = multipath.iter().map(|disk| several(root, disk, &disks, &states)).collect();
     let in_paths = |disk: &&Disk| disks.values().any(|of| of.is_multipath() && of.slaves.contains(&disk.name));
-    let plain = disks.values().filter(|disk| !disk.is_made()).filter(is_wanted).filter(|disk| !in_paths(disk));
-    let plain: Vec<&Disk> = plain.collect();
+    let all: Vec<&Disk> = disks.values().filter(|disk| !disk.is_made()).filter(|disk| !in_paths(disk)).collect();
+    let plain: Vec<&Disk> = all.iter().copied().filter(is_wanted).collect();
     subjects.extend(plain.iter().map(|disk| single(root, disk)));
     if !(plain.is_empty() && multipath.is_empty()) {
-        subjects.extend(layer(root, &plain));
+        subjects.extend(layer(root, &plain, &all));
     }
     subjects
 }
@@ -334,7 +334,7 @@ fn single_queue(parameter: &'static str, found: &str) -> Finding {
 }
 
 /// What concerns all devices: multi-queue, and volumes whose paths nobody put together.
-fn layer(root: &Root, plain: &[&Disk]) -> Option<Subject> {
+fn layer(root: &Root, plain: &[&Disk], all: &[&Disk]) -> Option<Subject> {
     let mut subject = Subject::new("device", "all", "All block devices");
     for (module, parameter) in [("scsi_mod", "scsi_mod.use_blk_mq"), ("dm_mod", "dm_mod.use_blk_mq")] {
         let value = root.may_read(&format!("/sys/module/{module}/parameters/use_blk_mq"));
@@ -343,12 +343,16 @@ fn layer(root: &Root, plain: &[&Disk]) -> Option<Subject> {
         }
     }
     let mut by_wwid: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for disk in plain {
+    // The other path to a wanted volume is no device that anything wanted lies on.
+    for disk in all {
         if let Some(wwid) = &disk.wwid {
             by_wwid.entry(wwid).or_default().push(&disk.name);
         }
     }
-    for (wwid, names) in by_wwid.into_iter().filter(|(_, names)| names.len() > 1) {
+    for (wwid, names) in by_wwid
+        .into_iter()
+        .filter(|(_, names)| names.len() > 1 && plain.iter().any(|disk| names.contains(&disk.name.as_str())))
+    {
         subject.findings.push(Finding {
             check: "no_multipath",
             severity: Severity::Fault,

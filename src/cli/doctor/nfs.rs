@@ -36,6 +36,8 @@ pub struct Further {
     pub is_in_fstab: bool,
     /// It shows a directory of another mount: a bind mount, which is no mount of an export.
     pub is_part: bool,
+    /// What else is there.
+    place: Place,
 }
 
 /// One superblock of NFS.
@@ -53,6 +55,8 @@ pub struct Client {
     pub typed: Option<Line>,
     /// The server's number of the file system.
     pub fsid: Option<String>,
+    /// What else is where it is mounted.
+    place: Place,
 }
 
 /// All of them, with what else /etc/fstab names.
@@ -64,6 +68,8 @@ pub struct Clients {
     pub fstab: Vec<Line>,
     /// Where anything is mounted, or is to be by /etc/fstab.
     taken: HashSet<PathBuf>,
+    /// What `keep` left out: it shares the connections of what is kept all the same.
+    left_out: Vec<Client>,
 }
 
 /// `NV SERVER PORT DEV FSID FSC`, one line for each superblock (fs/nfs/client.c): the file system's number of this device.
@@ -86,19 +92,100 @@ fn bound(table: &[u8]) -> HashSet<u64> {
     table.split(|&b| b == b'\n').filter_map(id).collect()
 }
 
-/// The commands that unmount these and mount them again: the deepest is unmounted first, and mounted last. What /etc/fstab does not
-/// have (`false`), `mount` would not find.
-fn anew(mut mounts: Vec<(&Path, bool)>) -> Vec<String> {
+/// A mount that is to be mounted anew.
+struct Again<'a> {
+    point: &'a Path,
+    /// What mounts it again; none of a bind mount that /etc/fstab does not have.
+    command: Option<String>,
+    place: &'a Place,
+}
+
+/// Why it cannot be unmounted and mounted again by a command, where those of `all` are with it.
+fn bar(again: &Again<'_>, all: &[&Path]) -> Option<String> {
+    let point = shown(again.point);
+    if again.point == Path::new("/") {
+        return Some(format!("{point} cannot be unmounted: its options change with the next boot"));
+    }
+    if again.place.is_crossed {
+        return Some(format!(
+            "the kernel mounted {point} by itself: its options are those of the mount that it is below"
+        ));
+    }
+    if again.place.within.iter().any(|within| within == again.point) {
+        return Some(format!("several are mounted on {point}, one over the other: unmount them by hand"));
+    }
+    if let Some(within) = again.place.within.iter().find(|within| !all.contains(&within.as_path())) {
+        return Some(format!(
+            "{} is mounted below {point}: it has to be unmounted before, and mounted after",
+            shown(within)
+        ));
+    }
+    again.command.is_none().then(|| format!("{point} is a bind mount that /etc/fstab does not have"))
+}
+
+/// The commands that unmount these and mount them again: the deepest is unmounted first, and mounted last. Connections end with the last
+/// mount that has them, so all are unmounted before one is mounted. One that is busy stays; what did go is mounted again whatever became
+/// of the others, so each has a line of its own. Where a mount would stay down, words stand in place of commands.
+fn anew(mut mounts: Vec<Again<'_>>) -> Vec<String> {
     let quoted = |point: &Path| shell(point.as_os_str().as_encoded_bytes());
     let depth = |point: &Path| point.components().count();
-    mounts.sort_by_key(|(point, _)| std::cmp::Reverse(depth(point)));
-    let umounts: Vec<String> = mounts.iter().map(|(point, _)| quoted(point)).collect();
-    mounts.sort_by_key(|(point, _)| depth(point));
-    let found = mounts.iter().filter(|(_, is_found)| *is_found).map(|(point, _)| format!("mount {}", quoted(point)));
-    let command = [format!("umount {}", umounts.join(" "))].into_iter().chain(found).collect::<Vec<_>>().join(" && ");
-    let lost = mounts.iter().filter(|(_, is_found)| !is_found);
-    let lost = lost.map(|(point, _)| format!("# /etc/fstab does not have {}: mount it again as it was", quoted(point)));
-    std::iter::once(command).chain(lost).collect()
+    mounts.sort_by_key(|again| std::cmp::Reverse(depth(again.point)));
+    let points: Vec<&Path> = mounts.iter().map(|again| again.point).collect();
+    let bars: Vec<String> = mounts.iter().filter_map(|again| bar(again, &points)).collect();
+    if !bars.is_empty() {
+        return bars.into_iter().map(|bar| format!("# By hand, or at the next boot: {bar}")).collect();
+    }
+    let umount = format!("umount {}", points.iter().map(|point| quoted(point)).collect::<Vec<_>>().join(" "));
+    mounts.sort_by_key(|again| depth(again.point));
+    let commands: Vec<(&Path, String)> =
+        mounts.into_iter().filter_map(|again| Some((again.point, again.command?))).collect();
+    if let [(_, command)] = &commands[..] {
+        return vec![format!("{umount} && {command}")];
+    }
+    let mount = |(point, command): (&Path, String)| format!("mountpoint -q {} || {command}", quoted(point));
+    std::iter::once(umount).chain(commands.into_iter().map(mount)).collect()
+}
+
+/// What else is where a mount is.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    /// Mount points below it, and its own for each mount that is over or under it.
+    within: Vec<PathBuf>,
+    /// The kernel mounted it by itself, when a path crossed into another file system of the server.
+    is_crossed: bool,
+}
+
+impl Place {
+    fn of(table: &Table, entry: &Entry, export: &Export, is_in_fstab: bool) -> Place {
+        let mut within: Vec<PathBuf> =
+            table.points().filter(|point| point.starts_with(&entry.point)).map(Path::to_path_buf).collect();
+        if let Some(own) = within.iter().position(|point| *point == entry.point) {
+            within.swap_remove(own);
+        }
+        let has_crossed = |above: &Entry, of: &Export| {
+            let Ok(way) = entry.point.strip_prefix(&above.point) else { return false };
+            let path = Path::new(OsStr::from_bytes(&export.path)).strip_prefix(OsStr::from_bytes(&of.path));
+            !way.as_os_str().is_empty() && of.host == export.host && path.is_ok_and(|path| path == way)
+        };
+        let is_crossed = !is_in_fstab
+            && table.nfs().into_iter().any(|(above, of)| above.device != entry.device && has_crossed(above, &of));
+        Place { within, is_crossed }
+    }
+}
+
+impl Further {
+    fn again(&self) -> Again<'_> {
+        let point = self.entry.point.as_path();
+        let command = match (self.is_in_fstab, self.is_part) {
+            (true, _) => Some(format!("mount {}", shell(point.as_os_str().as_encoded_bytes()))),
+            (false, true) => None,
+            (false, false) => {
+                let options = Options::of(&self.entry, self.typed.as_ref());
+                Some(options.command(&self.entry.source, point.as_os_str().as_encoded_bytes()))
+            }
+        };
+        Again { point, command, place: &self.place }
+    }
 }
 
 impl Clients {
@@ -108,7 +195,7 @@ impl Clients {
         let fstab = fstab::parse(&text);
         let points = fstab::points(&text);
         let taken = points.iter().cloned().chain(table.points().map(Path::to_path_buf)).collect();
-        let mut clients = Clients { all: Vec::new(), fstab, taken };
+        let mut clients = Clients { all: Vec::new(), fstab, taken, left_out: Vec::new() };
         // A line for another export is not this mount's, which was made by hand.
         let typed = |clients: &Clients, entry: &Entry, export: &Export| {
             let is_elsewhere = |line: &Line| {
@@ -126,14 +213,15 @@ impl Clients {
         for (entry, export) in table.nfs() {
             let typed = typed(&clients, entry, &export);
             let is_elses = typed.is_none() && clients.fstab.iter().any(|line| line.point == entry.point);
+            let place = Place::of(table, entry, &export, typed.is_some() || points.contains(&entry.point));
             let entry = entry.clone();
             if let Some(known) = clients.all.iter_mut().find(|known| known.entry.device == entry.device) {
                 let (is_in_fstab, is_part) = (!is_elses && points.contains(&entry.point), bound.contains(&entry.id));
-                known.further.push(Further { entry, export, typed, is_in_fstab, is_part });
+                known.further.push(Further { entry, export, typed, is_in_fstab, is_part, place });
                 continue;
             }
             let (counts, fsid, further) = (None, None, Vec::new());
-            clients.all.push(Client { entry, further, export, counts, typed, fsid });
+            clients.all.push(Client { entry, further, export, counts, typed, fsid, place });
         }
         clients.all.iter_mut().for_each(Client::tell_parts);
         if clients.all.is_empty() {
@@ -159,7 +247,8 @@ impl Clients {
             .filter(|client| held.contains(&client.entry.device))
             .map(|client| client.export.path.clone())
             .collect();
-        self.all.retain(|client| exports.contains(&client.export.path));
+        let all = std::mem::take(&mut self.all);
+        (self.all, self.left_out) = all.into_iter().partition(|client| exports.contains(&client.export.path));
     }
 
     /// How far the nearest of them is.
@@ -170,9 +259,9 @@ impl Clients {
     /// The commands that mount all of a server anew: they share its connections.
     pub fn mount_anew(&self, target: &str) -> Vec<String> {
         let mut mounts = Vec::new();
-        for client in self.all.iter().filter(|client| client.target() == target) {
-            mounts.push((client.entry.point.as_path(), true));
-            mounts.extend(client.further.iter().map(|further| (further.entry.point.as_path(), further.is_in_fstab)));
+        for client in self.all.iter().chain(&self.left_out).filter(|client| client.target() == target) {
+            mounts.push(client.again(&client.connected(client.options())));
+            mounts.extend(client.further.iter().map(Further::again));
         }
         anew(mounts)
     }
@@ -266,12 +355,20 @@ impl Client {
         mean(sent.rtt_ms, sent.calls)
     }
 
+    /// How it is mounted again: by its line of /etc/fstab, or with these options where it has none.
+    fn again(&self, options: &Options) -> Again<'_> {
+        let point = self.entry.point.as_os_str().as_encoded_bytes();
+        let command = match self.typed {
+            Some(_) => format!("mount {}", shell(point)),
+            None => options.command(&self.entry.source, point),
+        };
+        Again { point: &self.entry.point, command: Some(command), place: &self.place }
+    }
+
     /// The commands that mount it anew, with what else of it lies below; most options cannot be changed by a remount (nfs(5)).
-    pub fn mount_anew(&self) -> Vec<String> {
-        let own = self.entry.point.as_path();
-        let within = self.further.iter().filter(|further| further.entry.point.starts_with(own));
-        let within = within.map(|further| (further.entry.point.as_path(), further.is_in_fstab));
-        anew(std::iter::once((own, true)).chain(within).collect())
+    fn mount_anew(&self, options: &Options) -> Vec<String> {
+        let within = self.further.iter().filter(|further| further.entry.point.starts_with(&self.entry.point));
+        anew(std::iter::once(self.again(options)).chain(within.map(Further::again)).collect())
     }
 
     /// The version that it is to have: its own, and NFSv3 for what is older.
@@ -297,7 +394,7 @@ impl Client {
 
     /// That line, and the commands that use it.
     pub fn fix(&self, options: &Options) -> Vec<String> {
-        std::iter::once(self.line(options)).chain(self.mount_anew()).collect()
+        std::iter::once(self.line(options)).chain(self.mount_anew(options)).collect()
     }
 
     /// The command that mounts `source` beside it, as it is mounted; over TCP where it goes over UDP.
@@ -360,16 +457,26 @@ mod tests {
 
     #[test]
     fn the_deepest_is_unmounted_first_and_mounted_last() {
-        let of =
-            |mounts: &[(&'static str, bool)]| anew(mounts.iter().map(|(point, is)| (Path::new(*point), *is)).collect());
+        let of = |mounts: &[&'static str], within: &[&str], is_crossed: bool| {
+            let place = Place { within: within.iter().map(PathBuf::from).collect(), is_crossed };
+            let command = |point: &str| Some(format!("mount {}", shell(point.as_bytes())));
+            let again =
+                |point: &&'static str| Again { point: Path::new(*point), command: command(point), place: &place };
+            anew(mounts.iter().map(again).collect())
+        };
         assert_eq!(
-            of(&[("/a", true), ("/a/b/c", true), ("/d", true), ("/a/b", false)]),
+            of(&["/a", "/a/b/c", "/d"], &[], false),
             [
-                "umount /a/b/c /a/b /a /d && mount /a && mount /d && mount /a/b/c",
-                "# /etc/fstab does not have /a/b: mount it again as it was"
+                "umount /a/b/c /a /d",
+                "mountpoint -q /a || mount /a",
+                "mountpoint -q /d || mount /d",
+                "mountpoint -q /a/b/c || mount /a/b/c"
             ]
         );
-        assert_eq!(of(&[("/a[b]", true)]), ["umount '/a[b]' && mount '/a[b]'"]);
+        let has_words = |words: Vec<String>| words.iter().all(|line| line.starts_with("# By hand"));
+        assert!(has_words(of(&["/"], &[], false)) && has_words(of(&["/a"], &["/a/disk"], false)));
+        assert!(has_words(of(&["/a"], &["/a"], false)) && has_words(of(&["/a"], &[], true)));
+        assert_eq!(of(&["/a[b]"], &[], false), ["umount '/a[b]' && mount '/a[b]'"]);
     }
 
     #[test]
