@@ -299,3 +299,25 @@ fn nobody_is_let_in_before_the_acl_is_there() {
         assert_same(&dump(&*from), &dump(&*to), "in the end");
     }
 }
+
+/// Another's file that its ACL, or its mode, lets us write: its mode is not ours to set, and it is no reason to remove it.
+#[test]
+fn anothers_file_that_has_an_acl_is_written_into() {
+    const ACCESS: &str = "system.posix_acl_access";
+    for of_source in [false, true] {
+        let (from, to) = (memory(), memory());
+        let ours = from.file(&from.root(), "f", b"new");
+        let theirs = to.file(&to.root(), "f", b"other");
+        set(&*from, &ours, mode(0o664));
+        set(&*to, &theirs, mode(0o664));
+        let (mount, node) = if of_source { (&from, &ours) } else { (&to, &theirs) };
+        mount.set_xattr(node, ACCESS, b"lets us in").unwrap();
+        let foreign = Odd::new(&to, |mount, call| match &mut call.op {
+            Op::SetAttr { change, out, .. } if change.mode.is_some() => *out = Err(Status::Perm),
+            Op::Remove { .. } => panic!("it is another's"),
+            _ => pass(mount, call),
+        });
+        go(&from, &foreign, &Options::default(), 1);
+        assert_eq!((content(&*to, "f"), dump(&*to)["f"].mode), (b"new".to_vec(), 0o664));
+    }
+}

@@ -518,3 +518,21 @@ fn the_state_of_a_xen_disk_is_its_connections() {
     let root = with_disk("xvda", &[&usual[..], &[("device/state", "Connected"), ("mq/0/nr_tags", "256")]].concat());
     assert_eq!(fixes(root.path(), "xvda", "state"), None);
 }
+
+/// The other path to a volume is no device that anything lies on.
+#[test]
+fn a_path_on_one_of_two_paths_to_a_volume_tells_of_both() {
+    let table = "27 1 8:48 / /data rw,relatime shared:1 - ext4 /dev/sdd rw\n28 1 8:80 / /own rw - ext4 /dev/sdf rw\n";
+    let mut files = vec![("proc/self/mountinfo".to_string(), table)];
+    for (name, number, wwid) in [("sdd", "8:48", "naa.7"), ("sde", "8:64", "naa.7"), ("sdf", "8:80", "naa.8")] {
+        for (file, text) in [("dev", number), ("device/wwid", wwid), ("device/state", "running")] {
+            files.push((format!("sys/block/{name}/{file}"), text));
+        }
+    }
+    let root = written(&files.iter().map(|(file, text)| (file.as_str(), *text)).collect::<Vec<_>>());
+    for (dir, found) in [("data", true), ("own", false)] {
+        fs::create_dir(root.path().join(dir)).unwrap();
+        let told = doctor(root.path(), &[&format!("/{dir}")]).stdout;
+        assert_eq!(told.contains("no_multipath: sdd, sde are one volume"), found, "{told}");
+    }
+}

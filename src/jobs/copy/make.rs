@@ -292,6 +292,7 @@ fn make(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Tas
         }
     }
     for (i, out) in asked.into_iter().zip(outs) {
+        let out = without_shutting(ctx, routes, &mut items[i], out);
         settle(ctx, routes, &mut items[i], out, due);
     }
     reach(items, Stage::Begun);
@@ -357,6 +358,22 @@ fn outcome(ctx: &Ctx<'_>, routes: Routes, call: &Call<'_>) -> Outcome {
     }
     let found = call.found().map_err(failed)?;
     Ok((Some(found), false))
+}
+
+/// Another's file that may be written: its mode is not the caller's to set, nor its ACL.
+fn without_shutting(ctx: &Ctx<'_>, routes: Routes, item: &mut Item, out: Outcome) -> Outcome {
+    let Some((_, is)) = item.reused(ctx) else { return out };
+    let is_refused = matches!(out, Err((Proc::SetAttr, Status::Perm | Status::Access)));
+    if !is_refused || item.shut_out == 0 || decide::change(ctx.by(), item.attr(), is).mode.is_some() {
+        return out;
+    }
+    item.shut_out = 0;
+    item.made.iter_mut().for_each(|made| made.shut_out = false);
+    let name = item.known.object.name.clone();
+    match making(ctx, item, &name, true) {
+        Some(call) => outcome(ctx, routes, &ctx.target.one(routes.target, call)),
+        None => Ok((None, false)),
+    }
 }
 
 fn settle(ctx: &Ctx<'_>, routes: Routes, item: &mut Item, out: Outcome, due: &mut Vec<Due<Task>>) {

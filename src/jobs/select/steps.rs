@@ -101,6 +101,11 @@ impl Steps {
                     return false;
                 }
                 *taken += 1;
+                if let Some(Step::Text(own)) = self.steps.get(*behind) {
+                    // To where it may begin: 50 patterns like `*.x` took 10 times as long byte by byte.
+                    let mut rest = text[*taken..].iter();
+                    *taken += rest.position(|byte| *byte == own[0] || *byte == b'/').unwrap_or(text.len() - *taken);
+                }
                 (step, at) = (*behind, *taken);
             } else {
                 let slash = text[begin..].iter().position(|byte| *byte == b'/');
