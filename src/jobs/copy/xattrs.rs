@@ -85,12 +85,15 @@ pub(super) fn miss(ctx: &Ctx<'_>, source: &Node) {
     }
 }
 
+/// Is anything held back until the ACL is set? A mode that is not kept is not set again behind it: it would take the umask off its mask.
+fn shuts(ctx: &Ctx<'_>) -> bool {
+    ctx.xattrs && ctx.options.preserve.acls && ctx.options.preserve.mode
+}
+
 /// The bits of a mode that a copy is not to have before it has its ACL: where the source has one they are its mask, and whom it shuts out
 /// would be let in meanwhile.
 pub(super) fn shut_out(ctx: &Ctx<'_>, source: &Node, attr: &Attr) -> u32 {
-    // A mode that is not kept is not set again behind the ACL: it would take the umask off its mask.
-    let keeps = ctx.options.preserve.acls && ctx.options.preserve.mode;
-    if !ctx.xattrs || !keeps || attr.kind == Kind::Symlink || attr.mode & GROUP == 0 {
+    if !shuts(ctx) || attr.kind == Kind::Symlink || attr.mode & GROUP == 0 {
         return 0;
     }
     if has_access_acl(ctx.source, ctx.source.route(), source) { GROUP } else { 0 }
@@ -98,8 +101,7 @@ pub(super) fn shut_out(ctx: &Ctx<'_>, source: &Node, attr: &Attr) -> u32 {
 
 /// The same of a file that is written into as it is: its own ACL lets others in too.
 pub(super) fn shut_out_of(ctx: &Ctx<'_>, route: Route, (source, target): (&Node, &Node), attr: &Attr) -> u32 {
-    let keeps = ctx.options.preserve.acls && ctx.options.preserve.mode;
-    if !ctx.xattrs || !keeps {
+    if !shuts(ctx) {
         return 0;
     }
     if has_access_acl(ctx.target, route, target) { GROUP } else { shut_out(ctx, source, attr) }
