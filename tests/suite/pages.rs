@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{self, Stdio};
 
 use clap::Command;
 use clap_complete::Shell;
@@ -121,9 +122,16 @@ fn completions_are_those_of_the_command_lines() {
             let mut bytes = Vec::new();
             clap_complete::generate(shell, &mut command, &name, &mut bytes);
             let dir = root().join("packaging/completions").join(shell.to_string());
-            hold(&dir.join(file), &String::from_utf8(bytes).unwrap());
+            let text = String::from_utf8(bytes).unwrap();
+            hold(&dir.join(file), &if shell == Shell::Bash { without_compgen_files(&text) } else { text });
         }
     }
+}
+
+/// Where nothing is offered readline completes the names of files by itself (`complete -o default`): those with blanks or stars in them too, and
+/// with a slash behind directories. What `compgen -f` prints is cut at each blank.
+fn without_compgen_files(text: &str) -> String {
+    text.replace("COMPREPLY=($(compgen -f \"${cur}\"))", "COMPREPLY=()")
 }
 
 /// What bash itself offers for the last word of a command line.
@@ -138,9 +146,46 @@ fn offered(words: &[&str]) -> Vec<String> {
         words.iter().map(|word| format!("'{word}' ")).collect::<String>(),
         words[last],
     );
-    let out = std::process::Command::new("bash").args(["--norc", "-c", &script]).output().unwrap();
+    let out = process::Command::new("bash").args(["--norc", "-c", &script]).output().unwrap();
     assert!(out.status.success() && out.stderr.is_empty(), "{}", String::from_utf8_lossy(&out.stderr));
     String::from_utf8(out.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+/// As typed: readline works on a pipe too.
+#[test]
+fn bash_completes_names_with_blanks_and_of_directories() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("my dir")).unwrap();
+    for file in ["b c", "st*r x", "my dir/in side"] {
+        fs::write(dir.path().join(file), "").unwrap();
+    }
+    let typed = [
+        "parcp --exclude-from b\t",
+        "parcp --exclude-from my\t",
+        "parcp --exclude-from my\\ dir/\t",
+        "parcp --report st\t",
+        "parcp --report=b\t",
+        "parcp --dr\t --progress li\t b\t",
+    ];
+    let script = root().join("packaging/completions/bash/parcp");
+    let before = format!("source '{}'; parcp() {{ printf '<%s>' \"$@\" >> said; echo >> said; }}\n", script.display());
+    let mut bash = process::Command::new("bash");
+    bash.args(["--norc", "--noprofile", "-i"])
+        .env("INPUTRC", "/dev/null")
+        .env("TERM", "dumb")
+        .env("HISTFILE", "/dev/null");
+    bash.current_dir(dir.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ran = super::cli_support::run_with(bash, (before + &typed.join("\n") + "\nexit 0\n").as_bytes());
+    let said = fs::read_to_string(dir.path().join("said")).unwrap_or_default();
+    let expected = [
+        "<--exclude-from><b c>",
+        "<--exclude-from><my dir/>",
+        "<--exclude-from><my dir/in side>",
+        "<--report><st*r x>",
+        "<--report=b c>",
+        "<--dry-run><--progress><line><b c>",
+    ];
+    assert_eq!(said.lines().collect::<Vec<_>>(), expected, "{ran:?}");
 }
 
 #[test]
