@@ -154,6 +154,37 @@ fn rules_decide_in_their_order() {
     assert_eq!(paths(&bench, "g"), ["sub", "sub/c.log"]);
 }
 
+/// As rsync, which asks patterns of what is named too: of its own name, wherever it goes.
+#[test]
+fn rules_are_asked_of_a_source_that_is_no_directory() {
+    let bench = Bench::new();
+    plant(&bench, "s");
+    fs::write(bench.path("list"), "*.log\nlink\n").unwrap();
+    let there = |to: &str| fs::symlink_metadata(bench.path(to)).is_ok();
+    for (rules, source, is_copied) in [
+        ("--exclude *.log", "s/b.log", false),
+        ("--exclude-from list", "s/b.log", false),
+        ("--exclude-from list", "s/link", false),
+        ("--exclude a.txt", "s/link", true),
+        ("--exclude s/b.log", "s/b.log", true),
+        ("--exclude s", "s/b.log", true),
+        ("--exclude to", "s/b.log", true),
+        ("--include b* --exclude *", "s/b.log", true),
+        ("--exclude s", "s", true),
+    ] {
+        let ran = bench.run_as(&format!("parcp -av {rules} {source} to")).ok();
+        assert_eq!((there("to"), ran.stdout.contains("'to'")), (is_copied, is_copied), "{rules} {source}: {ran:?}");
+        let ran = bench.run_as(&format!("parcp -a --dry-run {rules} {source} dry")).ok();
+        assert_eq!((there("dry"), ran.stdout.contains("'dry'")), (false, is_copied), "{rules} {source}: {ran:?}");
+        let ran = bench.run_as(&format!("parcp -a --report run.json {rules} {source} to")).ok();
+        let left_out = json(&bench)["copied"]["left_out"].as_u64();
+        if source != "s" {
+            assert_eq!(left_out, Some(u64::from(!is_copied)), "{rules} {source}: {ran:?}");
+        }
+        drop(fs::remove_dir_all(bench.path("to")).or_else(|_| fs::remove_file(bench.path("to"))));
+    }
+}
+
 #[test]
 fn a_list_of_paths_is_copied_with_its_directories() {
     let bench = Bench::new();

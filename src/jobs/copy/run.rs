@@ -280,6 +280,11 @@ impl Run<'_> {
             return None;
         };
         let dir = Arc::new(Dir::root(begun.node.clone(), *parent_attr, At::Absent, true));
+        // As rsync: patterns are asked of the source's own name, whatever it is called at the target.
+        let own = self.sides.0.way.last();
+        if own.is_some_and(|own| visit::is_left_out(ctx, &dir, own, Some(begun.attr.kind))) {
+            return None;
+        }
         let (node, was) = (parent.clone(), Some(*parent_attr));
         dir.set_made(Made { inherits: ctx.xattrs, ..Made::new(node, was) });
         let source = Some((begun.node.clone(), begun.attr));
