@@ -154,6 +154,30 @@ fn levels_without_a_path_to_list_are_refused() {
     assert_eq!(ran.status, Some(2));
 }
 
+/// One below it that cannot be listed is told and no more; the PATH itself was asked for.
+#[test]
+fn a_path_that_cannot_be_listed_is_no_success() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("d")).unwrap();
+    std::os::unix::fs::symlink("nowhere", dir.path().join("link")).unwrap();
+    assert_eq!(doctor(dir.path(), &["/d"]).status, Some(0));
+    let ran = doctor(dir.path(), &["/d", "/link"]);
+    assert!(ran.stdout.contains("Directory /d") && !ran.stdout.contains("Directory /link"), "{ran:?}");
+    assert!(ran.stdout.contains("/link: No such file or directory (its directories)"), "{ran:?}");
+    assert_eq!(ran.status, Some(2));
+    assert_eq!(outline(doctor(dir.path(), &["--json", "/link"])).len(), 2);
+}
+
+#[test]
+fn an_fstab_that_is_missing_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    copied("usual", "proc/self/mountinfo", dir.path());
+    let told = "/etc/fstab: No such file or directory (what is to be mounted at boot, and how)";
+    assert!(doctor(dir.path(), &[]).stdout.contains(told));
+    copied("usual", "etc/fstab", dir.path());
+    assert!(!doctor(dir.path(), &[]).stdout.contains("/etc/fstab: No such"));
+}
+
 /// Copies a host's file into `dir`.
 fn copied(name: &str, file: &str, dir: &Path) -> PathBuf {
     let to = dir.join(file);

@@ -72,8 +72,9 @@ struct Walk {
     is_cut: bool,
 }
 
-/// What is known of `path`, `depth` levels of directories below it included; `mount` is the mount of NFS that it is on, if it is.
-pub fn look(root: &Root, path: &Path, depth: u32, mount: Option<&Path>) -> Subject {
+/// What is known of `path`, `depth` levels of directories below it included; `mount` is the mount of NFS that it is on, if it is. None where it
+/// cannot be listed, which is remembered.
+pub fn look(root: &Root, path: &Path, depth: u32, mount: Option<&Path>) -> Option<Subject> {
     let name = super::nfs::shown(path);
     let mut subject = Subject::new("directory", name.clone(), format!("Directory {name}"));
     let (tell, told) = channel();
@@ -94,10 +95,13 @@ pub fn look(root: &Root, path: &Path, depth: u32, mount: Option<&Path>) -> Subje
             judge(root, &walk, &mut subject);
         }
         Some(Ok(walk)) => judge(root, &walk, &mut subject),
-        Some(Err(error)) => root.miss(&name, &reason(&error), "its directories"),
+        Some(Err(error)) => {
+            root.miss(&name, &reason(&error), "its directories");
+            return None;
+        }
         None => silent(mount, &mut subject),
     }
-    subject
+    Some(subject)
 }
 
 /// How it ended; none when it hangs.
@@ -360,7 +364,7 @@ mod tests {
         files(&dir.path().join("m/.snapshot"), 5);
         std::os::unix::fs::symlink("large", dir.path().join("m/link")).unwrap();
         let count = |depth| {
-            let subject = look(&root, Path::new("/m"), depth, None);
+            let subject = look(&root, Path::new("/m"), depth, None).unwrap();
             let found = subject.findings.iter().map(|f| f.found.clone()).collect::<Vec<_>>();
             (subject.facts[0].value.as_u64().unwrap(), subject.facts[1].value.as_u64().unwrap(), found)
         };
@@ -369,7 +373,7 @@ mod tests {
         assert_eq!(count(1), (3, 4 + 10_001 + 4, large.clone()));
         assert_eq!(count(9), (4, 4 + 10_001 + 4 + 2, large));
         assert_eq!(root.not_read(), []);
-        assert_eq!(look(&root, Path::new("/none"), 1, None).findings, []);
+        assert_eq!(look(&root, Path::new("/none"), 1, None), None);
         assert_eq!(root.not_read()[0].what, "/none");
     }
 
@@ -409,7 +413,7 @@ mod tests {
         fs::create_dir_all(dir.path().join("proc/79/fd")).unwrap();
         fs::write(dir.path().join("proc/79/comm"), "sh\n").unwrap();
         fs::write(dir.path().join("proc/79/maps"), format!("7f00-7f01 r-xp 00000000 00:2d 9    /m/d/{run}\n")).unwrap();
-        let subject = look(&root, Path::new("/m"), 1, None);
+        let subject = look(&root, Path::new("/m"), 1, None).unwrap();
         let expected = "3 files of removed names: /m/d/.nfs0000000000a1b2c300000001 (open by java 77), \
                         /m/d/.nfs0000000000a1b2c300000002 (open by nobody seen on this host), \
                         /m/d/.nfs0000000000a1b2c300000003 (open by java 77, sh 79)";

@@ -122,7 +122,7 @@ pub struct Diagnosis {
     pub program: &'static str,
     /// The version of parfs.
     pub version: &'static str,
-    /// 1 when something is wrong.
+    /// 1 when something is wrong, 2 when a path that was named could not be looked at.
     pub exit_status: u8,
     /// How many of each severity.
     pub faults: usize,
@@ -137,14 +137,14 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
-    /// The document of these; what is worst comes first in each.
-    pub fn new(mut subjects: Vec<Subject>, not_read: Vec<NotRead>) -> Diagnosis {
+    /// The document of these; what is worst comes first in each. `is_all`: all paths that were named were looked at.
+    pub fn new(mut subjects: Vec<Subject>, not_read: Vec<NotRead>, is_all: bool) -> Diagnosis {
         for subject in &mut subjects {
             subject.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         }
         let count = |severity| subjects.iter().flat_map(|s| &s.findings).filter(|f| f.severity == severity).count();
         let (faults, warnings, notes) = (count(Severity::Fault), count(Severity::Warning), count(Severity::Note));
-        let exit_status = u8::from(faults + warnings > 0);
+        let exit_status = if is_all { u8::from(faults + warnings > 0) } else { 2 };
         let (program, version) = ("parfs doctor", env!("CARGO_PKG_VERSION"));
         Diagnosis { schema: 1, program, version, exit_status, faults, warnings, notes, subjects, not_read }
     }

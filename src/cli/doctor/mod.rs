@@ -128,7 +128,7 @@ pub fn run(args: Vec<OsString>) -> Exit {
             print(&low, &diagnosis, &console);
             match caught.signal() {
                 Some(signal) => Exit::Signal(signal),
-                None if console.has_failed() => Exit::Failure,
+                None if console.has_failed() || diagnosis.exit_status > 1 => Exit::Failure,
                 None if diagnosis.exit_status > 0 => Exit::Partly,
                 None => Exit::Success,
             }
@@ -235,19 +235,21 @@ fn diagnose(low: &Low, console: &Console) -> Result<(Diagnosis, signals::Caught)
     let directory = |path: &PathBuf| {
         let on = table.holding(path);
         let nfs = on.filter(|on| matches!(&*on.fs, "nfs" | "nfs4"));
-        let mut subject = dirs::look(&root, path, depth, nfs.map(|on| on.point.as_path()));
+        let mut subject = dirs::look(&root, path, depth, nfs.map(|on| on.point.as_path()))?;
         // Round trips and names of an NFS client are no matter of a disk.
         if on.is_some() && nfs.is_none() {
             subject.findings.retain(|finding| !dirs::OF_NFS.contains(&finding.check));
         }
-        subject
+        Some(subject)
     };
-    subjects.extend(paths.iter().map(directory));
+    let directories: Vec<_> = paths.iter().filter_map(directory).collect();
+    let is_all = directories.len() == paths.len();
+    subjects.extend(directories);
     subjects.push(transport::look(&root, &clients, low.latency));
     subjects.extend(blocks::look(&root, devices(&table, &paths).as_deref()));
     let lanes = Lanes { count: low.parallel.unwrap_or(LANES), is_chosen: low.parallel.is_some() };
     subjects.push(machine::look(&root, &clients, lanes, low.latency));
-    Ok((Diagnosis::new(subjects, root.not_read()), caught))
+    Ok((Diagnosis::new(subjects, root.not_read(), is_all), caught))
 }
 
 fn mounts(root: &Root, clients: &Clients, latency: Duration) -> Vec<Subject> {

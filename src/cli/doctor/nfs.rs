@@ -191,7 +191,7 @@ impl Further {
 impl Clients {
     /// What the host's files say.
     pub fn read(root: &Root, table: &Table) -> Clients {
-        let text = root.may_bytes("/etc/fstab").unwrap_or_default();
+        let text = root.read("/etc/fstab", "what is to be mounted at boot, and how").unwrap_or_default();
         let fstab = fstab::parse(&text);
         let points = fstab::points(&text);
         let taken = points.iter().cloned().chain(table.points().map(Path::to_path_buf)).collect();

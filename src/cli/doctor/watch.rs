@@ -60,13 +60,15 @@ struct Watch<'a> {
     rates: Vec<Rates>,
     seconds: f64,
     last: Sample,
+    /// Which had counters at any time.
+    seen: Vec<bool>,
 }
 
-fn sample(root: &Root, clients: &Clients) -> Sample {
-    let counts = root.read("/proc/self/mountstats", "what the mounts send").unwrap_or_default();
-    let counts = mountstats::parse(&counts);
+/// None where the counters cannot be read, which says nothing of a mount.
+fn sample(root: &Root, clients: &Clients) -> Option<Sample> {
+    let counts = mountstats::parse(&root.read("/proc/self/mountstats", "what the mounts send")?);
     let of = |client: &Client| counts.iter().rfind(|counts| counts.point == client.entry.point).cloned();
-    clients.all.iter().map(of).collect()
+    Some(clients.all.iter().map(of).collect())
 }
 
 /// Prices of what came between two readings. A counter that went back, as of a mount made anew, counts as nothing.
@@ -91,7 +93,8 @@ impl<'a> Watch<'a> {
         };
         let targets: Vec<(String, Vec<usize>)> = clients.targets().iter().map(of).collect();
         let rates = vec![Rates::default(); targets.len()];
-        Watch { clients, targets, rates, seconds: 0.0, last: first }
+        let seen = first.iter().map(Option::is_some).collect();
+        Watch { clients, targets, rates, seconds: 0.0, last: first, seen }
     }
 
     /// Adds what was sent until `now`, `seconds` after the reading before.
@@ -117,14 +120,19 @@ impl<'a> Watch<'a> {
             rates.locked_in_flight = mean(rates.locked_in_flight, sum.3 as f64 / 1e3);
         }
         self.seconds += seconds;
+        self.seen.iter_mut().zip(&now).for_each(|(seen, now)| *seen |= now.is_some());
         self.last = now;
     }
 
-    /// What is known of each target; of one whose mounts have no counters that is said.
+    /// What is known of each target; of one whose mounts have no counters that is said, and so it is of mounts that are gone since.
     fn subjects(&self, root: &Root) -> Vec<Subject> {
         let mut subjects = Vec::new();
         for ((target, mounts), rates) in self.targets.iter().zip(&self.rates) {
-            if mounts.iter().any(|at| self.last[*at].is_some()) {
+            for at in mounts.iter().filter(|at| self.seen[**at] && self.last[**at].is_none()) {
+                let what = format!("mount {}", self.clients.all[*at].point());
+                root.miss(&what, "Gone while it was watched", "what its target gets since");
+            }
+            if mounts.iter().any(|at| self.seen[*at]) {
                 subjects.push(self.subject(target, mounts, *rates));
             } else {
                 root.miss(&format!("target {target}"), "No counters of NFSv3", "how near it is to its ceilings");
@@ -227,15 +235,18 @@ fn locked(rates: Rates, subject: &mut Subject) {
 /// Watches for `time`; `stop` ends it early. Calls `begun` when the counters were read for the first time.
 pub fn look(root: &Root, clients: &Clients, time: Duration, stop: &Stop, begun: impl FnOnce()) -> Vec<Subject> {
     let start = Instant::now();
-    let mut watch = Watch::new(clients, sample(root, clients));
+    let first = sample(root, clients).unwrap_or_else(|| vec![None; clients.all.len()]);
+    let mut watch = Watch::new(clients, first);
     begun();
     let mut read_at = start;
     while start.elapsed() < time && !stop.is_set() {
         std::thread::sleep(LOOK_EVERY.min(time.saturating_sub(start.elapsed())));
         if read_at.elapsed() >= SAMPLE_EVERY || start.elapsed() >= time {
             let now = Instant::now();
-            watch.add(sample(root, clients), (now - read_at).as_secs_f64());
-            read_at = now;
+            if let Some(sent) = sample(root, clients) {
+                watch.add(sent, (now - read_at).as_secs_f64());
+                read_at = now;
+            }
         }
     }
     watch.subjects(root)
@@ -316,7 +327,35 @@ mod tests {
         let root = Root::new(std::path::Path::new("/none"));
         let subjects = watch.subjects(&root);
         assert!(subjects.iter().all(|subject| subject.facts.iter().all(|fact| !fact.shown.contains("NaN"))));
-        watch.add(vec![None, None, None], 1.0);
-        assert_eq!((watch.subjects(&root), root.not_read().len()), (vec![], 2));
+        let never = Watch::new(&clients, vec![None, None, None]);
+        assert_eq!((never.subjects(&root), root.not_read().len()), (vec![], 2));
+    }
+
+    #[test]
+    fn a_mount_that_is_gone_is_told_and_what_it_sent_counts() {
+        let clients = clients();
+        let mut watch = Watch::new(&clients, sent([(0, 0, 0); 3]));
+        watch.add(sent([(1_000, 0, 0); 3]), 1.0);
+        let gone = |of: [usize; 2]| {
+            let mut now = sent([(1_000, 0, 0); 3]);
+            of.iter().for_each(|at| now[*at] = None);
+            now
+        };
+        let told = |watch: &Watch<'_>| {
+            let root = Root::new(std::path::Path::new("/none"));
+            let targets: Vec<_> = watch.subjects(&root).into_iter().map(|subject| subject.name).collect();
+            (
+                targets,
+                root.not_read().into_iter().map(|not| format!("{}: {}", not.what, not.reason)).collect::<Vec<_>>(),
+            )
+        };
+        let both = ["10.0.0.5", "10.0.0.6"].map(String::from).to_vec();
+        let of = |point: &str| format!("mount {point}: Gone while it was watched");
+        watch.add(gone([1, 2]), 1.0);
+        assert_eq!(told(&watch), (both.clone(), vec![of("/b"), of("/c")]));
+        assert_eq!(watch.rates[1].iops, 4_000.0);
+        // One that is there again is not gone.
+        watch.add(gone([0, 0]), 1.0);
+        assert_eq!(told(&watch), (both, vec![of("/a")]));
     }
 }
