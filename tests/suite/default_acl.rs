@@ -4,10 +4,12 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::{Command, Stdio};
 
-use rustix::fs::{XattrFlags, setxattr};
+use rustix::fs::{CWD, FileType, Mode, XattrFlags, getxattr, mknodat, setxattr};
 
 use super::cli_support::{Bench, Ran};
 use super::nasty::acl;
+
+const ACCESS: &str = "system.posix_acl_access";
 
 /// Names below `out` and their modes, once `commands` have run there by a shell of umask 027; `$b` is the bench.
 fn modes(bench: &Bench, default: u16, commands: &str) -> Vec<(String, u32)> {
@@ -57,6 +59,51 @@ fn a_copy_whose_mode_is_not_kept_is_as_the_acl_has_it() {
             assert_eq!(mode, source & !0o027, "{default:o} {name}");
         }
     }
+}
+
+/// A tree whose objects, of all kinds that have ACLs, have one that lets a user in: what there is of them.
+fn plant_acls(bench: &Bench) -> [&'static str; 4] {
+    fs::create_dir_all(bench.path("s/sub")).unwrap();
+    fs::write(bench.path("s/f"), "f").unwrap();
+    let fifo = Mode::from_raw_mode(0o600);
+    mknodat(CWD, bench.path("s/fifo"), FileType::Fifo, fifo, 0).unwrap();
+    let all = ["s", "s/sub", "s/f", "s/fifo"];
+    for name in all {
+        setxattr(bench.path(name), ACCESS, &acl(0o770), XattrFlags::empty()).unwrap();
+    }
+    all
+}
+
+fn access_acl(bench: &Bench, name: &str) -> Option<Vec<u8>> {
+    let mut value = [0; 200];
+    let len = getxattr(bench.path(name), ACCESS, &mut value[..]).ok()?;
+    Some(value[..len].to_vec())
+}
+
+/// The umask is of modes, and the bits of a group are an ACL's mask.
+#[test]
+fn an_acl_that_is_carried_without_the_mode_is_kept_as_it_is() {
+    let bench = Bench::new();
+    let all = plant_acls(&bench);
+    let is_kept = |to: &str, what: &str| {
+        for name in all {
+            let at = name.replacen('s', to, 1);
+            assert_eq!(access_acl(&bench, &at), Some(acl(0o770)), "{what}: {at}");
+        }
+    };
+    for default in [0o770, 0o750, 0o700, 0o450] {
+        modes(&bench, default, "$b/parcp -a --no-preserve=mode -A ../s t");
+        is_kept("out/t", "new");
+        modes(&bench, default, "mkdir -p t/sub; chmod 500 t/sub t; $b/parcp -a --no-preserve=mode -A ../s t");
+        is_kept("out/t", "there already");
+    }
+    Ran::of(run(&bench, "umask 027; ./parcp -a --no-preserve=mode -A s t")).ok();
+    is_kept("t", "without a default");
+}
+
+fn run(bench: &Bench, commands: &str) -> std::process::Output {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", commands]).current_dir(bench.path("")).stdin(Stdio::null()).output().unwrap()
 }
 
 #[test]

@@ -341,7 +341,16 @@ fn shut(ctx: &Ctx<'_>, node: &Node, wanted: u32) -> Option<u32> {
     Some(is.map_or(wanted, |is| is.mode & !0o700 | wanted & 0o700))
 }
 
-/// What is to be set on a directory when all is in it.
+/// Has the directory its mode from an ACL that was carried, and is it to keep no other? Its group's bits are the ACL's mask then, which the umask
+/// is not for.
+fn has_mode_of_acl(ctx: &Ctx<'_>, node: &Node) -> bool {
+    ctx.xattrs
+        && ctx.options.preserve.acls
+        && !ctx.options.preserve.mode
+        && xattrs::has_acl(ctx, ctx.target.route(), node)
+}
+
+/// What is to be set on a directory when all is in it, its extended attributes too.
 fn last_change(ctx: &Ctx<'_>, dir: &Dir) -> Option<AttrChange> {
     let made = dir.entered().filter(|_| !ctx.compares())?;
     let wanted = decide::mode(ctx.options, &dir.attr);
@@ -349,6 +358,7 @@ fn last_change(ctx: &Ctx<'_>, dir: &Dir) -> Option<AttrChange> {
         None => {
             // Its mode comes with the time: making it may have left bits out, and its owner was let in.
             let mode = match made.let_in {
+                _ if has_mode_of_acl(ctx, &made.node) => None,
                 _ if decide::is_exact(ctx.options) => Some(wanted),
                 Some(mode) => Some(mode & (wanted | !0o700)),
                 None => shut(ctx, &made.node, wanted),
@@ -368,7 +378,7 @@ fn last_change(ctx: &Ctx<'_>, dir: &Dir) -> Option<AttrChange> {
             let timed = touched && ctx.options.preserve.times;
             let mtime = if timed { SetTime::At(dir.attr.mtime) } else { differs.mtime };
             let atime = if timed { SetTime::At(dir.attr.atime) } else { differs.atime };
-            let reopened = made.opened.then(|| differs.mode.unwrap_or(was.mode));
+            let reopened = (made.opened && !has_mode_of_acl(ctx, &made.node)).then(|| differs.mode.unwrap_or(was.mode));
             AttrChange { mode: differs.mode.or(reopened), mtime, atime, ..differs }
         }
     };

@@ -115,6 +115,11 @@ fn has_access_acl(port: Port<'_>, route: Route, node: &Node) -> bool {
     }
 }
 
+/// True for what is known to have an ACL.
+pub(super) fn has_acl(ctx: &Ctx<'_>, route: Route, node: &Node) -> bool {
+    list(ctx.target, route, node).is_ok_and(|names| names.iter().any(|name| name == ACCESS_ACL))
+}
+
 /// True when new objects in the directory inherit an ACL.
 pub(super) fn has_default_acl(ctx: &Ctx<'_>, route: Route, node: &Node) -> bool {
     list(ctx.target, route, node).is_ok_and(|names| names.iter().any(|name| name == DEFAULT_ACL))
