@@ -106,6 +106,23 @@ fn run(bench: &Bench, commands: &str) -> std::process::Output {
     shell.args(["-c", commands]).current_dir(bench.path("")).stdin(Stdio::null()).output().unwrap()
 }
 
+/// In a chroot, say. What the kernel has no call for is told.
+#[test]
+fn acls_are_kept_or_their_loss_is_told_without_proc() {
+    let bench = Bench::new();
+    let all = plant_acls(&bench);
+    let without_proc = "exec unshare -m sh -c 'mount -t tmpfs none /proc && echo begun && exec";
+    let ran = Ran::of(run(&bench, &format!("{without_proc} ./parcp -aA s t'")));
+    if !ran.stdout.contains("begun") {
+        return; // a host that lets nobody make namespaces
+    }
+    let is_kept = |name: &&str| access_acl(&bench, &name.replacen('s', "t", 1)) == Some(acl(0o770));
+    assert!(all[..3].iter().all(is_kept), "{ran:?}");
+    // That has to be opened, or named in /proc.
+    let ran = ran.ended(1, "fifo: ");
+    assert!(ran.stderr.ends_with(": Function not implemented\n") && ran.stderr.lines().count() == 1, "{ran:?}");
+}
+
 #[test]
 fn a_directory_that_is_only_in_paths_is_as_the_acl_has_it() {
     let bench = Bench::new();

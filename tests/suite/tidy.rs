@@ -53,9 +53,10 @@ const OUTSIDE: [(&str, &str, &[&str]); 6] = [
 /// Addresses are values, not sockets: every layer may name them.
 const ADDRESSES: [&str; 5] = ["SocketAddr", "IpAddr", "Ipv4Addr", "Ipv6Addr", "SocketAddrV4"];
 
-/// Files that may hold `unsafe`: a socket option and two system calls that no safe crate has, and the kernel engines' buffers, rings and mappings, which the
+/// Files that may hold `unsafe`: a socket option and system calls that no safe crate has, and the kernel engines' buffers, rings and mappings, which the
 /// kernel writes to by their addresses.
-const UNSAFE_FILES: [&str; 6] = [
+const UNSAFE_FILES: [&str; 7] = [
+    "src/mounts/local/at_calls.rs",
     "src/mounts/nfs/lowat.rs",
     "src/load/engine/buffer.rs",
     "src/load/engine/aio.rs",

@@ -3,7 +3,7 @@
 //! When an attribute cannot be set (an owner without the right to give files away), the call fails and the object
 //! stays, as it does on a server that stops half way.
 
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
 use rustix::fs::{
@@ -15,11 +15,12 @@ use rustix::io::{Errno, retry_on_intr};
 use crate::base::{Name, Status};
 use crate::storage::{AttrChange, Found, How, Kind, Node, Out, SetTime, Special};
 
+use super::at_calls;
 use super::convert::{ITSELF, Is, attr, kind, mode, mode_bits, owner, status};
 use super::data::QUIET;
 use super::descriptors::Use;
 use super::fresh::Verdict;
-use super::modify::On;
+use super::modify::{On, shown_in_proc};
 use super::{LocalMount, Place};
 
 /// Modes of new objects when none is asked for. Not the process's umask: parfs sets that to 0.
@@ -47,10 +48,14 @@ impl LocalMount {
             return Ok(*has);
         }
         let held = self.dir(chain)?;
-        let path = format!("/proc/self/fd/{}", held.fd().as_raw_fd());
+        let path = shown_in_proc(held.fd());
         // What cannot be asked has none: of two modes the one that lets fewer in. No ACL fits.
         let mut byte = [0; 1];
-        let has = matches!(retry_on_intr(|| getxattr(&path, DEFAULT_ACL, &mut byte[..])), Err(Errno::RANGE));
+        let mut asked = retry_on_intr(|| getxattr(&path, DEFAULT_ACL, &mut byte[..]));
+        if asked == Err(Errno::NOENT) {
+            asked = retry_on_intr(|| at_calls::get_xattr(held.fd(), b".", DEFAULT_ACL.as_bytes(), &mut byte));
+        }
+        let has = asked == Err(Errno::RANGE);
         Ok(*chain.default_acl.get_or_init(|| has))
     }
 

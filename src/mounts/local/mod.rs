@@ -15,6 +15,7 @@
 //! Left out: NFSv3's guard, and asking the kernel what it really sent to a server.
 
 mod alias;
+mod at_calls;
 mod beyond;
 mod convert;
 mod data;

@@ -14,6 +14,7 @@ use rustix::io::{Errno, retry_on_intr};
 use crate::base::{Name, Status};
 use crate::storage::{Attr, AttrChange, Chain, Kind, Node, Out, SetTime};
 
+use super::at_calls;
 use super::convert::{ITSELF, kind, mode, owner, status, times};
 use super::data::QUIET;
 use super::descriptors::{Held, Use};
@@ -88,24 +89,33 @@ pub(super) fn shown_in_proc(fd: BorrowedFd<'_>) -> String {
 }
 
 /// chmod without following a symlink, which Linux has no old system call for: the object is held by `O_PATH` and reached
-/// through its descriptor's name in /proc; without /proc, by opening it.
+/// through its descriptor's name in /proc; without /proc, by the new one of Linux 6.6, and before that a file or directory by opening it.
+/// Nothing else is opened: a device does something then, and a FIFO lets its writer go on.
 fn chmod(place: &Place, held: BorrowedFd<'_>, mode: Mode) -> Result<(), Status> {
     let is = fstat(held).map_err(status)?;
     if kind(&is) == Kind::Symlink {
         return Err(Status::NotSupp); // Linux: a symlink has no mode of its own
     }
     match chmodat(CWD, shown_in_proc(held), mode, AtFlags::empty()) {
-        Err(Errno::NOENT) => {
-            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | QUIET;
-            let open = retry_on_intr(|| openat(place.fd(), place.name(), flags, Mode::empty())).map_err(status)?;
-            let same = fstat(&open).map_err(status)?;
-            if (same.st_dev, same.st_ino) != (is.st_dev, is.st_ino) {
-                return Err(Status::Stale);
+        Err(Errno::NOENT) => match at_calls::chmod(held, mode) {
+            // A filter of a container that does not know the call may say PERM.
+            Err(Errno::NOSYS | Errno::PERM) if matches!(kind(&is), Kind::File | Kind::Dir) => {
+                chmod_opened(place, &is, mode)
             }
-            fchmod(&open, mode).map_err(status)
-        }
+            set => set.map_err(status),
+        },
         set => set.map_err(status),
     }
+}
+
+fn chmod_opened(place: &Place, is: &Stat, mode: Mode) -> Result<(), Status> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | QUIET;
+    let open = retry_on_intr(|| openat(place.fd(), place.name(), flags, Mode::empty())).map_err(status)?;
+    let same = fstat(&open).map_err(status)?;
+    if (same.st_dev, same.st_ino) != (is.st_dev, is.st_ino) {
+        return Err(Status::Stale);
+    }
+    fchmod(&open, mode).map_err(status)
 }
 
 impl LocalMount {

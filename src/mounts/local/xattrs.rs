@@ -1,10 +1,10 @@
 //! Extended attributes and, as `system.posix_acl_*`, ACLs: of the object itself, also when it is a symlink.
 //!
 //! The object is held by `O_PATH` and reached through its descriptor's name in /proc, which stands for the object and is
-//! not followed further; without /proc, by opening it. Symlinks and devices, which are not opened, have none then: `user.`
-//! attributes are for files and directories only (xattr(7)).
+//! not followed further; without /proc, by opening it. What is neither a file nor a directory is not opened: its attributes and ACLs are read by
+//! its name then, with the calls of Linux 6.13, and that they cannot be set, or on an older kernel not be read, is an error.
 
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, PoisonError};
 
 use rustix::fs::{
@@ -16,16 +16,27 @@ use rustix::io::{Errno, retry_on_intr};
 use crate::base::Status;
 use crate::storage::{Chain, Kind, Node, Out};
 
+use super::at_calls;
 use super::convert::{kind, mode_bits, status};
 use super::data::{OPENING, QUIET};
 use super::descriptors::Held;
-use super::modify::On;
+use super::modify::{On, shown_in_proc};
 use super::{LocalMount, Place};
 
 /// What most lists and values fit in.
 const USUAL_BYTES: usize = 1024;
 /// No list and no value is larger (xattr(7): XATTR_LIST_MAX, XATTR_SIZE_MAX), so that no growth meanwhile can outrun it.
 const LARGEST_BYTES: usize = 64 << 10;
+
+/// How a call reaches the object.
+enum By<'a> {
+    /// The name of its descriptor in /proc.
+    Name(&'a str),
+    /// A descriptor that it is open by.
+    Open(BorrowedFd<'a>),
+    /// Its place, where it is not opened.
+    At(&'a Place),
+}
 
 /// An object for the extended attribute calls.
 struct Object<'a> {
@@ -40,44 +51,33 @@ impl Object<'_> {
     }
 
     /// Asks a directory that is being listed by its descriptor, others by the name in /proc, then, where there is no /proc, by an opened
-    /// descriptor.
-    fn ask<T>(
-        &self,
-        by_name: impl Fn(&str) -> Result<T, Errno>,
-        by_fd: impl Fn(&OwnedFd) -> Result<T, Errno>,
-    ) -> Result<T, Errno> {
+    /// descriptor, or by their place.
+    fn ask<T>(&self, by: impl Fn(By<'_>) -> Result<T, Errno>) -> Result<T, Errno> {
         if let Held::List(fd, _) = &*self.held {
-            return retry_on_intr(|| by_fd(fd));
+            return retry_on_intr(|| by(By::Open(fd.as_fd())));
         }
-        let name = format!("/proc/self/fd/{}", self.held.fd().as_raw_fd());
-        match retry_on_intr(|| by_name(&name)) {
-            Err(Errno::NOENT) => {
-                let flags = OFlags::RDONLY | QUIET;
-                if !matches!(kind(&fstat(self.held.fd())?), Kind::File | Kind::Dir) {
-                    return Err(Errno::OPNOTSUPP);
-                }
-                let place = self.place().map_err(|_| Errno::NOENT)?;
-                let open = self.mount.open_at(place.fd(), place.name(), flags, Mode::empty())?;
-                let (is, was) = (fstat(&open)?, fstat(self.held.fd())?);
-                if (is.st_dev, is.st_ino) != (was.st_dev, was.st_ino) {
-                    return Err(Errno::STALE);
-                }
-                retry_on_intr(|| by_fd(&open))
-            }
-            answered => answered,
+        match retry_on_intr(|| by(By::Name(&shown_in_proc(self.held.fd())))) {
+            Err(Errno::NOENT) => {}
+            answered => return answered,
         }
+        let place = self.place().map_err(|_| Errno::NOENT)?;
+        let was = fstat(self.held.fd())?;
+        if !matches!(kind(&was), Kind::File | Kind::Dir) {
+            return retry_on_intr(|| by(By::At(&place)));
+        }
+        let open = self.mount.open_at(place.fd(), place.name(), OFlags::RDONLY | QUIET, Mode::empty())?;
+        let is = fstat(&open)?;
+        if (is.st_dev, is.st_ino) != (was.st_dev, was.st_ino) {
+            return Err(Errno::STALE);
+        }
+        retry_on_intr(|| by(By::Open(open.as_fd())))
     }
 
     /// The list or value that `read` puts into a buffer and returns the length of.
-    fn bytes(
-        &self,
-        by_name: impl Fn(&str, &mut [u8]) -> Result<usize, Errno>,
-        by_fd: impl Fn(&OwnedFd, &mut [u8]) -> Result<usize, Errno>,
-    ) -> Out<Vec<u8>> {
+    fn bytes(&self, by: impl Fn(By<'_>, &mut [u8]) -> Result<usize, Errno>) -> Out<Vec<u8>> {
         let read = |bytes: usize| {
             let buf = std::cell::RefCell::new(vec![0; bytes]);
-            let read = self.ask(|name| by_name(name, &mut buf.borrow_mut()), |fd| by_fd(fd, &mut buf.borrow_mut()));
-            read.map(|len| {
+            self.ask(|object| by(object, &mut buf.borrow_mut())).map(|len| {
                 let mut buf = buf.into_inner();
                 buf.truncate(len);
                 buf
@@ -135,7 +135,11 @@ impl LocalMount {
     }
 
     pub(super) fn list_xattrs(&self, node: &Node) -> Out<Vec<Vec<u8>>> {
-        let list = self.object(node)?.bytes(|name, buf| listxattr(name, buf), |fd, buf| flistxattr(fd, buf))?;
+        let list = self.object(node)?.bytes(|by, buf| match by {
+            By::Name(name) => listxattr(name, buf),
+            By::Open(fd) => flistxattr(fd, buf),
+            By::At(place) => at_calls::list_xattrs(place.fd(), place.name(), buf),
+        })?;
         let names = list.split(|&byte| byte == 0).filter(|name| !name.is_empty());
         let mut names: Vec<Vec<u8>> = names.map(<[u8]>::to_vec).collect();
         names.sort_unstable();
@@ -143,17 +147,31 @@ impl LocalMount {
     }
 
     pub(super) fn get_xattr(&self, node: &Node, at: &[u8]) -> Out<Vec<u8>> {
-        self.object(node)?.bytes(|name, buf| getxattr(name, at, buf), |fd, buf| fgetxattr(fd, at, buf))
+        self.object(node)?.bytes(|by, buf| match by {
+            By::Name(name) => getxattr(name, at, buf),
+            By::Open(fd) => fgetxattr(fd, at, buf),
+            By::At(place) => at_calls::get_xattr(place.fd(), place.name(), at, buf),
+        })
     }
 
     pub(super) fn set_xattr(&self, node: &Node, at: &[u8], value: &[u8]) -> Out<()> {
         let object = self.object_meant(node)?;
         let any = XattrFlags::empty();
-        object.change(|| object.ask(|name| setxattr(name, at, value, any), |fd| fsetxattr(fd, at, value, any)))
+        let set = |by: By<'_>| match by {
+            By::Name(name) => setxattr(name, at, value, any),
+            By::Open(fd) => fsetxattr(fd, at, value, any),
+            By::At(_) => Err(Errno::NOSYS),
+        };
+        object.change(|| object.ask(set))
     }
 
     pub(super) fn remove_xattr(&self, node: &Node, at: &[u8]) -> Out<()> {
         let object = self.object_meant(node)?;
-        object.change(|| object.ask(|name| removexattr(name, at), |fd| fremovexattr(fd, at)))
+        let remove = |by: By<'_>| match by {
+            By::Name(name) => removexattr(name, at),
+            By::Open(fd) => fremovexattr(fd, at),
+            By::At(_) => Err(Errno::NOSYS),
+        };
+        object.change(|| object.ask(remove))
     }
 }
