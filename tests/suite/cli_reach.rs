@@ -120,3 +120,31 @@ fn a_link_to_nothing_that_is_followed_is_told_as_gone() {
     std::os::unix::fs::symlink("loop", bench.path("t/loop")).unwrap();
     bench.run_as("partar -chf a.tar t").ended(2, "partar: t/loop: Cannot stat: Too many levels of symbolic links");
 }
+
+/// As by GNU tar: what is reached again through a link is a link in the archive, whatever number of names the file has.
+#[test]
+fn files_that_links_lead_to_again_are_hard_links() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.path("t/other")).unwrap();
+    fs::write(bench.path("t/a"), "a").unwrap();
+    fs::hard_link(bench.path("t/a"), bench.path("t/b")).unwrap();
+    fs::write(bench.path("t/x"), "x").unwrap();
+    fs::write(bench.path("outside"), "o").unwrap();
+    fs::write(bench.path("t/other/f"), "f").unwrap();
+    for (text, name) in [("a", "c"), ("x", "y"), ("../outside", "o1"), ("../outside", "o2"), ("other", "same")] {
+        std::os::unix::fs::symlink(text, bench.path("t").join(name)).unwrap();
+    }
+    let links = |options: &str| {
+        bench.run_as(&format!("partar -chf a.tar --sort=name {options} t")).ok();
+        let listed = bench.run_as("partar -tvf a.tar").ok().stdout;
+        let links: Vec<String> = listed.lines().filter_map(|l| Some(l[l.find(" t/")? + 1..].to_string())).collect();
+        links.into_iter().filter(|line| line.contains(" link to ")).collect::<Vec<_>>()
+    };
+    let all =
+        ["t/b link to t/a", "t/c link to t/a", "t/o2 link to t/o1", "t/same/f link to t/other/f", "t/y link to t/x"];
+    assert_eq!(links(""), all);
+    assert_eq!(links("--hard-dereference"), [""; 0]);
+    bench.run_as("partar -chf a.tar --sort=name t").ok();
+    bench.run_as("partar -xf a.tar -C out").ok();
+    assert_eq!(fs::read(bench.out().join("t/o2")).unwrap(), b"o");
+}

@@ -109,7 +109,9 @@ impl Maker {
             let link = std::mem::take(&mut entry.link);
             self.member.link = ctx.options.transform.as_ref().map_or(link.clone(), |t| t.apply(&link, Part::Symlink));
         }
-        if attr.nlink > 1 && kind != MemberKind::Dir && !ctx.options.hard_dereference {
+        // Where links are followed, a file with one name may be met again through any of them.
+        let may_come_again = attr.nlink > 1 || entry.tree.follow.is_some();
+        if may_come_again && kind != MemberKind::Dir && !ctx.options.hard_dereference {
             return Some(self.link(ctx, entry));
         }
         Some(Made { member: &self.member, fate: None, link_to: None })
@@ -189,11 +191,14 @@ impl Maker {
             (member.size, member.stored, member.segments) = (0, 0, None);
         } else if self.has_room(ctx) {
             let path = entry.path.clone();
-            self.links
-                .insert(key, Link { path, left: nlink - 1, first: FirstMet::new(&entry.attr), fate: fate.clone() });
+            self.links.insert(
+                key,
+                Link { path, left: nlink.saturating_sub(1), first: FirstMet::new(&entry.attr), fate: fate.clone() },
+            );
         } else if !std::mem::replace(&mut self.full, true) {
+            let which = if entry.tree.follow.is_some() { "that links may lead to" } else { "with several names" };
             ctx.warn(format!(
-                "more than {} files with several names at once; further names of some are stored as files of their own",
+                "more than {} files {which} at once; further names of some are stored as files of their own",
                 ctx.options.links_max
             ));
         }
