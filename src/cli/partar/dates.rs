@@ -18,7 +18,11 @@ pub fn date(option: &str, text: &OsStr) -> Result<Time, Unclear> {
             .map_err(|error| Usage(format!("{shown}: Cannot stat: {}; {option} takes its time", reason(&error))))?;
         return Ok(Time { secs: meta.mtime(), nanos: u32::try_from(meta.mtime_nsec()).unwrap_or(0) });
     }
-    let parsed = text.to_str().and_then(|text| parse_datetime::parse_datetime(text).ok());
+    let parsed = text.to_str().and_then(|text| {
+        // For GNU's tools the empty date is the midnight that today began with.
+        let text = if text.trim_ascii().is_empty() { "00:00" } else { text };
+        parse_datetime::parse_datetime(text).ok()
+    });
     let parsed = parsed.ok_or_else(|| Usage(format!("{option}: '{shown}' is no date")))?;
     let nanos = u32::try_from(parsed.subsec_nanosecond()).unwrap_or(0);
     Ok(Time { secs: parsed.unix_epoch_second(), nanos })
@@ -45,6 +49,7 @@ mod tests {
             assert_eq!(of(text), Ok(Time { secs, nanos }), "{text}");
         }
         let (now, then) = (Time::now(), of("2 days ago").unwrap());
+        assert_eq!((of(""), of(" ")), (of("today 00:00"), of("today 00:00")));
         // A change of daylight saving moves it by an hour.
         assert!((now.secs - then.secs - 2 * 86_400).abs() <= 3_660, "{then:?}");
     }

@@ -181,11 +181,8 @@ impl State {
             Switch::IgnoreCase => self.ignore_case = on,
             Switch::MatchSlash => self.match_slash = on,
             Switch::Recursion => self.recursion = on,
-            // GNU tar: --null implies --verbatim-files-from, --no-null takes nothing of that back.
-            Switch::Null => {
-                self.null = on;
-                self.verbatim |= on;
-            }
+            // GNU tar: --null implies --verbatim-files-from, and --no-null takes that back, also where it was asked for by itself.
+            Switch::Null => (self.null, self.verbatim) = (on, on),
             Switch::Verbatim => self.verbatim = on,
             Switch::Unquote => self.unquote = on,
         }
@@ -509,6 +506,16 @@ mod tests {
         assert_eq!(texts, [&b"*.key"[..], b"cache", b" a"], "as GNU tar reads them");
         write("a\0-C d\0");
         assert_eq!(names_of("--null")[1..3], [name("", "a", true), name("", "-C d", true)]);
+        write("-C d\na\n");
+        for (options, verbatim) in [
+            ("--null --no-null", false),
+            ("--null --verbatim-files-from --no-null", false),
+            ("--verbatim-files-from --no-null", false),
+            ("--no-null --verbatim-files-from", true),
+        ] {
+            let first = if verbatim { name("", "-C d", true) } else { name("d", "a", true) };
+            assert_eq!(names_of(options)[1], first, "{options}");
+        }
         write("a\n--exclude=b\nc\n");
         let mut read = Names::new(&words(&format!("-c -T {} d", file.display())));
         assert!(read.next().unwrap().is_ok());
