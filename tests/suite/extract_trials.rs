@@ -36,6 +36,11 @@ fn bits_that_are_not_restored_are_left_as_they_are() {
     // With -p the archive's are set.
     bench.run("-xpf d.tar -C out --no-same-owner").ok();
     assert_eq!(["d", "d/new", "e"].map(|at| mode(&bench.out().join(at)) & 0o7000), [0, 0, 0o2000]);
+    // GNU tar sets none where it has made a directory with just that mode, and what it inherited stays.
+    let tar = Tar::default().dir_mode("own/", 0o700).dir_mode("all/", 0o755).dir_mode("all/own/", 0o700);
+    fs::write(bench.path("own.tar"), tar.file("own/f", "x").bytes()).unwrap();
+    bench.run("-xpf own.tar -C new --no-same-owner").ok();
+    assert_eq!(["own", "all", "all/own"].map(|at| mode(&bench.path("new").join(at))), [0o2700, 0o755, 0o2700]);
 }
 
 #[test]

@@ -389,6 +389,7 @@ fn extraction(low: &Low, host: &Host, is_root: bool, archive: &ArchiveName) -> R
         mtime: !attributes.touch,
         owner: if same_owner { Owner::FromArchive { numeric: attributes.numeric_owner } } else { Owner::Keep },
         mode_mask: if exact_modes { 0 } else { host.umask | SPECIAL_BITS },
+        as_root: is_root,
         implied_mode: 0o777 & !host.umask,
         resume: low.existing.resume,
         select: selection(low, archive)?,

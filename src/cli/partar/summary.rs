@@ -28,12 +28,17 @@ fn in_time(members: u64, report: &RunReport) -> String {
 }
 
 fn skipped(done: &Extracted) -> String {
-    if done.skipped > 0 { format!("; {} skipped", grouped(done.skipped)) } else { String::new() }
+    counted_off(done.skipped, "skipped")
+}
+
+fn counted_off(n: u64, what: &str) -> String {
+    if n > 0 { format!("; {} {what}", grouped(n)) } else { String::new() }
 }
 
 /// The first line of the summary.
 pub fn line(done: &Extracted, report: &RunReport) -> String {
-    format!("{} {}{}", extracted(done), in_time(done.members, report), skipped(done))
+    let failed = counted_off(report.failures, if report.failures == 1 { "failure" } else { "failures" });
+    format!("{} {}{}{failed}", extracted(done), in_time(done.members, report), skipped(done))
 }
 
 /// The first line of the summary of a creation.

@@ -285,15 +285,13 @@ fn finish(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>]
         let work = &mut works[i];
         match (finished, &mut work.made) {
             (Err(cause), _) if finish::is_cut(ctx, due, &cause) => cut.push((i, cause)),
-            (Err(cause), _) => {
-                work.outcome = Some(Outcome::Failed(Failure { path: work.leaf.head.path.clone(), cause }));
-            }
+            (Err(cause), _) => work.outcome = Some(finish::ended(&work.leaf.head.path, cause)),
             (Ok(refused), Some(made)) => made.owner_refused |= refused,
             (Ok(_), None) => {}
         }
     }
     spoil(ctx, route, parents, works, cut);
     for work in works.iter_mut().filter(|w| w.outcome.is_none() && w.made.as_ref().is_some_and(|m| m.owner_refused)) {
-        work.outcome = Some(Outcome::Failed(finish::owner_refused(&work.leaf.head.path)));
+        work.outcome = Some(Outcome::Lacking(finish::owner_refused(&work.leaf.head.path)));
     }
 }

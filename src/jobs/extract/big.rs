@@ -209,7 +209,7 @@ impl Big {
                 Ok(refused) => owner_refused |= refused,
                 Err(cause) => {
                     let is_cut = finish.as_ref().is_some_and(|due| finish::is_cut(ctx, due, &cause));
-                    self.end(Outcome::Failed(Failure { path: self.path.clone(), cause }));
+                    self.end(finish::ended(&self.path, cause));
                     if is_cut {
                         self.spoil(ctx, route);
                     }
@@ -217,7 +217,7 @@ impl Big {
             }
         }
         if owner_refused {
-            self.end(Outcome::Failed(finish::owner_refused(&self.path)));
+            self.end(Outcome::Lacking(finish::owner_refused(&self.path)));
         }
         let (head, outcome) = {
             let mut state = self.state();

@@ -29,6 +29,8 @@ pub(super) enum Outcome {
     Done,
     /// It was there, and options say to leave it.
     Skipped,
+    /// It is there and whole, but for what is told of it.
+    Lacking(Failure),
     Failed(Failure),
     /// The run was stopped before it was begun.
     Undone,
@@ -85,8 +87,8 @@ impl Sums {
     /// Counts a member; what is to be told of it if it failed.
     fn count(&mut self, kind: MemberKind, bytes: u64, outcome: Outcome) -> Option<Failure> {
         self.members += u64::from(!matches!(outcome, Outcome::Undone));
-        match outcome {
-            Outcome::Done => {
+        match &outcome {
+            Outcome::Done | Outcome::Lacking(_) => {
                 match kind {
                     MemberKind::File => self.files += 1,
                     MemberKind::Dir => self.dirs += 1,
@@ -96,10 +98,13 @@ impl Sums {
                 self.bytes += bytes;
             }
             Outcome::Skipped => self.skipped += 1,
-            Outcome::Failed(failure) => return Some(failure),
+            Outcome::Failed(_) => {}
             Outcome::Undone => self.undone += 1,
         }
-        None
+        match outcome {
+            Outcome::Lacking(failure) | Outcome::Failed(failure) => Some(failure),
+            _ => None,
+        }
     }
 }
 
@@ -221,6 +226,12 @@ impl<'a> Ctx<'a> {
         *self.destination_mode.get_or_init(ask)
     }
 
+    /// Does GNU tar make a directory with this mode at once? Then it sets no other, and what the directory inherited stays.
+    pub fn is_made_with(&self, mode: u32) -> bool {
+        let opened = if self.options.as_root { 0 } else { 0o300 };
+        mode == mode & 0o700 | opened
+    }
+
     /// Carries out one call.
     pub fn one<'c>(&self, route: Route, call: Call<'c>) -> Call<'c> {
         self.port.one(route, call)
@@ -285,7 +296,7 @@ impl<'a> Ctx<'a> {
         let told = all.into_iter().map(|(head, outcome)| {
             let told = Told {
                 path: head.path,
-                done: matches!(outcome, Outcome::Done),
+                done: matches!(outcome, Outcome::Done | Outcome::Lacking(_)),
                 // Also a file that was begun and not ended.
                 undone: matches!(&outcome, Outcome::Undone)
                     || matches!(&outcome, Outcome::Failed(failure) if failure.is_cancelled()),

@@ -347,7 +347,9 @@ impl Dir {
             (None, Some(_)) => ctx.destination_mode(),
             _ => found.map(|attr| attr.mode),
         };
-        let left = had.unwrap_or(inherited) & ctx.options.mode_mask & 0o7000;
+        let is_as_made = |meta: &Meta| !existed && extra.is_none() && ctx.is_made_with(meta.mode);
+        let mask = if last.as_ref().is_some_and(|(meta, _)| is_as_made(meta)) { 0o7000 } else { ctx.options.mode_mask };
+        let left = had.unwrap_or(inherited) & mask & 0o7000;
         let change = match last {
             Some((meta, extra)) => AttrChange {
                 mode: (existed
@@ -357,7 +359,8 @@ impl Dir {
                     || inherited != 0
                     || self.other_mode.load(Ordering::Relaxed)
                     || meta.mode > 0o777)
-                    .then_some(meta.mode | left),
+                    .then_some(meta.mode | left)
+                    .filter(|_| inherited & UNKNOWN_BITS == 0 || !is_as_made(&meta)),
                 uid: meta.uid.filter(|_| owner_due || self.make.uid != meta.uid),
                 gid: meta.gid.filter(|_| owner_due || self.make.gid != meta.gid),
                 mtime: meta.mtime,

@@ -10,7 +10,7 @@ use crate::base::{Cause, Failure, Name, Proc, Status};
 use crate::storage::{AttrChange, Call, NO_XATTR, Node, Route, SetTime};
 
 use super::attributes::Extra;
-use super::ctx::Ctx;
+use super::ctx::{Ctx, Outcome};
 
 /// What an object is to have in the end.
 pub(super) struct Due {
@@ -281,6 +281,13 @@ fn called(name: &[u8]) -> String {
         super::super::acl::DEFAULT => "default ACL".into(),
         _ => format!("extended attribute {}", Shown(name)),
     }
+}
+
+/// How a member ended whose last attributes are not as they should be: what is refused here is told as extracted.
+pub(super) fn ended(path: &[u8], cause: Cause) -> Outcome {
+    let is_there = matches!(cause, Cause::Refused(_));
+    let failure = Failure { path: path.to_vec(), cause };
+    if is_there { Outcome::Lacking(failure) } else { Outcome::Failed(failure) }
 }
 
 /// The failure of an object that is whole but for its owner.

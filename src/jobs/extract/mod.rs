@@ -71,6 +71,8 @@ pub struct Options {
     pub owner: Owner,
     /// Mode bits taken off members: the umask, with 07000 unless all bits are wanted (`-p`: 0).
     pub mode_mask: u32,
+    /// The caller is root, who needs no bits of a directory's mode to fill it.
+    pub as_root: bool,
     /// The mode of directories that are in a member's path but no members: 0777 less the umask.
     pub implied_mode: u32,
     /// Set extended attributes, those that `xattr_masks` takes.
@@ -102,6 +104,7 @@ impl Default for Options {
             mtime: true,
             owner: Owner::Keep,
             mode_mask: 0o7022,
+            as_root: false,
             implied_mode: 0o755,
             xattrs: false,
             xattr_masks: XattrMasks::default(),
