@@ -90,6 +90,7 @@ mod shadow;
 mod sim;
 mod slow;
 mod strict;
+mod tar_locked;
 mod tar_options;
 mod targets;
 mod tars;

@@ -35,6 +35,7 @@ use crate::storage::{Mount, Shape};
 use super::creation::{Creation, Packed};
 use super::high::High;
 use super::index;
+use super::lock::{Locked, lock};
 use super::output::Sink;
 use super::summary;
 use super::words::{Named, Names};
@@ -97,6 +98,7 @@ struct Open {
     /// Where the first member goes.
     at: u64,
     places: Arc<Places>,
+    locked: Option<Locked>,
 }
 
 /// Opens the archive and finds out what is in it already.
@@ -111,6 +113,16 @@ fn open(high: &High, creation: &Creation, how: How, session: &Session<'_>) -> Re
     let mut opener = session.opener().planned(planned);
     spread(&mut opener, high, creation)?;
     let mut options = creation.options.clone();
+    if let Some(text) = &creation.label {
+        options.label = label(text, Time::now(), options.format).map_err(|unfit| format!("-V: {unfit}"))?;
+    }
+    let mode = high.manner.report_mode;
+    let locked = match how {
+        How::Append | How::Update if planned.is_none() => {
+            lock(&high.archive, mode, |text| session.console.message(text))?
+        }
+        _ => None,
+    };
     let had = if how == How::Create { Had::default() } else { had(high, &mut opener, how == How::Update)? };
     let (at, len) = (had.end, had.len);
     if had.goes_on {
@@ -121,17 +133,13 @@ fn open(high: &High, creation: &Creation, how: How, session: &Session<'_>) -> Re
         ));
     }
     options.update = (how == How::Update).then(|| Arc::new(had) as Arc<dyn Archived>);
-    if let Some(text) = &creation.label {
-        options.label = label(text, Time::now(), options.format).map_err(|unfit| format!("-V: {unfit}"))?;
-    }
-    let mode = high.manner.report_mode;
     let sink = match how {
         _ if planned.is_some() => Sink::rehearsed(&high.archive, &mut opener, mode)?,
         How::Create => Sink::create(&high.archive, &mut opener, mode)?,
         How::Append | How::Update => Sink::existing(&high.archive, &mut opener, mode, len)?,
     };
     options.archive = sink.key();
-    Ok(Open { options, sink, at, places: Places::new(opener) })
+    Ok(Open { options, sink, at, places: Places::new(opener), locked })
 }
 
 /// An error ends the run before its first member.
@@ -144,7 +152,8 @@ fn run_all(
 ) -> Result<Exit, String> {
     // Before an archive that is there is emptied.
     session.ready()?;
-    let Open { options, mut sink, at, places } = open(high, creation, how, session)?;
+    // The lock is given back last.
+    let Open { locked: _locked, options, mut sink, at, places } = open(high, creation, how, session)?;
     let mut operands = Operands::new(&places, creation);
     // Lanes for the side that is farther away; the first operand tells how far its side is.
     let shapes = operands.look().into_iter().chain(sink.shape());

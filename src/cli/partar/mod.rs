@@ -10,6 +10,7 @@ pub mod high;
 mod index;
 pub mod line;
 mod list;
+mod lock;
 pub mod low;
 mod output;
 mod reading;
