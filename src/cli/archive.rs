@@ -14,7 +14,7 @@ use crate::mounts::nfs::{Url, UrlError, Usage};
 use crate::storage::{Call, Kind, Mount, Node, Op, Volume};
 
 use super::console::reason;
-use super::exports::{Exports, Found};
+use super::exports::Found;
 use super::filter::Filter;
 use super::location::Location;
 use super::meter::Role;
@@ -64,7 +64,7 @@ struct Remote {
 impl Remote {
     /// Finds the file at `url`. An error is `CALL: reason`.
     fn open(url: &Url, opener: &mut Opener) -> Result<Remote, String> {
-        let mut exports = Exports::default();
+        let mut exports = opener.exports();
         let (mounts, name) = match exports.find(url, Usage::Reads)? {
             Found::Other(mounts, name) => (mounts, name),
             Found::Dir(_) => return Err("Cannot read: Is a directory".into()),

@@ -7,12 +7,19 @@ use crate::base::{Name, Status};
 use crate::mounts::nfs::{self, AttachError, Host, NfsMount, Url, Usage};
 use crate::storage::{Attr, Call, Kind, Mount};
 
+use super::console::Console;
+use super::patience;
+
 /// The mounts of one directory of an export, one for each target.
 pub type Mounts = Vec<Arc<NfsMount>>;
 
 /// Attached directories, each by the URL it was attached with and what was said to be done there.
 #[derive(Default)]
-pub struct Exports(Vec<(Url, Usage, Mounts)>);
+pub struct Exports {
+    attached: Vec<(Url, Usage, Mounts)>,
+    /// Where a long wait is told.
+    console: Option<Arc<Console>>,
+}
 
 /// What a URL leads to.
 pub enum Found {
@@ -24,15 +31,9 @@ pub enum Found {
     Nothing(Mounts, Name),
 }
 
-/// The names of a URL's path. An error names `..`.
-fn names(url: &Url) -> Result<Vec<Name>, String> {
-    let parts = url.path.split(|&b| b == b'/').filter(|part| !part.is_empty() && *part != b".");
-    parts.map(|part| Name::new(part).map_err(|error| format!("the path of a URL: {error}"))).collect()
-}
-
 /// The URL of the directory above, and the last name in it; none for the root.
 pub fn above(url: &Url) -> Result<Option<(Url, Name)>, String> {
-    let mut names = names(url)?;
+    let mut names = url.names().map_err(|error| error.to_string())?;
     let Some(last) = names.pop() else { return Ok(None) };
     let mut path: Vec<u8> = names.iter().flat_map(|name| [b"/", name.as_bytes()].concat()).collect();
     if path.is_empty() {
@@ -41,9 +42,22 @@ pub fn above(url: &Url) -> Result<Option<(Url, Name)>, String> {
     Ok(Some((Url { path, ..url.clone() }, last)))
 }
 
-fn cannot(url: &Url, error: &AttachError) -> String {
+/// The URL without its arguments.
+fn shown(url: &Url) -> String {
     let hosts: Vec<String> = url.hosts.iter().map(Host::to_string).collect();
-    format!("nfs://{}{}: Cannot mount: {error}", hosts.join(","), Shown(&url.path))
+    format!("nfs://{}{}", hosts.join(","), Shown(&url.path))
+}
+
+fn cannot(url: &Url, error: &AttachError) -> String {
+    format!("{}: Cannot mount: {error}", shown(url))
+}
+
+/// The mounts of the directory at `url`. A server that refuses connections or is silent is waited for as its mounts will be, which is told.
+pub fn attach(console: Option<&Console>, url: &Url, usage: Usage) -> Result<Mounts, AttachError> {
+    let mut attached = None;
+    let text = || format!("{}: waiting for an answer, {} s at most", shown(url), url.away_max.as_secs());
+    patience::told(console, patience::USUAL, text, || attached = Some(nfs::attach(url, usage)));
+    attached.expect("it was just done")
 }
 
 fn root_attr(mounts: &Mounts) -> Option<Attr> {
@@ -70,14 +84,20 @@ pub fn is_link(mounts: &Mounts, name: &Name) -> bool {
 }
 
 impl Exports {
+    /// None so far; long waits are told at the console.
+    pub fn telling(console: Option<Arc<Console>>) -> Exports {
+        Exports { console, ..Exports::default() }
+    }
+
     /// The mounts of the directory at `url`.
     pub fn attach(&mut self, url: &Url, usage: Usage) -> Result<Mounts, AttachError> {
         let is_such = |what: Usage| what == usage || what == Usage::Writes;
-        if let Some((_, _, mounts)) = self.0.iter().rev().find(|(there, what, _)| there == url && is_such(*what)) {
+        if let Some((_, _, mounts)) = self.attached.iter().rev().find(|(there, what, _)| there == url && is_such(*what))
+        {
             return Ok(mounts.clone());
         }
-        let mounts = nfs::attach(url, usage)?;
-        self.0.push((url.clone(), usage, mounts.clone()));
+        let mounts = attach(self.console.as_deref(), url, usage)?;
+        self.attached.push((url.clone(), usage, mounts.clone()));
         Ok(mounts)
     }
 
@@ -108,7 +128,7 @@ impl Exports {
         let Some((parent, _)) = above(url)? else { return Ok(true) };
         // One target can say so, and nothing has to be proved of the others.
         let parent = Url { hosts: parent.hosts[..1].to_vec(), nconnect: 1, ..parent };
-        let Ok(parent) = nfs::attach(&parent, Usage::Reads) else { return Ok(true) };
+        let Ok(parent) = attach(self.console.as_deref(), &parent, Usage::Reads) else { return Ok(true) };
         let fsid = |mounts: &Mounts| root_attr(mounts).map(|attr| attr.fsid);
         Ok(fsid(&parent).is_none() || fsid(&parent) != fsid(mounts))
     }
@@ -127,6 +147,6 @@ mod tests {
         assert_eq!(of("nfs://h/a/b/./c/"), Some(("/a/b".into(), "c".into())));
         assert_eq!(of("nfs://h/a"), Some(("/".into(), "a".into())));
         assert_eq!(of("nfs://h//"), None);
-        assert!(above(&Url::parse("nfs://h/a/../b").unwrap()).is_err());
+        assert!(above(&Url::parse("nfs://h/a/../b").unwrap()).unwrap_err().contains("'..' is not followed"));
     }
 }

@@ -11,11 +11,12 @@ use crate::base::price::Ceiling;
 use crate::base::{Name, PriceList};
 use crate::crew::Stop;
 use crate::mounts::local::peers::{Mounted, Purpose, Way};
-use crate::mounts::nfs::{self, NfsMount, Url, Usage};
+use crate::mounts::nfs::{NfsMount, Url, Usage};
 use crate::mounts::{LocalMount, ShadowMount, Shadows};
 use crate::storage::{self, Lowered, Mount, Tap, Tapped, Throttle, Volume};
 
 use super::console::{Console, reason};
+use super::exports::{self, Exports};
 use super::location::Location;
 use super::meter::{Meter, Meters, Role};
 use super::patience;
@@ -111,6 +112,11 @@ impl Opener {
         self
     }
 
+    /// Exports of the same run.
+    pub fn exports(&self) -> Exports {
+        Exports::telling(self.console.clone())
+    }
+
     /// Whether names are made or removed at all.
     pub fn changing(mut self, changes: bool) -> Opener {
         self.changes = changes;
@@ -194,8 +200,8 @@ impl Opener {
         match location {
             Location::Dir(path) => self.local(path, role, &[]),
             Location::Nfs(url, text) => {
-                let mounts =
-                    nfs::attach(url, self.usage(role)).map_err(|error| format!("{text}: Cannot mount: {error}"))?;
+                let mounts = exports::attach(self.console.as_deref(), url, self.usage(role));
+                let mounts = mounts.map_err(|error| format!("{text}: Cannot mount: {error}"))?;
                 Ok(self.attached(mounts, role, &[]))
             }
         }

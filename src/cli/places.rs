@@ -56,7 +56,8 @@ type Way = (PathBuf, Vec<Name>);
 impl Places {
     /// Opens them with `opener`.
     pub fn new(opener: Opener) -> Arc<Places> {
-        Arc::new(Places { opener: Mutex::new(opener), exports: Mutex::default(), volumes: Mutex::default() })
+        let exports = Mutex::new(opener.exports());
+        Arc::new(Places { opener: Mutex::new(opener), exports, volumes: Mutex::default() })
     }
 
     /// The opener, for what else the job opens.

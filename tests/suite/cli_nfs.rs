@@ -123,6 +123,20 @@ fn a_target_that_dies_while_it_is_proven_leaves_no_name_and_no_time() {
     }
 }
 
+/// MOUNT answers, and nobody serves NFS yet.
+#[test]
+fn a_wait_for_a_server_is_told_once() {
+    let (bench, sim) = (Bench::new(), Sim::start(&["--unlimited"]));
+    let port = sim.url.trim_end_matches('/').rsplit(':').next().unwrap();
+    let url = format!("nfs://127.0.0.1/?mountport={port}&nfsport=1&away=5");
+    let said = "nfs://127.0.0.1/: waiting for an answer, 5 s at most\n";
+    for line in [format!("partar -xf a.tar -C {url}"), format!("parcp out {url}"), format!("parrm -r --contents {url}")]
+    {
+        let ran = bench.run_as(&line);
+        assert!(ran.status != Some(0) && ran.stderr.matches(said).count() == 1, "{line}: {ran:?}");
+    }
+}
+
 /// Targets are shown to be one server's by a name that is made through one and found through the others; it is not to stay there.
 #[test]
 fn a_signal_before_the_job_leaves_no_name_on_the_server() {

@@ -22,6 +22,22 @@ fn two_servers_of_different_data_are_not_one_volume() {
     }
 }
 
+/// What is not found there is of another file system; what cannot be looked up may be of any.
+#[test]
+fn a_look_that_fails_is_told_as_what_it_is() {
+    let memory = Arc::new(MemoryMount::new());
+    for status in [Status::Io, Status::Access, Status::Stale] {
+        let first = Scripted::serving(memory.clone(), 0, |_, _| Act::Send);
+        let fails = move |proc, _| if proc == Proc::Lookup { Act::Fail(status) } else { Act::Send };
+        let other = Scripted::serving(memory.clone(), 0, fails);
+        let url = Url::parse(&format!("nfs://{},{}/", first.host(), other.host())).unwrap();
+        let error = attach(&url, Usage::Writes).unwrap_err();
+        let AttachError::Call { target, proc: Proc::Lookup, status: told, .. } = &error else { panic!("{error}") };
+        assert_eq!((target, *told), (&other.host().to_string(), status));
+        assert_eq!(dump(&*memory).len(), dump(&MemoryMount::new()).len(), "no name is left");
+    }
+}
+
 /// Another run may read the same at the same time, and a copy is compared by its times.
 #[test]
 fn who_only_reads_is_shown_one_server_without_a_trace() {

@@ -301,6 +301,34 @@ fn a_stopped_run_gives_up_a_call_and_not_its_target() {
     assert_eq!(calls[0].status(), Err(Status::NoEnt));
 }
 
+/// A target that answers NULL and nothing else is given up with the second call that it does not answer: a run that is stopped has more
+/// to ask of it than one.
+#[test]
+fn a_stopped_run_does_not_go_on_asking_a_target_that_only_lives() {
+    let attached = Arc::new(AtomicBool::new(false));
+    let is_attached = attached.clone();
+    let server = Scripted::start(move |proc, _| match proc {
+        Proc::Null => Act::Send,
+        _ if is_attached.load(Ordering::SeqCst) => Act::Drop,
+        _ => Act::Send,
+    });
+    let url = server.url.replace("timeo=3&retrans=3&away=1", "timeo=600&away=300");
+    let mount = attach(&Url::parse(&url).unwrap(), Usage::Writes).unwrap().remove(0);
+    attached.store(true, Ordering::SeqCst);
+    mount.heed(Arc::new(AtomicBool::new(true)));
+    let look_up = || {
+        let mut calls = [Call::lookup(&mount.root(), &name(1))];
+        mount.perform(&mut calls);
+        calls[0].status()
+    };
+    assert_eq!([look_up(), look_up()], [Err(Status::Unanswered); 2]);
+    let asked = server.counts.lock().unwrap()[Proc::Lookup as usize];
+    for _ in 0..10 {
+        assert_eq!(look_up(), Err(Status::TargetGone));
+    }
+    assert_eq!(server.counts.lock().unwrap()[Proc::Lookup as usize], asked);
+}
+
 /// How long 16 lanes take to send a MiB each, over one connection, to a server that reads no more; more than sockets take by
 /// themselves.
 fn written_to_the_deaf(patience: &str, is_stopped: bool) -> Duration {

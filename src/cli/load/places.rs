@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::cli::console::Console;
+use crate::cli::exports;
 use crate::cli::meter::Meters;
 use crate::cli::open::Opener;
 use crate::crew::Stop;
@@ -12,7 +14,7 @@ use crate::load::engine::{self, Engine, Place, WithEngine, with_engine};
 use crate::load::results::JobResult;
 use crate::load::run::{Work, failed, run};
 use crate::load::settings::Settings;
-use crate::mounts::nfs::{self, Url, Usage};
+use crate::mounts::nfs::{Url, Usage};
 
 /// The places of all jobs.
 pub struct Places {
@@ -35,7 +37,7 @@ type Identity = (Option<u32>, Option<u32>, Option<u32>);
 
 impl Places {
     /// Mounts what jobs name by URL, each URL once; until `stop`, a target that is silent is waited for. An error is for stderr.
-    pub fn open(jobs: &[Settings], stop: &Stop) -> Result<Places, String> {
+    pub fn open(jobs: &[Settings], console: &Console, stop: &Stop) -> Result<Places, String> {
         let mut places = Places { jobs: Vec::new(), exports: Vec::new(), meters: Meters::default() };
         let mut known: HashMap<(String, Identity), (usize, Arc<Export>)> = HashMap::new();
         for job in jobs {
@@ -46,7 +48,7 @@ impl Places {
                 let (index, export) = match known.get(&key) {
                     Some(found) => found.clone(),
                     None => {
-                        let opened = places.attach(text, of_job, stop)?;
+                        let opened = places.attach(text, of_job, (console, stop))?;
                         known.insert(key, opened.clone());
                         opened
                     }
@@ -65,15 +67,15 @@ impl Places {
         &mut self,
         text: &str,
         (nconnect, uid, gid): Identity,
-        stop: &Stop,
+        (console, stop): (&Console, &Stop),
     ) -> Result<(usize, Arc<Export>), String> {
         let mut url = Url::parse(text).map_err(|error| format!("fio: nfs_url={text}: {error}"))?;
         if let Some(connections) = nconnect {
             url.nconnect = connections as usize;
         }
         (url.uid, url.gid) = (uid.or(url.uid), gid.or(url.gid));
-        let mounts =
-            nfs::attach(&url, Usage::Writes).map_err(|error| format!("fio: nfs_url={text}: Cannot mount: {error}"))?;
+        let mounts = exports::attach(Some(console), &url, Usage::Writes);
+        let mounts = mounts.map_err(|error| format!("fio: nfs_url={text}: Cannot mount: {error}"))?;
         mounts.iter().for_each(|mount| mount.heed(stop.flag()));
         let volume = Opener::new(self.meters.clone()).attached(mounts, None, &[]);
         let export = Arc::new(Export::new(Arc::new(volume), Modes::under(super::super::host::umask())));

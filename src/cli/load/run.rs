@@ -174,7 +174,7 @@ impl<'a> Run<'a> {
         out: &'a Out,
         stop: &Stop,
     ) -> Result<Run<'a>, String> {
-        let places = Places::open(&gathered.jobs, stop)?;
+        let places = Places::open(&gathered.jobs, console, stop)?;
         Ok(Run {
             console,
             gathered,

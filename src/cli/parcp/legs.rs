@@ -302,8 +302,11 @@ fn relation(
 }
 
 /// The legs of a run, and the sources that are refused. An error is about the destination, which is used so, or the one source.
-pub fn legs(high: &High, usage: Usage, is_one: IsOne<'_>) -> Result<(Vec<Leg>, Vec<Refused>), String> {
-    let mut exports = Exports::default();
+pub fn legs(
+    high: &High,
+    (mut exports, usage): (Exports, Usage),
+    is_one: IsOne<'_>,
+) -> Result<(Vec<Leg>, Vec<Refused>), String> {
     if !high.below {
         let location = &high.sources[0];
         let source = source(location, &mut exports)?;

@@ -187,8 +187,10 @@ fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exi
     let paths = high.list.as_ref().map(|list| Paths::open(&list.file, list.null)).transpose()?;
     let mut sides = Sides::new(high, session);
     let (writes, usage) = (sides.opener.is_changing(), sides.opener.usage(Role::Destination));
+    let exports = sides.opener.exports();
     let spreader = RefCell::new(sides.opener.spreader());
-    let (legs, refused) = legs(high, usage, &|source, target| spreader.borrow_mut().is_one(source, target, writes))?;
+    let is_one = |source: &_, target: &_| spreader.borrow_mut().is_one(source, target, writes);
+    let (legs, refused) = legs(high, (exports, usage), &is_one)?;
     sides.spread(&legs).map_err(Fatal::usage)?;
     let mut open = |leg: &Leg| -> Result<_, Fatal> {
         Ok((sides.open(&leg.source, Role::Source)?, sides.open(&leg.target, Role::Destination)?))

@@ -115,8 +115,7 @@ impl Taken {
 
 /// The groups, and the operands that are refused. A name that comes twice in a directory is in a later group the second time: it is told
 /// as what is not there any more, whatever lanes are faster.
-pub fn plan(typed: &[OsString], rule: Rule, usage: Usage) -> (Vec<Group>, Vec<Failure>) {
-    let mut exports = Exports::default();
+pub fn plan(typed: &[OsString], rule: Rule, (mut exports, usage): (Exports, Usage)) -> (Vec<Group>, Vec<Failure>) {
     let (mut groups, mut refused): (Vec<Group>, Vec<Failure>) = Default::default();
     let (mut taken, mut names) = (Taken::default(), HashSet::new());
     let mut last: Option<(Parent, bool)> = None;

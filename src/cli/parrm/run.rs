@@ -221,7 +221,7 @@ fn prepare(high: &High, opener: &mut Opener, rule: Rule) -> Result<(Work, Vec<Fa
         let (work, shape) = prepare_list(high, opener, list)?;
         return Ok((work, Vec::new(), shape));
     }
-    let (groups, refused) = plan::plan(&high.operands, rule, opener.usage(None));
+    let (groups, refused) = plan::plan(&high.operands, rule, (opener.exports(), opener.usage(None)));
     // What is found for the rest is found when their turn comes; what was named has to be of use before anything is removed.
     if matches!(high.manner.spread, Spread::Named(_)) {
         let dirs = groups.iter().filter_map(|group| Some((group.parent.dir()?, None)));

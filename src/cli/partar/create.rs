@@ -17,7 +17,7 @@ use crate::cli::Exit;
 use crate::cli::archive::{self, ArchiveName};
 use crate::cli::bound::Flow;
 use crate::cli::console::reason;
-use crate::cli::exports::{Exports, Found};
+use crate::cli::exports::Found;
 use crate::cli::filter::Filter;
 use crate::cli::location::Location;
 use crate::cli::meter::Role;
@@ -356,7 +356,7 @@ fn had(high: &High, opener: &mut Opener, keep_times: bool) -> Result<Had, String
     }
     if let ArchiveName::Nfs(url, _) = name
         && let Found::Nothing(..) =
-            Exports::default().find(url, Usage::Reads).map_err(|error| format!("{name}: {error}"))?
+            opener.exports().find(url, Usage::Reads).map_err(|error| format!("{name}: {error}"))?
     {
         return Ok(had);
     }

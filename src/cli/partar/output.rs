@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::base::{Name, Proc, Status};
 use crate::cli::archive::ArchiveName;
 use crate::cli::console::{closed, reason};
-use crate::cli::exports::{Exports, Found};
+use crate::cli::exports::Found;
 use crate::cli::meter::Role;
 use crate::cli::open::{Opener, is_nfs};
 use crate::jobs::create::{FileKey, Output, server};
@@ -190,7 +190,7 @@ enum Was {
 /// Opens the file at a URL; makes it when it is not there.
 fn remote(url: &Url, text: &str, opener: &mut Opener, mode: u32, was: Was) -> Result<Sink, String> {
     let empty = matches!(was, Was::Emptied);
-    let mut exports = Exports::default();
+    let mut exports = opener.exports();
     let (mounts, name, is_new) = match exports.find(url, opener.usage(Role::Destination))? {
         Found::Dir(_) => return Err(format!("{text}: Cannot open: Is a directory")),
         Found::Other(mounts, name) => (mounts, name, false),

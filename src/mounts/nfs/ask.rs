@@ -12,8 +12,8 @@ use crate::wire::mount3::{self, MountProc, MountStatus};
 use crate::wire::portmap;
 use crate::wire::rpc::{self, Credential, RpcError};
 
-use super::AttachError;
 use super::connection::open_stream;
+use super::{AttachError, Url};
 
 /// How long MOUNT and the portmapper may take to answer.
 const ASK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -91,16 +91,15 @@ impl Asker<'_> {
         }
     }
 
-    /// Mounts `path`, or the nearest directory above it that is exported; the names below it are to be looked up.
-    pub fn mount(&self, port: u16, path: &[u8]) -> Result<Mounted, AttachError> {
+    /// Mounts the path of `url`, or the nearest directory above it that is exported; the names below it are to be looked up.
+    pub fn mount(&self, port: u16, url: &Url) -> Result<Mounted, AttachError> {
         let failed = |path: &[u8], status: String| AttachError::Mount {
             target: self.label.into(),
             path: Shown(path).to_string(),
             status,
         };
-        let parts = path.split(|b| *b == b'/').filter(|p| !p.is_empty() && *p != b".");
-        let names: Result<Vec<Name>, _> = parts.map(Name::new).collect();
-        let names = names.map_err(|e| failed(path, e.to_string()))?;
+        let names = url.names()?;
+        let path = &url.path[..];
         let (mut first_refusal, mut denied) = (None, Vec::new());
         for exported in (0..=names.len()).rev() {
             let mut export: Vec<u8> = names[..exported].iter().flat_map(|n| [b"/", n.as_bytes()].concat()).collect();

@@ -51,6 +51,8 @@ pub enum AttachError {
 
 /// Attaches every target of `url`, one mount each, and proves that they serve the same file system, by what the job does there.
 pub fn attach(url: &Url, usage: Usage) -> Result<Vec<Arc<NfsMount>>, AttachError> {
+    // Before anybody is asked.
+    url.names()?;
     let credential = credential(url);
     let mut mounts = Vec::with_capacity(url.hosts.len());
     for (index, host) in url.hosts.iter().enumerate() {
@@ -130,13 +132,13 @@ fn attach_at(
         None => asker.port(nfs3::PROGRAM, nfs3::VERSION, "NFSv3", "nfsport")?,
     };
     let Mounted { export, below } = match (url.mountport, host.port) {
-        (Some(port), _) => asker.mount(port, &url.path)?,
-        (None, None) => asker.mount(asker.mount_port()?, &url.path)?,
+        (Some(port), _) => asker.mount(port, url)?,
+        (None, None) => asker.mount(asker.mount_port()?, url)?,
         // Simulators and NAT have all programs at one port; Linux and most others have MOUNT at a port of its own.
-        (None, Some(port)) => match asker.mount(port, &url.path) {
+        (None, Some(port)) => match asker.mount(port, url) {
             Err(AttachError::Rpc { error: RpcError::ProgUnavail, .. }) => {
                 let port = asker.mount_port().map_err(|_| AttachError::NoMount { target: label.clone(), port })?;
-                asker.mount(port, &url.path)?
+                asker.mount(port, url)?
             }
             mounted => mounted?,
         },

@@ -83,6 +83,8 @@ pub struct NfsMount {
     stopped: OnceLock<Arc<AtomicBool>>,
     /// When that was first seen.
     stop_seen: OnceLock<Instant>,
+    /// When calls were given up then for the first time.
+    cut_short: OnceLock<Instant>,
     /// What it adds to the calls it is given waits for these.
     holders: Mutex<Vec<Arc<Throttle>>>,
 }
@@ -141,6 +143,7 @@ impl NfsMount {
             names_only: AtomicBool::new(false),
             stopped: OnceLock::new(),
             stop_seen: OnceLock::new(),
+            cut_short: OnceLock::new(),
             holders: Mutex::default(),
         }
     }

@@ -99,8 +99,9 @@ fn seen_by_all(first: &NfsMount, others: &[NfsMount], name: &Name, made: &Node) 
     let fileid = asked(first, made)?.fileid;
     others.iter().try_fold(Handles::Shared, |handles, other| {
         let seen = sent(other, Call::lookup(&other.root(), name)).found().map_err(|status| match status {
-            _ if status.is_uncertain() => failed(other, &name.to_string(), Proc::Lookup, status),
-            status => different(first, other, format!("a file made there is not seen: {status}")),
+            Status::NoEnt => different(first, other, format!("a file made there is not seen: {status}")),
+            // It may be there all the same.
+            status => failed(other, &name.to_string(), Proc::Lookup, status),
         })?;
         if asked(other, &seen.node)?.fileid != fileid {
             return Err(different(first, other, "a file made there has another file id".into()));

@@ -72,14 +72,18 @@ impl NfsMount {
         self.gone.load(Ordering::Relaxed) || silent >= 2 * STOPPED_LOOK && self.is_overdue(last)
     }
 
-    /// Gives up what was lost, in a run that is stopped, of a target that says nothing, and the target with it unless it answers NULL: what is
-    /// left to do by it is not to wait anew, call by call.
+    /// Gives up what was lost, in a run that is stopped, of a target that says nothing, and the target with it unless it answers NULL, or for
+    /// what is begun later, and not answered either, whatever it answers: what is left to do by it is not to wait anew, call by call.
     fn cut_short(&self, calls: &mut [Call<'_>], tries: &mut Vec<Try>, begun: Instant) {
         let is_lost = tries.iter().any(|t| t.losses > 0);
         if !is_lost || begun.elapsed() < 2 * STOPPED_LOOK || !self.is_overdue(self.worked()) {
             return;
         }
         let is_probe = calls.iter().all(|call| matches!(call.op, Op::Null { .. }));
+        let first = *self.cut_short.get_or_init(Instant::now);
+        if begun > first && self.worked() < first {
+            self.gone.store(true, Ordering::Relaxed);
+        }
         if !is_probe && !self.gone.load(Ordering::Relaxed) {
             let mut probe = [Call::default()];
             self.perform_sent(&mut probe);

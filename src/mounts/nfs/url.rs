@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::base::Name;
+use crate::base::name::BadName;
 use crate::base::units::parse_bytes;
 
 /// One mount target as written: host and, where given, its NFS port.
@@ -67,6 +69,10 @@ pub enum UrlError {
     Scheme(String),
     #[error("'{0}' names no export path; write nfs://host/export")]
     NoPath(String),
+    #[error("the path of a URL: '..' is not followed; write the path without it")]
+    Up,
+    #[error("the path of a URL: {0}")]
+    Name(BadName),
     #[error("'{0}' is not a host[:port]")]
     Host(String),
     #[error(
@@ -162,6 +168,14 @@ impl Url {
             _ => return Err(UrlError::UnknownArgument(key.into())),
         }
         Ok(())
+    }
+
+    /// The names of its path.
+    pub fn names(&self) -> Result<Vec<Name>, UrlError> {
+        let parts = self.path.split(|&byte| byte == b'/').filter(|part| !part.is_empty() && *part != b".");
+        let name =
+            |part: &[u8]| if part == b".." { Err(UrlError::Up) } else { Name::new(part).map_err(UrlError::Name) };
+        parts.map(name).collect()
     }
 
     /// The addresses of one of the URL's hosts, at least one, in the order to be tried in, with the interfaces of link-local ones and
@@ -287,5 +301,11 @@ mod tests {
             assert!(message.contains(part), "{text}: {message}");
         }
         assert_eq!(Url::parse("nfs://h/100%?").unwrap().path, b"/100%");
+        let names = |text: &str| Url::parse(text).unwrap().names().map(|names| names.len());
+        assert_eq!(names("nfs://h/e/..x/./.../x..//"), Ok(4));
+        for text in ["nfs://h/e/../x", "nfs://h/%2e%2e?uid=1"] {
+            assert!(names(text).unwrap_err().to_string().contains("'..' is not followed"), "{text}");
+        }
+        assert!(matches!(names("nfs://h/%00"), Err(UrlError::Name(_))));
     }
 }
