@@ -385,8 +385,13 @@ fn a_signal_ends_a_run_whose_server_is_gone() {
     drop(sim);
     send(&child, Signal::INT);
     let begun = Instant::now();
-    Ran::of(child.wait_with_output().unwrap()).ended(128, "terminating on signal");
+    let ran = Ran::of(child.wait_with_output().unwrap()).ended(128, "terminating on signal");
     assert!(begun.elapsed() < Duration::from_secs(100), "{:?}", begun.elapsed());
+    // The signal ended it, and no I/O failed of itself.
+    assert!(!ran.stderr.contains("error") && !ran.stderr.contains("timed out"), "{ran:?}");
+    let text = fs::read_to_string(loads.path("out")).unwrap();
+    let last: Value = serde_json::Deserializer::from_str(&text).into_iter().last().unwrap().unwrap();
+    assert_eq!(last["jobs"][0]["error"], 0, "{text}");
 }
 
 /// 64 GiB at 50 MB a second: the signal always comes before the end.

@@ -66,6 +66,24 @@ fn each_target_gives_its_ceiling() {
     assert!(text.starts_with("job,rwmixread,io_bytes,"), "{text}");
 }
 
+/// However they are written: a URL of two hosts is two targets.
+#[test]
+fn each_host_of_a_url_gives_its_ceiling() {
+    let sim = Sim::start(&["--targets", "2", "--iops", "1000"]);
+    let url = format!("--nfs_url={}", sim.url);
+    let scale = ["--scale=2,1", "--scale-ceilings=0.02", "--output-format=json", "--name=j", "--ioengine=nfs", &url];
+    let job = ["--rw=randread", "--bs=32k", "--size=1m", "--iodepth=8", "--time_based", "--ramp_time=500ms"];
+    let told = load(&[&scale[..], &job, &["--runtime=1500ms"]].concat()).ok().stdout;
+    let document: Value = serde_json::from_str(&told).unwrap();
+    let rows = document["x_scale"].as_array().unwrap();
+    assert_eq!(rows.iter().map(|row| row["targets"].as_u64().unwrap()).collect::<Vec<_>>(), [2, 1]);
+    for row in rows {
+        assert!(near(row["iops_each"].as_f64().unwrap(), 500.0), "{row}");
+        assert_eq!(row["forecast_iops_each"].as_f64(), Some(500.0));
+    }
+    load(&["--scale=3", "--name=j", "--ioengine=nfs", &url]).ended(1, "--scale wants 3 targets and the job has 2");
+}
+
 /// Per-target lines, samples, plots, and two runs compared: of 1,000 IOPS and of 500.
 #[test]
 fn what_is_told_beyond_fio() {

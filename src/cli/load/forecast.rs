@@ -23,12 +23,18 @@ pub fn depths_left_out(job: &Settings) -> impl Iterator<Item = &'static str> {
     low.into_iter().chain(job.pacing.latency.is_some().then_some("latency_target="))
 }
 
-/// On how many targets a job works: its URLs, or its directories.
+/// On how many targets a job works: the hosts of its URLs, or its directories.
 pub fn targets(job: &Settings) -> usize {
     match job.engine.nfs_urls.len() {
         0 => job.files.directories.len().max(1),
-        urls => urls,
+        _ => job.engine.nfs_urls.iter().map(|url| hosts(url).len()).sum(),
     }
+}
+
+/// The hosts of a URL; at least one.
+pub fn hosts(url: &str) -> Vec<&str> {
+    let hosts = url.strip_prefix("nfs://").and_then(|rest| rest.split('/').next()).unwrap_or_default();
+    hosts.split(',').collect()
 }
 
 /// What `clones` of the job ask together.

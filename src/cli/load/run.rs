@@ -118,6 +118,10 @@ impl Host for Run<'_> {
         aside(self.console, self.out, line);
     }
 
+    fn is_signalled(&self) -> bool {
+        self.stop.is_set()
+    }
+
     fn save(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
         std::fs::write(name, bytes).map_err(|error| reason(&error))
     }

@@ -182,11 +182,26 @@ fn cut(job: &Settings, targets: u32) -> Result<Settings, String> {
     let mut cut = job.clone();
     match job.engine.nfs_urls.is_empty() {
         true => cut.files.directories.truncate(n),
-        false => cut.engine.nfs_urls.truncate(n),
+        false => cut.engine.nfs_urls = first_hosts(&job.engine.nfs_urls, n),
     }
     let clones = job.clones.checked_mul(targets);
     cut.clones = clones.ok_or_else(|| format!("fio: {section}: numjobs={} on {n} targets are too many", job.clones))?;
     Ok(cut)
+}
+
+/// The URLs with their first `n` hosts in all.
+fn first_hosts(urls: &[String], n: usize) -> Vec<String> {
+    let mut left = n;
+    let mut cut = Vec::new();
+    for url in urls {
+        let hosts = forecast::hosts(url);
+        let kept = &hosts[..hosts.len().min(left)];
+        left -= kept.len();
+        if !kept.is_empty() {
+            cut.push(url.replacen(&hosts.join(","), &kept.join(","), 1));
+        }
+    }
+    cut
 }
 
 /// The built-in profile, its ceilings times `factor`.
@@ -427,6 +442,16 @@ fn table(rows: &[Row], server: &ServerProfile) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use crate::load::scale::Moved;
+
+    #[test]
+    fn each_host_of_a_url_is_a_target() {
+        let urls = ["nfs://a,b:1,[::1]/e/x?timeo=9".to_owned(), "nfs://c/e".to_owned()];
+        let cut = |n| first_hosts(&urls, n);
+        assert_eq!(cut(1), ["nfs://a/e/x?timeo=9"]);
+        assert_eq!(cut(2), ["nfs://a,b:1/e/x?timeo=9"]);
+        assert_eq!(cut(3), urls[..1]);
+        assert_eq!(cut(4), urls);
+    }
 
     use super::*;
 

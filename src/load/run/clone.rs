@@ -52,6 +52,11 @@ pub trait Host: Sync + LogFiles {
     /// A line of --debug.
     fn trace(&self, line: &str);
 
+    /// A signal ends the run.
+    fn is_signalled(&self) -> bool {
+        false
+    }
+
     /// Runs a shell's command (exec_prerun, exec_postrun); what it prints goes to the file `output`. An error is the reason.
     fn shell(&self, command: &str, output: &str) -> Result<(), String>;
 }
@@ -107,6 +112,11 @@ pub(super) struct Failed {
 }
 
 impl Failed {
+    /// The signal ended it, which is no error of the job.
+    pub(super) fn by_signal() -> Failed {
+        Failed { errno: 0, detail: String::new() }
+    }
+
     pub(super) fn new(errno: Errno, detail: impl Into<String>) -> Failed {
         Failed { errno: errno.raw_os_error(), detail: detail.into() }
     }
@@ -381,6 +391,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             self.unlink_all();
         }
         self.command(self.work.settings.host.after.as_deref(), "postrun");
+        self.failed.take_if(|failed| failed.errno == 0);
         if let Some(failed) = &self.failed {
             (result.errors.error, result.errors.detail) = (failed.errno, failed.detail.clone());
         }

@@ -358,6 +358,9 @@ impl<'a, E: Engine> Runner<'a, E> {
         if !is_read && self.replay.is_some() {
             self.unwritten.add(next.number);
         }
+        if self.is_given_up(errno) {
+            return;
+        }
         let full = self.work.settings.load.fill && errno == Errno::NOSPC && !is_read;
         if full {
             // fill_device: that was its end.
@@ -378,6 +381,11 @@ impl<'a, E: Engine> Runner<'a, E> {
         }
         self.count_error(counts, raw);
         self.went_wrong(goes_on, raw, &format!("func=io_u error, error={text}"));
+    }
+
+    /// Is it the signal's doing that ends the run? A target that is away is not waited for then.
+    pub(super) fn is_given_up(&self, errno: Errno) -> bool {
+        errno == Errno::TIMEDOUT && self.work.host.is_signalled()
     }
 
     /// As in fio: of the kinds that continue_on_error= names, also the error is counted that ends the job.

@@ -136,6 +136,9 @@ impl<E: Engine> Runner<'_, E> {
 
     /// A call on a file failed: told, and why the job ends.
     fn call_failed(&mut self, file: u32, call: &str, errno: Errno) -> Failed {
+        if self.is_given_up(errno) {
+            return Failed::by_signal();
+        }
         let (path, text) = (self.path(file).display(), self.said(errno));
         self.work.host.tell(&format!("fio: {call}({path}): {text}"));
         Failed::new(errno, format!("func={call}({path})"))
