@@ -336,6 +336,7 @@ impl Opener {
             Some(if is_lowered(mount) { Arc::new(Lowered::new(mount.clone(), throttle)) } else { throttle })
         };
         let throttles: Vec<Option<Arc<dyn Tap>>> = meters.iter().zip(&mounts).map(&mut throttle).collect();
+        let idle = self.planned.as_ref().and_then(|planned| planned.idle(&meters));
         if let Some(rehearsal) = self.rehearsal {
             let nested = self.shadows(&meters);
             let unseen = &self.meters.unseen;
@@ -344,8 +345,13 @@ impl Opener {
                 let shadow = if rehearsal == Rehearsal::Reading { shadow.reading() } else { shadow };
                 // Of what is not on NFS nothing is forecast.
                 Arc::new(match (self.planned.is_some(), meter.is_nfs, rehearsal) {
-                    (true, true, _) if self.batched && !shadow.limits().dirs_locked => shadow.at_once(),
-                    (true, true, _) => shadow.pausing(PAUSE),
+                    (true, true, _) => {
+                        let paced = self.planned.as_ref().filter(|_| !meter.nfs.is_empty());
+                        let paced = paced.and_then(|planned| planned.paced(&meter.target, idle));
+                        let waits = !self.batched || shadow.limits().dirs_locked;
+                        let shadow = if waits { shadow.pausing(PAUSE) } else { shadow.at_once() };
+                        if let Some(paced) = paced { shadow.paced(paced) } else { shadow }
+                    }
                     (true, false, Rehearsal::Unread) => shadow.unopened(),
                     _ => shadow,
                 })
@@ -363,7 +369,7 @@ impl Opener {
         for mount in meters.iter().flat_map(|meter| &meter.nfs).filter(|_| is_real) {
             more.iter().for_each(|throttle| mount.hold_by(throttle.clone()));
         }
-        let courses = self.planned.as_ref().map(|planned| planned.follow(&mounts, &meters)).unwrap_or_default();
+        let courses = self.planned.as_ref().map(|planned| planned.follow(&mounts, &meters, idle)).unwrap_or_default();
         let courses = courses.into_iter().map(Some).chain(std::iter::repeat(None));
         let parts = mounts.into_iter().zip(meters).zip(throttles.into_iter().zip(courses));
         let tapped = parts.map(|((mount, meter), (throttle, course))| -> Arc<dyn Mount> {

@@ -1,19 +1,25 @@
 //! What `parfs plan` gives a job's run so that it is a rehearsal, and takes from it: the sides of the job, and what was asked of each.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use crate::base::price::Ceiling;
+use crate::base::{Pace, PriceList};
+use crate::crew::Crew;
 use crate::mounts::local::peers::Mounted;
-use crate::mounts::{LocalMount, nfs};
+use crate::mounts::{LocalMount, Paced, Server, nfs};
 use crate::plan::course::{Course, Seen};
-use crate::plan::forecast::{Held, Side};
+use crate::plan::forecast::{Held, Side, Timed};
 use crate::storage::{Ledger, Mount, Tap};
 
 use super::meter::{Meter, Role};
 
-/// How long a call that is not made takes in a rehearsal: lanes then take turns as they do when a server answers, and windows fill as
+/// Windows whose time a rehearsal follows: of a job that makes more, the rest goes on as these did. Each takes some 10 us of a processor.
+const FOLLOWED_MAX: u64 = 20_000;
+
+/// How long a call that is not made takes in a rehearsal that follows no time: lanes then take turns as they do when a server answers, and windows fill as
 /// they would. Without it the first lane does most of the work, in windows of one. With 16 lanes and windows of 4 it holds a forecast
 /// up for 0.4 s in each million calls; four times as long told the same.
 pub const PAUSE: Duration = Duration::from_micros(25);
@@ -28,11 +34,22 @@ struct Inner {
     lanes: Option<usize>,
     held: Held,
     /// Answer times need not be measured.
-    is_latency_given: bool,
+    latency: Option<Duration>,
+    pacing: Option<Pacing>,
     /// Mounts of kernels by their target and name, with what they answered in.
     answers: Vec<(String, String, Option<Duration>)>,
     summary: String,
     notes: Vec<String>,
+}
+
+/// The time of the rehearsal.
+struct Pacing {
+    pace: Arc<Pace>,
+    ceiling: Ceiling,
+    price: PriceList,
+    servers: HashMap<String, Arc<Server>>,
+    /// When half of what is followed was over, and all; and what was asked until then.
+    marks: Vec<(f64, Vec<Side>)>,
 }
 
 struct Observed {
@@ -94,15 +111,60 @@ impl fmt::Debug for Planned {
 }
 
 impl Planned {
-    /// A rehearsal, of whose mounts the answer times are measured unless one is given.
-    pub fn new(is_latency_given: bool) -> Planned {
-        Planned(Arc::new(Mutex::new(Inner { is_latency_given, ..Inner::default() })))
+    /// A rehearsal, of whose mounts the answer times are measured unless `latency` is given; what targets give and charge is given.
+    pub fn new(latency: Option<Duration>, ceiling: Ceiling, price: &PriceList) -> Planned {
+        let pace = Pace::new(FOLLOWED_MAX);
+        let (price, servers) = (price.clone(), HashMap::new());
+        let pacing = Some(Pacing { pace: pace.clone(), ceiling, price, servers, marks: Vec::new() });
+        let planned = Planned(Arc::new(Mutex::new(Inner { latency, pacing, ..Inner::default() })));
+        let inner = Arc::downgrade(&planned.0);
+        pace.noting(move |at| Planned::mark(&inner, at));
+        planned
+    }
+
+    fn mark(inner: &Weak<Mutex<Inner>>, at: Duration) {
+        let Some(planned) = inner.upgrade().map(Planned) else { return };
+        let sides = planned.sides(Duration::ZERO);
+        if let Some(pacing) = &mut planned.inner().pacing {
+            pacing.marks.push((at.as_secs_f64(), sides));
+        }
+    }
+
+    /// The crew that rehearses, in the rehearsal's time.
+    pub fn at_pace(&self, crew: Crew) -> Crew {
+        match &self.inner().pacing {
+            Some(pacing) if !pacing.servers.is_empty() => crew.at_pace(&pacing.pace),
+            _ => crew,
+        }
+    }
+
+    /// A mount of `target`, which is spoken to without a kernel and answers in `idle`, in the rehearsal's time; none where that is not
+    /// followed.
+    pub fn paced(&self, target: &str, idle: Option<Duration>) -> Option<Paced> {
+        let mut inner = self.inner();
+        let (latency, shape) = (inner.latency.or(idle)?, inner.latency.map(nfs::shape));
+        let Pacing { pace, ceiling, price, servers, .. } = inner.pacing.as_mut()?;
+        let new = || Arc::new(Server::new(pace, *ceiling, price.clone()));
+        Some(Paced { server: servers.entry(target.into()).or_insert_with(new).clone(), latency, shape })
+    }
+
+    /// How long the job took in the rehearsal's time; none where that is not known of all that it asked.
+    pub fn timed(&self) -> Option<Timed> {
+        let inner = self.inner();
+        let is_direct = inner.sides.iter().filter(|side| side.is_nfs).all(|side| side.is_direct);
+        let pacing = inner.pacing.as_ref().filter(|pacing| is_direct && !pacing.servers.is_empty())?;
+        let seconds = pacing.pace.now().as_secs_f64();
+        match &pacing.marks[..] {
+            _ if !pacing.pace.is_over() => Some(Timed::Whole(seconds)),
+            [half, all] => Some(Timed::Part([half.clone(), all.clone()])),
+            _ => None,
+        }
     }
 
     /// Measures how fast a kernel's mount of `target` answers, once, and notes how it is mounted.
     pub fn measure(&self, mount: &LocalMount, target: &str, mounted: Option<&Mounted>) {
         let name = mount.label();
-        let is_given = self.inner().is_latency_given;
+        let is_given = self.inner().latency.is_some();
         if !mount.limits().dirs_locked || self.inner().answers.iter().any(|(_, there, _)| *there == name) {
             return;
         }
@@ -113,21 +175,25 @@ impl Planned {
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().expect("nothing panics while it notes")
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A volume of these mounts is opened: the taps that follow what is asked of each.
-    pub fn follow(&self, mounts: &[Arc<dyn Mount>], meters: &[Meter]) -> Vec<Arc<dyn Tap>> {
+    /// How fast the mounts of a volume answer that are spoken to without a kernel: the slowest of them.
+    pub fn idle(&self, meters: &[Meter]) -> Option<Duration> {
+        let is_given = self.inner().latency.is_some();
+        // One after the other: beside each other they would be answered later.
+        let answer = |mount: &Arc<nfs::NfsMount>| if is_given { mount.idle_answer() } else { mount.answer() };
+        meters.iter().flat_map(|meter| &meter.nfs).map(answer).max()
+    }
+
+    /// A volume of these mounts is opened, which answer in `direct`: the taps that follow what is asked of each.
+    pub fn follow(&self, mounts: &[Arc<dyn Mount>], meters: &[Meter], direct: Option<Duration>) -> Vec<Arc<dyn Tap>> {
         let (Some(first), Some(mount)) = (meters.first(), mounts.first()) else { return Vec::new() };
         let mut targets: Vec<&str> = meters.iter().map(|meter| meter.target.as_str()).collect();
         targets.sort_unstable();
         targets.dedup();
         let key = targets.join(",");
         let is_locked = mount.limits().dirs_locked;
-        let is_given = self.inner().is_latency_given;
-        // One after the other: beside each other they would be answered later.
-        let answer = |mount: &Arc<nfs::NfsMount>| if is_given { mount.idle_answer() } else { mount.answer() };
-        let direct: Vec<Duration> = meters.iter().flat_map(|meter| &meter.nfs).map(answer).collect();
         let mut inner = self.inner();
         let of_kernel = |(target, _, answer): &(String, String, Option<Duration>)| {
             answer.filter(|_| targets.contains(&target.as_str()))
@@ -216,14 +282,15 @@ impl Planned {
     /// Targets of which nobody said how fast they answer, though they are on NFS; and whether something is.
     pub fn unmeasured(&self) -> (Vec<String>, bool) {
         let inner = self.inner();
-        let unknown = |side: &&Observed| side.is_nfs && side.idle.is_none() && !inner.is_latency_given;
+        let unknown = |side: &&Observed| side.is_nfs && side.idle.is_none() && inner.latency.is_none();
         let unknown = inner.sides.iter().filter(unknown).map(|side| side.key.clone()).collect();
         (unknown, inner.sides.iter().any(|side| side.is_nfs))
     }
 
-    /// What was asked of each side; targets answer in `latency`, or in what was measured, or else in `unknown`.
-    pub fn sides(&self, latency: Option<Duration>, unknown: Duration) -> Vec<Side> {
+    /// What was asked of each side; targets answer in what was given, or measured, or else in `unknown`.
+    pub fn sides(&self, unknown: Duration) -> Vec<Side> {
         let inner = self.inner();
+        let latency = inner.latency;
         let side = |side: &Observed| Side {
             role: side.role.map(Role::name),
             key: side.key.clone(),
@@ -249,14 +316,14 @@ mod tests {
     const UNKNOWN: Duration = Duration::from_millis(1);
 
     /// A side of one kernel mount of 10.0.0.5, after these were measured.
-    fn planned(is_latency_given: bool, answers: &[(&str, u64)]) -> Planned {
-        let planned = Planned::new(is_latency_given);
+    fn planned(latency: Option<Duration>, answers: &[(&str, u64)]) -> Planned {
+        let planned = Planned::new(latency, Ceiling::oci(), &PriceList::oci());
         let answer = |&(target, ms): &(&str, u64)| {
             (target.into(), format!("/mnt/{target}"), (ms > 0).then(|| Duration::from_millis(ms)))
         };
         planned.inner().answers = answers.iter().map(answer).collect();
         let mount: Arc<dyn Mount> = Arc::new(MemoryMount::new());
-        assert_eq!(planned.follow(&[mount], &[meter(0, crate::base::Proc::Null, 0)]).len(), 1);
+        assert_eq!(planned.follow(&[mount], &[meter(0, crate::base::Proc::Null, 0)], None).len(), 1);
         planned
     }
 
@@ -264,14 +331,14 @@ mod tests {
     fn a_kernel_mount_has_the_answer_time_that_was_measured_of_its_target() {
         let latency = |given: Option<u64>, answers: &[(&str, u64)]| {
             let given = given.map(Duration::from_millis);
-            let planned = planned(given.is_some(), answers);
-            (planned.sides(given, UNKNOWN)[0].latency.as_millis(), planned.unmeasured().0.len())
+            let planned = planned(given, answers);
+            (planned.sides(UNKNOWN)[0].latency.as_millis(), planned.unmeasured().0.len())
         };
         assert_eq!(latency(None, &[("10.0.0.5", 3), ("10.0.0.6", 9)]), (3, 0));
         assert_eq!(latency(None, &[("10.0.0.5", 3), ("10.0.0.5", 4)]), (4, 0));
         assert_eq!(latency(Some(7), &[("10.0.0.5", 0)]), (7, 0));
         assert_eq!(latency(None, &[("10.0.0.5", 0), ("10.0.0.6", 9)]), (1, 1));
-        assert_eq!(planned(false, &[]).unmeasured(), (vec!["10.0.0.5".to_string()], true));
+        assert_eq!(planned(None, &[]).unmeasured(), (vec!["10.0.0.5".to_string()], true));
     }
 
     #[test]
@@ -280,7 +347,7 @@ mod tests {
         assert_eq!(told("vers=3,nconnect=4"), "/m answers in 1.23 ms; is mounted with vers=3,nconnect=4");
         assert!(told("vers=4.1").ends_with("; what it sends is counted as NFSv3's procedures, which NFSv4's are not"));
         // What is not on NFS is not asked.
-        let (dir, planned) = (tempfile::tempdir().unwrap(), Planned::new(false));
+        let (dir, planned) = (tempfile::tempdir().unwrap(), Planned::new(None, Ceiling::oci(), &PriceList::oci()));
         let mount = LocalMount::open(dir.path()).unwrap();
         planned.measure(&mount, "t", None);
         assert!(mount.answer().is_none() && planned.told().1.is_empty() && planned.inner().answers.is_empty());

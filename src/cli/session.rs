@@ -181,6 +181,7 @@ impl<'a> Session<'a> {
         let threads = if waits { usize::MAX } else { processors.max(LOOKING_THREADS) };
         let crew = Crew::of_threads(self.manner.shape(suggested), threads, BUDGET_BYTES, self.stop.clone());
         let crew = crew.map_err(|error| error.to_string())?;
+        let crew = if let Some(planned) = &self.manner.planned { planned.at_pace(crew) } else { crew };
         self.report.shape = Some(crew.shape().into());
         let caught = self.watch_signals()?;
         if let Some(log) = self.console.log().cloned() {

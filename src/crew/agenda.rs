@@ -5,7 +5,9 @@
 //! it at once, however many entries it has. Leaves out any order among tasks of one depth.
 
 use std::collections::BTreeMap;
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::base::Bell;
 
 use super::budget::LOOK_EVERY;
 use super::{Crew, Places, Seat, Stop};
@@ -81,7 +83,7 @@ pub type PlaceOf<T> = fn(&T) -> Option<u64>;
 /// The tasks of a run.
 pub struct Agenda<T> {
     state: Mutex<State<T>>,
-    changed: Condvar,
+    changed: Bell,
     low_water: usize,
     lanes: usize,
     stop: Stop,
@@ -94,12 +96,11 @@ struct Guard<'a, T>(&'a Agenda<T>);
 impl<T> Drop for Guard<'_, T> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            if let Ok(mut state) = self.0.state.lock() {
-                state.broken = true;
-            }
             // Steps that are long look at it.
             self.0.stop.set();
-            self.0.changed.notify_all();
+            let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.broken = true;
+            self.0.changed.ring(state);
         }
     }
 }
@@ -121,7 +122,7 @@ impl<T: Send> Agenda<T> {
         };
         Agenda {
             state: Mutex::new(state),
-            changed: Condvar::new(),
+            changed: Bell::default(),
             low_water: low_water.max(1),
             lanes: crew.shape().lanes,
             stop: crew.stop().clone(),
@@ -172,8 +173,7 @@ impl<T: Send> Agenda<T> {
         state.most = state.most.max(state.work.len + state.placed.len() + state.lists.len);
         // Lanes wait only where there is nothing to take. That all is done is told by the one that finds nothing left under way.
         let wake = more.min(state.waiting);
-        drop(state);
-        (0..wake).for_each(|_| self.changed.notify_one());
+        self.changed.ring_for(wake, state);
     }
 
     /// Waits for tasks of one class and moves up to `max` of them to `into`; none when all is done, or stopped.
@@ -187,9 +187,8 @@ impl<T: Send> Agenda<T> {
             let class = match (state.work.len + state.placed.len(), state.lists.len) {
                 (0, 0) if state.under_way == 0 => {
                     state.done = true;
-                    drop(state);
                     // Once: with a thousand lanes, each of which woke all others, that took seconds.
-                    self.changed.notify_all();
+                    self.changed.ring(state);
                     return None;
                 }
                 (0, 0) => None,
@@ -198,8 +197,7 @@ impl<T: Send> Agenda<T> {
             };
             let Some(class) = class else {
                 state.waiting += 1;
-                state =
-                    self.changed.wait_timeout(state, LOOK_EVERY).expect("nothing panics while it holds the agenda").0;
+                state = self.changed.wait_timeout(state, LOOK_EVERY).expect("nothing panics while it holds the agenda");
                 state.waiting -= 1;
                 continue;
             };

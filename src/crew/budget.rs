@@ -1,6 +1,6 @@
 //! How many bytes a run holds at once. A semaphore over bytes; a permit gives them back when it is dropped.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::base::Bell;
@@ -118,11 +118,9 @@ impl Budget {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        // A poisoned lock means that the run is ending by a panic already; then nobody waits for these bytes.
-        if let Ok(mut held) = self.budget.0.held.lock() {
-            held.bytes -= self.bytes;
-        }
-        self.budget.0.freed.ring();
+        let mut held = self.budget.0.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.bytes -= self.bytes;
+        self.budget.0.freed.ring(held);
     }
 }
 

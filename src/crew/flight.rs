@@ -1,6 +1,6 @@
 //! How much is under way: a count that a producer raises, lanes lower, and barriers wait on.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::base::Bell;
@@ -79,11 +79,10 @@ impl Flight {
 
 impl Drop for Ticket<'_> {
     fn drop(&mut self) {
-        if let Ok(mut state) = self.flight.state.lock() {
-            state.count -= self.count;
-            state.panicked |= std::thread::panicking();
-        }
-        self.flight.landed.ring();
+        let mut state = self.flight.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.count -= self.count;
+        state.panicked |= std::thread::panicking();
+        self.flight.landed.ring(state);
     }
 }
 

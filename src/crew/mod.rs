@@ -6,11 +6,15 @@ pub(crate) mod budget;
 pub(crate) mod flight;
 pub(crate) mod places;
 pub(crate) mod report;
+pub(crate) mod scope;
 pub(crate) mod sequencer;
 pub(crate) mod stop;
 
+use std::sync::Arc;
+
 use thiserror::Error;
 
+use crate::base::Pace;
 use crate::storage::Shape;
 
 pub(crate) use agenda::{Agenda, Class, Due};
@@ -18,11 +22,9 @@ pub(crate) use budget::{Budget, Permit};
 pub(crate) use flight::{Flight, Ticket};
 pub(crate) use places::{Places, Seat};
 pub use report::Report;
+pub(crate) use scope::Scope;
 pub(crate) use sequencer::Sequencer;
 pub use stop::Stop;
-
-/// Where tasks are spawned while a job runs; a task may spawn further ones, which its lane takes up first.
-pub(crate) use rayon::Scope;
 
 /// More lanes than this are refused: each is a thread with a stack.
 pub const LANES_MAX: usize = 4096;
@@ -45,6 +47,8 @@ pub struct Crew {
     budget: Budget,
     stop: Stop,
     report: Report,
+    /// What counts its tasks in a rehearsal.
+    counted: Option<scope::Counted>,
 }
 
 impl Crew {
@@ -62,7 +66,20 @@ impl Crew {
         }
         let threads = threads.clamp(1, shape.lanes);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("lane {i}")).build()?;
-        Ok(Crew { pool, shape, budget: Budget::new(budget_bytes, stop.clone()), stop, report: Report::default() })
+        Ok(Crew {
+            pool,
+            shape,
+            budget: Budget::new(budget_bytes, stop.clone()),
+            stop,
+            report: Report::default(),
+            counted: None,
+        })
+    }
+
+    /// For a rehearsal, whose time is `pace`'s.
+    pub fn at_pace(self, pace: &Arc<Pace>) -> Crew {
+        let tasks = scope::Tasks::new(self.pool.current_num_threads());
+        Crew { counted: Some(scope::Counted { pace: pace.clone(), tasks }), ..self }
     }
 
     /// Lanes and window, each at least 1.
@@ -87,8 +104,12 @@ impl Crew {
 
     /// Runs `producer` on the calling thread; what it spawns runs in the lanes. Returns when all tasks have ended.
     /// A panic in a lane is raised again here.
-    pub fn run<'scope, R>(&self, producer: impl FnOnce(&Scope<'scope>) -> R) -> R {
-        self.pool.in_place_scope(producer)
+    pub fn run<'scope, R>(&self, producer: impl FnOnce(&Scope<'_, 'scope>) -> R) -> R {
+        self.pool.in_place_scope(|inner| {
+            // Only as long as it has something to spawn: then it waits for the lanes.
+            let _acting = self.counted.as_ref().map(|counted| counted.pace.enter());
+            producer(&Scope::new(inner, self.counted.clone()))
+        })
     }
 }
 

@@ -137,6 +137,34 @@ pub struct Held {
 /// How many mount targets a side is to have.
 pub type Number<'a> = &'a dyn Fn(&Side) -> usize;
 
+/// How long a rehearsal took in its own time, in which targets answer as they would: where its sides have the targets they were opened
+/// with.
+#[derive(Clone, Debug)]
+pub enum Timed {
+    /// The whole job, in seconds.
+    Whole(f64),
+    /// As far as time was followed: half of that, and all. With the sides as they were then.
+    Part([(f64, Vec<Side>); 2]),
+}
+
+impl Timed {
+    /// Where not all was followed, lanes took what there was without waiting, in windows of another size than they would: the round trips of
+    /// what was not followed are as many for each call as in the second half of what was.
+    pub fn settle(&self, sides: &mut [Side]) {
+        let Timed::Part([half, all]) = self else { return };
+        for side in sides {
+            let then = |part: &(f64, Vec<Side>)| {
+                let there = part.1.iter().find(|there| (there.role, &there.key) == (side.role, &side.key))?;
+                Some((there.tally.calls(), there.seen.rounds))
+            };
+            let (Some(half), Some(all)) = (then(half), then(all)) else { continue };
+            let more = side.tally.calls().saturating_sub(all.0) as f64;
+            let each = all.1.saturating_sub(half.1) as f64 / all.0.saturating_sub(half.0).max(1) as f64;
+            side.seen.rounds = all.1 + (more * each) as u64;
+        }
+    }
+}
+
 /// What a rehearsal found.
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -146,6 +174,8 @@ pub struct Job {
     pub lanes: Option<usize>,
     /// What it is to stay below.
     pub held: Held,
+    /// How long the rehearsal took.
+    pub timed: Option<Timed>,
     /// What a target charges.
     pub price: PriceList,
     /// What a target gives.
@@ -258,6 +288,23 @@ impl Job {
 
     /// The job on as many mount targets of each side as `number` says.
     pub fn on_each(&self, number: Number<'_>) -> Point {
+        let bounds = self.bounds(number);
+        let (bound, longest) = bounds.alone[0];
+        let seconds = self.timed_s(number, &bounds).unwrap_or_else(|| bounds.seconds());
+        let per_s = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
+        Point {
+            targets: self.nfs().map(number).max().unwrap_or(1),
+            lanes: bounds.lanes,
+            seconds,
+            bound: (longest > 0.0).then_some(bound),
+            iops_per_s: per_s(bounds.price),
+            bytes_per_s: per_s(bounds.bytes),
+            alone: bounds.alone,
+        }
+    }
+
+    /// What bounds the job there.
+    fn bounds(&self, number: Number<'_>) -> Bounds {
         let lanes = self.lanes_on(number);
         let loads = self.loads(number);
         let limit = self.limit_s(&loads);
@@ -270,35 +317,73 @@ impl Job {
         let over = |figure: &dyn Fn(&Side) -> u64| -> f64 {
             self.nfs().map(|side| figure(side) as f64 * side.latency.as_secs_f64()).fold(0.0, |all, one| all + one)
         };
-        let chain = over(&|side| side.seen.chain);
         let lock =
             over(&|side| if side.is_locked { side.locked_rounds(side.mounts_on(number(side)) as u64) } else { 0 });
         let mut alone = vec![
             (Bound::Iops, price / self.ceiling.iops),
             (if reads { Bound::ReadBandwidth } else { Bound::WriteBandwidth }, bytes / self.ceiling.bytes_per_s),
             (Bound::Latency, over(&|side| side.seen.rounds) / lanes as f64),
-            (Bound::Chain, chain),
+            (Bound::Chain, over(&|side| side.seen.chain)),
             (Bound::Lock, lock),
             (Bound::Limit, limit),
         ];
         alone.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let (bound, longest) = alone[0];
-        let edges = if matches!(bound, Bound::Chain | Bound::Lock) {
-            0.0
-        } else {
-            over(&|side| side.seen.chain.min(EDGES_MAX))
+        Bounds { lanes, price, bytes, alone, edges: over(&|side| side.seen.chain.min(EDGES_MAX)) }
+    }
+
+    /// The same from how long the rehearsal took, if that is known: on its own targets that is it; on others as much longer than what
+    /// binds there.
+    fn timed_s(&self, number: Number<'_>, there: &Bounds) -> Option<f64> {
+        let own: Number<'_> = &|side| side.targets().len();
+        let here = self.bounds(own);
+        let took = match self.timed.as_ref()? {
+            Timed::Whole(seconds) => *seconds,
+            Timed::Part(parts) => self.goes_on(&here, parts)?,
         };
-        let seconds = longest + edges;
-        let per_s = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
-        Point {
-            targets: self.nfs().map(number).max().unwrap_or(1),
-            lanes,
-            seconds,
-            bound: (longest > 0.0).then_some(bound),
-            alone,
-            iops_per_s: per_s(price),
-            bytes_per_s: per_s(bytes),
+        if self.nfs().all(|side| number(side) == own(side)) {
+            return Some(took.max(there.of(Bound::Limit)));
         }
+        let more = (took - here.seconds()).max(0.0);
+        let rate = 1.0 + more / here.alone[0].1.max(f64::MIN_POSITIVE);
+        Some((there.steady() * rate + there.edges).max(there.seconds()))
+    }
+
+    /// What was not followed goes on as the second half of what was.
+    fn goes_on(&self, here: &Bounds, [half, all]: &[(f64, Vec<Side>); 2]) -> Option<f64> {
+        let own: Number<'_> = &|side| side.targets().len();
+        let then = |sides: &Vec<Side>| Job { sides: sides.clone(), timed: None, ..self.clone() }.bounds(own).alone[0].1;
+        let (before, after) = (then(&half.1), then(&all.1));
+        let rate = (after > before).then(|| (all.0 - half.0) / (after - before))?;
+        Some(all.0 + (here.alone[0].1 - after).max(0.0) * rate.max(1.0))
+    }
+}
+
+/// What bounds a job on so many targets.
+struct Bounds {
+    lanes: usize,
+    /// Of the busiest target.
+    price: f64,
+    bytes: f64,
+    /// The seconds that each bound alone would take, the longest first.
+    alone: Vec<(Bound, f64)>,
+    /// And at its two ends.
+    edges: f64,
+}
+
+impl Bounds {
+    fn of(&self, bound: Bound) -> f64 {
+        self.alone.iter().find(|(is, _)| *is == bound).map_or(0.0, |(_, seconds)| *seconds)
+    }
+
+    /// The longest that becomes less with more targets.
+    fn steady(&self) -> f64 {
+        let steady = self.alone.iter().find(|(is, _)| *is != Bound::Chain);
+        steady.map_or(0.0, |(_, seconds)| *seconds)
+    }
+
+    fn seconds(&self) -> f64 {
+        let (bound, longest) = self.alone[0];
+        longest + if matches!(bound, Bound::Chain | Bound::Lock) { 0.0 } else { self.edges }
     }
 }
 
@@ -322,7 +407,14 @@ mod tests {
             latency: Duration::from_millis(1),
             lanes: 16,
         };
-        Job { sides: vec![side], lanes: None, held: Held::default(), price: PriceList::oci(), ceiling: Ceiling::oci() }
+        Job {
+            sides: vec![side],
+            lanes: None,
+            held: Held::default(),
+            timed: None,
+            price: PriceList::oci(),
+            ceiling: Ceiling::oci(),
+        }
     }
 
     #[test]
@@ -422,6 +514,38 @@ mod tests {
         assert_eq!(is(&held, 2), (Some(Bound::Limit), 4.0));
         held.sides[0].role = Some("source");
         assert_ne!(is(&held, 2).0, Some(Bound::Limit));
+    }
+
+    #[test]
+    fn a_rehearsal_that_took_its_time_says_how_long_it_is() {
+        // 10,000 files: 2 s at the ceiling of one target; 0.47 s of round trips, the longest chain 5 ms.
+        let files = [(Proc::Create, 10_000, 0), (Proc::Write, 10_000, 16 << 10), (Proc::SetAttr, 10_000, 0)];
+        let plain = job(&files, 7_500, 5);
+        let timed = Job { timed: Some(Timed::Whole(2.205)), ..plain.clone() };
+        let seconds = |job: &Job, n| (job.on(n).seconds * 1e3).round();
+        assert_eq!((seconds(&plain, 1), seconds(&timed, 1)), (2_005.0, 2_205.0));
+        // A tenth longer than what binds, on others too: 0.25 s and the ends.
+        assert_eq!((seconds(&plain, 8), seconds(&timed, 8)), (255.0, 280.0));
+        // What it is to stay below it did not know of.
+        let held = Some(Ceiling { iops: 10_000.0, bytes_per_s: f64::INFINITY, latency: Duration::ZERO });
+        let held = Job { held: Held { target: held, written_per_s: None }, ..timed.clone() };
+        assert_eq!(seconds(&held, 1), 10_000.0);
+        // Never below the longest chain.
+        let mut chain = Job { timed: Some(Timed::Whole(3.0)), ..plain.clone() };
+        chain.sides[0].seen.chain = 2_500;
+        assert_eq!([1, 8].map(|n| seconds(&chain, n)), [3_000.0, 2_500.0]);
+        // Of 1,000 files half is followed, and took 0.3 s, the second half of that a quarter longer than what binds it.
+        let part = |times: u64, rounds| {
+            job(&[(Proc::Create, 1_000 * times, 0), (Proc::SetAttr, 1_000 * times, 0)], rounds, 5).sides
+        };
+        let (half, all) = ((0.13, part(1, 1_000)), (0.28, part(2, 2_000)));
+        let mut on = job(&[(Proc::Create, 10_000, 0), (Proc::SetAttr, 10_000, 0)], 20_000, 5);
+        let timed = Timed::Part([half, all]);
+        timed.settle(&mut on.sides);
+        assert_eq!(on.sides[0].seen.rounds, 10_000);
+        on.timed = Some(timed);
+        // 1.2 s of IOPS, 0.24 of them followed; 0.96 s in 1.2.
+        assert_eq!(seconds(&on, 1), 280.0 + 1_200.0);
     }
 
     #[test]

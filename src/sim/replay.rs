@@ -122,16 +122,18 @@ impl Replay {
 
     /// Enters the reply of a request that was begun.
     pub(super) fn finish(&self, key: Key, reply: &[u8]) {
-        if let Some(slot) = self.lock().replies.get_mut(&key) {
+        let mut entries = self.lock();
+        if let Some(slot) = entries.replies.get_mut(&key) {
             *slot = Some(reply.into());
         }
-        self.finished.ring();
+        self.finished.ring(entries);
     }
 
     /// Forgets everything, as a restart does.
     pub(super) fn clear(&self) {
-        *self.lock() = Entries::default();
-        self.finished.ring();
+        let mut entries = self.lock();
+        *entries = Entries::default();
+        self.finished.ring(entries);
     }
 }
 

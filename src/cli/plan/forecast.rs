@@ -17,7 +17,7 @@ use crate::cli::planned::Planned;
 use crate::cli::table::Table;
 use crate::cli::{Exit, parcp, parrm, partar};
 use crate::plan::ServerProfile;
-use crate::plan::forecast::{Bound, Held, Job, Point, Side};
+use crate::plan::forecast::{Bound, Held, Job, Point, Side, Timed};
 use crate::storage::Tally;
 
 use super::explain::{self, Compared, Fact};
@@ -200,10 +200,11 @@ fn forecast(low: &Low, console: &Console) -> Result<Exit, String> {
     if let (Some(files), Some(size)) = (low.files, low.size) {
         let imagined = Imagined::new(low.what, (files, low.per_dir, size), (low.latency, &profile), &low.job)?;
         let told = (imagined.summary(), imagined.notes());
-        let forecast = Forecast::new(low, imagined.sides()?, (imagined.lanes(), Held::default()), profile, told);
+        let run = Run { lanes: imagined.lanes(), held: Held::default(), timed: None };
+        let forecast = Forecast::new(low, imagined.sides()?, run, profile, told);
         return forecast.show(low, console, fact.as_ref(), canvas.as_ref()).map(|()| Exit::Success);
     }
-    let planned = Planned::new(low.latency.is_some());
+    let planned = Planned::new(low.latency, profile.ceiling.scaled(low.scale), &profile.prices);
     let job = low.job.clone();
     let exit = match low.what {
         What::Extract => partar::program().rehearse(job, "extract", &planned),
@@ -231,9 +232,18 @@ fn forecast(low: &Low, console: &Console) -> Result<Exit, String> {
         }
         told.1.push(format!("{text}: {:?} was taken; --latency gives another", profile.ceiling.latency));
     }
-    let sides = planned.sides(low.latency, profile.ceiling.latency);
-    let forecast = Forecast::new(low, sides, (planned.lanes(), planned.held()), profile, told);
+    let (mut sides, timed) = (planned.sides(profile.ceiling.latency), planned.timed());
+    timed.iter().for_each(|timed| timed.settle(&mut sides));
+    let run = Run { lanes: planned.lanes(), held: planned.held(), timed };
+    let forecast = Forecast::new(low, sides, run, profile, told);
     forecast.show(low, console, fact.as_ref(), canvas.as_ref()).map(|()| exit)
+}
+
+/// How the job is to run, and how long it did in the rehearsal's time.
+struct Run {
+    lanes: Option<usize>,
+    held: Held,
+    timed: Option<Timed>,
 }
 
 /// What is told.
@@ -303,7 +313,7 @@ impl Forecast {
     fn new(
         low: &Low,
         sides: Vec<Side>,
-        (lanes, held): (Option<usize>, Held),
+        Run { lanes, held, timed }: Run,
         profile: ServerProfile,
         told: (String, Vec<String>),
     ) -> Forecast {
@@ -316,7 +326,7 @@ impl Forecast {
             notes.push("nothing of this is on NFS: there is no mount target to forecast".into());
         }
         let ceiling = profile.ceiling.scaled(low.scale);
-        let job = Job { sides, lanes, held, price: profile.prices.clone(), ceiling };
+        let job = Job { sides, lanes, held, timed, price: profile.prices.clone(), ceiling };
         if job.overlaps_in_part() {
             notes.push(
                 "source and destination have some of their targets in common: they are forecast as if they had all, \

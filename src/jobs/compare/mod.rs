@@ -190,7 +190,7 @@ pub fn compare(
 
 struct Producer<'p, 'scope, 'env> {
     ctx: &'scope Ctx<'env>,
-    scope: &'p Scope<'scope>,
+    scope: &'p Scope<'p, 'scope>,
     members: Members<'p>,
     options: &'p Options,
     ids: Ids<'p>,

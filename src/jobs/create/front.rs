@@ -6,7 +6,7 @@
 //! it, and nothing is held but what was listed ahead.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::base::Bell;
@@ -160,16 +160,14 @@ impl<L, E> Front<L, E> {
             state.entries += run.len();
             put(&mut state, Slot::Run(run));
         }
-        drop(state);
-        self.changed.ring();
+        self.changed.ring(state);
     }
 
     /// A lane that lists has panicked: nobody is to wait for it.
     pub fn break_off(&self) {
-        if let Ok(mut state) = self.state.lock() {
-            state.broken = true;
-        }
-        self.changed.ring();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.broken = true;
+        self.changed.ring(state);
     }
 
     /// Takes what comes next, if it is there.

@@ -153,7 +153,7 @@ impl<'a> Line<'a> {
     }
 
     /// Piece `number` was read. What has its place now is written, further pieces of a file by other lanes.
-    pub fn complete<'s>(&'s self, ctx: &'s Ctx<'_>, scope: &Scope<'s>, number: u64, piece: Filled) {
+    pub fn complete<'s>(&'s self, ctx: &'s Ctx<'_>, scope: &Scope<'_, 's>, number: u64, piece: Filled) {
         let mut state = self.state();
         state.ready.insert(number, piece);
         if std::mem::replace(&mut state.busy, true) {

@@ -328,7 +328,7 @@ struct Run<'r, 's, 'a> {
     ctx: &'s Ctx<'a>,
     line: &'s Line<'a>,
     pack: Option<&'s dyn Pack>,
-    scope: &'r Scope<'s>,
+    scope: &'r Scope<'r, 's>,
 }
 
 /// Breaks the walk off when a lane panics, so that nobody waits for what it would have listed.

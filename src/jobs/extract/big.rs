@@ -1,10 +1,10 @@
 //! Files that several lanes write, each its ranges: whoever comes first makes the file, whoever ends last finishes it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::archive::ReadAt;
-use crate::base::{Cause, Failure, Name, Proc, Status};
+use crate::base::{Bell, Cause, Failure, Name, Proc, Status};
 use crate::crew::{Permit, Ticket};
 use crate::storage::{Node, Route};
 
@@ -26,7 +26,7 @@ pub(super) struct Big {
     extra: Option<Arc<Extra>>,
     shape: Shape,
     state: Mutex<State>,
-    settled: Condvar,
+    settled: Bell,
     /// Ranges that are not written or given up.
     left: AtomicU64,
 }
@@ -75,7 +75,7 @@ impl Big {
     ) -> Big {
         let (path, again) = (head.path.clone(), head.again);
         let state = State { stage: Stage::Unmade, head: Some(head), outcome: None };
-        let (state, settled, left) = (Mutex::new(state), Condvar::new(), AtomicU64::new(ranges));
+        let (state, settled, left) = (Mutex::new(state), Bell::default(), AtomicU64::new(ranges));
         Big { path, again, dir, name, meta, extra, shape, state, settled, left }
     }
 
@@ -246,7 +246,7 @@ impl Drop for Settle<'_> {
             }
             None => Stage::Over,
         };
-        self.big.settled.notify_all();
+        self.big.settled.ring(state);
     }
 }
 

@@ -6,10 +6,10 @@
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use crate::base::name::Shown;
-use crate::base::{Cause, Failure, Name, Proc, Status, Time};
+use crate::base::{Bell, Cause, Failure, Name, Proc, Status, Time};
 use crate::crew::Ticket;
 use crate::storage::{Attr, AttrChange, Call, Kind, Node, Route, SetTime};
 
@@ -39,7 +39,7 @@ pub(super) struct Dir {
     /// The producer knows, or knew, a directory in it.
     pub has_dirs: AtomicBool,
     stage: Mutex<Stage>,
-    settled: Condvar,
+    settled: Bell,
     /// Why it was not removed to be replaced, as it was to be: it keeps its attributes.
     stays: OnceLock<Status>,
     /// It was made without the owner that it is to have.
@@ -167,7 +167,7 @@ impl Dir {
             used: AtomicU64::new(0),
             has_dirs: AtomicBool::new(false),
             stage: Mutex::new(stage),
-            settled: Condvar::new(),
+            settled: Bell::default(),
             stays: OnceLock::new(),
             owner_due: AtomicBool::new(false),
             inherited: AtomicU32::new(0),
@@ -207,7 +207,7 @@ impl Dir {
             used: AtomicU64::new(0),
             has_dirs: AtomicBool::new(false),
             stage: Mutex::new(Stage::Unmade),
-            settled: Condvar::new(),
+            settled: Bell::default(),
             stays: OnceLock::new(),
             owner_due: AtomicBool::new(false),
             inherited: AtomicU32::new(0),
@@ -221,8 +221,9 @@ impl Dir {
     }
 
     fn settle(&self, stage: Stage) {
-        *self.stage() = stage;
-        self.settled.notify_all();
+        let mut guard = self.stage();
+        *guard = stage;
+        self.settled.ring(guard);
     }
 
     /// A later member of the same directory.

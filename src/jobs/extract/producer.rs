@@ -44,7 +44,7 @@ const RANGE_BYTES_MAX: u64 = 1 << 30;
 
 pub(super) struct Producer<'p, 'scope, 'env> {
     pub(super) ctx: &'scope Ctx<'env>,
-    scope: &'p Scope<'scope>,
+    scope: &'p Scope<'p, 'scope>,
     pub(super) members: Members<'p>,
     pub(super) ids: Ids<'p>,
     table: Table,
@@ -79,7 +79,12 @@ pub(super) struct Producer<'p, 'scope, 'env> {
 }
 
 impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
-    pub fn new(ctx: &'scope Ctx<'env>, scope: &'p Scope<'scope>, members: Members<'p>, owners: &'p dyn Owners) -> Self {
+    pub fn new(
+        ctx: &'scope Ctx<'env>,
+        scope: &'p Scope<'p, 'scope>,
+        members: Members<'p>,
+        owners: &'p dyn Owners,
+    ) -> Self {
         let range_bytes = ctx.options.range_bytes.clamp(1, RANGE_BYTES_MAX).next_multiple_of(ctx.volume.page_bytes());
         Producer {
             ctx,

@@ -342,8 +342,9 @@ struct Passed<'a> {
 impl Drop for Passed<'_> {
     fn drop(&mut self) {
         if self.bytes > 0 {
-            *self.gate.used.lock().unwrap_or_else(PoisonError::into_inner) -= self.bytes;
-            self.gate.room.ring();
+            let mut used = self.gate.used.lock().unwrap_or_else(PoisonError::into_inner);
+            *used -= self.bytes;
+            self.gate.room.ring(used);
         }
     }
 }

@@ -17,6 +17,7 @@
 mod alike;
 mod answer;
 mod need;
+mod paced;
 mod world;
 
 use std::cell::Cell;
@@ -28,6 +29,7 @@ use crate::base::{Name, Status};
 use crate::storage::{Attr, Beyond, Call, Entry, Found, Kind, Lent, Limits, Mount, Node, Op, Out, Tally, Want, Was};
 
 use need::Need;
+pub use paced::{Paced, Server};
 use world::{IDLE_REMEMBERED_MAX, Known, REMEMBERED_MAX, Seen, World};
 
 /// A mount that reads another and answers changes without making them. Wrap all mounts of a volume at once.
@@ -42,6 +44,8 @@ pub struct ShadowMount {
     /// Others remove names as well.
     shared: bool,
     pause: Option<Duration>,
+    /// In whose time it is rehearsed.
+    paced: Option<Paced>,
     /// It stands for a mount that waits.
     waits: bool,
     issued: Option<Mutex<Tally>>,
@@ -128,7 +132,19 @@ impl ShadowMount {
         let lowers = real.limits().dirs_locked;
         let issued = Some(Mutex::default());
         let unseen = Arc::default();
-        ShadowMount { real, world, reads: false, idle: false, lowers, shared, pause: None, waits: true, issued, unseen }
+        ShadowMount {
+            real,
+            world,
+            reads: false,
+            idle: false,
+            lowers,
+            shared,
+            pause: None,
+            paced: None,
+            waits: true,
+            issued,
+            unseen,
+        }
     }
 
     /// Counts in `unseen` the directories that the job would open and that say nothing before: they are taken to be empty.
@@ -151,6 +167,11 @@ impl ShadowMount {
     /// For a rehearsal whose calls do not depend on how long they take: that is not measured, and lanes are given much at a time.
     pub fn at_once(self) -> ShadowMount {
         ShadowMount { waits: false, ..self }
+    }
+
+    /// Calls take as long as this target would, as long as that is followed.
+    pub fn paced(self, paced: Paced) -> ShadowMount {
+        ShadowMount { paced: Some(paced), ..self }
     }
 
     /// A window of calls that are all answered here takes this long, on the average of some.
@@ -293,39 +314,31 @@ impl ShadowMount {
             }
         }
     }
-}
 
-impl Mount for ShadowMount {
-    fn root(&self) -> Node {
-        self.real.root()
+    /// In whose time it is rehearsed, as long as that is followed.
+    fn followed(&self) -> Option<&Paced> {
+        self.paced.as_ref().filter(|paced| paced.is_followed())
     }
 
-    fn limits(&self) -> Limits {
-        let mut limits = self.real.limits();
-        // What a forecast counts is met file by file.
-        limits.extras.bulk &= self.idle;
-        limits.extras.clears = false;
-        // What is read as it is differs from what stands for what was written.
-        limits.extras.forgets = self.reads;
-        limits
+    /// Waits as for an answer, where nothing else tells how long that takes.
+    fn pause(&self) {
+        self.pause.filter(|_| self.followed().is_none()).into_iter().for_each(owe);
     }
 
-    fn is_made_up(&self, node: &Node, attr: &Attr) -> bool {
-        let is = !self.is_made(node) && self.real.is_made_up(node, attr);
-        if is && self.seen(node).is_none() {
-            // For the READ that follows.
-            self.world.memory().real.insert(node.key(), Seen { attr: *attr, resized: false });
+    /// Answers what nobody is asked for.
+    fn answer_alone(&self, calls: &mut [Call<'_>]) {
+        self.pause();
+        self.answer_all(calls);
+        if let Some(paced) = self.followed() {
+            paced.wait(paced.book(calls, &*self.real));
         }
-        is
+        self.count(calls);
     }
 
-    fn perform(&self, calls: &mut [Call<'_>]) {
-        let needs: Vec<Need> = calls.iter().map(|call| self.need(call)).collect();
-        if needs.iter().all(|need| matches!(need, Need::Answer)) {
-            self.pause.into_iter().for_each(owe);
-            self.answer_all(calls);
-            return self.count(calls);
-        }
+    /// Answers calls, or has them answered, as they need it.
+    fn serve(&self, calls: &mut [Call<'_>], needs: Vec<Need>) {
+        // What is there already is not waited for by what comes while it is really asked for.
+        let paced = self.followed().map(|paced| (paced, paced.book(calls, &*self.real)));
         let mut window = Vec::new();
         let mut asked = Vec::with_capacity(calls.len());
         for (call, need) in calls.iter_mut().zip(needs) {
@@ -345,10 +358,11 @@ impl Mount for ShadowMount {
                 }
             });
         }
-        if !window.is_empty() {
-            self.real.perform(&mut window);
-        } else {
-            self.pause.into_iter().for_each(owe);
+        match paced {
+            Some((paced, until)) if window.is_empty() => paced.wait(until),
+            None if window.is_empty() => self.pause(),
+            Some((paced, until)) => paced.ask(until, || self.real.perform(&mut window)),
+            None => self.real.perform(&mut window),
         }
         let mut window = window.into_iter();
         for (call, asked) in calls.iter_mut().zip(asked) {
@@ -374,9 +388,43 @@ impl Mount for ShadowMount {
         }
         self.count(calls);
     }
+}
+
+impl Mount for ShadowMount {
+    fn root(&self) -> Node {
+        self.real.root()
+    }
+
+    fn limits(&self) -> Limits {
+        let mut limits = self.real.limits();
+        // What a forecast counts is met file by file.
+        limits.extras.bulk &= self.idle;
+        limits.extras.clears = false;
+        // What is read as it is differs from what stands for what was written.
+        limits.extras.forgets = self.reads;
+        limits.shape = self.paced.as_ref().and_then(|paced| paced.shape).unwrap_or(limits.shape);
+        limits
+    }
+
+    fn is_made_up(&self, node: &Node, attr: &Attr) -> bool {
+        let is = !self.is_made(node) && self.real.is_made_up(node, attr);
+        if is && self.seen(node).is_none() {
+            // For the READ that follows.
+            self.world.memory().real.insert(node.key(), Seen { attr: *attr, resized: false });
+        }
+        is
+    }
+
+    fn perform(&self, calls: &mut [Call<'_>]) {
+        let needs: Vec<Need> = calls.iter().map(|call| self.need(call)).collect();
+        match needs.iter().all(|need| matches!(need, Need::Answer)) {
+            true => self.answer_alone(calls),
+            false => self.serve(calls, needs),
+        }
+    }
 
     fn waits(&self) -> bool {
-        self.waits
+        self.waits || self.followed().is_some()
     }
 
     fn refresh(&self, dir: &Node) {

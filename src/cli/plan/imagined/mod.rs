@@ -178,7 +178,7 @@ impl Imagined {
                 grouped(tree.files_all())
             ));
         }
-        let sides = planned.sides(Some(self.latency), self.latency);
+        let sides = planned.sides(self.latency);
         Ok(Rehearsed { sides, tops: run.tops.iter().map(|top| top.listed()).collect() })
     }
 }
