@@ -16,8 +16,9 @@ use crate::storage::{Ledger, Mount, Tap};
 
 use super::meter::{Meter, Role};
 
-/// Windows whose time a rehearsal follows: of a job that makes more, the rest goes on as these did. Each takes some 10 us of a processor.
-const FOLLOWED_MAX: u64 = 20_000;
+/// Windows whose time a rehearsal follows: of a job that makes more, the rest goes on as these did. Each takes some 10 us of a processor, and
+/// where a server is really asked now and then, time passes no faster than it answers.
+const FOLLOWED_MAX: u64 = 8_000;
 
 /// How long a call that is not made takes in a rehearsal that follows no time: lanes then take turns as they do when a server answers, and windows fill as
 /// they would. Without it the first lane does most of the work, in windows of one. With 16 lanes and windows of 4 it holds a forecast

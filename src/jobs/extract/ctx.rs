@@ -132,8 +132,6 @@ pub(super) struct Ctx<'a> {
     pub done: &'a (dyn Fn(&[u8]) + Sync),
     pub flight: Flight,
     pub port: Port<'a>,
-    /// Members that a lane is given at once: whole windows of them.
-    pub batch: usize,
     pub write_max: usize,
     pub counts: Counts,
     /// Batches that wait by their directories, where lanes had best be in different ones.
@@ -172,7 +170,6 @@ impl<'a> Ctx<'a> {
     ) -> Ctx<'a> {
         let write_max = usize::try_from(volume.limits().write_max).unwrap_or(usize::MAX).max(1);
         let port = Port::new(volume, crew.shape().window);
-        let batch = if volume.waits() { port.window } else { BATCH_AT_ONCE.next_multiple_of(port.window) };
         Ctx {
             volume,
             options,
@@ -181,7 +178,6 @@ impl<'a> Ctx<'a> {
             done,
             flight: Flight::default(),
             port,
-            batch,
             write_max,
             counts: Counts::default(),
             apart: volume.limits().dirs_locked.then(|| Mutex::new(Places::shared(volume.mounts().len()))),
@@ -199,6 +195,12 @@ impl<'a> Ctx<'a> {
 
     pub fn stop(&self) -> &Stop {
         self.crew.stop()
+    }
+
+    /// Members that a lane is given at once: whole windows of them. A rehearsal waits only as long as its time is followed.
+    pub fn batch_max(&self) -> usize {
+        let window = self.port.window;
+        if self.volume.waits() { window } else { BATCH_AT_ONCE.next_multiple_of(window) }
     }
 
     /// Was making an object refused for this owner, and done without? A kernel's client gives the owner by a call of its own, so that the

@@ -52,6 +52,7 @@ pub(super) struct Producer<'p, 'scope, 'env> {
     /// What was taken off names and told.
     pub(super) taken_off: TakenOff,
     batch: Batch,
+    batch_max: usize,
     /// A batch has left since it was last asked what is under way.
     has_left: bool,
     /// Places of members in flight that are no directories.
@@ -95,6 +96,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             beside: Beside::default(),
             taken_off: TakenOff::default(),
             batch: Batch::default(),
+            batch_max: ctx.batch_max(),
             has_left: false,
             taken: Taken::default(),
             path_bytes: 0,

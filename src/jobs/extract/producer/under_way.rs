@@ -99,11 +99,12 @@ impl Producer<'_, '_, '_> {
     pub(super) fn push(&mut self, dir: &Arc<Dir>, leaf: impl FnOnce(usize) -> Leaf) {
         self.keep_apart(dir);
         if self.batch.leaves.is_empty() {
-            self.batch.leaves.reserve(self.ctx.batch);
+            self.batch_max = self.ctx.batch_max();
+            self.batch.leaves.reserve(self.batch_max);
         }
         let dir = self.batch.enter(dir);
         self.batch.leaves.push(leaf(dir));
-        if self.batch.leaves.len() >= self.ctx.batch {
+        if self.batch.leaves.len() >= self.batch_max {
             self.flush();
         }
     }
