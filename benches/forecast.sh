@@ -6,7 +6,7 @@
 # Jobs: extraction, creation, copy from target to target, copy to this host, removal, and a load of random reads. Cases: bound by IOPS
 # (targets of 0.05 of OCI's ceilings, small files), by bandwidth (of 0.0125, files of 4 MiB that are read: eight such targets have
 # 100 MB/s, which is far from what this host moves), by latency (2 lanes of 2 calls, 5 ms; for a load 20 ms, since `plan load` asks no
-# target for its own). Each on 1, 2, 4 and 8 targets (--quick: 1 and 4). The latency is given to the forecast, except where it binds a
+# target for its own), and by both IOPS and latency (20 ms, driven as it is where nothing is said). Each on 1, 2, 4 and 8 targets (--quick: 1 and 4). The latency is given to the forecast, except where it binds a
 # job: there it is measured on the spot, as without --latency, for waking up is part of it.
 # Prints forecast and fact with their ratio; the goal is 10 % for the time (of a load: the I/Os a second), which is this host's too, so a
 # miss is printed. IOPS are a law: exit status 1 when a run's are not the forecast's. Trees are on /dev/shm; wants python3.
@@ -143,5 +143,6 @@ for n in "${counts[@]}"; do
     load_both latency "$n" "--latency 20ms" --bs=32k --iodepth=8
     unserve
 done
+for n in "${counts[@]}"; do small_jobs both $((1500 * n)) "$n" "" "" --latency 20ms; done
 printf '%s missed, %s with other IOPS than forecast\n' "$missed" "$broken"
 [[ $broken == 0 ]]

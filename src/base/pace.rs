@@ -10,7 +10,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
@@ -34,7 +34,7 @@ type Note = dyn Fn(Duration) + Send + Sync;
 pub struct Pace {
     state: Mutex<State>,
     over: AtomicBool,
-    waits_max: u64,
+    waits_max: AtomicU64,
     note: OnceLock<Box<Note>>,
 }
 
@@ -93,7 +93,12 @@ impl Pace {
     /// A clock at 0, which is over after so many waits.
     pub fn new(waits_max: u64) -> Arc<Pace> {
         let (state, over) = (Mutex::default(), AtomicBool::new(false));
-        Arc::new(Pace { state, over, waits_max, note: OnceLock::new() })
+        Arc::new(Pace { state, over, waits_max: waits_max.into(), note: OnceLock::new() })
+    }
+
+    /// It is not over before so many. To be said before the first of them.
+    pub fn follows(&self, waits: u64) {
+        self.waits_max.fetch_max(waits, Ordering::Relaxed);
     }
 
     /// Calls `note` with the time when half of the waits are over, and when all are; once.
@@ -161,10 +166,11 @@ impl Pace {
         };
         self.rests();
         self.sleep(&due);
-        if waits == self.waits_max / 2 || waits == self.waits_max {
+        let most = self.waits_max.load(Ordering::Relaxed);
+        if waits == most / 2 || waits == most {
             self.note.get().into_iter().for_each(|note| note(self.now()));
         }
-        if waits >= self.waits_max {
+        if waits >= most {
             self.end();
         }
     }
@@ -257,8 +263,6 @@ impl Drop for Own {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicU64;
-
     use super::super::Bell;
     use super::*;
 

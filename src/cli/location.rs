@@ -22,10 +22,17 @@ pub enum Location {
 impl Location {
     /// What `text` names. Only `nfs://` makes a URL; a directory of that name is `./nfs:/...`.
     pub fn parse(text: &OsStr) -> Result<Location, UrlError> {
-        match text.to_str().filter(|text| text.starts_with("nfs://")) {
-            Some(url) => Ok(Location::Nfs(Box::new(Url::parse(url)?), url.into())),
-            None => Ok(Location::Dir(PathBuf::from(text))),
+        if !text.as_encoded_bytes().starts_with(b"nfs://") {
+            return Ok(Location::Dir(PathBuf::from(text)));
         }
+        // Names of any bytes are written as a URL has them.
+        let chunks = text.as_encoded_bytes().utf8_chunks();
+        let url: String = chunks.fold(String::new(), |mut url, chunk| {
+            url.push_str(chunk.valid());
+            chunk.invalid().iter().for_each(|byte| url.push_str(&format!("%{byte:02X}")));
+            url
+        });
+        Ok(Location::Nfs(Box::new(Url::parse(&url)?), url))
     }
 
     /// The directory of this host, if it is one.
@@ -113,5 +120,8 @@ mod tests {
         assert_eq!(at("nfs://h/e?uid=0").unwrap().uid(5), 0);
         assert_eq!(at("nfs://h/e").unwrap().uid(5), 5);
         assert!(at("nfs://h").is_err());
+        // A name that is no UTF-8 is one of the export, not a directory of this host.
+        let latin = std::os::unix::ffi::OsStrExt::from_bytes(b"nfs://h/e/l\xe9\xffa");
+        assert_eq!(Location::parse(latin).unwrap(), at("nfs://h/e/l%E9%FFa").unwrap());
     }
 }

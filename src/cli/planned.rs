@@ -18,7 +18,10 @@ use super::meter::{Meter, Role};
 
 /// Windows whose time a rehearsal follows: of a job that makes more, the rest goes on as these did. Each takes some 10 us of a processor, and
 /// where a server is really asked now and then, time passes no faster than it answers.
-const FOLLOWED_MAX: u64 = 8_000;
+const FOLLOWED_MIN: u64 = 8_000;
+
+/// And for each lane: many lanes take long until all that they do is under way.
+const FOLLOWED_BY_LANE: u64 = 64;
 
 /// How long a call that is not made takes in a rehearsal that follows no time: lanes then take turns as they do when a server answers, and windows fill as
 /// they would. Without it the first lane does most of the work, in windows of one. With 16 lanes and windows of 4 it holds a forecast
@@ -114,7 +117,7 @@ impl fmt::Debug for Planned {
 impl Planned {
     /// A rehearsal, of whose mounts the answer times are measured unless `latency` is given; what targets give and charge is given.
     pub fn new(latency: Option<Duration>, ceiling: Ceiling, price: &PriceList) -> Planned {
-        let pace = Pace::new(FOLLOWED_MAX);
+        let pace = Pace::new(FOLLOWED_MIN);
         let (price, servers) = (price.clone(), HashMap::new());
         let pacing = Some(Pacing { pace: pace.clone(), ceiling, price, servers, marks: Vec::new() });
         let planned = Planned(Arc::new(Mutex::new(Inner { latency, pacing, ..Inner::default() })));
@@ -134,7 +137,10 @@ impl Planned {
     /// The crew that rehearses, in the rehearsal's time.
     pub fn at_pace(&self, crew: Crew) -> Crew {
         match &self.inner().pacing {
-            Some(pacing) if !pacing.servers.is_empty() => crew.at_pace(&pacing.pace),
+            Some(pacing) if !pacing.servers.is_empty() => {
+                pacing.pace.follows(FOLLOWED_BY_LANE * crew.shape().lanes as u64);
+                crew.at_pace(&pacing.pace)
+            }
             _ => crew,
         }
     }

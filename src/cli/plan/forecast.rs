@@ -41,9 +41,11 @@ name -P and --window are all it takes.
 The job is run against shadows: what it would read is read (listings, attributes, the archive; of
 files only what it compares), what it would change is answered and not made. Its --report and
 --index are not written. Only a name that proves several targets of nfs:// to be one export is made
-and removed. The time is that of the slowest bound: IOPS and bandwidth of a target,
-round trips over the lanes, the longest chain of calls that need each other's answers, the lock of
-a directory in a kernel's mount. This host's processors are left out.";
+and removed. Through nfs:// the time is that of the rehearsal on targets that answer as the
+profile says; on other numbers of them, and through kernels' mounts, that of the slowest bound:
+IOPS and bandwidth of a target, round trips over the lanes, the longest chain of calls that need
+each other's answers, the lock of a directory in a kernel's mount. This host's processors are left
+out.";
 
 /// What can be forecast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
