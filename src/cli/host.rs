@@ -1,6 +1,7 @@
 //! What the meaning of a command line depends on besides its words, and what every run has whatever its job.
 
 use std::io::IsTerminal;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -9,6 +10,7 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use crate::base::hash::mix;
 use crate::base::price::Ceiling;
 use crate::storage::Shape;
 
@@ -27,6 +29,8 @@ pub struct Host {
     pub stdin_is_terminal: bool,
     pub stdout_is_terminal: bool,
     pub stderr_is_terminal: bool,
+    /// What tells its process ids from other hosts' and other namespaces'.
+    pub pids: Option<u64>,
 }
 
 /// Open files that are of use: some thousand for each of eight mounts.
@@ -43,8 +47,17 @@ impl Host {
             stdin_is_terminal: std::io::stdin().is_terminal(),
             stdout_is_terminal: std::io::stdout().is_terminal(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
+            pids: pids(),
         }
     }
+}
+
+/// The host, since it was started, and the namespace of its process ids; none where the kernel does not say.
+fn pids() -> Option<u64> {
+    let boot = std::fs::read("/proc/sys/kernel/random/boot_id").ok()?;
+    let space = std::fs::read_link("/proc/self/ns/pid").ok()?;
+    let bytes = boot.iter().chain(space.as_os_str().as_bytes());
+    Some(bytes.fold(0, |hash, byte| mix(hash ^ u64::from(*byte))))
 }
 
 /// Lets this process have as many open files as it may and as are of use, and makes room for them; before it has other threads.

@@ -227,6 +227,16 @@ fn what_is_there_is_compared_as_asked() {
     same(&bench, "s", "d");
 }
 
+/// A temporary name of a run on this host that is over.
+fn left_by_an_ended_run() -> String {
+    let (boot, space) =
+        (fs::read("/proc/sys/kernel/random/boot_id").unwrap(), fs::read_link("/proc/self/ns/pid").unwrap());
+    let host = boot.iter().chain(space.as_os_str().as_bytes()).fold(0, |hash, byte| mix(hash ^ u64::from(*byte)));
+    let mut run = Command::new("true").spawn().unwrap();
+    run.wait().unwrap();
+    format!(".parfs.0123456789abcdef.{:08x}{:08x}01234567", mix(host) as u32, run.id())
+}
+
 #[test]
 fn complete_files_with_several_names_get_all_of_them() {
     let bench = Bench::new();
@@ -244,9 +254,14 @@ fn complete_files_with_several_names_get_all_of_them() {
     for name in names {
         let at = bench.path("d").join(name);
         fs::remove_file(&at).unwrap();
-        let hash = at.file_name().unwrap().as_bytes().iter().fold(0, |hash, byte| mix(hash ^ u64::from(*byte)));
-        fs::write(at.with_file_name(format!(".parfs.{hash:016x}")), "a part").unwrap();
+        fs::write(at.with_file_name(left_by_an_ended_run()), "a part").unwrap();
     }
+    // It may be another host's.
+    fs::write(bench.path("d/.parfs.0123456789abcdef.0123456789abcdef01234567"), "a part").unwrap();
+    bench.run_as("parcp -v --atomic s d").ok();
+    let ran = bench.run_as("parcp --atomic --delete s d").ok();
+    assert!(ran.stderr.contains("some temporary names (.parfs.*) were not deleted"), "{ran:?}");
+    fs::remove_file(bench.path("d/.parfs.0123456789abcdef.0123456789abcdef01234567")).unwrap();
     bench.run_as("parcp --atomic s d").ok();
     same(&bench, "s", "d");
 }

@@ -26,6 +26,7 @@ mod conformance;
 mod copies;
 mod copy;
 mod copy_anew;
+mod copy_asides;
 mod copy_faults;
 mod copy_kill;
 mod copy_local;

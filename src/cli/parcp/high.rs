@@ -88,6 +88,7 @@ impl High {
             // What the storage copies by itself cannot be held under a rate.
             reflink: low.data.reflink.unwrap_or(true) && bwlimit.is_none(),
             umask: host.umask,
+            host: host.pids,
             ..Options::default()
         };
         let informs = |info| low.output.info.contains(&info);
@@ -240,6 +241,7 @@ mod tests {
         stdin_is_terminal: false,
         stdout_is_terminal: false,
         stderr_is_terminal: false,
+        pids: None,
     };
 
     fn high(line: &str) -> Result<High, Unclear> {

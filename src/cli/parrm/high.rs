@@ -137,6 +137,7 @@ mod tests {
         stdin_is_terminal: false,
         stdout_is_terminal: false,
         stderr_is_terminal: false,
+        pids: None,
     };
 
     fn high(line: &str) -> Result<High, Unclear> {

@@ -461,6 +461,7 @@ mod tests {
         stdin_is_terminal: false,
         stdout_is_terminal: false,
         stderr_is_terminal: false,
+        pids: None,
     };
     const ROOT: Host = Host { uid: 0, ..USER };
 

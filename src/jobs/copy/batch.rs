@@ -6,6 +6,7 @@ use crate::base::{PriceList, Proc, Status};
 use crate::crew::{Due, Seat};
 use crate::storage::{Attr, AttrChange, Call, Kind, Node, Promise, Route};
 
+use super::aside;
 use super::attributes;
 use super::compare::{self, content_differs};
 use super::ctx::{Ctx, On, Trouble, add};
@@ -52,7 +53,7 @@ pub(super) fn run(ctx: &Ctx<'_>, seat: Option<Seat>, objects: Vec<Held>, due: &m
     let known = look_up_target(ctx, routes, known, due);
     let mut lists = Lists::default();
     for known in known {
-        if ctx.options.atomic && !ctx.compares() && make::is_aside(&known.object.name) {
+        if ctx.options.atomic && !ctx.compares() && aside::is_aside(&known.object.name) {
             let reason = "has the form of a temporary name of this program; it can be copied without --atomic, -u, -n and \
                           --size-only, or left out";
             give_up(ctx, known.object, Trouble::Refused(On::Target, reason.into()), due);

@@ -116,7 +116,7 @@ pub(super) fn discard_silently(
     made: Option<&Made>,
 ) -> Result<(), Status> {
     let Some(made) = made else { return unmade(ctx, routes, object, attr) };
-    // The failure that is told is the cause; what is left over is used up by the next run.
+    // The failure that is told is the cause; what is left over is removed by a later run.
     if let Some(aside) = &made.aside {
         ctx.target.one(routes.target, Call::remove(&object.dir.made().node, aside));
     } else if made.stage == Stage::Begun && attr.kind == Kind::File {

@@ -14,6 +14,7 @@ use crate::storage::{Attr, AttrChange, Call, How, Kind, Limits, Mount, Node};
 use super::super::Live;
 use super::super::port::Port;
 use super::super::remove::Engine;
+use super::aside::Mark;
 use super::big::Big;
 use super::decide::{self, By};
 use super::delete::Tag;
@@ -90,6 +91,8 @@ pub(super) struct Ctx<'a> {
     pub taken: Option<Taken<'a>>,
     pub counts: Counts,
     pub links: &'a Links,
+    /// What the names of unfinished objects have that no other run's have.
+    pub mark: Mark,
     /// Removes what is to go from the target.
     pub remover: &'a Engine<'a, Tag>,
     /// A pass after the first: only links that were postponed are new to it.
@@ -166,6 +169,7 @@ impl<'a> Ctx<'a> {
             taken,
             counts: Counts::default(),
             links,
+            mark: Mark::new(options.host),
             remover,
             later,
             source_holes: from.extras.holes,

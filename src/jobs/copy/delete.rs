@@ -11,6 +11,7 @@ use crate::crew::{Agenda, Class, Due};
 use crate::storage::{Call, Cookie, Entry, Kind, NO_PROGRESS, Want};
 
 use super::super::remove::{Met, Root, Spares, Task as RemoveTask};
+use super::aside;
 use super::batch::{self, Known, Routes};
 use super::ctx::{Ctx, On, Trouble, add};
 use super::dir::Dir;
@@ -89,6 +90,13 @@ pub(super) fn sweep(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) -> 
         }
         if ctx.options.delete.is_none_or(|delete| !delete.excluded) {
             extras.retain(|entry| ctx.allows(On::Target, dir, &entry.name, entry.kind_told()));
+        }
+        extras.retain(|entry| !aside::may_live(ctx, dir, entry));
+        if ctx.options.delete.is_none() {
+            if !extras.is_empty() && !is_spared(ctx, dir) {
+                aside::remove_left(ctx, dir, &extras);
+            }
+            return false;
         }
     }
     let complete = ctx.compares() || ctx.options.delete.is_some();
@@ -247,6 +255,7 @@ fn list(ctx: &Ctx<'_>, dir: &Arc<Dir>, from: Cookie, due: &mut Vec<Due<Task>>) {
             entries.retain(|entry| {
                 !ctx.is_snapshot(On::Target, dir, &entry.name)
                     && (excluded || ctx.allows(On::Target, dir, &entry.name, entry.kind_told()))
+                    && (ctx.compares() || !aside::may_live(ctx, dir, entry))
             });
             if !page.end {
                 dir.hold(1);

@@ -1,6 +1,6 @@
 //! Further names of files that are at the target already.
 
-use crate::base::{Name, Proc, Status};
+use crate::base::{Proc, Status};
 use crate::crew::Due;
 use crate::storage::{Attr, AttrChange, Call, Kind, Node, Route};
 
@@ -116,14 +116,10 @@ fn link(
         call.status().map_err(|status| (call.proc(), status))
     };
     if is_new {
-        if ctx.options.atomic && !dir.is_fresh() {
-            // What a killed run left where this name was the first of the file; mostly there is nothing.
-            ctx.target.one(route, Call::remove(parent, &make::aside(&name)));
-        }
         return one(Call::link(there, parent, &name));
     }
     // What is there goes when it is known that the target makes this link: it may be a good copy.
-    let aside: Name = make::aside(&name);
+    let aside = ctx.mark.aside(&name);
     match one(Call::link(there, parent, &aside)) {
         Err((_, Status::Exist)) => {
             one(Call::remove(parent, &aside))?;
@@ -133,7 +129,7 @@ fn link(
     }
     let renamed = one(Call::rename_of(known_id, (parent, &aside), (parent, &name)));
     if renamed.is_err() {
-        // The failure that is told is the cause; a name left over is used up by the next run.
+        // The failure that is told is the cause; a name left over is removed by a later run.
         ctx.target.one(route, Call::remove(parent, &aside));
     }
     renamed

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::base::{Name, Proc, Status, hash::mix};
+use crate::base::{Name, Proc, Status};
 use crate::crew::Due;
 use crate::storage::{Attr, AttrChange, Call, Found, How, Kind, Node, Special};
 
@@ -138,18 +138,6 @@ impl Item {
     }
 }
 
-/// The name that an object has until it is complete: the same in each run, so that what a killed one left is used up.
-pub(super) fn aside(name: &Name) -> Name {
-    let hash = name.as_bytes().iter().fold(0, |hash, byte| mix(hash ^ u64::from(*byte)));
-    Name::new(format!(".parfs.{hash:016x}").as_bytes()).expect("hex digits are a name")
-}
-
-/// True for names of that form: an object of the source that has one would be taken for another's, or take its place.
-pub(super) fn is_aside(name: &Name) -> bool {
-    let digits = name.as_bytes().strip_prefix(b".parfs.");
-    digits.is_some_and(|digits| digits.len() == 16 && digits.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
-}
-
 /// Makes the objects; each is over then, or has become another task.
 pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mut Vec<Due<Task>>) {
     if items.is_empty() {
@@ -260,7 +248,7 @@ fn making<'c>(ctx: &Ctx<'_>, item: &'c Item, name: &Name, owner: bool) -> Option
 
 fn make(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Task>>) {
     let names: Vec<Option<Name>> =
-        items.iter().map(|item| ctx.options.atomic.then(|| aside(&item.known.object.name))).collect();
+        items.iter().map(|item| ctx.options.atomic.then(|| ctx.mark.aside(&item.known.object.name))).collect();
     for item in items.iter_mut().filter(|item| item.is_open()) {
         item.shut_out = match item.reused(ctx) {
             Some((node, _)) => xattrs::shut_out_of(ctx, routes.target, (&item.known.node, node), item.attr()),
@@ -396,7 +384,7 @@ fn settle(ctx: &Ctx<'_>, routes: Routes, item: &mut Item, out: Outcome, due: &mu
             }
             // Not root, or root that the server squashes. A server may make an object before it refuses its owner.
             Err((proc, Status::Perm)) if owner && gives_away && proc != Proc::SetAttr => owner = false,
-            // What a killed run left under this name.
+            // Made already: by a call that was sent again, or that then refused its owner.
             Err((_, Status::Exist)) if ctx.options.atomic && !cleared => cleared = true,
             Err(error) => return fail(ctx, item, error, due),
         }

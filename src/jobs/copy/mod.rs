@@ -11,6 +11,7 @@
 //!
 //! Leaves out: what changes at the source while it is copied is copied as it is met; there is no snapshot but the server's own.
 
+mod aside;
 mod attributes;
 mod batch;
 mod big;
@@ -90,6 +91,9 @@ pub struct Options {
     /// Names of both sides held at most while they are compared; beyond, names are looked up one by one.
     /// A name takes at most 500 bytes.
     pub join_max: usize,
+    /// What tells this host's process ids from others': of a run on the same host it is known whether it is under way, so that what it left
+    /// under temporary names can be removed at once.
+    pub host: Option<u64>,
 }
 
 impl Options {
@@ -119,6 +123,7 @@ impl Default for Options {
             umask: 0o022,
             links_max: 500_000,
             join_max: 200_000,
+            host: None,
         }
     }
 }

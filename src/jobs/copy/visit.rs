@@ -8,13 +8,13 @@ use crate::crew::Due;
 use crate::storage::{Attr, Call, Cookie, Entry, Found, Kind, NO_PROGRESS, Route, Want};
 
 use super::Compare;
+use super::aside;
 use super::ctx::{Ctx, On, Trouble, add};
 use super::decide::{self, Verdict};
 use super::dir::Dir;
 use super::enter;
 use super::groups;
 use super::join::{Join, Pair};
-use super::make;
 use super::task::{At, Object, Task};
 use super::whole;
 
@@ -186,10 +186,12 @@ fn go_on(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) {
         unknown = join.take_source();
     }
     if join.is_over() && !join.lossy && !dir.is_broken() {
-        let extras = join.take_extras();
-        if ctx.compares() || ctx.options.delete.is_some() {
-            *dir.extras() = extras;
+        let mut extras = join.take_extras();
+        if !ctx.compares() && ctx.options.delete.is_none() {
+            extras.retain(|entry| ctx.options.atomic && aside::is_aside(&entry.name));
+            extras.shrink_to_fit();
         }
+        *dir.extras() = extras;
     }
     let freed = join.counted - join.held();
     join.counted -= freed;
@@ -254,7 +256,7 @@ pub(super) fn dispatch(ctx: &Ctx<'_>, dir: &Arc<Dir>, entry: Entry, at: At, due:
 fn is_plainly_equal(ctx: &Ctx<'_>, name: &Name, attr: &Attr, at: &At) -> bool {
     let At::Present(_, there) = at else { return false };
     let linked = attr.nlink > 1 && ctx.options.preserve.hard_links;
-    let aside = ctx.options.atomic && make::is_aside(name);
+    let aside = ctx.options.atomic && aside::is_aside(name);
     let looks_in = ctx.xattrs || ctx.compares() || ctx.options.compare == Compare::Bytes;
     let is_equal = || decide::verdict(ctx.by(), attr, there) == Verdict::Equal;
     !linked && !aside && !looks_in && is_equal() && groups::due_of_old(ctx, attr, there).is_none()

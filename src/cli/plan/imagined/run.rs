@@ -27,8 +27,14 @@ use super::line::TopWatch;
 use super::{Imagined, Typed, What, archive_error};
 
 /// Who runs the job: root, who may give files to others, as tar and cp do.
-const HOST: Host =
-    Host { uid: 0, umask: 0o022, stdin_is_terminal: false, stdout_is_terminal: false, stderr_is_terminal: false };
+const HOST: Host = Host {
+    uid: 0,
+    umask: 0o022,
+    stdin_is_terminal: false,
+    stdout_is_terminal: false,
+    stderr_is_terminal: false,
+    pids: None,
+};
 
 /// One run of a job.
 pub struct Run<'a> {

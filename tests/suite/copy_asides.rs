@@ -1,0 +1,129 @@
+//! Temporary names of copies: two runs at once into one directory, and what killed runs leave.
+
+#![allow(clippy::unwrap_used)] // also in the helpers of tests
+
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use parfs::jobs::copy::Options;
+use parfs::mounts::MemoryMount;
+use parfs::storage::{Mount, Op};
+
+use crate::ask::Ask;
+use crate::copies::{Ran, crew, run, sync, volume};
+use crate::nasty::{past, put, set_time};
+use crate::remove_odd::{Odd, pass};
+use crate::tree::{content, dump};
+
+fn memory() -> Arc<MemoryMount> {
+    Arc::new(MemoryMount::new())
+}
+
+fn go(source: &Arc<impl Mount + 'static>, target: &Arc<impl Mount + 'static>, options: &Options) -> Ran {
+    run(&volume(vec![source.clone() as _]), &volume(vec![target.clone() as _]), options, &crew(3, 3))
+}
+
+fn file(mount: &dyn Mount, at: &str, data: &[u8], n: i64) {
+    let node = mount.file(&mount.root(), at, b"");
+    put(mount, &node, 0, data);
+    set_time(mount, &node, past(n));
+}
+
+fn paths(mount: &dyn Mount) -> Vec<String> {
+    dump(mount).into_keys().filter(|path| !path.is_empty()).collect()
+}
+
+fn atomic() -> Options {
+    Options { atomic: true, ..Options::default() }
+}
+
+fn wait(for_it: &Mutex<Receiver<()>>) {
+    for_it.lock().unwrap().recv_timeout(Duration::from_secs(60)).unwrap();
+}
+
+/// Does `first` before the first call that `is_it`.
+fn before(
+    mount: &Arc<impl Mount + 'static>,
+    is_it: fn(&Op<'_>) -> bool,
+    first: impl FnOnce() + Send + 'static,
+) -> Arc<Odd> {
+    let first = Mutex::new(Some(first));
+    Odd::new(mount, move |mount, call| {
+        let first = if is_it(&call.op) { first.lock().unwrap().take() } else { None };
+        if let Some(first) = first {
+            first();
+        }
+        pass(mount, call);
+    })
+}
+
+/// The second makes its file while the first writes, and writes when the first has ended: the first once moved the second's, which was
+/// empty, into the place of a good one, and said that all was well.
+#[test]
+fn of_two_runs_at_once_none_moves_what_the_other_has_not_finished() {
+    let (from, to) = (memory(), memory());
+    file(&*from, "db", b"new content", 2);
+    file(&*to, "db", b"old", 1);
+    let ((begun, is_begun), (ended, is_ended)) = (channel(), channel());
+    let (is_begun, is_ended) = (Mutex::new(is_begun), Mutex::new(is_ended));
+    let is_write = |op: &Op<'_>| matches!(op, Op::Write { .. });
+    let odd = before(&to, is_write, move || {
+        begun.send(()).unwrap();
+        wait(&is_ended);
+    });
+    let source = from.clone();
+    let second = Arc::new(Mutex::new(None));
+    let running = second.clone();
+    let first = before(&to, is_write, move || {
+        *running.lock().unwrap() = Some(thread::spawn(move || go(&source, &odd, &atomic())));
+        wait(&is_begun);
+    });
+    go(&from, &first, &atomic()).clean();
+    assert_eq!(content(&*to, "db"), b"new content");
+    ended.send(()).unwrap();
+    let second = second.lock().unwrap().take().unwrap();
+    second.join().unwrap().clean();
+    assert_eq!((content(&*to, "db"), paths(&*to)), (b"new content".to_vec(), vec!["db".to_owned()]));
+}
+
+/// The mount, and listings say of all in them that it was changed last more than a day ago.
+fn aged(mount: &Arc<MemoryMount>) -> Arc<Odd> {
+    Odd::new(mount, |mount, call| {
+        pass(mount, call);
+        if let Op::ReadDir { out: Ok(page), .. } = &mut call.op {
+            page.entries
+                .iter_mut()
+                .filter_map(|entry| entry.attr.as_mut())
+                .for_each(|attr| attr.ctime.secs -= 25 * 3600);
+        }
+    })
+}
+
+#[test]
+fn what_a_killed_run_left_goes_when_it_can_be_no_run_s_any_more() {
+    let left = [".parfs.0123456789abcdef", ".parfs.0123456789abcdef.0123456789abcdef01234567"];
+    let deleting = Options { atomic: true, ..sync() };
+    let (from, to) = (memory(), memory());
+    file(&*from, "x", b"data", 1);
+    left.iter().for_each(|at| file(&*to, at, b"a part", 1));
+    file(&*to, "other", b"other", 1);
+    let of = |more: &[&str]| more.iter().map(|at| (*at).to_owned()).collect::<Vec<_>>();
+    let young = of(&[left[0], left[1], "other", "x"]);
+    go(&from, &to, &atomic()).clean();
+    assert_eq!(paths(&*to), young);
+    go(&from, &aged(&to), &Options::default()).clean();
+    assert_eq!(paths(&*to), young, "no run of --atomic");
+    go(&from, &aged(&to), &atomic()).clean();
+    assert_eq!(paths(&*to), of(&["other", "x"]));
+    left.iter().for_each(|at| file(&*to, at, b"a part", 1));
+    for options in [&deleting, &sync()] {
+        let ran = go(&from, &to, options);
+        assert_eq!((ran.failures, paths(&*to)), (Vec::new(), of(&[left[0], left[1], "x"])));
+        let told = &ran.summary.warnings;
+        assert!(told.len() == 1 && told[0].starts_with("some temporary names"), "{told:?}");
+    }
+    go(&from, &aged(&to), &deleting).clean();
+    assert_eq!(paths(&*to), of(&["x"]));
+}
