@@ -2,13 +2,16 @@
 
 #![allow(clippy::unwrap_used)] // also in the helpers of tests
 
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use parfs::jobs::copy::Options;
-use parfs::mounts::MemoryMount;
+use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::storage::{Mount, Op};
 
 use crate::ask::Ask;
@@ -86,6 +89,37 @@ fn of_two_runs_at_once_none_moves_what_the_other_has_not_finished() {
     let second = second.lock().unwrap().take().unwrap();
     second.join().unwrap().clean();
     assert_eq!((content(&*to, "db"), paths(&*to)), (b"new content".to_vec(), vec!["db".to_owned()]));
+}
+
+/// The name is another of the same file by then: rename(2) does nothing, and both stay.
+#[test]
+fn of_two_runs_at_once_none_leaves_a_name_beside_a_hard_link() {
+    for options in [Options::default(), atomic()] {
+        let from = memory();
+        file(&*from, "a", b"data", 1);
+        let a = crate::tree::node_at(&*from, &["a"]);
+        from.link(&a, &from.root(), "b").unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let to = Arc::new(LocalMount::open(dir.path()).unwrap());
+        go(&from, &to, &options).clean();
+        fs::remove_file(dir.path().join("b")).unwrap();
+        fs::write(dir.path().join("b"), "y").unwrap();
+        let met = Arc::new(AtomicBool::new(false));
+        let (source, how, is_met) = (from.clone(), options.clone(), met.clone());
+        let target = Arc::new(LocalMount::open(dir.path()).unwrap());
+        let odd = before(
+            &to,
+            |op| matches!(op, Op::Rename { .. }),
+            move || {
+                is_met.store(true, Ordering::Relaxed);
+                thread::spawn(move || go(&source, &target, &how).clean()).join().unwrap();
+            },
+        );
+        go(&from, &odd, &options).clean();
+        assert!(met.load(Ordering::Relaxed));
+        let inode = |at: &str| fs::metadata(dir.path().join(at)).unwrap().ino();
+        assert_eq!((paths(&*to), inode("a")), (["a", "b"].map(String::from).to_vec(), inode("b")));
+    }
 }
 
 /// The mount, and listings say of all in them that it was changed last more than a day ago.

@@ -127,10 +127,11 @@ fn link(
         }
         done => done?,
     }
+    // The failure that is told is the cause. Where another run has made the name meanwhile, both are names of one file: rename(2) does
+    // nothing then, and says that it did.
     let renamed = one(Call::rename_of(known_id, (parent, &aside), (parent, &name)));
-    if renamed.is_err() {
-        // The failure that is told is the cause; a name left over is removed by a later run.
-        ctx.target.one(route, Call::remove(parent, &aside));
+    match (renamed, one(Call::remove(parent, &aside))) {
+        (Ok(()), Err(error @ (_, status))) if status != Status::NoEnt => Err(error),
+        (renamed, _) => renamed,
     }
-    renamed
 }
