@@ -108,6 +108,27 @@ fn missing_objects_are_errors_unless_forced() {
 }
 
 #[test]
+fn what_cannot_be_on_a_server_is_nothing_to_force() {
+    let (bench, served) = (Bench::new(), tempfile::tempdir().unwrap());
+    for at in ["file", "last"] {
+        fs::write(served.path().join(at), "").unwrap();
+    }
+    let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--unlimited"]);
+    let url = &sim.url;
+    for (below, why) in [("nope/a/b", "No such file"), ("file/a", "not a directory"), ("file/a/b", "Not a directory")] {
+        for how in ["-f", "-rf", "-f --contents"] {
+            assert_eq!(bench.run_as(&format!("parrm {how} {url}{below}")).ok().stderr, "", "{how} {below}");
+        }
+        bench.run_as(&format!("parrm -rf --dry-run {url}{below}")).ok();
+        bench.run_as(&format!("parrm -r {url}{below}")).ended(1, why);
+    }
+    Ran::of(Command::new(PARFS).args(["plan", "remove", "-rf", &format!("{url}nope/a")]).output().unwrap()).ok();
+    bench.run_as(&format!("parrm -f {url}nope/a {url}last")).ok();
+    assert!(!served.path().join("last").exists() && served.path().join("file").exists());
+    bench.run_as("parrm -f nfs://127.0.0.1:1/nope/a").ended(1, "cannot reach");
+}
+
+#[test]
 fn failures_name_the_file_and_the_call_and_the_rest_goes() {
     let bench = Bench::new();
     plant(&bench, "t");

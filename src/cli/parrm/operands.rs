@@ -60,6 +60,7 @@ pub struct Placed {
 pub struct Rule {
     pub contents: bool,
     pub same_device: bool,
+    pub force: bool,
 }
 
 /// The path without the slashes at its end, and whether there were any. Empty for the root directory.
@@ -199,7 +200,7 @@ pub fn way(path: &[u8], base_is_root: bool) -> Result<(Vec<Name>, bool), String>
 mod tests {
     use super::*;
 
-    const PLAIN: Rule = Rule { contents: false, same_device: false };
+    const PLAIN: Rule = Rule { contents: false, same_device: false, force: false };
 
     fn refusal(operand: &str) -> String {
         local(OsStr::new(operand), PLAIN).unwrap_err()
@@ -223,9 +224,9 @@ mod tests {
     fn mount_points_are_refused_but_for_their_contents() {
         // /proc is a file system of its own on every Linux.
         assert_eq!(refusal("/proc"), IS_MOUNT);
-        let rule = Rule { contents: true, same_device: false };
+        let rule = Rule { contents: true, same_device: false, force: false };
         assert!(local(OsStr::new("/proc"), rule).unwrap().fs_root);
-        let rule = Rule { contents: true, same_device: true };
+        let rule = Rule { contents: true, same_device: true, force: false };
         assert_eq!(local(OsStr::new("/proc"), rule).unwrap_err(), IS_OTHER_DEVICE);
     }
 

@@ -45,8 +45,18 @@ pub struct Wanted {
     pub dir_fsid: Option<u64>,
 }
 
-/// An object of an export: in its directory, or a whole export where the directory above it is none.
-fn place(exports: &mut Exports, (url, usage): (&Url, Usage), rule: Rule) -> Result<(Placed, Mounts), String> {
+/// Does a directory of an export that cannot be attached not exist, so that nothing in it can? What is no export says nothing of that.
+fn is_absent(error: &AttachError) -> bool {
+    match error {
+        AttachError::Call { proc: Proc::Lookup, status, .. } => matches!(status, Status::NoEnt | Status::NotDir),
+        AttachError::NotADirectory { .. } => true,
+        _ => false,
+    }
+}
+
+/// An object of an export: in its directory, or a whole export where the directory above it is none. None: it cannot be there, and `-f` asks
+/// for no more.
+fn place(exports: &mut Exports, (url, usage): (&Url, Usage), rule: Rule) -> Result<Option<(Placed, Mounts)>, String> {
     let cannot = |error: AttachError| format!("Cannot mount: {error}");
     let placed = operands::nfs(url)?;
     if let (Parent::Nfs(parent), Some(name)) = (&placed.parent, &placed.name) {
@@ -54,8 +64,9 @@ fn place(exports: &mut Exports, (url, usage): (&Url, Usage), rule: Rule) -> Resu
             return Err(IS_SNAPSHOTS.into());
         }
         match exports.attach(parent, usage) {
-            Ok(mounts) => return Ok((placed, mounts)),
+            Ok(mounts) => return Ok(Some((placed, mounts))),
             Err(AttachError::Mount { .. }) => {}
+            Err(error) if rule.force && is_absent(&error) => return Ok(None),
             Err(error) => return Err(cannot(error)),
         }
     }
@@ -63,7 +74,7 @@ fn place(exports: &mut Exports, (url, usage): (&Url, Usage), rule: Rule) -> Resu
     if !rule.contents || rule.same_device {
         return Err("it is an export's root; --contents removes what is in it".into());
     }
-    Ok((Placed { parent: Parent::Nfs(Box::new(url.clone())), name: None, fs_root: true, ..placed }, mounts))
+    Ok(Some((Placed { parent: Parent::Nfs(Box::new(url.clone())), name: None, fs_root: true, ..placed }, mounts)))
 }
 
 /// True when the directory of a local operand is the root of a file system.
@@ -122,9 +133,11 @@ pub fn plan(typed: &[OsString], rule: Rule, (mut exports, usage): (Exports, Usag
     for operand in typed {
         let placed = match Location::parse(operand) {
             Err(error) => Err(error.to_string()),
-            Ok(Location::Nfs(url, _)) => {
-                place(&mut exports, (&url, usage), rule).map(|(placed, mounts)| (placed, Some(mounts)))
-            }
+            Ok(Location::Nfs(url, _)) => match place(&mut exports, (&url, usage), rule) {
+                Ok(Some((placed, mounts))) => Ok((placed, Some(mounts))),
+                Ok(None) => continue,
+                Err(why) => Err(why),
+            },
             Ok(Location::Dir(_)) => operands::local(operand, rule).map(|placed| (placed, None)),
         };
         let placed = placed.and_then(|(placed, mounts)| {
@@ -165,7 +178,7 @@ fn attr(volume: &Volume, call: Call<'_>) -> Result<Attr, Status> {
 
 /// The operands of a group of an export, less what only the server could say is to be refused: the root of a file system
 /// exported within, and what was written with a slash and is no directory.
-pub fn checked(volume: &Volume, group: Group, rule: Rule, force: bool) -> (Vec<Wanted>, Vec<Failure>) {
+pub fn checked(volume: &Volume, group: Group, rule: Rule) -> (Vec<Wanted>, Vec<Failure>) {
     if group.mounts.is_none() {
         return (group.operands, Vec::new());
     }
@@ -176,7 +189,7 @@ pub fn checked(volume: &Volume, group: Group, rule: Rule, force: bool) -> (Vec<W
     if group.nested && matches!(above, Err(Status::Stale | Status::NoEnt)) {
         // It went with an operand before.
         let gone = |w: Wanted| Failure::call(&w.shown, Proc::Lookup, Status::NoEnt);
-        return (Vec::new(), if force { Vec::new() } else { group.operands.into_iter().map(gone).collect() });
+        return (Vec::new(), if rule.force { Vec::new() } else { group.operands.into_iter().map(gone).collect() });
     }
     let mut rest = group.operands.into_iter().peekable();
     while rest.peek().is_some() {

@@ -126,7 +126,7 @@ struct Listed {
 /// An error ends the run before anything is removed.
 fn remove_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exit, Fatal> {
     let console = session.console.clone();
-    let rule = Rule { contents: high.contents, same_device: high.same_device };
+    let rule = Rule { contents: high.contents, same_device: high.same_device, force: high.options.force };
     let rehearsal = high.dry_run.then_some(Rehearsal::Unread);
     let mut opener = session.opener().rehearse(rehearsal).planned(high.manner.planned.as_ref()).nesting();
     let (work, refused, shape) = prepare(high, &mut opener, rule)?;
@@ -331,7 +331,7 @@ fn remove_group(remover: &mut Remover<'_>, opener: &mut Opener, rule: Rule, grou
         return;
     }
     let is_local = group.parent.dir().is_some();
-    let (wanted, refused) = plan::checked(&volume, group, rule, remover.high.options.force);
+    let (wanted, refused) = plan::checked(&volume, group, rule);
     refused.into_iter().for_each(|failure| report.add(failure));
     let mut operands = wanted.into_iter().map(|wanted| Ok(wanted.operand(&volume, rule.contents)));
     remover.remove(&volume, is_local, &mut operands);
