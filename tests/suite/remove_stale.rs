@@ -73,6 +73,24 @@ fn what_is_left_behind_stale_handles_is_a_failure() {
     }
 }
 
+/// Servers say so where only an entry has gone, by another run's hand, while they make a page.
+#[test]
+fn a_listing_of_what_is_said_not_to_be_there_is_begun_anew_where_it_is() {
+    for (shape, status) in SHAPES.into_iter().flat_map(|shape| [(shape, Status::NoEnt), (shape, Status::Stale)]) {
+        for nth in 0..3 {
+            let memory = Arc::new(MemoryMount::new());
+            plant_c(&memory, 60, false);
+            let listings = AtomicU64::new(0);
+            let odd = Odd::new(&memory, move |mount, call| match call.op {
+                Op::ReadDir { .. } if listings.fetch_add(1, Ordering::Relaxed) == nth => call.fail(status),
+                _ => pass(mount, call),
+            });
+            let ran = remove_c(&odd, false, &Options::default(), shape);
+            assert_eq!((ran.failures, dump(&*memory).len()), (Vec::new(), 1), "{nth} {status:?} {shape:?}");
+        }
+    }
+}
+
 /// Handles of one directory are stale; those that a listing above it then shows are good again.
 #[test]
 fn a_directory_whose_handle_is_new_is_removed_by_that() {

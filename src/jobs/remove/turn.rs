@@ -446,6 +446,11 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
                     return;
                 }
                 self.shut(&frame);
+                // Its listing said that it is gone: servers say so too where an entry goes while a page is made of it.
+                if matches!(frame.trouble.get(), Some(Status::NoEnt | Status::Stale)) && frame.tries < TRIES_MAX {
+                    let tried = Tried { tries: frame.tries + 1, judge: self.judges(&up), ..Tried::default() };
+                    return self.push(Step::Look { up, name: frame.name.clone(), node: None, tried });
+                }
                 let why = match frame.trouble.get() {
                     Some(trouble) => return self.fail(&up, frame.name.as_ref(), Proc::ReadDirPlus, *trouble),
                     None if frame.has(flag::SNAPSHOT) => ": its .snapshot is left alone",
