@@ -32,11 +32,12 @@ const OUTSIDE: [(&str, &str, &[&str]); 6] = [
     // Besides NFS there is one socket, which Prometheus asks.
     ("std", "net", &["src/mounts/nfs", "src/sim", "src/cli/watch/endpoint.rs"]),
     ("socket2", "", &["src/mounts/nfs", "src/sim"]),
-    // Load's clones are threads, and so is each I/O that waits, in posixaio and in the NFS engine.
+    // Load's clones are threads, and so is each I/O that waits, in posixaio and in the NFS engine. A rehearsal's time makes threads wait, and none.
     (
         "std",
         "thread",
         &[
+            "src/base/pace.rs",
             "src/crew",
             "src/mounts",
             "src/sim",
