@@ -22,7 +22,7 @@ thread_local! {
 
 /// Nobody has come or gone for so long, and no real answer is waited for: a thread waits for something that is not counted, or takes very
 /// long. Then it is over, rather than that the run hangs.
-const STUCK_AFTER: Duration = Duration::from_secs(2);
+const STUCK_AFTER: Duration = Duration::from_secs(10);
 
 /// How often that is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -36,6 +36,8 @@ pub struct Pace {
     over: AtomicBool,
     waits_max: AtomicU64,
     note: OnceLock<Box<Note>>,
+    /// It was called for half of them, and for all.
+    noted: [AtomicBool; 2],
 }
 
 #[derive(Default)]
@@ -93,7 +95,13 @@ impl Pace {
     /// A clock at 0, which is over after so many waits.
     pub fn new(waits_max: u64) -> Arc<Pace> {
         let (state, over) = (Mutex::default(), AtomicBool::new(false));
-        Arc::new(Pace { state, over, waits_max: waits_max.into(), note: OnceLock::new() })
+        Arc::new(Pace {
+            state,
+            over,
+            waits_max: waits_max.into(),
+            note: OnceLock::new(),
+            noted: [false, false].map(AtomicBool::new),
+        })
     }
 
     /// It is not over before so many. To be said before the first of them.
@@ -166,11 +174,19 @@ impl Pace {
         };
         self.rests();
         self.sleep(&due);
+        self.passed(waits);
+    }
+
+    /// So many have waited. Each note is made once, the last one before anybody goes on without waiting.
+    fn passed(&self, waits: u64) {
         let most = self.waits_max.load(Ordering::Relaxed);
-        if waits == most / 2 || waits == most {
-            self.note.get().into_iter().for_each(|note| note(self.now()));
+        let first = |at: usize| !self.noted[at].swap(true, Ordering::Relaxed);
+        let note = || self.note.get().into_iter().for_each(|note| note(self.now()));
+        if waits >= most / 2 && first(0) {
+            note();
         }
-        if waits >= most {
+        if waits >= most && first(1) {
+            note();
             self.end();
         }
     }
@@ -181,24 +197,18 @@ impl Pace {
             return ask();
         }
         let _acting = (!self.is_own()).then(|| self.enter());
-        let due = {
+        let (due, waits) = {
             let mut state = self.state();
             state.pending += 1;
-            state.put(until, true)
+            (state.put(until, true), state.waits)
         };
         self.rests();
         // What it waits for meanwhile is no matter of the rehearsal.
-        let own = OWN.take();
+        let asking = Asking { pace: self, due: &due, own: OWN.take() };
         let answer = ask();
-        OWN.set(own);
-        let mut state = self.state();
-        state.pending -= 1;
-        due.pending.store(false, Ordering::Relaxed);
-        if state.acting == 0 {
-            state.go_on();
-        }
-        drop(state);
+        drop(asking);
         self.sleep(&due);
+        self.passed(waits);
         answer
     }
 
@@ -228,6 +238,25 @@ impl Pace {
 impl fmt::Debug for Pace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pace").finish_non_exhaustive()
+    }
+}
+
+/// A real answer is waited for as long as this is there, be it that asking panics.
+struct Asking<'a> {
+    pace: &'a Pace,
+    due: &'a Due,
+    own: Option<Arc<Pace>>,
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        OWN.set(self.own.take());
+        let mut state = self.pace.state();
+        state.pending -= 1;
+        self.due.pending.store(false, Ordering::Relaxed);
+        if state.acting == 0 {
+            state.go_on();
+        }
     }
 }
 

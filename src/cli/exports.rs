@@ -55,7 +55,7 @@ fn cannot(url: &Url, error: &AttachError) -> String {
 /// The mounts of the directory at `url`. A server that refuses connections or is silent is waited for as its mounts will be, which is told.
 pub fn attach(console: Option<&Console>, url: &Url, usage: Usage) -> Result<Mounts, AttachError> {
     let mut attached = None;
-    let text = || format!("{}: waiting for an answer, {} s at most", shown(url), url.away_max.as_secs());
+    let text = || format!("{}: waiting for an answer", shown(url));
     patience::told(console, patience::USUAL, text, || attached = Some(nfs::attach(url, usage)));
     attached.expect("it was just done")
 }

@@ -23,6 +23,9 @@ const FOLLOWED_MIN: u64 = 8_000;
 /// And for each lane: many lanes take long until all that they do is under way.
 const FOLLOWED_BY_LANE: u64 = 64;
 
+/// Of what answers later no time is followed: thousands of such answers must still be a time.
+const LATENCY_MAX: Duration = Duration::from_secs(86_400);
+
 /// How long a call that is not made takes in a rehearsal that follows no time: lanes then take turns as they do when a server answers, and windows fill as
 /// they would. Without it the first lane does most of the work, in windows of one. With 16 lanes and windows of 4 it holds a forecast
 /// up for 0.4 s in each million calls; four times as long told the same.
@@ -149,7 +152,8 @@ impl Planned {
     /// followed.
     pub fn paced(&self, target: &str, idle: Option<Duration>) -> Option<Paced> {
         let mut inner = self.inner();
-        let (latency, shape) = (inner.latency.or(idle)?, inner.latency.map(nfs::shape));
+        let latency = inner.latency.or(idle).filter(|latency| *latency <= LATENCY_MAX)?;
+        let shape = inner.latency.map(nfs::shape);
         let Pacing { pace, ceiling, price, servers, .. } = inner.pacing.as_mut()?;
         let new = || Arc::new(Server::new(pace, *ceiling, price.clone()));
         Some(Paced { server: servers.entry(target.into()).or_insert_with(new).clone(), latency, shape })

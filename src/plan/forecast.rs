@@ -338,12 +338,16 @@ impl Job {
         let here = self.bounds(own);
         let took = match self.timed.as_ref()? {
             Timed::Whole(seconds) => *seconds,
-            Timed::Part(parts) => self.goes_on(&here, parts)?,
+            Timed::Part(parts) => self.goes_on(&here, parts)?.max(here.seconds()),
         };
         if self.nfs().all(|side| number(side) == own(side)) {
             return Some(took.max(there.of(Bound::Limit)));
         }
         let more = (took - here.seconds()).max(0.0);
+        // What a chain waits for besides is no less with more targets.
+        if here.alone[0].0 == Bound::Chain {
+            return Some(there.seconds() + more);
+        }
         let rate = 1.0 + more / here.alone[0].1.max(f64::MIN_POSITIVE);
         Some((there.steady() * rate + there.edges).max(there.seconds()))
     }
@@ -530,10 +534,10 @@ mod tests {
         let held = Some(Ceiling { iops: 10_000.0, bytes_per_s: f64::INFINITY, latency: Duration::ZERO });
         let held = Job { held: Held { target: held, written_per_s: None }, ..timed.clone() };
         assert_eq!(seconds(&held, 1), 10_000.0);
-        // Never below the longest chain.
+        // Where a chain binds, more targets change nothing.
         let mut chain = Job { timed: Some(Timed::Whole(3.0)), ..plain.clone() };
         chain.sides[0].seen.chain = 2_500;
-        assert_eq!([1, 8].map(|n| seconds(&chain, n)), [3_000.0, 2_500.0]);
+        assert_eq!([1, 8].map(|n| seconds(&chain, n)), [3_000.0, 3_000.0]);
         // Of 1,000 files half is followed, and took 0.3 s, the second half of that a quarter longer than what binds it.
         let part = |times: u64, rounds| {
             job(&[(Proc::Create, 1_000 * times, 0), (Proc::SetAttr, 1_000 * times, 0)], rounds, 5).sides

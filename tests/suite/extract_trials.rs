@@ -41,6 +41,13 @@ fn bits_that_are_not_restored_are_left_as_they_are() {
     fs::write(bench.path("own.tar"), tar.file("own/f", "x").bytes()).unwrap();
     bench.run("-xpf own.tar -C new --no-same-owner").ok();
     assert_eq!(["own", "all", "all/own"].map(|at| mode(&bench.path("new").join(at))), [0o2700, 0o755, 0o2700]);
+    // One that is filled is made wider than that, and is not left so; nor where its bits are not told, as root gives it away.
+    let modes = [0, 0o100, 0o300, 0o400, 0o500];
+    let tar = modes.iter().fold(Tar::default(), |tar, mode| tar.dir_mode(&format!("m{mode:o}/"), *mode));
+    fs::write(bench.path("modes.tar"), tar.bytes()).unwrap();
+    fs::create_dir(bench.path("modes")).unwrap();
+    bench.run("-xf modes.tar -C modes").ok();
+    assert_eq!(modes.map(|is| mode(&bench.path("modes").join(format!("m{is:o}"))) & 0o777), modes);
 }
 
 #[test]

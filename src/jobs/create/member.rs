@@ -110,7 +110,7 @@ impl Maker {
             self.member.link = ctx.options.transform.as_ref().map_or(link.clone(), |t| t.apply(&link, Part::Symlink));
         }
         // Where links are followed, a file with one name may be met again through any of them.
-        let may_come_again = attr.nlink > 1 || entry.tree.follow.is_some();
+        let may_come_again = attr.nlink > 1 || entry.tree.follow.is_some() && kind == MemberKind::File;
         if may_come_again && kind != MemberKind::Dir && !ctx.options.hard_dereference {
             return Some(self.link(ctx, entry));
         }

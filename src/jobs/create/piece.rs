@@ -419,7 +419,7 @@ fn is_replaced(ctx: &Ctx<'_>, data: &Data, attr: Option<Attr>) -> bool {
         return false;
     };
     // The number of what was removed is given to what is made next.
-    let is_another = (attr.fsid, attr.fileid) != data.id && is_other(data, &attr);
+    let is_another = (attr.fsid, attr.fileid) != data.id && (is_other(data, &attr) || attr.ctime != data.ctime);
     is_another || attr.kind != Kind::File
 }
 
@@ -444,6 +444,5 @@ fn has_changed(ctx: &Ctx<'_>, data: &Data, attr: Option<Attr>) -> bool {
 }
 
 fn is_other(data: &Data, attr: &Attr) -> bool {
-    // The time of its last change too, as GNU tar: who writes into a file may put the other one back.
-    attr.size != data.size || attr.mtime != data.mtime || attr.ctime != data.ctime
+    attr.size != data.size || attr.mtime != data.mtime
 }

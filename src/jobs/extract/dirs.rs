@@ -361,7 +361,10 @@ impl Dir {
                     || self.other_mode.load(Ordering::Relaxed)
                     || meta.mode > 0o777)
                     .then_some(meta.mode | left)
-                    .filter(|_| inherited & UNKNOWN_BITS == 0 || !is_as_made(&meta)),
+                    // One that was made wider, to be filled, is never left so.
+                    .filter(|_| {
+                        inherited & UNKNOWN_BITS == 0 || !is_as_made(&meta) || self.make.mode != Some(meta.mode)
+                    }),
                 uid: meta.uid.filter(|_| owner_due || self.make.uid != meta.uid),
                 gid: meta.gid.filter(|_| owner_due || self.make.gid != meta.gid),
                 mtime: meta.mtime,

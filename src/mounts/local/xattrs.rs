@@ -138,7 +138,13 @@ impl LocalMount {
         let list = self.object(node)?.bytes(|by, buf| match by {
             By::Name(name) => listxattr(name, buf),
             By::Open(fd) => flistxattr(fd, buf),
-            By::At(place) => at_calls::list_xattrs(place.fd(), place.name(), buf),
+            By::At(place) => match at_calls::list_xattrs(place.fd(), place.name(), buf) {
+                // Users' attributes and ACLs are none of a link's (xattr(7)): each one of a tree would be told on an older kernel.
+                Err(Errno::NOSYS) if place.stat().is_ok_and(|stat| kind(&stat) == Kind::Symlink) => {
+                    Err(Errno::OPNOTSUPP)
+                }
+                listed => listed,
+            },
         })?;
         let names = list.split(|&byte| byte == 0).filter(|name| !name.is_empty());
         let mut names: Vec<Vec<u8>> = names.map(<[u8]>::to_vec).collect();
@@ -170,7 +176,11 @@ impl LocalMount {
         let remove = |by: By<'_>| match by {
             By::Name(name) => removexattr(name, at),
             By::Open(fd) => fremovexattr(fd, at),
-            By::At(_) => Err(Errno::NOSYS),
+            // What is not there need not be removed.
+            By::At(place) => match at_calls::get_xattr(place.fd(), place.name(), at, &mut []) {
+                Err(none @ (Errno::NODATA | Errno::OPNOTSUPP)) => Err(none),
+                _ => Err(Errno::NOSYS),
+            },
         };
         object.change(|| object.ask(remove))
     }
