@@ -443,10 +443,10 @@ fn targets_are_told_in_their_order_once_and_lanes_are_such_as_a_job_takes() {
     }
 }
 
-/// What depends on the lanes' luck: the rate of a target, to a hundredth.
+/// What depends on the lanes' luck: the rate of a target, and the time, to some hundredths.
 fn is_alike(shown: &str, told: &str) -> bool {
     let number = |text: &str| text.replace(',', "").parse::<f64>().ok().filter(|_| text.contains([',', '.']));
-    let near = |(a, b): (f64, f64)| (a - b).abs() <= 0.01 * a.abs();
+    let near = |(a, b): (f64, f64)| (a - b).abs() <= 0.03 * a.abs();
     shown == told || number(shown).zip(number(told)).is_some_and(near)
 }
 
