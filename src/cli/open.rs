@@ -346,9 +346,10 @@ impl Opener {
                 // Of what is not on NFS nothing is forecast.
                 Arc::new(match (self.planned.is_some(), meter.is_nfs, rehearsal) {
                     (true, true, _) => {
-                        let paced = self.planned.as_ref().filter(|_| !meter.nfs.is_empty());
-                        let paced = paced.and_then(|planned| planned.paced(&meter.target, idle));
-                        let waits = !self.batched || shadow.limits().dirs_locked;
+                        let is_kernel = shadow.limits().dirs_locked;
+                        let paced = self.planned.as_ref().filter(|_| is_kernel || !meter.nfs.is_empty());
+                        let paced = paced.and_then(|planned| planned.paced(&meter.target, idle, is_kernel));
+                        let waits = !self.batched || is_kernel;
                         let shadow = if waits { shadow.pausing(PAUSE) } else { shadow.at_once() };
                         if let Some(paced) = paced { shadow.paced(paced) } else { shadow }
                     }

@@ -9,7 +9,7 @@ use crate::base::price::Ceiling;
 use crate::base::{Pace, PriceList};
 use crate::crew::Crew;
 use crate::mounts::local::peers::Mounted;
-use crate::mounts::{LocalMount, Paced, Server, nfs};
+use crate::mounts::{Kernel, LocalMount, Locks, Paced, Server, nfs};
 use crate::plan::course::{Course, Seen};
 use crate::plan::forecast::{Held, Side, Timed};
 use crate::storage::{Ledger, Mount, Tap};
@@ -55,6 +55,10 @@ struct Pacing {
     ceiling: Ceiling,
     price: PriceList,
     servers: HashMap<String, Arc<Server>>,
+    locks: Arc<Locks>,
+    /// The mounts of NFS that were opened, and those whose time is followed.
+    opened: usize,
+    followed: usize,
     /// When half of what is followed was over, and all; and what was asked until then.
     marks: Vec<(f64, Vec<Side>)>,
 }
@@ -71,6 +75,14 @@ struct Observed {
     is_locked: bool,
     is_direct: bool,
     idle: Option<Duration>,
+}
+
+impl Inner {
+    /// In what the slowest kernel's mount of these targets answered.
+    fn measured(&self, targets: &[&str]) -> Option<Duration> {
+        let of_them = self.answers.iter().filter(|(target, ..)| targets.contains(&target.as_str()));
+        of_them.filter_map(|(.., answer)| *answer).max()
+    }
 }
 
 impl Observed {
@@ -121,8 +133,17 @@ impl Planned {
     /// A rehearsal, of whose mounts the answer times are measured unless `latency` is given; what targets give and charge is given.
     pub fn new(latency: Option<Duration>, ceiling: Ceiling, price: &PriceList) -> Planned {
         let pace = Pace::new(FOLLOWED_MIN);
-        let (price, servers) = (price.clone(), HashMap::new());
-        let pacing = Some(Pacing { pace: pace.clone(), ceiling, price, servers, marks: Vec::new() });
+        let (price, servers, locks) = (price.clone(), HashMap::new(), Arc::default());
+        let pacing = Some(Pacing {
+            pace: pace.clone(),
+            ceiling,
+            price,
+            servers,
+            locks,
+            opened: 0,
+            followed: 0,
+            marks: Vec::new(),
+        });
         let planned = Planned(Arc::new(Mutex::new(Inner { latency, pacing, ..Inner::default() })));
         let inner = Arc::downgrade(&planned.0);
         pace.noting(move |at| Planned::mark(&inner, at));
@@ -148,28 +169,36 @@ impl Planned {
         }
     }
 
-    /// A mount of `target`, which is spoken to without a kernel and answers in `idle`, in the rehearsal's time; none where that is not
-    /// followed.
-    pub fn paced(&self, target: &str, idle: Option<Duration>) -> Option<Paced> {
+    /// A mount of `target`, which is a kernel's or answers in `idle`, in the rehearsal's time; none where that is not followed.
+    pub fn paced(&self, target: &str, idle: Option<Duration>, is_kernel: bool) -> Option<Paced> {
         let mut inner = self.inner();
-        let latency = inner.latency.or(idle).filter(|latency| *latency <= LATENCY_MAX)?;
-        let shape = inner.latency.map(nfs::shape);
-        let Pacing { pace, ceiling, price, servers, .. } = inner.pacing.as_mut()?;
+        let latency = inner.latency.or(idle).or_else(|| inner.measured(&[target]));
+        let latency = latency.filter(|latency| *latency <= LATENCY_MAX)?;
+        let shape = inner.latency.filter(|_| !is_kernel).map(nfs::shape);
+        let Pacing { pace, ceiling, price, servers, locks, followed, .. } = inner.pacing.as_mut()?;
+        *followed += 1;
+        let kernel = is_kernel.then(|| Kernel::new(locks));
         let new = || Arc::new(Server::new(pace, *ceiling, price.clone()));
-        Some(Paced { server: servers.entry(target.into()).or_insert_with(new).clone(), latency, shape })
+        Some(Paced { server: servers.entry(target.into()).or_insert_with(new).clone(), latency, shape, kernel })
     }
 
     /// How long the job took in the rehearsal's time; none where that is not known of all that it asked.
     pub fn timed(&self) -> Option<Timed> {
         let inner = self.inner();
-        let is_direct = inner.sides.iter().filter(|side| side.is_nfs).all(|side| side.is_direct);
-        let pacing = inner.pacing.as_ref().filter(|pacing| is_direct && !pacing.servers.is_empty())?;
+        let is_all = |pacing: &&Pacing| pacing.followed > 0 && pacing.followed == pacing.opened;
+        let pacing = inner.pacing.as_ref().filter(is_all)?;
         let seconds = pacing.pace.now().as_secs_f64();
         match &pacing.marks[..] {
             _ if !pacing.pace.is_over() => Some(Timed::Whole(seconds)),
             [half, all] => Some(Timed::Part([half.clone(), all.clone()])),
             _ => None,
         }
+    }
+
+    /// Was the rehearsal's time to be followed, and was not? Then bounds are all that is known.
+    pub fn is_untimed(&self) -> bool {
+        let is_paced = self.inner().pacing.as_ref().is_some_and(|pacing| pacing.followed > 0);
+        is_paced && self.timed().is_none()
     }
 
     /// Measures how fast a kernel's mount of `target` answers, once, and notes how it is mounted.
@@ -206,11 +235,10 @@ impl Planned {
         let key = targets.join(",");
         let is_locked = mount.limits().dirs_locked;
         let mut inner = self.inner();
-        let of_kernel = |(target, _, answer): &(String, String, Option<Duration>)| {
-            answer.filter(|_| targets.contains(&target.as_str()))
-        };
-        let kernels = inner.answers.iter().filter_map(of_kernel);
-        let idle = direct.into_iter().chain(kernels).max();
+        if let Some(pacing) = inner.pacing.as_mut().filter(|_| first.is_nfs) {
+            pacing.opened += mounts.len();
+        }
+        let idle = direct.max(inner.measured(&targets));
         let mut side = Observed {
             role: first.role,
             courses: Vec::new(),

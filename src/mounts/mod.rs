@@ -11,4 +11,4 @@ pub(crate) mod shadow;
 pub use imagined::ImaginedMount;
 pub use local::LocalMount;
 pub use memory::MemoryMount;
-pub use shadow::{Paced, Server, ShadowMount, Shadows};
+pub use shadow::{Kernel, Locks, Paced, Server, ShadowMount, Shadows};

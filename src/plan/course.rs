@@ -8,8 +8,8 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::base::{Memo, Proc};
-use crate::storage::{Attr, Beyond, Call, Cookie, Found, How, Kind, Mount, Node, Op, Out, Tally, Tap};
+use crate::base::Memo;
+use crate::storage::{self, Attr, Beyond, Call, Cookie, Found, How, Kind, Mount, Node, Op, Out, Tally, Tap};
 
 /// Objects of which it is remembered what was changed or listed, at least; some 60 bytes each.
 const REMEMBERED_MAX: usize = 100_000;
@@ -163,25 +163,15 @@ impl Tap for Follower {
             let trips = lowered.as_ref().map_or(1, Tally::calls);
             rounds += trips;
             let one = if self.in_turn { trips } else { trips.min(1) };
-            let end = Window { state: plain, seen, under_lock: None, dir: &dir }.follow(call, one);
+            let end = Window { state: plain, seen, lock: None, dir: &dir }.follow(call, one);
             seen.chain = seen.chain.max(end);
             if let Some(lowered) = lowered.filter(|_| self.in_turn) {
-                let under_lock = Some(under_lock(call, &lowered));
-                let end = Window { state: locked, seen, under_lock, dir: &dir }.follow(call, one);
+                let lock = storage::locked(&call.op, &lowered);
+                let end = Window { state: locked, seen, lock, dir: &dir }.follow(call, one);
                 seen.locked = seen.locked.max(end);
             }
         }
         state.seen.rounds += if self.in_turn { rounds } else { rounds.min(1) };
-    }
-}
-
-/// Round trips of a call for which a kernel holds the lock of the directory that it changes: those that make or remove the name, the
-/// SETATTR of O_EXCL, and what the client asks of a new directory or of a file with one name more.
-fn under_lock(call: &Call<'_>, lowered: &Tally) -> u64 {
-    match &call.op {
-        Op::Create { how, .. } => 1 + u64::from(*how != How::Unchecked && lowered.get(Proc::SetAttr).calls > 0),
-        Op::MkDir { .. } | Op::Link { .. } => 2,
-        _ => 1,
     }
 }
 
@@ -190,8 +180,8 @@ struct Window<'a, 'c> {
     seen: &'a mut Seen,
     /// The last directory and its key: most often a window's calls are about one, and a handle's key is a hash of all its bytes.
     dir: &'a Cell<Option<(&'c Node, u64)>>,
-    /// How long a change of a directory keeps others waiting; none where none wait.
-    under_lock: Option<u64>,
+    /// The directory that the call changes and how long that keeps others waiting; none where none wait.
+    lock: Option<(&'c Node, u64)>,
 }
 
 impl<'c> Window<'_, 'c> {
@@ -339,19 +329,8 @@ impl<'c> Window<'_, 'c> {
     }
 
     /// After how many round trips it begins that has to wait for the lock of the directory that it changes.
-    fn enters(&mut self, op: &'c Op<'_>, begins: u64) -> u64 {
-        let Some(under_lock) = self.under_lock else { return begins };
-        let dir = match op {
-            Op::Create { dir, .. }
-            | Op::MkDir { dir, .. }
-            | Op::Symlink { dir, .. }
-            | Op::MkNod { dir, .. }
-            | Op::Link { dir, .. }
-            | Op::Remove { dir, .. }
-            | Op::RmDir { dir, .. } => dir,
-            Op::Rename { to_dir, .. } => to_dir,
-            _ => return begins,
-        };
+    fn enters(&mut self, begins: u64) -> u64 {
+        let Some((dir, under_lock)) = self.lock else { return begins };
         let key = self.key_of_dir(dir);
         let enters = begins.max(self.since(key).locked);
         self.note(key, |since| since.locked = enters + under_lock);
@@ -361,7 +340,7 @@ impl<'c> Window<'_, 'c> {
     /// The call's outcome, after which round trip it comes.
     fn follow(&mut self, call: &'c Call<'_>, trips: u64) -> u64 {
         let begins = self.begins(&call.op);
-        let end = self.enters(&call.op, begins) + trips;
+        let end = self.enters(begins) + trips;
         match &call.op {
             Op::Lookup { dir, name, out } => self.found(dir, name, out, end, false),
             Op::Create { dir, name, how: How::Unchecked, out, .. } => {

@@ -9,6 +9,7 @@ pub mod call;
 pub mod faults;
 mod late;
 pub(crate) mod ledger;
+mod locked;
 pub(crate) mod lowered;
 pub(crate) mod mount;
 pub(crate) mod node;
@@ -26,6 +27,7 @@ pub use beyond::{Beyond, Copied, Extras, Left, Lent, NO_XATTR, Rule, Sought, Was
 pub use call::{Call, How, Op, Special, Stable, Want};
 pub use faults::Faults;
 pub use ledger::{Ledger, Tally};
+pub use locked::locked;
 pub use lowered::Lowered;
 pub use mount::{Limits, Mount, Shape};
 pub use node::{Chain, Handle, Node};

@@ -234,6 +234,11 @@ fn forecast(low: &Low, console: &Console) -> Result<Exit, String> {
         }
         told.1.push(format!("{text}: {:?} was taken; --latency gives another", profile.ceiling.latency));
     }
+    if planned.is_untimed() {
+        told.1.push(
+            "the rehearsal's own time was not followed to its end: times are what the slowest bound says, and a run may take longer".into(),
+        );
+    }
     let (mut sides, timed) = (planned.sides(profile.ceiling.latency), planned.timed());
     timed.iter().for_each(|timed| timed.settle(&mut sides));
     let run = Run { lanes: planned.lanes(), held: planned.held(), timed };

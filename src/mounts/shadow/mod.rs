@@ -29,7 +29,7 @@ use crate::base::{Name, Status};
 use crate::storage::{Attr, Beyond, Call, Entry, Found, Kind, Lent, Limits, Mount, Node, Op, Out, Tally, Want, Was};
 
 use need::Need;
-pub use paced::{Paced, Server};
+pub use paced::{Kernel, Locks, Paced, Server};
 use world::{IDLE_REMEMBERED_MAX, Known, REMEMBERED_MAX, Seen, World};
 
 /// A mount that reads another and answers changes without making them. Wrap all mounts of a volume at once.
@@ -416,10 +416,14 @@ impl Mount for ShadowMount {
     }
 
     fn perform(&self, calls: &mut [Call<'_>]) {
-        let needs: Vec<Need> = calls.iter().map(|call| self.need(call)).collect();
-        match needs.iter().all(|need| matches!(need, Need::Answer)) {
-            true => self.answer_alone(calls),
-            false => self.serve(calls, needs),
+        // What waits at a directory's lock is behind those that came before: each call is to come in its own time.
+        let is_in_turn = self.followed().is_some_and(|paced| paced.kernel.is_some());
+        for calls in calls.chunks_mut(if is_in_turn { 1 } else { usize::MAX }) {
+            let needs: Vec<Need> = calls.iter().map(|call| self.need(call)).collect();
+            match needs.iter().all(|need| matches!(need, Need::Answer)) {
+                true => self.answer_alone(calls),
+                false => self.serve(calls, needs),
+            }
         }
     }
 
