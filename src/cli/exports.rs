@@ -1,10 +1,11 @@
 //! Exports that a command line names, each attached once, and what a URL leads to.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::base::name::Shown;
 use crate::base::{Name, Status};
-use crate::mounts::nfs::{self, AttachError, Host, NfsMount, Url, Usage};
+use crate::mounts::nfs::{self, AttachError, Host, NfsMount, Site, Url, Usage};
 use crate::storage::{Attr, Call, Kind, Mount};
 
 use super::console::Console;
@@ -16,7 +17,9 @@ pub type Mounts = Vec<Arc<NfsMount>>;
 /// Attached directories, each by the URL it was attached with and what was said to be done there.
 #[derive(Default)]
 pub struct Exports {
-    attached: Vec<(Url, Usage, Mounts)>,
+    attached: HashMap<Url, Vec<(Usage, Mounts)>>,
+    /// By the URL without its path.
+    sites: HashMap<Url, Site>,
     /// Where a long wait is told.
     console: Option<Arc<Console>>,
 }
@@ -54,9 +57,13 @@ fn cannot(url: &Url, error: &AttachError) -> String {
 
 /// The mounts of the directory at `url`. A server that refuses connections or is silent is waited for as its mounts will be, which is told.
 pub fn attach(console: Option<&Console>, url: &Url, usage: Usage) -> Result<Mounts, AttachError> {
+    telling(console, url, || nfs::attach(url, usage))
+}
+
+fn telling<T>(console: Option<&Console>, url: &Url, attach: impl FnOnce() -> T) -> T {
     let mut attached = None;
     let text = || format!("{}: waiting for an answer", shown(url));
-    patience::told(console, patience::USUAL, text, || attached = Some(nfs::attach(url, usage)));
+    patience::told(console, patience::USUAL, text, || attached = Some(attach()));
     attached.expect("it was just done")
 }
 
@@ -92,12 +99,13 @@ impl Exports {
     /// The mounts of the directory at `url`.
     pub fn attach(&mut self, url: &Url, usage: Usage) -> Result<Mounts, AttachError> {
         let is_such = |what: Usage| what == usage || what == Usage::Writes;
-        if let Some((_, _, mounts)) = self.attached.iter().rev().find(|(there, what, _)| there == url && is_such(*what))
-        {
+        let mut there = self.attached.get(url).into_iter().flatten().rev();
+        if let Some((_, mounts)) = there.find(|(what, _)| is_such(*what)) {
             return Ok(mounts.clone());
         }
-        let mounts = attach(self.console.as_deref(), url, usage)?;
-        self.attached.push((url.clone(), usage, mounts.clone()));
+        let site = self.sites.entry(Url { path: Vec::new(), ..url.clone() }).or_default();
+        let mounts = telling(self.console.as_deref(), url, || site.attach(url, usage))?;
+        self.attached.entry(url.clone()).or_default().push((usage, mounts.clone()));
         Ok(mounts)
     }
 

@@ -11,6 +11,7 @@ mod cli;
 mod cli_cp;
 mod cli_cp_lists;
 mod cli_cp_several;
+mod cli_exports;
 mod cli_mounts;
 mod cli_nfs;
 mod cli_plan;

@@ -1,5 +1,6 @@
-//! MOUNT and the portmapper of a target, one call to a connection.
+//! MOUNT and the portmapper of a target, one call to a connection unless one is kept for more of them.
 
+use std::cell::RefCell;
 use std::io::{Error, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
@@ -43,7 +44,22 @@ fn other_flavors(accepted: &[u32]) -> String {
 /// finds is the one beneath.
 pub(super) struct Mounted {
     pub export: Handle,
-    pub below: Vec<(Name, Option<AttachError>)>,
+    pub below: Below,
+}
+
+/// Names from an export down; see [`Mounted`].
+pub(super) type Below = Vec<(Name, Option<AttachError>)>;
+
+/// A connection for more than one call. Each connection of root takes one of some hundred ports, and keeps it for a minute after its end.
+#[derive(Debug, Default)]
+pub(super) enum Kept {
+    /// Not made yet, or ended by the server.
+    #[default]
+    Ended,
+    /// To this address.
+    To(SocketAddr, TcpStream),
+    /// Each call is to have its own: nothing more is asked, or the server was silent to a second one.
+    Never,
 }
 
 /// Asks a target's MOUNT server and portmapper.
@@ -53,6 +69,8 @@ pub(super) struct Asker<'a> {
     pub address: SocketAddr,
     pub credential: &'a Credential,
     pub privileged: bool,
+    /// What its calls are sent on, where that is to be kept.
+    pub kept: RefCell<Kept>,
 }
 
 impl Asker<'_> {
@@ -164,26 +182,54 @@ impl Asker<'_> {
         let start = rpc::begin_call(&mut request, xid, program, version, procedure, Some(self.credential));
         request.extend_from_slice(arguments);
         rpc::end_record(&mut request, start, 0);
-        let exchange = || {
-            let mut stream = open_stream(to, self.privileged, None)?;
+        let exchange = |stream: TcpStream| -> std::io::Result<_> {
             stream.set_write_timeout(Some(ASK_TIMEOUT))?;
-            stream.write_all(&request)?;
+            (&stream).write_all(&request)?;
             let mut replies = Until { stream, end: Instant::now() + ASK_TIMEOUT };
             loop {
                 let record = answer(&mut replies)?;
                 let parsed = rpc::parse_reply(&record);
                 // What answers another call, sent ahead of ours from this port, is none of ours.
                 if !matches!(parsed, Ok((answered, _)) if answered != xid) {
-                    return Ok((record, parsed));
+                    return Ok((replies.stream, (record, parsed)));
                 }
             }
         };
-        let (record, parsed) = exchange().map_err(unreachable)?;
+        let (record, parsed) = self.sent(to, exchange).map_err(unreachable)?;
         match parsed {
             Ok((_, Ok(at))) => Ok((record, at)),
             Ok((_, Err(error))) => Err(AttachError::Rpc { target: self.label.into(), what, error }),
             Err(_) => Err(self.malformed(what)),
         }
+    }
+
+    /// What `exchange` gives with the connection that is kept, or else a new one.
+    fn sent<T>(
+        &self,
+        to: SocketAddr,
+        exchange: impl Fn(TcpStream) -> std::io::Result<(TcpStream, T)>,
+    ) -> std::io::Result<T> {
+        let mut keeps = true;
+        let kept = match self.kept.take() {
+            Kept::To(address, stream) if address == to => {
+                let exchanged = exchange(stream);
+                keeps = !exchanged.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+                exchanged.ok()
+            }
+            Kept::Never => {
+                keeps = false;
+                None
+            }
+            _ => None,
+        };
+        if !keeps {
+            self.kept.replace(Kept::Never);
+        }
+        let (stream, answer) = kept.map_or_else(|| exchange(open_stream(to, self.privileged, None)?), Ok)?;
+        if keeps {
+            self.kept.replace(Kept::To(to, stream));
+        }
+        Ok(answer)
     }
 }
 

@@ -1,5 +1,6 @@
 //! From a URL to mounts: portmap, MOUNT and limits.
 
+use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,11 +9,11 @@ use thiserror::Error;
 
 use crate::base::name::Shown;
 use crate::base::{Proc, Status, reason};
-use crate::storage::{Call, Extras, Kind, Limits, Mount, Node, Op, Shape};
+use crate::storage::{Attr, Call, Extras, Kind, Limits, Mount, Node, Op, Shape};
 use crate::wire::nfs3;
 use crate::wire::rpc::{Credential, RpcError};
 
-use super::ask::{Asker, Mounted};
+use super::ask::{Asker, Below, Kept, Mounted};
 use super::proof::{Handles, Usage, attr_of, prove_same};
 use super::url::{Host, Url, UrlError};
 use super::{NfsMount, Patience, Setup};
@@ -58,10 +59,16 @@ pub fn attach(url: &Url, usage: Usage) -> Result<Vec<Arc<NfsMount>>, AttachError
     for (index, host) in url.hosts.iter().enumerate() {
         mounts.push(attach_target(url, host, index, &credential)?);
     }
+    let shared = prove_same(&mounts, usage)?;
+    Ok(joined(mounts, shared))
+}
+
+/// The mounts of a volume, whose targets give what is in it handles of this sort.
+pub(super) fn joined(mut mounts: Vec<NfsMount>, below: Handles) -> Vec<Arc<NfsMount>> {
     let handles: Vec<Node> = mounts.iter().map(|m| m.root.clone()).collect();
     let differ = handles.windows(2).any(|pair| pair[0] != pair[1]);
     // Targets may give the export one handle and what is in it others of their own.
-    if prove_same(&mounts, usage)? == Handles::Own || differ {
+    if below == Handles::Own || differ {
         let root = Node::root_chain(mounts.len());
         if let Node::Chain(chain) = &root {
             for (slot, handle) in chain.handles.iter().zip(&handles) {
@@ -72,7 +79,7 @@ pub fn attach(url: &Url, usage: Usage) -> Result<Vec<Arc<NfsMount>>, AttachError
         }
         mounts.iter_mut().for_each(|m| m.root = root.clone());
     }
-    Ok(mounts.into_iter().map(Arc::new).collect())
+    mounts.into_iter().map(Arc::new).collect()
 }
 
 impl Url {
@@ -126,27 +133,37 @@ fn attach_at(
     credential: &Credential,
 ) -> Result<NfsMount, AttachError> {
     let label = host.to_string();
-    let asker = Asker { label: &label, address, credential, privileged: rustix::process::geteuid().is_root() };
+    let asker = Asker {
+        label: &label,
+        address,
+        credential,
+        privileged: rustix::process::geteuid().is_root(),
+        kept: RefCell::new(Kept::Never),
+    };
     let nfs_port = match host.port.or(url.nfsport) {
         Some(port) => port,
         None => asker.port(nfs3::PROGRAM, nfs3::VERSION, "NFSv3", "nfsport")?,
     };
-    let Mounted { export, below } = match (url.mountport, host.port) {
-        (Some(port), _) => asker.mount(port, url)?,
-        (None, None) => asker.mount(asker.mount_port()?, url)?,
+    let (mount_port, Mounted { export, below }) = match (url.mountport, host.port) {
+        (Some(port), _) => (port, asker.mount(port, url)?),
+        (None, None) => {
+            let port = asker.mount_port()?;
+            (port, asker.mount(port, url)?)
+        }
         // Simulators and NAT have all programs at one port; Linux and most others have MOUNT at a port of its own.
         (None, Some(port)) => match asker.mount(port, url) {
             Err(AttachError::Rpc { error: RpcError::ProgUnavail, .. }) => {
                 let port = asker.mount_port().map_err(|_| AttachError::NoMount { target: label.clone(), port })?;
-                asker.mount(port, url)?
+                (port, asker.mount(port, url)?)
             }
-            mounted => mounted?,
+            mounted => (port, mounted?),
         },
     };
     let setup = Setup {
         label: label.clone(),
         index,
         address: asker.at(nfs_port),
+        mount_at: asker.at(mount_port),
         privileged: asker.privileged,
         credential: credential.clone(),
         connections: url.nconnect,
@@ -163,30 +180,34 @@ fn attach_at(
         dirs_locked: false,
     };
     let mut mount = NfsMount::new(setup, Node::Handle(export), most);
-    mount.limits = limits(&mount, most).map_err(|(proc, status)| call_error(&label, &url.path, proc, status))?;
+    mount.target_mut().limits =
+        limits(&mount, most).map_err(|(proc, status)| call_error(&label, &url.path, proc, status))?;
+    enter(&mut mount, below, &url.path)?;
+    let answer_us = [Proc::FsInfo, Proc::PathConf, Proc::GetAttr].map(|proc| mount.target.ledger.latency_us(proc, 0.0));
+    let target = mount.target_mut();
+    target.idle_answer = Duration::from_micros(answer_us.into_iter().flatten().min().unwrap_or(0));
+    target.limits.shape = shape(target.idle_answer);
+    Ok(mount)
+}
+
+/// Goes from an export to the directory below it that a URL names by `path`, and gives that its attributes.
+pub(super) fn enter(mount: &mut NfsMount, below: Below, path: &[u8]) -> Result<Attr, AttachError> {
+    let label = mount.label();
     for (name, denied) in below {
         let mut calls = [Call::lookup(&mount.root, &name)];
         mount.perform(&mut calls);
-        let found = calls[0].found().map_err(|status| call_error(&label, &url.path, Proc::Lookup, status))?;
+        let found = calls[0].found().map_err(|status| call_error(&label, path, Proc::Lookup, status))?;
         mount.root = found.node;
         if let Some(denied) = denied
-            && attr_of(&mount, &mount.root).is_ok_and(|attr| attr.kind == Kind::Dir)
+            && attr_of(mount, &mount.root).is_ok_and(|attr| attr.kind == Kind::Dir)
         {
             return Err(denied);
         }
     }
-    let mut calls = [Call::get_attr(&mount.root)];
-    mount.perform(&mut calls);
-    match calls[0].attr() {
-        Ok(attr) if attr.kind == Kind::Dir => {
-            let answer_us =
-                [Proc::FsInfo, Proc::PathConf, Proc::GetAttr].map(|proc| mount.ledger.latency_us(proc, 0.0));
-            mount.idle_answer = Duration::from_micros(answer_us.into_iter().flatten().min().unwrap_or(0));
-            mount.limits.shape = shape(mount.idle_answer);
-            Ok(mount)
-        }
-        Ok(_) => Err(AttachError::NotADirectory { target: label, path: Shown(&url.path).to_string() }),
-        Err(status) => Err(call_error(&label, &url.path, Proc::GetAttr, status)),
+    match attr_of(mount, &mount.root) {
+        Ok(attr) if attr.kind == Kind::Dir => Ok(attr),
+        Ok(_) => Err(AttachError::NotADirectory { target: label, path: Shown(path).to_string() }),
+        Err(status) => Err(call_error(&label, path, Proc::GetAttr, status)),
     }
 }
 

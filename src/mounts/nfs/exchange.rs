@@ -90,7 +90,7 @@ impl NfsMount {
         let mut composed = Composed { heads: Vec::with_capacity(tries.len() * 192), ..Composed::default() };
         let Composed { heads, outgoing, unsendable, probes } = &mut composed;
         let begin = |heads: &mut Vec<u8>, xid, proc: Proc| {
-            rpc::begin_call(heads, xid, nfs3::PROGRAM, nfs3::VERSION, proc as u32, Some(&self.credential))
+            rpc::begin_call(heads, xid, nfs3::PROGRAM, nfs3::VERSION, proc as u32, Some(&self.target.credential))
         };
         for (position, try_) in tries.iter().enumerate() {
             let call = &calls[try_.index];
@@ -111,7 +111,7 @@ impl NfsMount {
         }
         // A call that takes longer than `timeo` and a target that is gone look alike. What is sent again after that silence is waited
         // for as long once more, so that a NULL beside it tells them apart in no time of its own.
-        let is_silent = |t: &Try| t.losses > 0 && t.waited >= self.patience.reply_timeout;
+        let is_silent = |t: &Try| t.losses > 0 && t.waited >= self.target.patience.reply_timeout;
         if !outgoing.is_empty() && tries.iter().any(is_silent) && !tries.iter().any(|t| is_null(&calls[t.index])) {
             let (xid, start) = (self.xid(), heads.len());
             begin(heads, xid, Proc::Null);
@@ -126,12 +126,12 @@ impl NfsMount {
         let now = Instant::now();
         for try_ in tries {
             if try_.losses > 0 {
-                self.retransmitted.fetch_add(1, Ordering::Relaxed);
+                self.target.retransmitted.fetch_add(1, Ordering::Relaxed);
             }
             try_.first_sent.get_or_insert(now);
             try_.last_sent = Some(now);
         }
-        self.reconnects.fetch_add(u64::from(sent.generation > 1 && sent.connected), Ordering::Relaxed);
+        self.target.reconnects.fetch_add(u64::from(sent.generation > 1 && sent.connected), Ordering::Relaxed);
     }
 
     /// The NULL that was sent beside what is sent again: somebody is there, or nothing is said.
@@ -141,7 +141,7 @@ impl NfsMount {
             self.note_heard(arrived);
         }
         let took = arrived.unwrap_or_else(Instant::now).saturating_duration_since(sent);
-        self.ledger.record(Proc::Null, 0, arrived.is_none(), took);
+        self.target.ledger.record(Proc::Null, 0, arrived.is_none(), took);
     }
 
     /// Waits for a window's replies; false where they take too long: `timeo` without any, neither to this window nor, while some of them
@@ -153,7 +153,7 @@ impl NfsMount {
         // In a run that is stopped it is how long nothing came of all.
         let mut worked = self.worked();
         loop {
-            let rest = self.patience.reply_timeout.saturating_sub(since.elapsed());
+            let rest = self.target.patience.reply_timeout.saturating_sub(since.elapsed());
             if window.wait(rest.min(STOPPED_LOOK)) {
                 return true;
             }
@@ -164,7 +164,7 @@ impl NfsMount {
             last = now;
             // What is begun later, of a target that is silent already, is to have some time too.
             let is_overdue = begun.elapsed() >= 2 * STOPPED_LOOK && self.is_overdue(worked.max(self.worked()));
-            if since.elapsed() >= self.patience.reply_timeout || is_overdue {
+            if since.elapsed() >= self.target.patience.reply_timeout || is_overdue {
                 return false;
             }
         }

@@ -15,6 +15,7 @@ mod proof;
 mod reader;
 mod replay;
 mod retry;
+mod site;
 mod url;
 
 use std::net::SocketAddr;
@@ -29,6 +30,7 @@ use crate::wire::rpc::Credential;
 
 pub use attach::{AttachError, attach, shape};
 pub use proof::Usage;
+pub use site::Site;
 pub use url::{Host, Url, UrlError};
 
 use connection::Connection;
@@ -51,13 +53,22 @@ struct Patience {
     away_max: Duration,
 }
 
-/// One mount target of one export.
+/// One mount target of one export, from one of its directories down.
 #[derive(Debug)]
 pub struct NfsMount {
+    root: Node,
+    target: Arc<Target>,
+}
+
+/// What the mounts of several directories of one file system share at a target: its connections, and what is known of it.
+#[derive(Debug)]
+struct Target {
     label: String,
     /// This target's slot in the handles of chain nodes.
     index: usize,
-    root: Node,
+    /// Where MOUNT is.
+    mount_at: SocketAddr,
+    privileged: bool,
     limits: Limits,
     credential: Credential,
     connections: Vec<Connection>,
@@ -94,6 +105,7 @@ struct Setup {
     label: String,
     index: usize,
     address: SocketAddr,
+    mount_at: SocketAddr,
     privileged: bool,
     credential: Credential,
     connections: usize,
@@ -104,12 +116,12 @@ impl NfsMount {
     /// Once `stopped` is set, a target that is away, silent or busy is waited for a few seconds at most.
     pub fn heed(&self, stopped: Arc<AtomicBool>) {
         // A mount is one run's.
-        let _ = self.stopped.set(stopped);
+        let _ = self.target.stopped.set(stopped);
     }
 
     /// Who holds its calls holds what it adds to them too: what is sent again, and what is asked of what was made.
     pub fn hold_by(&self, holder: Arc<Throttle>) {
-        let mut holders = self.holders.lock().expect("nothing panics while it holds the holders");
+        let mut holders = self.target.holders.lock().expect("nothing panics while it holds the holders");
         // A mount may be in several volumes.
         if !holders.iter().any(|there| Arc::ptr_eq(there, &holder)) {
             holders.push(holder);
@@ -121,10 +133,11 @@ impl NfsMount {
         let timeout = setup.patience.reply_timeout;
         let connection = || Connection::new(setup.address, setup.privileged, record_bytes_max, timeout);
         let seed = mix(u64::from(std::process::id()) ^ mix(crate::base::Time::now().nanos.into()) ^ setup.index as u64);
-        NfsMount {
+        let target = Target {
             label: setup.label,
             index: setup.index,
-            root,
+            mount_at: setup.mount_at,
+            privileged: setup.privileged,
             limits,
             credential: setup.credential,
             connections: (0..setup.connections).map(|_| connection()).collect(),
@@ -145,22 +158,33 @@ impl NfsMount {
             stop_seen: OnceLock::new(),
             cut_short: OnceLock::new(),
             holders: Mutex::default(),
-        }
+        };
+        NfsMount { root, target: Arc::new(target) }
+    }
+
+    /// The target of a mount that is being attached.
+    fn target_mut(&mut self) -> &mut Target {
+        Arc::get_mut(&mut self.target).expect("no other mount shares it before it is attached")
+    }
+
+    /// Are both of one target, over the same connections and with the same counters?
+    pub fn shares_target(&self, other: &NfsMount) -> bool {
+        Arc::ptr_eq(&self.target, &other.target)
     }
 
     /// Calls sent again with their old xid after a connection broke.
     pub fn retransmitted(&self) -> u64 {
-        self.retransmitted.load(Ordering::Relaxed)
+        self.target.retransmitted.load(Ordering::Relaxed)
     }
 
     /// Connections made anew after one broke.
     pub fn reconnects(&self) -> u64 {
-        self.reconnects.load(Ordering::Relaxed)
+        self.target.reconnects.load(Ordering::Relaxed)
     }
 
     /// How fast the target answered when it was attached and nothing else was asked of it by this mount.
     pub fn idle_answer(&self) -> Duration {
-        self.idle_answer
+        self.target.idle_answer
     }
 
     /// The least of that and of some GETATTRs of the root, one after the other: of three calls that attaching makes, each may have
@@ -172,19 +196,19 @@ impl NfsMount {
             self.perform(&mut call);
             call[0].status().ok().map(|()| start.elapsed())
         };
-        (0..ANSWERS_TIMED).map_while(ask).fold(self.idle_answer, Duration::min)
+        (0..ANSWERS_TIMED).map_while(ask).fold(self.target.idle_answer, Duration::min)
     }
 
     /// Counts and latencies of what was issued, each call from its first transmission to its reply.
     pub fn ledger(&self) -> &Ledger {
-        &self.ledger
+        &self.target.ledger
     }
 
     /// Lists by READDIR what the server would not list by READDIRPLUS, as Linux's client does: a page then says no more than names.
     fn list_names(&self, calls: &mut [Call<'_>]) {
         let is_refused = |call: &Call<'_>| call.proc() == Proc::ReadDirPlus && call.status() == Err(Status::NotSupp);
         for call in calls.iter_mut().filter(|call| is_refused(call)) {
-            self.names_only.store(true, Ordering::Relaxed);
+            self.target.names_only.store(true, Ordering::Relaxed);
             self.cut(call);
             self.perform_sent(std::slice::from_mut(call));
         }
@@ -193,11 +217,11 @@ impl NfsMount {
     /// Cuts a transfer to what the server takes at once; the outcome then says that it was a part.
     fn cut(&self, call: &mut Call<'_>) {
         match &mut call.op {
-            Op::Read { count, .. } => *count = (*count).min(self.limits.read_max),
-            Op::Write { data, .. } => *data = &data[..data.len().min(self.limits.write_max as usize)],
+            Op::Read { count, .. } => *count = (*count).min(self.target.limits.read_max),
+            Op::Write { data, .. } => *data = &data[..data.len().min(self.target.limits.write_max as usize)],
             Op::ReadDir { bytes_max, want, .. } => {
-                *bytes_max = (*bytes_max).min(self.limits.list_max);
-                if self.names_only.load(Ordering::Relaxed) {
+                *bytes_max = (*bytes_max).min(self.target.limits.list_max);
+                if self.target.names_only.load(Ordering::Relaxed) {
                     *want = Want::Names;
                 }
             }
@@ -206,19 +230,19 @@ impl NfsMount {
     }
 
     fn xid(&self) -> u32 {
-        self.next_xid.fetch_add(1, Ordering::Relaxed)
+        self.target.next_xid.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Somebody is there.
     fn note_heard(&self, arrived: Instant) -> u64 {
-        let heard_ms = u64::try_from((arrived - self.born).as_millis()).unwrap_or(u64::MAX);
-        self.heard_ms.fetch_max(heard_ms, Ordering::Relaxed);
+        let heard_ms = u64::try_from((arrived - self.target.born).as_millis()).unwrap_or(u64::MAX);
+        self.target.heard_ms.fetch_max(heard_ms, Ordering::Relaxed);
         heard_ms
     }
 
     /// The connection with the least in flight, so that small calls avoid one that carries bulk data.
     fn connection(&self) -> &Connection {
-        let least = self.connections.iter().min_by_key(|c| c.load.load(Ordering::Relaxed));
+        let least = self.target.connections.iter().min_by_key(|c| c.load.load(Ordering::Relaxed));
         least.expect("a mount has at least one connection")
     }
 
@@ -253,7 +277,7 @@ impl NfsMount {
     }
 
     fn slot<'c>(&self, chain: &'c Chain) -> Result<&'c std::sync::OnceLock<Handle>, Status> {
-        chain.handles.get(self.index).ok_or(Status::BadHandle)
+        chain.handles.get(self.target.index).ok_or(Status::BadHandle)
     }
 
     /// The node of a handle that this target answered with, found by `place`: a child of a chain is a chain.
@@ -277,7 +301,7 @@ impl Mount for NfsMount {
     }
 
     fn limits(&self) -> Limits {
-        self.limits
+        self.target.limits
     }
 
     fn perform(&self, calls: &mut [Call<'_>]) {
@@ -299,15 +323,15 @@ impl Mount for NfsMount {
     }
 
     fn makes_as(&self) -> Option<(u32, u32)> {
-        Some((self.credential.uid, self.credential.gid))
+        Some((self.target.credential.uid, self.target.credential.gid))
     }
 
     fn issued(&self) -> Option<Tally> {
-        Some(self.ledger.tally())
+        Some(self.target.ledger.tally())
     }
 
     fn label(&self) -> String {
-        self.label.clone()
+        self.target.label.clone()
     }
 }
 

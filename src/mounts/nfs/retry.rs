@@ -62,14 +62,14 @@ impl NfsMount {
 
     /// Is the run stopped, and what went on last, at `since`, too long ago? The time counts from when the stop is first seen.
     pub(super) fn is_overdue(&self, since: Instant) -> bool {
-        let is_stopped = self.stopped.get().is_some_and(|stopped| stopped.load(Ordering::Relaxed));
-        is_stopped && since.max(*self.stop_seen.get_or_init(Instant::now)).elapsed() >= STOPPED_MAX
+        let is_stopped = self.target.stopped.get().is_some_and(|stopped| stopped.load(Ordering::Relaxed));
+        is_stopped && since.max(*self.target.stop_seen.get_or_init(Instant::now)).elapsed() >= STOPPED_MAX
     }
 
     /// Is a target given up that takes none of what it is sent, for as long as `silent`? Another lane may have found out that it is gone.
     pub(super) fn is_given_up(&self, silent: Duration, moved: Option<Instant>) -> bool {
         let last = moved.map_or(self.worked(), |moved| moved.max(self.worked()));
-        self.gone.load(Ordering::Relaxed) || silent >= 2 * STOPPED_LOOK && self.is_overdue(last)
+        self.target.gone.load(Ordering::Relaxed) || silent >= 2 * STOPPED_LOOK && self.is_overdue(last)
     }
 
     /// Gives up what was lost, in a run that is stopped, of a target that says nothing, and the target with it unless it answers NULL, or for
@@ -80,15 +80,15 @@ impl NfsMount {
             return;
         }
         let is_probe = calls.iter().all(|call| matches!(call.op, Op::Null { .. }));
-        let first = *self.cut_short.get_or_init(Instant::now);
+        let first = *self.target.cut_short.get_or_init(Instant::now);
         if begun > first && self.worked() < first {
-            self.gone.store(true, Ordering::Relaxed);
+            self.target.gone.store(true, Ordering::Relaxed);
         }
-        if !is_probe && !self.gone.load(Ordering::Relaxed) {
+        if !is_probe && !self.target.gone.load(Ordering::Relaxed) {
             let mut probe = [Call::default()];
             self.perform_sent(&mut probe);
             if probe[0].status().is_err() {
-                self.gone.store(true, Ordering::Relaxed);
+                self.target.gone.store(true, Ordering::Relaxed);
             }
         }
         let (lost, rest) = std::mem::take(tries).into_iter().partition(|t| t.losses > 0);
@@ -102,7 +102,7 @@ impl NfsMount {
 
     /// Waits until these may be sent, beside what was held already.
     fn hold(&self, calls: &[Call<'_>]) {
-        let holders = self.holders.lock().expect("nothing panics while it holds the holders").clone();
+        let holders = self.target.holders.lock().expect("nothing panics while it holds the holders").clone();
         holders.iter().for_each(|holder| holder.before(calls));
     }
 
@@ -115,7 +115,7 @@ impl NfsMount {
         tries: &mut Vec<Try>,
     ) -> std::io::Result<Vec<Reply>> {
         let payload = tries.iter().map(|t| calls[t.index].payload()).sum();
-        let _passed = self.payload.pass(payload);
+        let _passed = self.target.payload.pass(payload);
         // What is sent again goes the way it went: another connection's port is another client's to a duplicate request cache.
         let connection = connection.get_or_insert_with(|| self.connection());
         let load = payload + tries.len() as u64;
@@ -133,17 +133,17 @@ impl NfsMount {
         let mut busy_since: Option<Instant> = None;
         let mut away_since: Option<Instant> = None;
         while !tries.is_empty() {
-            if self.gone.load(Ordering::Relaxed) {
+            if self.target.gone.load(Ordering::Relaxed) {
                 return self.give_up(calls, &tries);
             }
             match self.round(&mut connection, calls, &mut tries) {
                 Err(error) => {
-                    self.refuses.store(error.kind() == std::io::ErrorKind::ConnectionRefused, Ordering::Relaxed);
+                    self.target.refuses.store(error.kind() == std::io::ErrorKind::ConnectionRefused, Ordering::Relaxed);
                     let since = *away_since.get_or_insert_with(Instant::now);
                     let last = since.max(self.heard());
                     let is_overdue = since.elapsed() >= 2 * STOPPED_LOOK && self.is_overdue(self.worked());
-                    if last.elapsed() >= self.patience.away_max || is_overdue {
-                        self.gone.store(true, Ordering::Relaxed);
+                    if last.elapsed() >= self.target.patience.away_max || is_overdue {
+                        self.target.gone.store(true, Ordering::Relaxed);
                         return self.give_up(calls, &tries);
                     }
                     std::thread::sleep(connect_pause);
@@ -165,8 +165,8 @@ impl NfsMount {
                     }
                     away_since =
                         if tries.iter().any(|t| t.losses > 0) { away_since.or(Some(Instant::now())) } else { None };
-                    if away_since.is_some_and(|s| s.max(self.heard()).elapsed() >= self.patience.away_max) {
-                        self.gone.store(true, Ordering::Relaxed);
+                    if away_since.is_some_and(|s| s.max(self.heard()).elapsed() >= self.target.patience.away_max) {
+                        self.target.gone.store(true, Ordering::Relaxed);
                     }
                     let held = Instant::now();
                     tries.iter().for_each(|t| self.hold(std::slice::from_ref(&calls[t.index])));
@@ -200,16 +200,16 @@ impl NfsMount {
             _ => false,
         };
         let destroys = truncates || matches!(call.proc(), Proc::Remove | Proc::RmDir | Proc::Rename);
-        let late = destroys && call.repeated && !self.refuses.load(Ordering::Relaxed);
+        let late = destroys && call.repeated && !self.target.refuses.load(Ordering::Relaxed);
         if late { Status::NoReply } else { Status::TargetGone }
     }
 
     fn heard(&self) -> Instant {
-        self.born + Duration::from_millis(self.heard_ms.load(Ordering::Relaxed))
+        self.target.born + Duration::from_millis(self.target.heard_ms.load(Ordering::Relaxed))
     }
 
     pub(super) fn worked(&self) -> Instant {
-        self.born + Duration::from_millis(self.worked_ms.load(Ordering::Relaxed))
+        self.target.born + Duration::from_millis(self.target.worked_ms.load(Ordering::Relaxed))
     }
 
     /// Puts replies into their calls; returns what has to be sent again.
@@ -221,12 +221,12 @@ impl NfsMount {
                 Reply::Record(record, arrived) => {
                     let heard_ms = self.note_heard(arrived);
                     if !matches!(call.op, Op::Null { .. }) {
-                        self.worked_ms.fetch_max(heard_ms, Ordering::Relaxed);
+                        self.target.worked_ms.fetch_max(heard_ms, Ordering::Relaxed);
                     }
                     round.answered = true;
                     self.decode(call, record);
                     let took = try_.first_sent.map_or(Duration::ZERO, |sent| arrived.saturating_duration_since(sent));
-                    self.ledger.record(call.proc(), call.payload(), call.status().is_err(), took);
+                    self.target.ledger.record(call.proc(), call.payload(), call.status().is_err(), took);
                     if call.status() == Err(Status::Jukebox) {
                         round.jukebox = true;
                         round.again.push(Try::new(try_.index, self.xid()));
@@ -256,7 +256,7 @@ impl NfsMount {
     /// many calls share a connection, some that are answered last are lost with nine connections in a row within a fraction
     /// of a second. A call that itself breaks each connection is over when `away` has passed since it was sent first.
     fn is_over(&self, try_: &Try) -> bool {
-        let Patience { reply_timeout, retrans, away_max } = self.patience;
+        let Patience { reply_timeout, retrans, away_max } = self.target.patience;
         let waited_max = reply_timeout.saturating_mul(retrans.saturating_add(1));
         try_.losses > retrans
             && (try_.waited >= waited_max || try_.first_sent.is_some_and(|sent| sent.elapsed() >= away_max))
@@ -270,13 +270,13 @@ impl NfsMount {
             return never_answered(call);
         }
         let mut probe = [Call::default()];
-        if !self.gone.load(Ordering::Relaxed) {
+        if !self.target.gone.load(Ordering::Relaxed) {
             self.perform_sent(&mut probe);
         }
         if probe[0].status().is_ok() {
             return never_answered(call);
         }
-        self.gone.store(true, Ordering::Relaxed);
+        self.target.gone.store(true, Ordering::Relaxed);
         self.left_over(call)
     }
 
@@ -284,7 +284,7 @@ impl NfsMount {
     fn fail(&self, call: &mut Call<'_>, try_: &Try, status: Status) {
         call.fail(status);
         if let Some(sent) = try_.first_sent {
-            self.ledger.record(call.proc(), call.payload(), true, sent.elapsed());
+            self.target.ledger.record(call.proc(), call.payload(), true, sent.elapsed());
         }
     }
 
@@ -312,7 +312,7 @@ impl NfsMount {
     /// Makes write verifiers differ between targets. Servers take the second they started in for one, so two targets that
     /// were started together have the same; and COMMIT at one says nothing of what another was sent (RFC 1813 3.3.7).
     fn mark_verifier(&self, call: &mut Call<'_>) {
-        let mark = mix(self.index as u64);
+        let mark = mix(self.target.index as u64);
         match &mut call.op {
             Op::Write { out: Ok(written), .. } => written.verifier ^= mark,
             Op::Commit { out: Ok(verifier), .. } => *verifier ^= mark,

@@ -12,7 +12,7 @@ use crate::base::name::BadName;
 use crate::base::units::parse_bytes;
 
 /// One mount target as written: host and, where given, its NFS port.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Host {
     /// A name or an address.
     pub name: String,
@@ -31,7 +31,7 @@ impl fmt::Display for Host {
 }
 
 /// A parsed NFS URL. Times and sizes have their defaults filled in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Url {
     /// The targets, at least one; all serve the same export.
     pub hosts: Vec<Host>,
