@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -40,6 +41,14 @@ impl Location {
         match self {
             Location::Dir(path) => Some(path),
             Location::Nfs(..) => None,
+        }
+    }
+
+    /// As it is written, and without a URL's arguments: what is in it is shown below it.
+    pub fn shown(&self) -> Vec<u8> {
+        match self {
+            Location::Dir(path) => path.as_os_str().as_bytes().to_vec(),
+            Location::Nfs(_, text) => text.split('?').next().unwrap_or_default().as_bytes().to_vec(),
         }
     }
 

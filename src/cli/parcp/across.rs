@@ -17,7 +17,7 @@ use crate::cli::location::{Location, real};
 use crate::jobs::copy::Options;
 use crate::mounts::nfs::Url;
 
-use super::legs::{IsOne, joined, shown, split, without_slashes};
+use super::legs::{IsOne, joined, split, without_slashes};
 use super::relation::{self, Relation};
 
 /// The destinations of a run: names below one directory, and that itself where a source's contents go into it.
@@ -59,13 +59,13 @@ impl Destinations<'_> {
 
     /// A destination as it is shown.
     fn shown(&self, name: Option<&Name>) -> Vec<u8> {
-        let directory = shown(self.directory);
+        let directory = self.directory.shown();
         name.map_or_else(|| directory.clone(), |name| joined(&directory, name))
     }
 
     fn of(&self, relation: &Relation, options: &Options, source: &Location, to: &[u8]) -> Option<String> {
-        let from = shown(source);
-        let snapshots = self.fs_root && *to == shown(self.directory);
+        let from = source.shown();
+        let snapshots = self.fs_root && *to == self.directory.shown();
         match relation {
             Relation::Same => Some(format!(
                 "--delete would remove the source '{}', which is the destination of another source; move it out",

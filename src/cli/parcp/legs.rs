@@ -100,14 +100,6 @@ pub(super) fn split(path: &Path) -> Result<(PathBuf, Option<Name>), String> {
     Ok((parent.into(), Some(name)))
 }
 
-pub(super) fn shown(location: &Location) -> Vec<u8> {
-    match location {
-        Location::Dir(path) => path.as_os_str().as_bytes().to_vec(),
-        // Without its arguments: what is in it is shown below it.
-        Location::Nfs(_, text) => text.split('?').next().unwrap_or_default().as_bytes().to_vec(),
-    }
-}
-
 fn cannot_stat(path: &[u8], error: &io::Error) -> String {
     let advice = if is_remote(path) { REMOTE } else { "" };
     format!("cannot stat '{}': {}{advice}", Shown(path), reason(error))
@@ -132,7 +124,7 @@ const LINK: &str = "it is a symbolic link, and those of a URL are not followed; 
 
 /// Finds the source that is mapped onto the destination: a directory, through a symbolic link too, or one object.
 fn source(location: &Location, exports: &mut Exports) -> Result<Source, String> {
-    let shown = shown(location);
+    let shown = location.shown();
     let path = match location {
         Location::Dir(path) => path,
         Location::Nfs(url, _) => {
@@ -183,7 +175,7 @@ fn leads_nowhere(error: &io::Error) -> bool {
 
 /// Finds where the source is mapped to.
 fn mapped(location: &Location, source: &Source, (exports, usage): (&mut Exports, Usage)) -> Result<Place, String> {
-    let shown = shown(location);
+    let shown = location.shown();
     let in_dir = |base: Base, fs_root: bool, shown: Vec<u8>| match (&source.name, source.is_dir) {
         (Some(name), false) => Place { base, way: vec![name.clone()], fs_root: false, shown: joined(&shown, name) },
         _ => Place { base, way: Vec::new(), fs_root, shown },
@@ -251,7 +243,7 @@ fn is_dir(path: &Path) -> Result<(), String> {
 
 /// The directory that sources go below.
 fn directory(location: &Location, (exports, usage): (&mut Exports, Usage)) -> Result<Place, String> {
-    let shown = shown(location);
+    let shown = location.shown();
     let (base, fs_root) = match location {
         Location::Dir(path) => {
             let meta = fs::metadata(path).map_err(|error| {
@@ -320,7 +312,7 @@ pub fn legs(
         }
         let mut target = mapped(&high.destination, &source, (&mut exports, usage))?;
         let below = source.name.as_ref().filter(|_| !source.is_dir && target.way.len() == 1);
-        let is_in_dir = below.is_some_and(|name| target.shown == joined(&shown(&high.destination), name));
+        let is_in_dir = below.is_some_and(|name| target.shown == joined(&high.destination.shown(), name));
         let relation = relation((location, source.is_dir), &high.destination, below.filter(|_| is_in_dir), is_one);
         // A snapshot, as the source says, of the directory that it is in.
         target.fs_root |= matches!(&relation, Relation::Around(path) if path.starts_with(b".snapshot/"));
@@ -336,9 +328,9 @@ pub fn legs(
     for location in &high.sources {
         match below(location, high, &directory, &mut exports, is_one) {
             Err(why) => refused.push(Refused::new(location, why, (high, &mut exports))),
-            Ok(leg) => match last_name(&leg).and_then(|name| taken.insert(name, shown(location))) {
+            Ok(leg) => match last_name(&leg).and_then(|name| taken.insert(name, location.shown())) {
                 None => add(&mut legs, leg),
-                Some(before) if before == shown(location) => {} // typed twice
+                Some(before) if before == location.shown() => {} // typed twice
                 // Neither is copied over the other, nor twice at once.
                 Some(before) => {
                     let why = format!("would be copied over what '{}' is copied to", Shown(&before));
@@ -365,7 +357,7 @@ fn clears_others(legs: &[Leg], high: &High) -> Option<String> {
     Some(format!(
         "--delete would remove what other sources bring to '{}', which gets the contents of '{}'; copy that one in a run of its \
          own, and exclude there what the others bring",
-        Shown(&shown(&high.destination)),
+        Shown(&high.destination.shown()),
         Shown(&whole.source.shown)
     ))
 }
@@ -376,7 +368,7 @@ fn compares_others(legs: &[Leg], high: &High) -> Option<String> {
     several.then(|| {
         format!(
             "--verify-only compares the contents of one source with a directory, and several bring theirs to '{}'",
-            Shown(&shown(&high.destination))
+            Shown(&high.destination.shown())
         )
     })
 }
@@ -416,7 +408,7 @@ impl Refused {
         let despite = high.options.delete.filter(|delete| delete.despite_errors);
         let found = despite.and_then(|_| source(location, exports).ok());
         let place = found.map(|source| source.place);
-        Refused { failure: Failure::refused(&shown(location), why), place }
+        Refused { failure: Failure::refused(&location.shown(), why), place }
     }
 }
 
@@ -451,7 +443,7 @@ fn below(
         let relation = if is_dir || relation == Relation::Same { relation } else { Relation::Apart };
         let target = name.map_or_else(|| directory.shown.clone(), |name| joined(&directory.shown, name));
         let snapshots = name.is_none() && directory.fs_root;
-        match relation::refusal(&relation, &high.options, snapshots, &shown(location), &target) {
+        match relation::refusal(&relation, &high.options, snapshots, &location.shown(), &target) {
             Some(refusal) => Err(refusal),
             None => Ok(target),
         }

@@ -131,7 +131,9 @@ pub fn plan(typed: &[OsString], rule: Rule, (mut exports, usage): (Exports, Usag
     let (mut taken, mut names) = (Taken::default(), HashSet::new());
     let mut last: Option<(Parent, bool)> = None;
     for operand in typed {
-        let placed = match Location::parse(operand) {
+        let location = Location::parse(operand);
+        let shown = location.as_ref().map_or_else(|_| operand.as_bytes().to_vec(), Location::shown);
+        let placed = match location {
             Err(error) => Err(error.to_string()),
             Ok(Location::Nfs(url, _)) => match place(&mut exports, (&url, usage), rule) {
                 Ok(Some((placed, mounts))) => Ok((placed, Some(mounts))),
@@ -149,7 +151,6 @@ pub fn plan(typed: &[OsString], rule: Rule, (mut exports, usage): (Exports, Usag
             let is_snapshot = last.as_ref().is_some_and(|(_, is)| *is) || (named && in_fs_root(&placed.parent));
             if is_snapshot { Err(IS_SNAPSHOTS.into()) } else { Ok((placed, mounts)) }
         });
-        let shown = operand.as_bytes().to_vec();
         match placed {
             Err(why) => refused.push(Failure::refused(&shown, why)),
             Ok((Placed { parent, name, fs_root, slash }, mounts)) => {
