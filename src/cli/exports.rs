@@ -1,11 +1,11 @@
 //! Exports that a command line names, each attached once, and what a URL leads to.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use crate::base::name::Shown;
 use crate::base::{Name, Status};
-use crate::mounts::nfs::{self, AttachError, Host, NfsMount, Site, Url, Usage};
+use crate::mounts::nfs::{self, AttachError, GIDS_MAX, Host, NfsMount, Site, Url, Usage};
 use crate::storage::{Attr, Call, Kind, Mount};
 
 use super::console::Console;
@@ -61,6 +61,16 @@ pub fn attach(console: Option<&Console>, url: &Url, usage: Usage) -> Result<Moun
 }
 
 fn telling<T>(console: Option<&Console>, url: &Url, attach: impl FnOnce() -> T) -> T {
+    /// Of a process it is the same for each export.
+    static GROUPS_TOLD: Once = Once::new();
+    if let (Some(console), Some(groups)) = (console, url.groups_untold()) {
+        GROUPS_TOLD.call_once(|| {
+            console.message(format_args!(
+                "this user is in {groups} groups, and a server is told {GIDS_MAX} of them with each call (AUTH_SYS): what only \
+                 the others may do, it may refuse; gids= in the URL says which it is told"
+            ));
+        });
+    }
     let mut attached = None;
     let text = || format!("{}: waiting for an answer", shown(url));
     patience::told(console, patience::USUAL, text, || attached = Some(attach()));

@@ -15,7 +15,7 @@ use crate::wire::rpc::{Credential, RpcError};
 
 use super::ask::{Asker, Below, Kept, Mounted};
 use super::proof::{Handles, Usage, attr_of, prove_same};
-use super::url::{Host, Url, UrlError};
+use super::url::{GIDS_MAX, Host, Url, UrlError};
 use super::{NfsMount, Patience, Setup};
 
 /// Lanes for each target and calls in each window, at least. 50,000 IOPS pay for 15,000 small-file procedures a second; at
@@ -86,22 +86,31 @@ impl Url {
     /// The groups of its identity.
     pub fn groups(&self) -> Vec<u32> {
         let Credential { gid, gids, .. } = credential(self);
-        // AUTH_SYS takes so many (RFC 5531 8.2).
-        [gid].into_iter().chain(gids.into_iter().take(16)).collect()
+        [gid].into_iter().chain(gids).collect()
     }
+
+    /// How many groups this process is in, where that is its identity and more than the GIDS_MAX that a server is told.
+    pub fn groups_untold(&self) -> Option<usize> {
+        let groups = if is_own(self) && self.gids.is_none() { rustix::process::getgroups().ok()? } else { Vec::new() };
+        Some(groups.len()).filter(|groups| *groups > GIDS_MAX)
+    }
+}
+
+/// Is the identity the process's?
+fn is_own(url: &Url) -> bool {
+    url.uid.is_none() && url.gid.is_none()
 }
 
 /// The URL's identity, or the process's.
 fn credential(url: &Url) -> Credential {
     let gids = || -> Vec<u32> {
         let groups = rustix::process::getgroups().unwrap_or_default();
-        groups.into_iter().map(rustix::process::Gid::as_raw).take(16).collect()
+        groups.into_iter().map(rustix::process::Gid::as_raw).take(GIDS_MAX).collect()
     };
-    let own = url.uid.is_none() && url.gid.is_none();
     Credential {
         uid: url.uid.unwrap_or_else(|| rustix::process::geteuid().as_raw()),
         gid: url.gid.unwrap_or_else(|| rustix::process::getegid().as_raw()),
-        gids: url.gids.clone().unwrap_or_else(|| if own { gids() } else { Vec::new() }),
+        gids: url.gids.clone().unwrap_or_else(|| if is_own(url) { gids() } else { Vec::new() }),
         machine: rustix::system::uname().nodename().to_string_lossy().into_owned(),
     }
 }

@@ -31,7 +31,7 @@ use crate::wire::rpc::Credential;
 pub use attach::{AttachError, attach, shape};
 pub use proof::Usage;
 pub use site::Site;
-pub use url::{Host, Url, UrlError};
+pub use url::{GIDS_MAX, Host, Url, UrlError};
 
 use connection::Connection;
 

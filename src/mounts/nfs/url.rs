@@ -90,6 +90,8 @@ pub enum UrlError {
 const PATIENCE_ALONE: (Duration, Duration) = (Duration::from_secs(60), Duration::from_secs(300));
 const PATIENCE_TOGETHER: (Duration, Duration) = (Duration::from_secs(15), Duration::from_secs(30));
 
+/// Groups beside the first that AUTH_SYS carries (RFC 5531, appendix A).
+pub const GIDS_MAX: usize = 16;
 /// Connections to each target unless `nconnect=` says otherwise. Two keep metadata off a bulk WRITE's connection;
 /// more did not raise rates in the project's measurements of pipelined connections.
 const NCONNECT: usize = 2;
@@ -138,7 +140,7 @@ impl Url {
             "gids" => {
                 let gids: Result<Vec<u32>, _> = value.split(',').map(str::parse).collect();
                 let gids = gids.map_err(|_| bad("a list of group ids such as 10,20"))?;
-                if gids.len() > 16 {
+                if gids.len() > GIDS_MAX {
                     return Err(bad("at most 16 groups, which is all that AUTH_SYS carries"));
                 }
                 self.gids = Some(gids);
