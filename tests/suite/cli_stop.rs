@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::cli_support::{Bench, send};
+use super::cli_support::{Bench, Sim, send};
 
 /// Begins `command`, which a limit holds for a quarter of an hour and more, ends it by SIGINT and returns its exit status.
 #[track_caller]
@@ -52,4 +52,22 @@ fn a_run_that_a_limit_holds_ends_when_it_is_asked_to() {
         assert_eq!(ended(&bench, command), Some(130), "{command}");
     }
     assert!(fs::read_dir(bench.path("t")).unwrap().count() > 0);
+}
+
+/// Each window of what a lane has in hand may be put off anew.
+#[test]
+fn a_run_that_a_busy_server_puts_off_ends_soon() {
+    let bench = Bench::new();
+    fs::write(bench.path("big"), vec![7; 40 << 20]).unwrap();
+    bench.run("cf big.tar big").ok();
+    for command in ["partar -xf big.tar -C", "parcp big"] {
+        let sim = Sim::start(&["--unlimited", "--fault", "jukebox:proc=WRITE"]);
+        let (program, args) = command.split_once(' ').unwrap();
+        let mut child = bench.command_as(program, args.split(' ').chain([sim.url.as_str()])).spawn().unwrap();
+        std::thread::sleep(Duration::from_secs(2));
+        send(&child, Signal::INT);
+        let asked = Instant::now();
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{command}");
+        assert!(asked.elapsed() < Duration::from_secs(10), "{command}: {:?}", asked.elapsed());
+    }
 }

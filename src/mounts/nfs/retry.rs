@@ -25,6 +25,8 @@ const JUKEBOX_MAX: Duration = Duration::from_secs(120);
 /// How long a target that is away, silent or busy is waited for once the run is stopped: who sends one signal and then SIGKILL (systemd,
 /// Kubernetes) gives from half a minute to one and a half.
 const STOPPED_MAX: Duration = Duration::from_secs(15);
+/// How long after that a server's JUKEBOX is still an answer to wait after: it is there, and each window of a job may get it anew.
+const STOPPED_BUSY_MAX: Duration = Duration::from_secs(3);
 /// How often it is looked for that.
 pub(super) const STOPPED_LOOK: Duration = Duration::from_secs(1);
 /// First and longest pause between tries to connect.
@@ -63,7 +65,30 @@ impl NfsMount {
     /// Is the run stopped, and what went on last, at `since`, too long ago? The time counts from when the stop is first seen.
     pub(super) fn is_overdue(&self, since: Instant) -> bool {
         let is_stopped = self.target.stopped.get().is_some_and(|stopped| stopped.load(Ordering::Relaxed));
-        is_stopped && since.max(*self.target.stop_seen.get_or_init(Instant::now)).elapsed() >= STOPPED_MAX
+        is_stopped.then(|| *self.target.stop_seen.get_or_init(Instant::now))
+    }
+
+    /// Is a call, put off by a server since `since`, not to wait any longer?
+    fn is_put_off_for_good(&self, since: Instant) -> bool {
+        let is_stopped = self.stop_seen().is_some_and(|seen| seen.elapsed() >= STOPPED_BUSY_MAX);
+        since.elapsed() >= JUKEBOX_MAX || is_stopped && since.elapsed() >= STOPPED_LOOK
+    }
+
+    /// Sleeps until calls that were put off are due again, or are not to wait any longer.
+    fn sleep_put_off(&self, pause: Duration, since: Instant) {
+        let end = Instant::now() + pause;
+        while !self.is_put_off_for_good(since) {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            std::thread::sleep(left.min(STOPPED_LOOK / 4));
+        }
+        self.stop_seen().is_some_and(|seen| since.max(seen).elapsed() >= STOPPED_MAX)
+    }
+
+    /// When it was first seen that the run is stopped, if it is.
+    fn stop_seen(&self) -> Option<Instant> {
     }
 
     /// Is a target given up that takes none of what it is sent, for as long as `silent`? Another lane may have found out that it is gone.
@@ -155,11 +180,11 @@ impl NfsMount {
                     self.cut_short(calls, &mut tries, begun);
                     if round.jukebox {
                         let since = *busy_since.get_or_insert_with(Instant::now);
-                        if since.elapsed() >= JUKEBOX_MAX || self.is_overdue(since) {
+                        if self.is_put_off_for_good(since) {
                             tries.retain(|t| calls[t.index].status() != Err(Status::Jukebox));
                         }
                         if !tries.is_empty() {
-                            std::thread::sleep(jukebox_pause);
+                            self.sleep_put_off(jukebox_pause, since);
                             jukebox_pause = (jukebox_pause * 2).min(JUKEBOX_PAUSE.1);
                         }
                     }
