@@ -92,6 +92,9 @@ pub enum Status {
     /// PROG_UNAVAIL, PROG_MISMATCH or RPC_MISMATCH (RFC 5531, section 9).
     #[error("There is no server of NFSv3 at this port, or it no longer serves it")]
     NotServed,
+    /// No descriptor is left for a connection (EMFILE, ENFILE); the call was not sent.
+    #[error("No connection can be made: too many files are open; raise the limit of open files (ulimit -n)")]
+    NoDescriptors,
     /// The run was stopped before this call.
     #[error("Interrupted")]
     Cancelled,
@@ -201,6 +204,7 @@ impl Status {
             Status::NotEmpty => 39,
             Status::Loop => 40,
             Status::Remote => 66,
+            Status::NoDescriptors => 24,
             Status::NotServed => 93, // EPROTONOSUPPORT, as the kernel's client says
             Status::NotSupp => 95,
             // As of a soft mount with softerr (nfs(5)): nobody answered in time.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parfs::mounts::LocalMount;
 use parfs::mounts::nfs::{Site, Url, Usage};
@@ -25,7 +26,7 @@ fn plant(dir: &Path) -> Vec<String> {
 }
 
 /// Runs one of the programs where it may have `files` open at a time.
-pub fn limited(bench: &Bench, files: usize, program: &str, args: &[String]) -> Ran {
+fn limited(bench: &Bench, files: usize, program: &str, args: &[String]) -> Ran {
     let script = format!("ulimit -n {files}; exec \"$0\" \"$@\"");
     let mut command = Command::new("sh");
     command.args(["-c", &script]).arg(bench.path(program)).args(args).current_dir(bench.path("."));
@@ -65,4 +66,57 @@ fn each_file_system_of_a_server_is_attached_once() {
         let shared = mounts.iter().zip(beside).map(|(one, other)| one.shares_target(other));
         assert_eq!(shared.collect::<Vec<_>>(), [is_shared; 2]);
     }
+}
+
+/// It is no absent target, which would be waited for.
+#[test]
+fn a_limit_of_open_files_that_leaves_none_for_a_connection_is_told_soon() {
+    let (bench, sim) = (Bench::new(), Sim::start(&["--targets", "2", "--unlimited"]));
+    fs::create_dir(bench.path("t")).unwrap();
+    (0..20).for_each(|i| fs::write(bench.path(format!("t/{i}")), "data").unwrap());
+    let start = Instant::now();
+    let run = &|files: usize| {
+        let args = ["-r".into(), "t".into(), format!("{}t{files}", sim.url)];
+        limited(&bench, files, "parcp", &args)
+    };
+    let ended: Vec<Ran> = std::thread::scope(|scope| {
+        let runs: Vec<_> = (6..18).map(|files| scope.spawn(move || run(files))).collect();
+        runs.into_iter().map(|run| run.join().unwrap()).collect()
+    });
+    let said = "No connection can be made: too many files are open; raise the limit of open files (ulimit -n)";
+    for part in ["cannot reach MOUNT: ", "FSINFO: ", "CREATE: "] {
+        let said = format!("{part}{said}");
+        assert!(ended.iter().any(|ran| ran.status == Some(1) && ran.stderr.contains(&said)), "{said}: {ended:#?}");
+    }
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+}
+
+#[test]
+fn what_is_removed_by_a_url_is_named_without_its_arguments() {
+    let (bench, served) = (Bench::new(), tempfile::tempdir().unwrap());
+    fs::create_dir(served.path().join("d")).unwrap();
+    fs::write(served.path().join("d/f"), "").unwrap();
+    let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--unlimited"]);
+    let (url, arguments) = (&sim.url, "?uid=0&gid=0&nconnect=1");
+    let ran = bench.run_as(&format!("parrm -rv {url}d{arguments} {url}none{arguments}"));
+    let ran = ran.ended(1, &format!("parrm: {url}none: "));
+    assert_eq!(ran.stdout, format!("removed '{url}d/f'\nremoved directory '{url}d'\n"));
+}
+
+#[test]
+fn groups_that_a_server_is_not_told_of_are_told_once() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let (bench, sim) = (Bench::new(), Sim::start(&["--unlimited"]));
+    let run = |groups: u32, argument: &str| {
+        let groups = (2000..2000 + groups).map(|gid| gid.to_string()).collect::<Vec<_>>().join(",");
+        let (first, second) = (format!("{}a{argument}", sim.url), format!("{}b/c{argument}", sim.url));
+        let mut command = Command::new("setpriv");
+        command.arg("--groups").arg(groups).arg(bench.path("parrm")).args(["-f", &first, &second]);
+        Ran::of(command.output().unwrap()).ok().stderr
+    };
+    let said = "this user is in 20 groups, and a server is told 16 of them";
+    assert_eq!(run(20, "").matches(said).count(), 1);
+    assert_eq!(run(20, "?gids=2001,2002") + &run(20, "?uid=0&gid=0") + &run(16, ""), "");
 }

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use crate::base::hash::mix;
 use crate::base::name::Shown;
-use crate::base::{Name, Time};
+use crate::base::{Name, Status, Time};
 use crate::storage::Handle;
 use crate::wire::mount3::{self, MountProc, MountStatus};
 use crate::wire::portmap;
 use crate::wire::rpc::{self, Credential, RpcError};
 
-use super::connection::open_stream;
+use super::connection::{is_out_of_descriptors, open_stream};
 use super::{AttachError, Url};
 
 /// How long MOUNT and the portmapper may take to answer.
@@ -171,6 +171,7 @@ impl Asker<'_> {
             let error = match error.kind() {
                 // A socket's time limit comes as EAGAIN.
                 ErrorKind::WouldBlock => Error::other(format!("no answer within {} s", ASK_TIMEOUT.as_secs())),
+                _ if is_out_of_descriptors(&error) => Error::other(Status::NoDescriptors),
                 ErrorKind::UnexpectedEof => Error::other("it closed the connection without an answer"),
                 ErrorKind::InvalidData => Error::other("its answer is no RPC record, or too long"),
                 _ => error,

@@ -193,7 +193,7 @@ struct Writer {
     generation: u64,
     source_port: Option<u16>,
     /// When the last try to connect failed, and how.
-    failed: Option<(Instant, io::ErrorKind)>,
+    failed: Option<(Instant, io::Error)>,
 }
 
 /// The longest that sending a window may take, where a reply's time limit is not longer: some MB at 100 KB/s.
@@ -274,13 +274,13 @@ impl Connection {
         if connected {
             // Who waited for the lock while another lane tried to connect, or to send, takes that lane's word: at an address that
             // swallows packets, or with a peer that takes none, each try takes seconds, and lanes would take them one after the other.
-            if let Some((when, kind)) = writer.failed
-                && when > asked
+            if let Some((when, error)) = &writer.failed
+                && *when > asked
             {
-                return Err(kind.into());
+                return Err(same(error));
             }
             let result = self.connect(&mut writer);
-            writer.failed = result.as_ref().err().map(|error| (Instant::now(), error.kind()));
+            writer.failed = result.as_ref().err().map(|error| (Instant::now(), same(error)));
             result?;
         }
         let (generation, at) = (writer.generation, Instant::now());
@@ -297,7 +297,7 @@ impl Connection {
         if let Err(error) = &written
             && error.kind() == io::ErrorKind::TimedOut
         {
-            writer.failed = Some((Instant::now(), error.kind()));
+            writer.failed = Some((Instant::now(), same(error)));
         }
         // The reader may have given up between the check above and the insertion; then nobody else would return these calls.
         if written.is_err() || is_broken() {
@@ -358,6 +358,17 @@ impl Drop for Connection {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("nothing panics while it holds a connection's lock")
+}
+
+/// The same error, for another lane.
+fn same(error: &io::Error) -> io::Error {
+    error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
+}
+
+/// Is it that no more files may be open, by this process or at all?
+pub(super) fn is_out_of_descriptors(error: &io::Error) -> bool {
+    let errno = rustix::io::Errno::from_io_error(error);
+    matches!(errno, Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE))
 }
 
 /// Writes all, within `limit`, as long as `ends` does not say of a peer that takes nothing that it is over.
@@ -500,7 +511,7 @@ mod tests {
         listener.set_nonblocking(true).unwrap();
         let connection = Connection::new(listener.local_addr().unwrap(), false, 1000, Duration::from_secs(1));
         let (window, minute) = (Window::new(0), Duration::from_secs(60));
-        let failed = |when| lock(&connection.writer).failed = Some((when, io::ErrorKind::TimedOut));
+        let failed = |when| lock(&connection.writer).failed = Some((when, io::ErrorKind::TimedOut.into()));
         failed(Instant::now() + minute);
         let never = |_: Duration, _: Option<Instant>| false;
         assert_eq!(connection.send(&window, &[], &mut [], &never).unwrap_err().kind(), io::ErrorKind::TimedOut);

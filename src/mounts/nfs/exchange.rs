@@ -124,6 +124,9 @@ impl NfsMount {
 
     fn note_sent(&self, tries: &mut [Try], sent: &Sent) {
         let now = Instant::now();
+        if sent.connected {
+            self.target.starved_since.lock().expect("nothing panics while it holds this").take();
+        }
         for try_ in tries {
             if try_.losses > 0 {
                 self.target.retransmitted.fetch_add(1, Ordering::Relaxed);

@@ -90,6 +90,8 @@ struct Target {
     refuses: AtomicBool,
     /// The server has no READDIRPLUS (unfs3).
     names_only: AtomicBool,
+    /// Since when no connection could be made for want of descriptors.
+    starved_since: Mutex<Option<Instant>>,
     /// The run is being stopped.
     stopped: OnceLock<Arc<AtomicBool>>,
     /// When that was first seen.
@@ -154,6 +156,7 @@ impl NfsMount {
             gone: AtomicBool::new(false),
             refuses: AtomicBool::new(false),
             names_only: AtomicBool::new(false),
+            starved_since: Mutex::default(),
             stopped: OnceLock::new(),
             stop_seen: OnceLock::new(),
             cut_short: OnceLock::new(),

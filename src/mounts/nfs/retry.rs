@@ -14,7 +14,7 @@ use crate::wire::nfs3::{self, Decoded};
 use crate::wire::record::Received;
 use crate::wire::rpc::{self, RpcError};
 
-use super::connection::{Connection, Reply};
+use super::connection::{Connection, Reply, is_out_of_descriptors};
 use super::exchange::Try;
 use super::{NfsMount, Patience};
 
@@ -29,6 +29,8 @@ const STOPPED_MAX: Duration = Duration::from_secs(15);
 const STOPPED_BUSY_MAX: Duration = Duration::from_secs(3);
 /// How often it is looked for that.
 pub(super) const STOPPED_LOOK: Duration = Duration::from_secs(1);
+/// How long it is waited for a descriptor, which other parts of this process or others may close.
+const STARVED_MAX: Duration = Duration::from_secs(3);
 /// First and longest pause between tries to connect.
 const CONNECT_PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
@@ -64,6 +66,11 @@ impl NfsMount {
 
     /// Is the run stopped, and what went on last, at `since`, too long ago? The time counts from when the stop is first seen.
     pub(super) fn is_overdue(&self, since: Instant) -> bool {
+        self.stop_seen().is_some_and(|seen| since.max(seen).elapsed() >= STOPPED_MAX)
+    }
+
+    /// When it was first seen that the run is stopped, if it is.
+    fn stop_seen(&self) -> Option<Instant> {
         let is_stopped = self.target.stopped.get().is_some_and(|stopped| stopped.load(Ordering::Relaxed));
         is_stopped.then(|| *self.target.stop_seen.get_or_init(Instant::now))
     }
@@ -84,11 +91,6 @@ impl NfsMount {
             }
             std::thread::sleep(left.min(STOPPED_LOOK / 4));
         }
-        self.stop_seen().is_some_and(|seen| since.max(seen).elapsed() >= STOPPED_MAX)
-    }
-
-    /// When it was first seen that the run is stopped, if it is.
-    fn stop_seen(&self) -> Option<Instant> {
     }
 
     /// Is a target given up that takes none of what it is sent, for as long as `silent`? Another lane may have found out that it is gone.
@@ -162,6 +164,13 @@ impl NfsMount {
                 return self.give_up(calls, &tries);
             }
             match self.round(&mut connection, calls, &mut tries) {
+                Err(error) if is_out_of_descriptors(&error) => {
+                    if self.is_starved() {
+                        return self.end_unsent(calls, &tries);
+                    }
+                    std::thread::sleep(connect_pause);
+                    connect_pause = (connect_pause * 2).min(CONNECT_PAUSE.1);
+                }
                 Err(error) => {
                     self.target.refuses.store(error.kind() == std::io::ErrorKind::ConnectionRefused, Ordering::Relaxed);
                     let since = *away_since.get_or_insert_with(Instant::now);
@@ -205,6 +214,21 @@ impl NfsMount {
                     }
                 }
             }
+        }
+    }
+
+    /// Were no descriptors to be had for so long that others will not be closed? It is no word of the target.
+    fn is_starved(&self) -> bool {
+        let mut since = self.target.starved_since.lock().expect("nothing panics while it holds this");
+        since.get_or_insert_with(Instant::now).elapsed() >= STARVED_MAX
+    }
+
+    /// Ends what cannot be sent, or not again.
+    fn end_unsent(&self, calls: &mut [Call<'_>], tries: &[Try]) {
+        for try_ in tries {
+            let call = &mut calls[try_.index];
+            let status = if try_.first_sent.is_some() { never_answered(call) } else { Status::NoDescriptors };
+            self.fail(call, try_, status);
         }
     }
 
