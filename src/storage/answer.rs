@@ -132,6 +132,13 @@ impl Call<'_> {
         }
     }
 
+    /// True of a SETATTR that is said to be done and whose reply shows another owner or group than it asked for: nfs-ganesha 4.3 takes
+    /// root's for the anonymous user's where it squashes root, and says OK.
+    pub fn leaves_owner_out(&self) -> bool {
+        let Op::SetAttr { change, out: Ok(Some(is)), .. } = &self.op else { return false };
+        change.not_given(Some((is.uid, is.gid))) != (None, None)
+    }
+
     /// The attributes that GETATTR read; panics for other procedures.
     pub fn attr(&self) -> Out<Attr> {
         match &self.op {

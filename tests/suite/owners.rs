@@ -353,6 +353,77 @@ fn an_owner_that_is_refused_is_told_of_each_object() {
     }
 }
 
+/// nfs-ganesha, where it squashes root: root's ids become the anonymous user's, and it says OK.
+#[test]
+fn an_owner_that_a_server_says_it_gave_and_did_not_is_told() {
+    const ANONYMOUS: (u32, u32) = (65534, 65534);
+    let squashing = |mount: &Arc<MemoryMount>| {
+        volume(&Odd::new(mount, |mount, call| {
+            let (Op::Create { change, .. }
+            | Op::MkDir { change, .. }
+            | Op::Symlink { change, .. }
+            | Op::MkNod { change, .. }
+            | Op::SetAttr { change, .. }) = &mut call.op
+            else {
+                return pass(mount, call);
+            };
+            let asked = *change;
+            (change.uid, change.gid) = (asked.uid.map(|_| ANONYMOUS.0), asked.gid.map(|_| ANONYMOUS.1));
+            pass(mount, call);
+            if let Op::Create { change, .. }
+            | Op::MkDir { change, .. }
+            | Op::Symlink { change, .. }
+            | Op::MkNod { change, .. }
+            | Op::SetAttr { change, .. } = &mut call.op
+            {
+                *change = asked;
+            }
+        }))
+    };
+    let assert_told = |to: &MemoryMount, failures: &[String], context: &str| {
+        assert_eq!(failures.len(), members().len(), "{context}: {failures:?}");
+        assert!(failures.iter().all(|why| why.contains("its owner cannot be set")), "{context}: {failures:?}");
+        let tree = dump(to);
+        for (path, kind, mode) in members() {
+            let is = &tree[path];
+            assert_eq!((is.uid, is.gid), ANONYMOUS, "{context}: {path}");
+            assert_eq!(is.mtime, MTIME, "{context}: {path}");
+            // GNU tar gives a file of another owner its set-id bits, cp does not.
+            let kept = if kind == MemberKind::Dir || context == "extracted" { 0o7777 } else { 0o1777 };
+            if kind != MemberKind::Symlink {
+                assert_eq!(is.mode, mode & kept, "{context}: {path}");
+            }
+        }
+    };
+    for existing in [Existing::Replace, Existing::Overwrite] {
+        let mount = Arc::new(MemoryMount::new());
+        for _ in 0..2 {
+            let ran = extract(&squashing(&mount), pipe(archive()), &options(existing), &crew(2, 2));
+            assert_told(&mount, &ran.failures, "extracted");
+        }
+    }
+    for atomic in [false, true] {
+        let from = there(OURS, |mode| mode);
+        for (to, context) in [
+            (Arc::new(MemoryMount::new()), "copied"),
+            (there(ANONYMOUS, |_| 0o777), "given attributes"),
+            (there(THEIRS, |mode| mode), "copied over"),
+        ] {
+            if context == "copied over" {
+                for path in ["file", "empty"] {
+                    let node = node_at(&*to, &["d", path]);
+                    to.write(&node, 0, b"other", parfs::storage::Stable::FileSync).unwrap();
+                }
+            }
+            let options = copy::Options { atomic, ..copies::sync() };
+            for _ in 0..2 {
+                let ran = copies::run(&volume(&from), &squashing(&to), &options, &copies::crew(2, 2));
+                assert_told(&to, &ran.failures, &format!("{context}, {atomic}"));
+            }
+        }
+    }
+}
+
 fn mount_file(mount: &Arc<MemoryMount>, i: usize) -> Node {
     mount.file(&mount.root(), format!("f{i}"), b"data")
 }

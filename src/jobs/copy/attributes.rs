@@ -70,7 +70,8 @@ pub(super) fn without_mode(
     rest.is_empty() || owner_aside(ctx, route, &ctx.target.one(route, Call::set_attr(node, rest)), is_dir) == Ok(false)
 }
 
-/// How a SETATTR ended; one that was refused for its owner alone is done without it, and true says so.
+/// How a SETATTR ended; one that was refused for its owner alone is done without it, and true says so, as of one that left the owner out
+/// without a word.
 pub(super) fn owner_aside(ctx: &Ctx<'_>, route: Route, call: &Call<'_>, is_dir: bool) -> Result<bool, Status> {
     match (&call.op, call.status()) {
         (Op::SetAttr { node, change, .. }, Err(Status::Perm)) if change.gives_away() => {
@@ -81,6 +82,6 @@ pub(super) fn owner_aside(ctx: &Ctx<'_>, route: Route, call: &Call<'_>, is_dir: 
             }
             ctx.target.one(route, Call::set_attr(node, rest)).status().map(|()| true)
         }
-        (_, status) => status.map(|()| false),
+        (_, status) => status.map(|()| call.leaves_owner_out()),
     }
 }

@@ -61,11 +61,11 @@ fn give(ctx: &Ctx<'_>, route: Route, objects: &[(&Node, u32)]) -> Vec<bool> {
     let mut calls: Vec<Call<'_>> = objects.iter().map(|(node, gid)| Call::set_attr(node, change(*gid))).collect();
     ctx.target.perform(route, &mut calls);
     let answers = objects.iter().zip(&calls).map(|((_, gid), call)| {
-        let status = call.status();
-        if status.is_err_and(Status::is_refusal) {
+        let (status, left_out) = (call.status(), call.leaves_owner_out());
+        if left_out || status.is_err_and(Status::is_refusal) {
             ctx.refuse_group(*gid);
         }
-        status.is_ok()
+        status.is_ok() && !left_out
     });
     answers.collect()
 }

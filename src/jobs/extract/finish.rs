@@ -165,7 +165,11 @@ fn set_attrs(ctx: &Ctx<'_>, route: Route, dues: &[Due], ends: &mut [End], part: 
     ctx.perform(route, &mut calls);
     for ((i, change), call) in of.into_iter().zip(&calls) {
         let settled = match call.status() {
-            Ok(()) => Ok(Without::default()),
+            Ok(()) => {
+                let owner = call.leaves_owner_out();
+                ctx.owners_refused.fetch_or(owner && dues[i].is_new, Ordering::Relaxed);
+                Ok(Without { owner, mode: None })
+            }
             Err(status) => set_without(ctx, route, &dues[i], change, status),
         };
         let End { so_far, again, .. } = &mut ends[i];
