@@ -1,7 +1,7 @@
 //! What the lanes of one creation share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::name::Shown;
 use crate::base::{Failure, Warnings};
@@ -13,6 +13,7 @@ use super::super::port::Port;
 use super::super::transform::Part;
 use super::entry::{Entry, Home, Listing};
 use super::front::Front;
+use super::recheck::Rechecks;
 use super::{Names, Options};
 
 /// Files that went before they were read and are looked up once more, at once.
@@ -92,6 +93,8 @@ pub(super) struct Ctx<'a> {
     pub said: [AtomicBool; 2],
     warnings: Mutex<Warnings>,
     missed: Mutex<Missed>,
+    /// Directories that are left.
+    pub rechecks: Arc<Rechecks>,
     /// Pieces that are not read, and packed, yet.
     pub flight: Flight,
 }
@@ -124,6 +127,7 @@ impl<'a> Ctx<'a> {
             said: Default::default(),
             warnings: Mutex::default(),
             missed: Mutex::default(),
+            rechecks: Arc::default(),
         }
     }
 

@@ -1,11 +1,12 @@
 //! What a walk finds: objects and the directories they are in.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::archive::Segment;
-use crate::base::Name;
-use crate::storage::{Attr, Cookie, Node, Volume};
+use crate::base::{Name, Time};
+use crate::storage::{Attr, Cookie, Node, Page, Volume};
 
+use super::recheck::{self, Left, Rechecks};
 use super::{Follow, Operand};
 
 /// A file: of which server, by the labels of its targets (empty: of this host), in which file system, and its id there. Two servers may
@@ -33,6 +34,8 @@ pub(super) struct Tree {
     pub follow: Option<Arc<dyn Follow>>,
     /// The way to the operand below the volume's root.
     pub way: Vec<Name>,
+    /// Where its directories go when they are left.
+    pub rechecks: Arc<Rechecks>,
 }
 
 impl Tree {
@@ -52,6 +55,10 @@ pub(super) struct Dir {
     pub node: Node,
     /// File system and file id.
     pub id: (u64, u64),
+    /// As its own directory listed it.
+    ctime: Time,
+    /// The names that were listed, page by page; `true` when that was to the end.
+    listed: Mutex<(Vec<u32>, bool)>,
     /// None: the operand itself.
     pub parent: Option<Arc<Dir>>,
     /// An ancestor that directories below are compared with, to find one that contains itself (Brent's algorithm, as in copies).
@@ -61,11 +68,19 @@ pub(super) struct Dir {
 
 impl Dir {
     /// The directory at `path`, in `parent`.
-    pub fn new(tree: Arc<Tree>, path: Vec<u8>, node: Node, id: (u64, u64), parent: Option<&Arc<Dir>>) -> Dir {
+    pub fn new(tree: Arc<Tree>, path: Vec<u8>, node: Node, attr: &Attr, parent: Option<&Arc<Dir>>) -> Dir {
         let depth = parent.map_or(0, |dir| dir.depth + 1);
         let mark =
             parent.and_then(|dir| if dir.depth.is_power_of_two() { Some(dir.clone()) } else { dir.mark.clone() });
-        Dir { tree, path, node, id, parent: parent.cloned(), mark, depth }
+        let (id, listed) = ((attr.fsid, attr.fileid), Mutex::default());
+        Dir { tree, path, node, id, ctime: attr.ctime, listed, parent: parent.cloned(), mark, depth }
+    }
+
+    /// A page was listed. When all of it was read that was listed to the end, the directory is looked at once more.
+    pub fn note(&self, page: &Page) {
+        let mut listed = self.listed.lock().expect("nothing panics while it notes names");
+        listed.0.extend(page.entries.iter().map(|entry| recheck::mark(&entry.name)));
+        listed.1 |= page.end;
     }
 
     /// Is it the root of a file system? What a link leads to is of another one and need be no root.
@@ -81,8 +96,7 @@ impl Dir {
 
     /// The path of `name` in it.
     pub fn join(&self, name: &Name) -> Vec<u8> {
-        let slash: &[u8] = if self.path.ends_with(b"/") { b"" } else { b"/" };
-        [&self.path, slash, name.as_bytes()].concat()
+        join(&self.path, name)
     }
 
     /// The name of what has this path in it.
@@ -102,6 +116,12 @@ impl Dir {
         }
         false
     }
+}
+
+/// The path of `name` in the directory at `path`.
+pub(super) fn join(path: &[u8], name: &Name) -> Vec<u8> {
+    let slash: &[u8] = if path.ends_with(b"/") { b"" } else { b"/" };
+    [path, slash, name.as_bytes()].concat()
 }
 
 /// Where an object was found.
@@ -168,8 +188,15 @@ pub(super) enum Listing {
 }
 
 /// A deep way is taken apart link by link: the compiler's way would need stack for each directory of it.
+///
+/// Whoever has something of a directory to read holds it, so that it is left when nobody does.
 impl Drop for Dir {
     fn drop(&mut self) {
+        let (names, ended) = std::mem::take(self.listed.get_mut().unwrap_or_else(PoisonError::into_inner));
+        if ended {
+            let (volume, node, path) = (self.tree.volume.clone(), self.node.clone(), std::mem::take(&mut self.path));
+            self.tree.rechecks.add(Left { volume, node, path, ctime: self.ctime, names });
+        }
         let mut parent = self.parent.take();
         while let Some(dir) = parent {
             parent = Arc::into_inner(dir).and_then(|mut dir| dir.parent.take());

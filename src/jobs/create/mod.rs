@@ -16,6 +16,7 @@ mod line;
 mod member;
 mod mend;
 mod piece;
+mod recheck;
 mod walk;
 
 use std::sync::Arc;
@@ -268,6 +269,8 @@ pub fn create(
         let run = Run { ctx: &ctx, line: &line, pack, scope };
         run.produce(operands, piece_bytes);
     });
+    // What lanes had no window for: nobody is in a directory any more.
+    recheck::run(&ctx, true);
     let stopped = crew.stop().is_set();
     if !stopped && !line.has_failed() {
         run_end(&ctx, &line, pack);
@@ -392,6 +395,7 @@ impl<'s> Run<'_, 's, '_> {
                     let _guard = Guard(ctx);
                     let start = Instant::now();
                     walk::run(ctx, begun);
+                    recheck::run(ctx, false);
                     spent(ctx, start);
                 });
             }
@@ -447,6 +451,7 @@ impl<'s> Run<'_, 's, '_> {
             line.complete(ctx, scope, number, filled);
             // What cannot be stored is noted when a piece takes its place, too.
             drop(ticket);
+            recheck::run(ctx, false);
             spent(ctx, start);
         });
         true

@@ -111,6 +111,7 @@ fn find(ctx: &Ctx<'_>, operand: Operand) -> Vec<Walked> {
         recursive,
         follow,
         way,
+        rechecks: ctx.rechecks.clone(),
     });
     let entry = Entry { tree, dir: None, path, node, attr, link: Vec::new(), more: None };
     let mut entries = vec![entry];
@@ -214,7 +215,8 @@ fn follow(ctx: &Ctx<'_>, dir: &Dir, entries: &mut Vec<Entry>) {
         (entry.node, entry.attr) = (node, attr);
         let follow = follow.clone();
         let server = if Arc::ptr_eq(&volume, &dir.tree.volume) { dir.tree.server.clone() } else { server(&volume) };
-        entry.tree = Arc::new(Tree { volume: volume.clone(), server, fsid, fs_root: false, recursive, follow, way });
+        let (volume, rechecks) = (volume.clone(), ctx.rechecks.clone());
+        entry.tree = Arc::new(Tree { volume, server, fsid, fs_root: false, recursive, follow, way, rechecks });
         true
     });
 }
@@ -245,8 +247,7 @@ fn with_listings(ctx: &Ctx<'_>, entries: Vec<Entry>, parent: Option<&Arc<Dir>>) 
         }
         let listing = (is_dir && entry.tree.recursive && !other_fs).then(|| {
             let (tree, path, node) = (entry.tree.clone(), entry.path.clone(), entry.node.clone());
-            let id = (entry.attr.fsid, entry.attr.fileid);
-            let dir = Arc::new(Dir::new(tree, path, node, id, parent));
+            let dir = Arc::new(Dir::new(tree, path, node, &entry.attr, parent));
             Grown::Listing(Listing::Page { dir, from: Cookie::default(), gathered: Vec::new() })
         });
         // A directory that the archive has is entered all the same.
@@ -271,6 +272,7 @@ fn take_page(
     mut gathered: Vec<Entry>,
 ) -> Vec<Walked> {
     let stuck = page.is_stuck(from);
+    dir.note(&page);
     let Page { entries, next, end, .. } = page;
     let mut found: Vec<Entry> = Vec::with_capacity(entries.len());
     let (mut places, mut unknown) = (Vec::with_capacity(entries.len()), Vec::new());

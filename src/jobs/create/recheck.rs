@@ -1,0 +1,109 @@
+//! Directories once more, when all that was listed of them was read: a name that was made in one meanwhile, or moved into it, is not in
+//! the archive, and what was moved may be nowhere in it. That is told as GNU tar tells it, which goes by ctime alone.
+//!
+//! A GETATTR for each directory, beside the READDIRPLUS that listed it, and none for a file; only one whose ctime is another than that of
+//! its header is listed again, by names. Left out: names that have gone, of which the archive has what was there or the file's own turn
+//! tells; files put in the place of others, which their own turn finds; and what changes within the resolution of the server's clock.
+
+use std::collections::HashSet;
+use std::hash::Hasher;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use crate::base::hash::Mix;
+use crate::base::name::Shown;
+use crate::base::{Name, Status, Time};
+use crate::storage::{Call, Cookie, Node, Route, Volume, Want};
+
+use super::super::port::Port;
+use super::ctx::{Ctx, add};
+use super::entry::join;
+
+/// Bytes of a listing's page by names.
+const PAGE_BYTES: u32 = 64 << 10;
+
+/// A directory that was listed to its end, and all of which was read.
+pub(super) struct Left {
+    pub volume: Arc<Volume>,
+    pub node: Node,
+    pub path: Vec<u8>,
+    /// As its own directory listed it.
+    pub ctime: Time,
+    /// What was listed, as [`mark`]s.
+    pub names: Vec<u32>,
+}
+
+/// A name in four bytes: of a million in one directory, another one is taken for one of them once in 4,000 times.
+pub(super) fn mark(name: &Name) -> u32 {
+    let mut mix = Mix::default();
+    mix.write(name.as_bytes());
+    mix.write_u64(name.as_bytes().len() as u64);
+    (mix.finish() >> 16) as u32
+}
+
+/// Those that wait to be looked at.
+#[derive(Default)]
+pub(super) struct Rechecks(Mutex<Vec<Left>>);
+
+impl Rechecks {
+    fn left(&self) -> MutexGuard<'_, Vec<Left>> {
+        self.0.lock().expect("nothing panics while it notes a directory")
+    }
+
+    pub fn add(&self, left: Left) {
+        self.left().push(left);
+    }
+
+    /// Some of one volume: as many as are in flight at once, or what is there. None where fewer than `least` wait.
+    fn take(&self, window: usize, least: usize) -> Vec<Left> {
+        let mut left = self.left();
+        let Some(last) = left.last().filter(|_| left.len() >= least) else { return Vec::new() };
+        let from = left.len().saturating_sub(window);
+        let other = left[from..].iter().rposition(|dir| !Arc::ptr_eq(&dir.volume, &last.volume));
+        left.split_off(other.map_or(from, |at| from + at + 1))
+    }
+}
+
+/// Looks at directories while there are as many as a lane has calls in flight; with `all`, at every one.
+pub(super) fn run(ctx: &Ctx<'_>, all: bool) {
+    let window = ctx.crew.shape().window.max(1);
+    while !ctx.crew.stop().is_set() {
+        let dirs = ctx.rechecks.take(window, if all { 1 } else { window });
+        let Some(first) = dirs.first() else { return };
+        let port = ctx.port(&first.volume);
+        let route = port.route();
+        let mut calls: Vec<Call<'_>> = dirs.iter().map(|dir| Call::get_attr(&dir.node)).collect();
+        port.perform(route, &mut calls);
+        for (dir, call) in dirs.iter().zip(&calls) {
+            let has_more = match call.attr() {
+                Ok(attr) if attr.ctime == dir.ctime => Ok(false),
+                Ok(_) => has_more(ctx, (port, route), dir),
+                Err(status) => Err(status),
+            };
+            // Nothing is in what is gone. What cannot be asked may have changed.
+            if !matches!(has_more, Ok(false) | Err(Status::NoEnt | Status::Stale | Status::Cancelled)) {
+                add(&ctx.counts.changed, 1);
+                ctx.warn(format!("{}: file changed as we read it", Shown(&dir.path)));
+            }
+        }
+    }
+}
+
+/// Has the directory a name that it did not have when it was listed?
+fn has_more(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), dir: &Left) -> Result<bool, Status> {
+    let known: HashSet<u32> = dir.names.iter().copied().collect();
+    let mut from = Cookie::default();
+    loop {
+        let page = port.one(route, Call::read_dir(&dir.node, from, Want::Names, PAGE_BYTES)).take_page()?;
+        let is_new = |name: &Name| !known.contains(&mark(name)) && ctx.includes(&join(&dir.path, name));
+        if page.entries.iter().any(|entry| is_new(&entry.name)) {
+            return Ok(true);
+        }
+        if page.end || page.is_stuck(from) {
+            return Ok(false);
+        }
+        if ctx.crew.stop().is_set() {
+            return Err(Status::Cancelled);
+        }
+        from = page.next;
+    }
+}

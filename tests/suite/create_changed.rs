@@ -1,0 +1,78 @@
+//! Trees that change while they are archived: what the archive may lack is told.
+
+#![allow(clippy::unwrap_used)] // also in the helpers of tests
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use parfs::jobs::create::Options;
+use parfs::mounts::MemoryMount;
+use parfs::storage::{Mount, Op};
+
+use crate::ask::Ask;
+use crate::copies::crew;
+use crate::creates::{Made, shared, stream, whole};
+use crate::remove_odd::{Odd, pass};
+
+/// An archive of `z/deep` with two files; `meddle` comes when all is listed, before the first file is read.
+fn meddled(meddle: impl Fn(&MemoryMount) + Send + Sync + 'static, shape: (usize, usize)) -> Made {
+    let mount = Arc::new(MemoryMount::new());
+    let deep = mount.dir(&mount.dir(&mount.root(), "z"), "deep");
+    mount.file(&deep, "moved", b"data");
+    mount.file(&deep, "read", b"read");
+    let done = AtomicBool::new(false);
+    let tree = mount.clone();
+    let odd = Odd::new(&mount, move |mount, call| {
+        if matches!(call.op, Op::Read { .. }) && !done.swap(true, Ordering::Relaxed) {
+            meddle(&tree);
+        }
+        pass(mount, call);
+    });
+    stream(whole(&shared(vec![odd as Arc<dyn Mount>])), &Options::default(), &crew(shape.0, shape.1))
+}
+
+/// GNU tar tells so of each directory whose ctime has changed.
+#[test]
+fn directories_that_change_behind_their_listing_are_told() {
+    let of = |mount: &MemoryMount, at: &[&str]| {
+        at.iter().fold(mount.root(), |dir, name| mount.lookup(&dir, name).unwrap().node)
+    };
+    for shape in [(1, 1), (2, 4)] {
+        let moved = move |mount: &MemoryMount| {
+            mount.rename(&of(mount, &["z", "deep"]), "moved", &of(mount, &["z"]), "moved").unwrap();
+        };
+        let made = meddled(moved, shape);
+        // What it was taken out of is whole in the archive.
+        assert_eq!(
+            (made.summary.changed, &made.summary.warnings[..]),
+            (1, &["./z: file changed as we read it".into()][..])
+        );
+        for (at, dir) in [(&["z", "deep"][..], "./z/deep"), (&["z"], "./z"), (&[], ".")] {
+            let made = meddled(move |mount| drop(mount.file(&of(mount, at), "new", b"")), shape);
+            assert_eq!((made.summary.changed, made.failures.len()), (1, 0));
+            assert_eq!(made.summary.warnings, [format!("{dir}: file changed as we read it")]);
+        }
+        meddled(|_| {}, shape).clean();
+    }
+}
+
+/// One GETATTR for each directory, however many lanes there are.
+#[test]
+fn a_directory_is_asked_for_once_more_and_a_file_is_not() {
+    for shape in [(1, 1), (1, 4), (4, 4)] {
+        let mount = MemoryMount::new();
+        for i in 0..30 {
+            let dir = mount.dir(&mount.root(), format!("d{i}"));
+            (0..i).for_each(|f| drop(mount.file(&dir, format!("f{f}"), b"x")));
+        }
+        let gets = Arc::new(AtomicUsize::new(0));
+        let count = gets.clone();
+        let odd = Odd::new(&Arc::new(mount), move |mount, call| {
+            count.fetch_add(usize::from(matches!(call.op, Op::GetAttr { .. })), Ordering::Relaxed);
+            pass(mount, call);
+        });
+        stream(whole(&shared(vec![odd as Arc<dyn Mount>])), &Options::default(), &crew(shape.0, shape.1)).clean();
+        // And one for the operand.
+        assert_eq!(gets.load(Ordering::Relaxed), 1 + 31, "{shape:?}");
+    }
+}
