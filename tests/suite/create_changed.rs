@@ -11,7 +11,8 @@ use parfs::storage::{Mount, Op};
 
 use crate::ask::Ask;
 use crate::copies::crew;
-use crate::creates::{Made, shared, stream, whole};
+use crate::creates::{Made, named, shared, stream, whole};
+use crate::nasty::{put, set_time};
 use crate::remove_odd::{Odd, pass};
 
 /// An archive of `z/deep` with two files; `meddle` comes when all is listed, before the first file is read.
@@ -75,4 +76,46 @@ fn a_directory_is_asked_for_once_more_and_a_file_is_not() {
         // And one for the operand.
         assert_eq!(gets.load(Ordering::Relaxed), 1 + 31, "{shape:?}");
     }
+}
+
+/// A writer may put the time of modification back; ctime is the kernel's.
+#[test]
+fn a_file_whose_time_is_put_back_while_it_is_read_is_told() {
+    let mount = Arc::new(MemoryMount::new());
+    let big = mount.file(&mount.root(), "big", b"");
+    put(&*mount, &big, 0, &vec![1; 20_000_000]);
+    let tree = mount.clone();
+    let reads = AtomicUsize::new(0);
+    let odd = Odd::new(&mount, move |mount, call| {
+        if matches!(call.op, Op::Read { .. }) && reads.fetch_add(1, Ordering::Relaxed) == 5 {
+            let was = tree.lookup(&tree.root(), "big").unwrap().attr.unwrap().mtime;
+            put(&*tree, &big, 0, &vec![2; 20_000_000]);
+            set_time(&*tree, &big, was);
+        }
+        pass(mount, call);
+    });
+    let made = stream(whole(&shared(vec![odd as Arc<dyn Mount>])), &Options::default(), &crew(1, 2));
+    assert_eq!((made.summary.changed, made.failures.len()), (1, 0));
+    assert_eq!(made.summary.warnings, ["./big: file changed as we read it"]);
+}
+
+/// A new name of a file changes its ctime; before its turn that is nothing to be told.
+#[test]
+fn a_file_that_gets_another_name_before_it_is_read_has_not_changed() {
+    let mount = Arc::new(MemoryMount::new());
+    let files: Vec<_> = (0..5).map(|i| mount.file(&mount.root(), format!("f{i}"), b"data")).collect();
+    let elsewhere = mount.dir(&mount.root(), "elsewhere");
+    let tree = mount.clone();
+    let done = AtomicBool::new(false);
+    let odd = Odd::new(&mount, move |mount, call| {
+        if matches!(call.op, Op::Read { .. }) && !done.swap(true, Ordering::Relaxed) {
+            for (i, file) in files.iter().enumerate() {
+                tree.link(file, &elsewhere, format!("f{i}")).unwrap();
+            }
+        }
+        pass(mount, call);
+    });
+    let volume = shared(vec![odd as Arc<dyn Mount>]);
+    let operands = (0..5).map(|i| named(&volume, &format!("f{i}"))).collect();
+    stream(operands, &Options::default(), &crew(2, 2)).clean();
 }

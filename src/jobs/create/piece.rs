@@ -1,8 +1,8 @@
 //! A piece of the archive: headers and the data of some files, or a part of one large file's; read by one lane.
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::base::name::Shown;
 use crate::base::{Failure, Proc, Status, Time};
@@ -47,11 +47,19 @@ pub(super) struct Fate {
     changed: AtomicBool,
     /// What is stored is of another file, which took its place.
     replaced: AtomicBool,
+    /// The ctime that the first READ told: a writer may put the time of modification back. The listed one is no measure: a tree of which
+    /// others make hard links meanwhile (`cp -al`) would be told as changed.
+    begun: OnceLock<Time>,
 }
 
 impl Fate {
     pub fn is_left_out(&self) -> bool {
         self.left_out.load(Ordering::Relaxed)
+    }
+
+    /// Has the file changed since the first who asks this?
+    fn differs(&self, attr: &Attr) -> bool {
+        *self.begun.get_or_init(|| attr.ctime) != attr.ctime
     }
 
     /// The archive does not have the data that its other names stand for.
@@ -183,7 +191,7 @@ struct Got {
     error: Option<Status>,
     bytes: usize,
     attr: Option<Attr>,
-    /// One of the READs found another file than was listed.
+    /// One of the READs found another file than was listed, or than an earlier one.
     changed: bool,
 }
 
@@ -292,7 +300,7 @@ fn read_all(ctx: &Ctx<'_>, parts: &[Part], mut wanted: Vec<Wanted>, buffer: &mut
         for ((one, data), call) in some.into_iter().zip(calls).rev() {
             let Op::Read { buf, attr, out, .. } = call.op else { continue };
             let part = &mut got[one.part];
-            part.changed |= attr.is_some_and(|attr| is_other(data, &attr));
+            part.changed |= attr.is_some_and(|attr| is_other(data, &attr) || data.fate.differs(&attr));
             part.attr = attr.or(part.attr);
             let n = buf.len().min(one.len);
             buffer[one.to..one.to + n].copy_from_slice(&buf[..n]);
@@ -440,7 +448,7 @@ fn fail(ctx: &Ctx<'_>, data: &Data, status: Status) {
 fn has_changed(ctx: &Ctx<'_>, data: &Data, attr: Option<Attr>) -> bool {
     let attr = attr.map_or_else(|| get_attr(ctx, data), Ok);
     // What cannot be asked may have changed: a whole file is only one that is known to be.
-    attr.map_or(true, |attr| is_other(data, &attr))
+    attr.map_or(true, |attr| is_other(data, &attr) || data.fate.differs(&attr))
 }
 
 fn is_other(data: &Data, attr: &Attr) -> bool {
