@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parfs::jobs::create::Options;
-use parfs::mounts::MemoryMount;
-use parfs::storage::{Mount, Op};
+use parfs::mounts::{LocalMount, MemoryMount};
+use parfs::storage::{Call, Mount, Op};
 
 use crate::ask::Ask;
 use crate::copies::crew;
+use crate::create::members;
 use crate::creates::{Made, named, shared, stream, whole};
 use crate::nasty::{put, set_time};
 use crate::remove_odd::{Odd, pass};
@@ -118,4 +119,32 @@ fn a_file_that_gets_another_name_before_it_is_read_has_not_changed() {
     let volume = shared(vec![odd as Arc<dyn Mount>]);
     let operands = (0..5).map(|i| named(&volume, &format!("f{i}"))).collect();
     stream(operands, &Options::default(), &crew(2, 2)).clean();
+}
+
+/// By its name, another file would be found by then.
+#[test]
+fn a_large_file_that_is_replaced_is_read_to_its_end() {
+    const SIZE: usize = 20 << 20;
+    let dir = tempfile::tempdir().unwrap();
+    let big = dir.path().join("big");
+    std::fs::write(&big, vec![1; SIZE]).unwrap();
+    let reads = AtomicUsize::new(0);
+    let odd = Odd::new(&Arc::new(LocalMount::open(dir.path()).unwrap()), move |mount, call| {
+        let Op::Read { node, .. } = &call.op else { return pass(mount, call) };
+        let node = node.clone();
+        if reads.fetch_add(1, Ordering::Relaxed) == 3 {
+            // As a lane that is ahead would.
+            let mut last = Call::read(&node, SIZE as u64 - 10, 4096, Vec::new());
+            pass(mount, &mut last);
+            std::fs::write(big.with_extension("new"), vec![2; 100]).unwrap();
+            std::fs::rename(big.with_extension("new"), &big).unwrap();
+        }
+        pass(mount, call);
+    });
+    let volume = shared(vec![odd as Arc<dyn Mount>]);
+    let made = stream(vec![named(&volume, "big")], &Options::default(), &crew(1, 1));
+    let is = members(&made.archive);
+    assert!(is[0].2 == vec![1; SIZE], "{:?}", made.summary);
+    // Its name has gone, which changes its ctime.
+    assert_eq!(made.summary.warnings, ["big: file changed as we read it"]);
 }

@@ -193,6 +193,8 @@ struct Got {
     attr: Option<Attr>,
     /// One of the READs found another file than was listed, or than an earlier one.
     changed: bool,
+    /// By its number too: what is missing of it is not what the first one lost.
+    replaced: bool,
 }
 
 /// Reads what the piece holds.
@@ -301,6 +303,7 @@ fn read_all(ctx: &Ctx<'_>, parts: &[Part], mut wanted: Vec<Wanted>, buffer: &mut
             let Op::Read { buf, attr, out, .. } = call.op else { continue };
             let part = &mut got[one.part];
             part.changed |= attr.is_some_and(|attr| is_other(data, &attr) || data.fate.differs(&attr));
+            part.replaced |= attr.is_some_and(|attr| (attr.fsid, attr.fileid) != data.id && is_other(data, &attr));
             part.attr = attr.or(part.attr);
             let n = buf.len().min(one.len);
             buffer[one.to..one.to + n].copy_from_slice(&buf[..n]);
@@ -367,7 +370,7 @@ fn tell(ctx: &Ctx<'_>, data: &Data, got: &Got) {
         // The run was stopped, which is told once for all.
         Some(Status::Cancelled) => return,
         Some(status) => fail(ctx, data, status),
-        None if got.bytes < data.bytes() && data.tells_change() => {
+        None if got.bytes < data.bytes() && !got.replaced && data.tells_change() => {
             let short = data.size.saturating_sub(data.reached(got.bytes));
             add(&ctx.counts.changed, 1);
             ctx.warn(format!("{}: File shrank by {short} bytes; padding with zeros", Shown(path)));

@@ -12,7 +12,7 @@ use crate::base::Status;
 use crate::storage::{Attr, Chain, Kind, Node, Out, Stable, Verifier, Written};
 
 use super::convert::{attr, kind, mode_bits, status};
-use super::descriptors::{Held, Sent, Use, close};
+use super::descriptors::{Held, Ranges, Sent, Use, close};
 use super::modify::On;
 use super::{LocalMount, Place};
 
@@ -140,7 +140,11 @@ impl LocalMount {
         }
         only_files(&stat)?;
         let size = u64::try_from(stat.st_size).unwrap_or(0);
-        let held = if used == Use::Write { self.for_writing(fd, mode_bits(&stat)) } else { Held::Read(fd, size) };
+        let held = if used == Use::Write {
+            self.for_writing(fd, mode_bits(&stat))
+        } else {
+            Held::Read(fd, size, Ranges::default())
+        };
         Ok((held, stat))
     }
 
@@ -173,32 +177,40 @@ impl LocalMount {
     }
 
     /// Reads; where that costs no question, and at the file's end, also what the file was right after. Most files are read once and whole:
-    /// only one that is read further stays open.
+    /// only one that is read by ranges stays open, until all of it was read, for lanes take ranges in any order, and by its name another
+    /// file may be found by now.
     pub(super) fn read(&self, node: &Node, offset: u64, count: u32, buf: &mut Vec<u8>) -> Out<(bool, Option<Attr>)> {
         buf.clear();
         let chain = self.chain(node)?;
-        match self.descriptors.get(chain, Use::Read) {
-            Some(held) => {
-                let read = self.read_from(&held, offset, count, buf);
-                if matches!(read, Ok((true, _))) {
-                    drop(held);
-                    self.descriptors.take(chain, Use::Read);
-                }
-                read
-            }
+        let mut opened = None;
+        let held = match self.descriptors.get(chain, Use::Read) {
+            Some(held) => held,
             None => {
-                let held = self.open_file(chain, Use::Read)?;
-                let read = self.read_from(&held, offset, count, buf);
-                if matches!(read, Ok((false, _))) {
-                    self.descriptors.keep(chain, Use::Read, held);
+                let (held, stat) = self.open_stat(chain, Use::Read)?;
+                let is_whole = offset == 0 && matches!(held, Held::Read(_, size, _) if size <= u64::from(count));
+                if is_whole {
+                    let read = self.read_from(&held, offset, count, buf);
+                    if matches!(read, Ok((false, _))) {
+                        self.descriptors.keep(chain, Use::Read, held);
+                    }
+                    return read;
                 }
-                read
+                opened = Some(stat);
+                self.descriptors.keep(chain, Use::Read, held)
+            }
+        };
+        let (ended, is) = self.read_from(&held, offset, count, buf)?;
+        if let Held::Read(_, size, ranges) = &*held {
+            let has_shrunk = ended && offset.saturating_add(buf.len() as u64) < *size;
+            if ranges.are_all(*size, buf.len(), ended) || has_shrunk {
+                self.descriptors.take(chain, Use::Read);
             }
         }
+        Ok((ended, is.or_else(|| opened.map(|stat| attr(&stat)))))
     }
 
     fn read_from(&self, held: &Held, offset: u64, count: u32, buf: &mut Vec<u8>) -> Out<(bool, Option<Attr>)> {
-        let mut size = if let Held::Read(_, size) = held { *size } else { 0 };
+        let mut size = if let Held::Read(_, size, _) = held { *size } else { 0 };
         let count = count.min(self.limits.read_max) as usize;
         let stat = loop {
             let (had, at) = (buf.len(), offset.saturating_add(buf.len() as u64));

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher as _};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::sync::atomic::{AtomicU16, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -55,12 +55,27 @@ pub(super) struct Sent {
     pub failed: Mutex<Option<Status>>,
 }
 
+/// What was read through a descriptor, in any order.
+#[derive(Default)]
+pub(super) struct Ranges {
+    bytes: AtomicU64,
+    ended: AtomicBool,
+}
+
+impl Ranges {
+    /// So many bytes more, up to the file's end or not. True when that end was met, and as many bytes as there were when it was opened.
+    pub(super) fn are_all(&self, size: u64, more: usize, ended: bool) -> bool {
+        let ended = self.ended.fetch_or(ended, Ordering::AcqRel) || ended;
+        self.bytes.fetch_add(more as u64, Ordering::AcqRel) + more as u64 >= size && ended
+    }
+}
+
 /// An open descriptor.
 pub(super) enum Held {
     /// An object by `O_PATH`: mostly a directory, which names are looked up in.
     Dir(OwnedFd),
-    /// A regular file to read, and its size when it was opened.
-    Read(OwnedFd, u64),
+    /// A regular file to read, its size when it was opened, and what was read of it.
+    Read(OwnedFd, u64, Ranges),
     /// A regular file to write. The flag says that it might not open again, being write-protected by its own mode.
     Write(OwnedFd, bool, Sent),
     /// A directory that is being listed, or was.
@@ -71,7 +86,7 @@ impl Held {
     /// The descriptor, whatever it is open for.
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         match self {
-            Held::Dir(fd) | Held::Read(fd, _) | Held::Write(fd, ..) | Held::List(fd, _) => fd.as_fd(),
+            Held::Dir(fd) | Held::Read(fd, ..) | Held::Write(fd, ..) | Held::List(fd, _) => fd.as_fd(),
         }
     }
 }
