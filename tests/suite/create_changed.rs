@@ -5,9 +5,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use parfs::jobs::create::Options;
+use parfs::archive::MemberKind;
+use parfs::base::Name;
+use parfs::jobs::create::{Follow, Operand, Options, Unfollowed};
 use parfs::mounts::{LocalMount, MemoryMount};
-use parfs::storage::{Call, Mount, Op};
+use parfs::storage::{Call, Mount, Op, Volume};
 
 use crate::ask::Ask;
 use crate::copies::crew;
@@ -147,4 +149,43 @@ fn a_large_file_that_is_replaced_is_read_to_its_end() {
     assert!(is[0].2 == vec![1; SIZE], "{:?}", made.summary);
     // Its name has gone, which changes its ctime.
     assert_eq!(made.summary.warnings, ["big: file changed as we read it"]);
+}
+
+/// Follows the links of one volume to what their texts say in its root.
+struct InRoot(Arc<Volume>);
+
+impl Follow for InRoot {
+    fn follow(&self, path: &[u8]) -> Result<(Arc<Volume>, Vec<Name>), Unfollowed> {
+        let name = path.rsplit(|byte| *byte == b'/').next().and_then(|name| name.strip_prefix(b"to-")).unwrap();
+        Ok((self.0.clone(), vec![Name::new(name).unwrap()]))
+    }
+}
+
+/// Where links are followed, files with one name are remembered too, as in GNU tar; they make room for those with several.
+#[test]
+fn files_with_one_name_leave_room_for_those_with_several() {
+    let mount = MemoryMount::new();
+    let root = mount.root();
+    for i in 0..50 {
+        mount.file(&root, format!("a{i:02}"), b"one");
+    }
+    for i in 0..4 {
+        let node = mount.file(&root, format!("b{i}"), b"several");
+        mount.link(&node, &root, format!("c{i}")).unwrap();
+    }
+    mount.symlink(&root, "to-a49", b"a49").unwrap();
+    mount.symlink(&root, "to-a00", b"a00").unwrap();
+    let volume = shared(vec![Arc::new(mount) as Arc<dyn Mount>]);
+    let linked = |links_max| {
+        let follow = Arc::new(InRoot(volume.clone()));
+        let operands: Vec<Operand> =
+            whole(&volume).into_iter().map(|one| Operand { follow: Some(follow.clone()), ..one }).collect();
+        let options = Options { sort_by_name: true, links_max, ..Options::default() };
+        let made = stream(operands, &options, &crew(1, 1)).clean();
+        assert_eq!(made.summary.warnings, [""; 0]);
+        let links = members(&made.archive).into_iter().filter(|member| member.1 == MemberKind::HardLink);
+        links.map(|member| member.0).collect::<Vec<_>>()
+    };
+    assert_eq!(linked(10), ["./c0", "./c1", "./c2", "./c3", "./to-a49"]);
+    assert_eq!(linked(100), ["./c0", "./c1", "./c2", "./c3", "./to-a00", "./to-a49"]);
 }

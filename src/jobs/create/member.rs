@@ -191,10 +191,13 @@ impl Maker {
             (member.size, member.stored, member.segments) = (0, 0, None);
         } else if self.has_room(ctx) {
             let path = entry.path.clone();
-            self.links.insert(
-                key,
-                Link { path, left: nlink.saturating_sub(1), first: FirstMet::new(&entry.attr), fate: fate.clone() },
-            );
+            let left = nlink.saturating_sub(1);
+            let link = Link { path, left, first: FirstMet::new(&entry.attr), fate: fate.clone() };
+            if left == 0 {
+                // Found through a link it may come again; files with several names, whose names do come, go before it.
+                self.complete.push_back(key.clone());
+            }
+            self.links.insert(key, link);
         } else if !std::mem::replace(&mut self.full, true) {
             let which = if entry.tree.follow.is_some() { "that links may lead to" } else { "with several names" };
             ctx.warn(format!(
