@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::process::Command;
 
 use super::cli_support::{Bench, PARFS, Ran, Sim};
 
@@ -53,6 +54,25 @@ fn directories_have_the_archive_s_bits_also_without_times() {
             bench.run_as(&format!("parrm -rf {}/g", place.trim_end_matches('/'))).ok();
         }
     }
+}
+
+/// As GNU tar: what a user namespace has no number for is refused like what a caller may not give away.
+#[test]
+fn owners_that_a_user_namespace_does_not_map_are_told_and_the_rest_is_there() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.path("s/d")).unwrap();
+    fs::write(bench.path("s/f"), "data").unwrap();
+    std::os::unix::fs::symlink("f", bench.path("s/l")).unwrap();
+    bench.run("-cf u.tar --owner=:12345 --group=:12345 s").ok();
+    let commands = "exec unshare -U -r sh -c 'echo begun && exec ./partar -xf u.tar -C out'";
+    let ran = Ran::of(Command::new("sh").args(["-c", commands]).current_dir(bench.path("")).output().unwrap());
+    if !ran.stdout.contains("begun") {
+        return; // a host that lets nobody make namespaces
+    }
+    let ran = ran.ended(2, "partar: s/f: extracted, but its owner cannot be set: Operation not permitted");
+    assert_eq!(ran.stderr.lines().count(), 5, "{ran:?}");
+    assert_eq!(fs::read(bench.out().join("s/f")).unwrap(), b"data");
+    assert!(bench.out().join("s/l").is_symlink() && bench.out().join("s/d").is_dir());
 }
 
 /// What is compared is read as it is, and what would be written is not: that they differ says nothing.

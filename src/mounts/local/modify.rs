@@ -46,7 +46,11 @@ impl On<'_> {
             On::Place(_, place) => chownat(place.fd(), place.name(), uid, gid, ITSELF),
             On::Held(_, held) => chownat(held, c"", uid, gid, AtFlags::EMPTY_PATH),
         })
-        .map_err(status)
+        .map_err(|errno| match errno {
+            // user_namespaces(7): an owner that has no number here. The caller may not give it the file, as with EPERM.
+            Errno::INVAL => Status::Perm,
+            errno => status(errno),
+        })
     }
 
     pub(super) fn chmod(&self, bits: u32) -> Result<(), Status> {
