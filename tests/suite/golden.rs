@@ -107,7 +107,7 @@ fn messages() {
         "-xf a.tar -C nfs://h/e?colour=red",
         "-xf a.tar -C out -C out",
         "-xf a.tar -T list",
-        "-xf a.tar --owner root",
+        "-xf a.tar --level 3",
         "-xf a.tar --absolute-names",
         "-xf a.tar --xattrs-include=[[=a=]]",
         "-xf a.tar --transform=s/a",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use super::cli_support::Bench;
+use super::cli_support::{Bench, Ran};
 
 /// The long options of `tar --usage`.
 const GNU_TAR: &str = "--absolute-names --acls --add-file --after-date --anchored --append --atime-preserve --auto-compress --backup \
@@ -155,21 +155,57 @@ fn owners_are_the_archives_where_that_is_asked_for() {
     bench().run(FOR_ROOT).ok();
 }
 
-/// What says nothing in a mode is not passed over in silence.
+/// What is partar's own, or says something in GNU tar's mode, is not passed over in silence.
 #[test]
 fn an_option_that_does_nothing_is_refused_by_name() {
     let bench = bench();
     for (line, option) in [
-        ("-xf a.tar --owner=root", "--owner"),
-        ("-tf a.tar --keep-old-files", "--keep-old-files"),
         ("-cf o.tar in --resume", "--resume"),
-        ("-df own.tar --sort=name", "--sort"),
+        ("-xf a.tar --level=3", "--level"),
         ("-rf old.tar in --label=x", "--label"),
-        ("-cf o.tar in --full-time", "--full-time"),
-        ("-cf o.tar in --strip-components=1", "--strip-components"),
+        ("-df own.tar --dereference", "--dereference"),
+        ("-df own.tar --one-top-level", "--one-top-level"),
+        ("-df own.tar --index=i", "--index"),
     ] {
         bench.run(line).failed(&format!("partar: {option} does nothing with -"));
     }
+    bench.run("-cf o.tar -o in").failed("-o is the v7 format when creating");
+}
+
+/// As GNU tar, whose options may all be in `TAR_OPTIONS`: in a mode that they are not about, its manual says nothing of them.
+#[test]
+fn options_of_other_modes_may_be_given() {
+    let bench = bench();
+    let existing = ["-k", "--skip-old-files", "--keep-newer-files", "--overwrite", "-U"];
+    let stores = "--owner=nobody --group=7 --mode=600 --mtime=2020-01-01 --clamp-mtime --format=gnu --sort=name --one-file-system \
+                  --hard-dereference --record-size=1024 -S";
+    let shows = "--full-time --utc";
+    let extracts = "-m -p -O --no-same-owner --delay-directory-restore";
+    let carries = "--acls --selinux --xattrs-include=user.* --xattrs-exclude=user.x";
+    for (line, idle) in [
+        ("-cf o.tar in", format!("{extracts} --one-top-level --strip-components=1 -i {shows}")),
+        ("-rf old.tar list", format!("{extracts} --one-top-level --strip-components=1 {shows}")),
+        (
+            "-tf a.tar",
+            format!("{stores} -h {extracts} -o --one-top-level --strip-components=1 --transform=s/a/b/ {carries}"),
+        ),
+        ("-xf a.tar -C out", format!("{stores} -h {shows}")),
+        ("-df own.tar", format!("{stores} {extracts} -o {carries} {shows}")),
+    ] {
+        let plain = bench.run(line).ok();
+        let is_extraction = line.starts_with("-x");
+        for one in existing.iter().filter(|_| !is_extraction).copied().chain([""]) {
+            let options = format!("{idle} {one}");
+            let ran = Ran::of(bench.command(line).env("TAR_OPTIONS", &options).output().unwrap()).ok();
+            assert_eq!((&ran.stdout, &ran.stderr), (&plain.stdout, &plain.stderr), "{line}: {options}");
+            bench.run(&format!("{line} {options}")).ok();
+        }
+    }
+    let plain = bench.run("-cf p.tar in").ok();
+    assert!(
+        plain.stderr.is_empty() && fs::read(bench.path("p.tar")).unwrap() == fs::read(bench.path("o.tar")).unwrap()
+    );
+    bench.run("-df own.tar").ok();
 }
 
 /// As GNU tar: a format of whole seconds says nothing of what is within one, and pax's, in which a time without a fraction has none, does.

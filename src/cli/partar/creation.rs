@@ -68,7 +68,7 @@ impl Creation {
 
     /// What `low` means for an archive that is made, or with `added` added to.
     pub fn new(low: &Low, host: &Host, archive: &ArchiveName, added: bool) -> Result<Creation, Unclear> {
-        if low.attributes.no_same_owner && !low.attributes.same_owner {
+        if low.attributes.o {
             return Err(Usage(
                 "-o is the v7 format when creating, which is not in this version; use --format=ustar".into(),
             ));

@@ -78,11 +78,14 @@ pub struct AttributeFlags {
     #[arg(long)]
     pub no_same_permissions: bool,
     /// The archive's owners and groups (default for root)
-    #[arg(long, overrides_with = "no_same_owner")]
+    #[arg(long, overrides_with_all = ["no_same_owner", "o"])]
     pub same_owner: bool,
     /// Own what is extracted (default unless root)
-    #[arg(short = 'o', long)]
+    #[arg(long)]
     pub no_same_owner: bool,
+    /// The same when extracting
+    #[arg(short = 'o', overrides_with = "same_owner")]
+    pub o: bool,
     /// Owners by numbers, not by names
     #[arg(long)]
     pub numeric_owner: bool,

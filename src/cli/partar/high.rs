@@ -83,46 +83,47 @@ pub enum Mode {
 const MODES: [(&str, char); 6] =
     [("create", 'c'), ("extract", 'x'), ("list", 't'), ("diff", 'd'), ("append", 'r'), ("update", 'u')];
 
-/// Options that say something in some modes only, by their names in the parser; in others they are refused. What is not here says
-/// something in all, or is what these do anyway.
-const ABOUT: [(&str, &str); 37] = [
-    ("touch", "x"),
-    ("keep_old_files", "x"),
-    ("skip_old_files", "x"),
-    ("keep_newer_files", "x"),
-    ("overwrite", "x"),
-    ("unlink_first", "x"),
-    ("resume", "x"),
-    ("one_top_level", "x"),
-    ("to_stdout", "x"),
-    ("strip_components", "xd"),
-    ("transform", "xdcru"),
-    ("xattrs_include", "xcru"),
-    ("xattrs_exclude", "xcru"),
-    ("ignore_zeros", "xtdru"),
-    ("owner", "cru"),
-    ("group", "cru"),
-    ("mode", "cru"),
-    ("mtime", "cru"),
-    ("clamp_mtime", "cru"),
-    ("format", "cru"),
-    ("posix", "cru"),
-    ("sort", "cru"),
-    ("one_file_system", "cru"),
-    ("dereference", "cru"),
-    ("hard_dereference", "cru"),
-    ("record_size", "cru"),
-    ("label", "c"),
-    ("level", "c"),
-    ("absolute_names", "tcru"),
-    ("full_time", "t"),
-    ("utc", "t"),
-    ("index", "xct"),
-    ("xattrs", "xcru"),
-    ("acls", "xcru"),
-    ("selinux", "xcru"),
-    ("newer", "xtdcru"),
-    ("newer_mtime", "xtdcru"),
+/// Options that say something in some modes only, by their names in the parser, and where they may be given all the same because GNU
+/// tar's manual says nothing of them there: `TAR_OPTIONS` is for all modes. Elsewhere they are refused, for they are partar's own or
+/// GNU tar does something that partar does not. What is not here says something in all, or is what these do anyway.
+const ABOUT: [(&str, &str, &str); 37] = [
+    ("touch", "x", "tdcru"),
+    ("keep_old_files", "x", "tdcru"),
+    ("skip_old_files", "x", "tdcru"),
+    ("keep_newer_files", "x", "tdcru"),
+    ("overwrite", "x", "tdcru"),
+    ("unlink_first", "x", "tdcru"),
+    ("resume", "x", ""),
+    ("one_top_level", "x", "tcru"),
+    ("to_stdout", "x", "tdcru"),
+    ("strip_components", "xd", "tcru"),
+    ("transform", "xdcru", "t"),
+    ("xattrs_include", "xcru", "td"),
+    ("xattrs_exclude", "xcru", "td"),
+    ("ignore_zeros", "xtdru", "c"),
+    ("owner", "cru", "xtd"),
+    ("group", "cru", "xtd"),
+    ("mode", "cru", "xtd"),
+    ("mtime", "cru", "xtd"),
+    ("clamp_mtime", "cru", "xtd"),
+    ("format", "cru", "xtd"),
+    ("posix", "cru", "xtd"),
+    ("sort", "cru", "xtd"),
+    ("one_file_system", "cru", "xtd"),
+    ("dereference", "cru", "xt"),
+    ("hard_dereference", "cru", "xtd"),
+    ("record_size", "cru", "xtd"),
+    ("label", "c", ""),
+    ("level", "c", ""),
+    ("absolute_names", "tcru", ""),
+    ("full_time", "t", "xdcru"),
+    ("utc", "t", "xdcru"),
+    ("index", "xct", ""),
+    ("xattrs", "xcru", "td"),
+    ("acls", "xcru", "td"),
+    ("selinux", "xcru", "td"),
+    ("newer", "xtdcru", ""),
+    ("newer_mtime", "xtdcru", ""),
 ];
 
 impl High {
@@ -275,8 +276,9 @@ fn letter(low: &Low) -> Result<char, Unclear> {
 
 /// Refuses what would do nothing.
 fn check_about(low: &Low, letter: char) -> Result<(), Unclear> {
-    let idle = ABOUT.iter().find(|(id, about)| !about.contains(letter) && low.given.iter().any(|given| given == id));
-    let Some((id, about)) = idle else { return Ok(()) };
+    let says = |about: &str, idle: &str| about.contains(letter) || idle.contains(letter);
+    let idle = ABOUT.iter().find(|(id, about, idle)| !says(about, idle) && low.given.iter().any(|given| given == id));
+    let Some((id, about, _)) = idle else { return Ok(()) };
     let option = id.replace('_', "-");
     if *id == "absolute_names" {
         return Err(Usage(format!(
@@ -374,7 +376,7 @@ pub fn transform(low: &Low) -> Result<Option<Transform>, Unclear> {
 fn extraction(low: &Low, host: &Host, is_root: bool, archive: &ArchiveName) -> Result<Options, Unclear> {
     let attributes = &low.attributes;
     let exact_modes = attributes.preserve_permissions || (is_root && !attributes.no_same_permissions);
-    let same_owner = attributes.same_owner || (is_root && !attributes.no_same_owner);
+    let same_owner = attributes.same_owner || (is_root && !attributes.no_same_owner && !attributes.o);
     let existing = match &low.existing {
         e if e.keep_old_files => Existing::Keep,
         e if e.skip_old_files => Existing::Skip,
@@ -552,8 +554,8 @@ mod tests {
         };
         assert!(usage("-f a").contains("You must specify"));
         assert!(usage("-xtf a").contains("more than one"));
-        assert!(usage("-xf a --owner=root").contains("--owner does nothing with -x"));
-        assert!(usage("-tf a -k").contains("--keep-old-files does nothing with -t"));
+        assert!(usage("-cf a b --resume").contains("--resume does nothing with -c"));
+        assert!(usage("-rf a b --label=c").contains("--label does nothing with -r"));
         assert!(usage("-xf a --absolute-names").contains("use -C /"));
         assert!(usage("xf a -f b").contains("-f"));
         assert!(usage("xf a -C b -C c").contains("-C"));

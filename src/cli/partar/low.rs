@@ -182,8 +182,10 @@ mod tests {
     fn the_last_of_contrary_options_counts() {
         let a = low("-x --same-owner --no-same-owner").attributes;
         assert!(a.no_same_owner && !a.same_owner);
-        let a = low("-x -o --same-owner").attributes;
-        assert!(!a.no_same_owner && a.same_owner);
+        let a = low("-x --no-same-owner -o --same-owner").attributes;
+        assert!(!a.no_same_owner && !a.o && a.same_owner);
+        let a = low("-x --same-owner -o").attributes;
+        assert!(a.o && !a.same_owner);
         let a = low("-x --no-same-permissions -p").attributes;
         assert!(a.preserve_permissions && !a.no_same_permissions);
         assert!(low("-x --progress --no-progress").output.tell.progress.is_none());
