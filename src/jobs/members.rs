@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::archive::{Archive, ArchiveError, Member, MemberKind};
+use crate::archive::{Archive, ArchiveError, Label, Member, MemberKind};
 use crate::base::{Failure, Time, Warnings};
 use crate::crew::Crew;
 
@@ -63,6 +63,7 @@ pub struct Members<'a> {
     /// Where in the archive the display was last told to be.
     shown: u64,
     matched: Matched,
+    label: Option<Label>,
     read: Read,
 }
 
@@ -79,12 +80,29 @@ impl<'a> Members<'a> {
         if let Some(source) = archive.source() {
             live.total_bytes.store(source.len(), Ordering::Relaxed);
         }
-        Members { archive, select, newer, names, taken_off, crew, live, shown: 0, matched, read: Read::default() }
+        Members {
+            archive,
+            select,
+            newer,
+            names,
+            taken_off,
+            crew,
+            live,
+            shown: 0,
+            matched,
+            label: None,
+            read: Read::default(),
+        }
     }
 
     /// The archive, at the member that was given last.
     pub fn archive(&mut self) -> &mut Archive {
         self.archive
+    }
+
+    /// A volume label that stood before that member, or behind the last one.
+    pub fn take_label(&mut self) -> Option<Label> {
+        self.label.take()
     }
 
     /// The next one; none at the end, or when the run is stopped. A member that cannot be given is a failure of the crew's report.
@@ -93,6 +111,11 @@ impl<'a> Members<'a> {
     pub fn next(&mut self) -> Option<Member> {
         while !self.crew.stop().is_set() {
             let next = self.archive.next();
+            if let Some(label) = self.archive.take_label() {
+                // To GNU tar it is a member, of which nothing is extracted: an operand may be its name.
+                let _is_told_either_way = self.select.selects(&label.name, &mut self.matched);
+                self.label = Some(label);
+            }
             self.read.warnings.append(self.archive.take_warnings());
             let position = self.archive.position();
             if next.as_ref().is_ok_and(Option::is_none) || position >= self.shown + SHOWN_BYTES {

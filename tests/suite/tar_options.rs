@@ -208,6 +208,18 @@ fn options_of_other_modes_may_be_given() {
     bench.run("-df own.tar").ok();
 }
 
+/// As in GNU tar, to which a volume label is a member that nothing is extracted of.
+#[test]
+fn a_volume_label_may_be_an_operand() {
+    let bench = bench();
+    bench.run("-cf l.tar -V backup in").ok();
+    assert_eq!(bench.run("-tf l.tar backup").ok().stdout, "backup\n");
+    assert_eq!(bench.run("-xOf l.tar backup").ok().stdout, "");
+    bench.run("-xf l.tar -C out backup in/f").ok();
+    bench.run("-df l.tar backup in").ok();
+    bench.run("-xf l.tar -C out backu").failed("partar: backu: Not found in archive");
+}
+
 /// As GNU tar: a format of whole seconds says nothing of what is within one, and pax's, in which a time without a fraction has none, does.
 #[test]
 fn a_change_within_the_second_is_one_to_what_has_fractions() {

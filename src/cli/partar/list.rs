@@ -81,7 +81,7 @@ fn list(high: &High, options: &Options, session: &mut Session<'_>, job: &mut Job
             if keeper.is_none() && console.is_unread() {
                 return Default::default();
             }
-            if let Some(label) = members.archive().take_label() {
+            if let Some(label) = members.take_label() {
                 console.print(lines.label(&label, options.long));
             }
             if options.long {
@@ -91,7 +91,7 @@ fn list(high: &High, options: &Options, session: &mut Session<'_>, job: &mut Job
             }
         }
         // Of an archive that has nothing else.
-        if let Some(label) = members.archive().take_label() {
+        if let Some(label) = members.take_label() {
             console.print(lines.label(&label, options.long));
         }
         members.end()
