@@ -220,6 +220,19 @@ fn a_volume_label_may_be_an_operand() {
     bench.run("-xf l.tar -C out backu").failed("partar: backu: Not found in archive");
 }
 
+/// GNU tar stores the name that the host has for it.
+#[test]
+fn an_owner_by_its_number_has_its_name() {
+    let bench = bench();
+    for (owner, told) in [("0", "root/root"), (":0", "root/root"), ("4000000000", "4000000000/4000000000")] {
+        bench.run(&format!("-cf o.tar --owner={owner} --group={owner} in/f")).ok();
+        let long = bench.run("-tvf o.tar").ok().stdout;
+        assert!(long.contains(&format!(" {told} ")), "{owner}: {long}");
+        let long = bench.run("--numeric-owner -tvf o.tar").ok().stdout;
+        assert!(!long.contains("root"), "{owner}: {long}");
+    }
+}
+
 /// As GNU tar: a format of whole seconds says nothing of what is within one, and pax's, in which a time without a fraction has none, does.
 #[test]
 fn a_change_within_the_second_is_one_to_what_has_fractions() {

@@ -221,7 +221,8 @@ fn attributes(low: &Low, host: &Host) -> Result<Attributes, Unclear> {
     })
 }
 
-/// `NAME`, `NUMBER`, `NAME:NUMBER` or `:NUMBER` as name and number. A number alone has no name, as in GNU tar.
+/// `NAME`, `NUMBER`, `NAME:NUMBER` or `:NUMBER` as name and number. A number alone has the name that this host has for it, as in
+/// GNU tar.
 fn identity(
     option: &str,
     text: &OsStr,
@@ -241,7 +242,7 @@ fn identity(
         return Ok((bytes.to_vec(), id));
     }
     if let Some(id) = number(bytes) {
-        return Ok((Vec::new(), id));
+        return Ok((name_of(id).unwrap_or_default(), id));
     }
     let shown = Shown(bytes);
     Err(Usage(format!(
