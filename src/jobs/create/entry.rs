@@ -6,7 +6,7 @@ use crate::archive::Segment;
 use crate::base::{Name, Time};
 use crate::storage::{Attr, Cookie, Node, Page, Volume};
 
-use super::recheck::{self, Left, Rechecks};
+use super::recheck::{Left, Listed, Rechecks};
 use super::{Follow, Operand};
 
 /// A file: of which server, by the labels of its targets (empty: of this host), in which file system, and its id there. Two servers may
@@ -57,8 +57,7 @@ pub(super) struct Dir {
     pub id: (u64, u64),
     /// As its own directory listed it.
     ctime: Time,
-    /// The names that were listed, page by page; `true` when that was to the end.
-    listed: Mutex<(Vec<u32>, bool)>,
+    listed: Mutex<Listed>,
     /// None: the operand itself.
     pub parent: Option<Arc<Dir>>,
     /// An ancestor that directories below are compared with, to find one that contains itself (Brent's algorithm, as in copies).
@@ -78,9 +77,7 @@ impl Dir {
 
     /// A page was listed. When all of it was read that was listed to the end, the directory is looked at once more.
     pub fn note(&self, page: &Page) {
-        let mut listed = self.listed.lock().expect("nothing panics while it notes names");
-        listed.0.extend(page.entries.iter().map(|entry| recheck::mark(&entry.name)));
-        listed.1 |= page.end;
+        self.listed.lock().expect("nothing panics while it notes names").note(page);
     }
 
     /// Is it the root of a file system? What a link leads to is of another one and need be no root.
@@ -192,10 +189,10 @@ pub(super) enum Listing {
 /// Whoever has something of a directory to read holds it, so that it is left when nobody does.
 impl Drop for Dir {
     fn drop(&mut self) {
-        let (names, ended) = std::mem::take(self.listed.get_mut().unwrap_or_else(PoisonError::into_inner));
-        if ended {
+        let listed = std::mem::take(self.listed.get_mut().unwrap_or_else(PoisonError::into_inner));
+        if listed.ended {
             let (volume, node, path) = (self.tree.volume.clone(), self.node.clone(), std::mem::take(&mut self.path));
-            self.tree.rechecks.add(Left { volume, node, path, ctime: self.ctime, names });
+            self.tree.rechecks.add(Left { volume, node, path, ctime: self.ctime, listed });
         }
         let mut parent = self.parent.take();
         while let Some(dir) = parent {

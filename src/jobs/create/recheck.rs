@@ -12,11 +12,14 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use crate::base::hash::Mix;
 use crate::base::name::Shown;
 use crate::base::{Name, Status, Time};
-use crate::storage::{Call, Cookie, Node, Route, Volume, Want};
+use crate::storage::{Call, Cookie, Node, Page, Route, Volume, Want};
 
 use super::super::port::Port;
 use super::ctx::{Ctx, add};
 use super::entry::join;
+
+/// Names of one directory that are remembered, in 4 MB.
+const NAMES_MAX: usize = 1 << 20;
 
 /// Bytes of a listing's page by names.
 const PAGE_BYTES: u32 = 64 << 10;
@@ -28,12 +31,34 @@ pub(super) struct Left {
     pub path: Vec<u8>,
     /// As its own directory listed it.
     pub ctime: Time,
-    /// What was listed, as [`mark`]s.
-    pub names: Vec<u32>,
+    pub listed: Listed,
+}
+
+/// What was listed of a directory, page by page.
+#[derive(Default)]
+pub(super) struct Listed {
+    /// As [`mark`]s.
+    names: Vec<u32>,
+    /// There were more than are remembered.
+    forgot: bool,
+    /// To the end.
+    pub ended: bool,
+}
+
+impl Listed {
+    pub fn note(&mut self, page: &Page) {
+        self.ended |= page.end;
+        self.forgot |= self.names.len() + page.entries.len() > NAMES_MAX;
+        if self.forgot {
+            self.names = Vec::new();
+        } else {
+            self.names.extend(page.entries.iter().map(|entry| mark(&entry.name)));
+        }
+    }
 }
 
 /// A name in four bytes: of a million in one directory, another one is taken for one of them once in 4,000 times.
-pub(super) fn mark(name: &Name) -> u32 {
+fn mark(name: &Name) -> u32 {
     let mut mix = Mix::default();
     mix.write(name.as_bytes());
     mix.write_u64(name.as_bytes().len() as u64);
@@ -88,9 +113,13 @@ pub(super) fn run(ctx: &Ctx<'_>, all: bool) {
     }
 }
 
-/// Has the directory a name that it did not have when it was listed?
+/// Has the directory a name that it did not have when it was listed? One of so many that they are not remembered is taken to have one, as GNU
+/// tar takes each.
 fn has_more(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), dir: &Left) -> Result<bool, Status> {
-    let known: HashSet<u32> = dir.names.iter().copied().collect();
+    if dir.listed.forgot {
+        return Ok(true);
+    }
+    let known: HashSet<u32> = dir.listed.names.iter().copied().collect();
     let mut from = Cookie::default();
     loop {
         let page = port.one(route, Call::read_dir(&dir.node, from, Want::Names, PAGE_BYTES)).take_page()?;
@@ -105,5 +134,35 @@ fn has_more(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), dir: &Left) -> Resu
             return Err(Status::Cancelled);
         }
         from = page.next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::Entry;
+
+    #[test]
+    fn of_a_large_directory_no_names_are_remembered() {
+        let entry = |at: usize| Entry {
+            name: Name::new(at.to_string().as_bytes()).unwrap(),
+            fileid: at as u64,
+            position: 0,
+            kind: None,
+            attr: None,
+            node: None,
+        };
+        let page = |names: std::ops::Range<usize>, end| Page {
+            entries: names.map(entry).collect(),
+            end,
+            next: Cookie::default(),
+            above: None,
+        };
+        let mut listed = Listed::default();
+        listed.note(&page(0..1_000, false));
+        assert_eq!((listed.names.len(), listed.forgot, listed.ended), (1_000, false, false));
+        listed.note(&page(1_000..NAMES_MAX + 1, false));
+        listed.note(&page(0..3, true));
+        assert_eq!((listed.names.len(), listed.forgot, listed.ended), (0, true, true));
     }
 }
