@@ -188,22 +188,3 @@ fn a_directory_stays_where_the_source_s_object_cannot_be_read() {
         }
     }
 }
-
-/// Over handles nothing more is to be had of what was there: the name is read anew, as of a small file.
-#[test]
-fn a_large_file_that_is_replaced_while_it_is_read_is_begun_again() {
-    for (nth, lanes) in [(0, 1), (1, 1), (2, 4)] {
-        let from = Arc::new(MemoryMount::new());
-        put(&*from, &from.file(&from.root(), "a", b""), 0, &vec![7; SIZES[1]]);
-        let replace = |mount: &dyn Mount| {
-            let root = mount.root();
-            let node = mount.file(&root, "new", b"");
-            put(mount, &node, 0, &vec![9; SIZES[1]]);
-            mount.rename(&root, "new", &root, "a").unwrap();
-        };
-        let (to, ran) = copied(&from, nth, replace, lanes);
-        let ran = ran.clean();
-        assert!(content(&*to, "a") == vec![9; SIZES[1]], "{nth}, {lanes} lanes: {ran:?}");
-        assert_eq!(ran.summary.read_again, 1);
-    }
-}

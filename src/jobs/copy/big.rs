@@ -352,11 +352,6 @@ fn finish(ctx: &Ctx<'_>, routes: Routes, big: &Big, due: &mut Vec<Due<Task>>) {
     written(ctx).remove(&address(big));
     let Some(known) = big.known.lock().expect("nothing panics while it takes this").take() else { return };
     let trouble = big.trouble.lock().expect("nothing panics while it takes this").take();
-    // Another file may have got its name: the LOOKUP says whether it vanished.
-    let is_gone = matches!(trouble, Some(Trouble::Call(On::Source, _, Status::NoEnt | Status::Stale)));
-    if is_gone && known.object.tries == 0 {
-        return begin_again(ctx, routes, big, known, due);
-    }
     let (Mode::Carry(made) | Mode::Clone(made, _)) = &big.mode else {
         return match trouble {
             Some(trouble) => give_up(ctx, known.object, trouble, due),
@@ -375,8 +370,12 @@ fn finish(ctx: &Ctx<'_>, routes: Routes, big: &Big, due: &mut Vec<Due<Task>>) {
         let is_known = |now: &Attr| now.ctime == item.attr().ctime || item.object().tries > 0;
         match now {
             Ok(now) if is_same(&now) && is_known(&now) => {}
-            Ok(_) | Err(Status::NoEnt | Status::Stale) if item.object().tries == 0 => {
-                return begin_again(ctx, routes, big, item.known, due);
+            Ok(_) if item.object().tries == 0 => {
+                add(&ctx.counts.read_again, 1);
+                // Whatever comes of it: it is emptied where it is begun again.
+                let _ = complete::discard_silently(ctx, routes, (item.object(), item.attr()), Some(made));
+                due.push(item.known.object.again().due());
+                return;
             }
             Ok(now) if fill::is_replaced(item.attr(), &now) => item.trouble = Some(fill::replaced()),
             Ok(_) => item.unsteady = true,
@@ -385,15 +384,4 @@ fn finish(ctx: &Ctx<'_>, routes: Routes, big: &Big, due: &mut Vec<Due<Task>>) {
     }
     item.size_due = big.hole_min.map(|_| big.size);
     complete::run(ctx, routes, vec![item], due);
-}
-
-/// What changed while it was read is read once more, from its name on.
-fn begin_again(ctx: &Ctx<'_>, routes: Routes, big: &Big, known: Known, due: &mut Vec<Due<Task>>) {
-    add(&ctx.counts.read_again, 1);
-    if let Mode::Carry(made) | Mode::Clone(made, _) = &big.mode {
-        let routes = Routes { target: ctx.target.volume.route_of(&made.node, routes.target), ..routes };
-        // Whatever comes of it: it is emptied where it is begun again.
-        let _ = complete::discard_silently(ctx, routes, (&known.object, &known.attr), Some(made));
-    }
-    due.push(known.object.again().due());
 }
