@@ -181,9 +181,9 @@ impl Meters {
     pub fn ledger(&self, new: Meter) -> Arc<Ledger> {
         let mut all = self.all();
         if let Some(there) = all.iter_mut().find(|meter| meter.key == new.key && meter.role == new.role) {
-            // A mount may be opened more than once, and several directories through one target's connections.
+            // A mount may be opened more than once.
             for mount in new.nfs {
-                if !there.nfs.iter().any(|known| known.shares_target(&mount)) {
+                if !there.nfs.iter().any(|known| Arc::ptr_eq(known, &mount)) {
                     there.nfs.push(mount);
                 }
             }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use parfs::mounts::LocalMount;
 use parfs::mounts::nfs::{Site, Url, Usage};
 use parfs::sim::{Config, Server};
+use parfs::storage::{Call, Mount};
 
 use super::cli_support::{Bench, Ran, Sim};
 
@@ -66,6 +67,11 @@ fn each_file_system_of_a_server_is_attached_once() {
         let shared = mounts.iter().zip(beside).map(|(one, other)| one.shares_target(other));
         assert_eq!(shared.collect::<Vec<_>>(), [is_shared; 2]);
     }
+    // What is asked through one is not the other's.
+    let before = bin[0].ledger().tally();
+    let mut calls = [Call::get_attr(&usr[0].root())];
+    usr[0].perform(&mut calls);
+    assert_eq!(bin[0].ledger().tally(), before);
 }
 
 /// It is no absent target, which would be waited for.

@@ -192,7 +192,7 @@ fn attach_at(
     mount.target_mut().limits =
         limits(&mount, most).map_err(|(proc, status)| call_error(&label, &url.path, proc, status))?;
     enter(&mut mount, below, &url.path)?;
-    let answer_us = [Proc::FsInfo, Proc::PathConf, Proc::GetAttr].map(|proc| mount.target.ledger.latency_us(proc, 0.0));
+    let answer_us = [Proc::FsInfo, Proc::PathConf, Proc::GetAttr].map(|proc| mount.ledger.latency_us(proc, 0.0));
     let target = mount.target_mut();
     target.idle_answer = Duration::from_micros(answer_us.into_iter().flatten().min().unwrap_or(0));
     target.limits.shape = shape(target.idle_answer);

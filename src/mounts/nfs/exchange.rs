@@ -125,16 +125,16 @@ impl NfsMount {
     fn note_sent(&self, tries: &mut [Try], sent: &Sent) {
         let now = Instant::now();
         if sent.connected {
-            self.target.starved_since.lock().expect("nothing panics while it holds this").take();
+            self.is_fed();
         }
         for try_ in tries {
             if try_.losses > 0 {
-                self.target.retransmitted.fetch_add(1, Ordering::Relaxed);
+                self.retransmitted.fetch_add(1, Ordering::Relaxed);
             }
             try_.first_sent.get_or_insert(now);
             try_.last_sent = Some(now);
         }
-        self.target.reconnects.fetch_add(u64::from(sent.generation > 1 && sent.connected), Ordering::Relaxed);
+        self.reconnects.fetch_add(u64::from(sent.generation > 1 && sent.connected), Ordering::Relaxed);
     }
 
     /// The NULL that was sent beside what is sent again: somebody is there, or nothing is said.
@@ -144,7 +144,7 @@ impl NfsMount {
             self.note_heard(arrived);
         }
         let took = arrived.unwrap_or_else(Instant::now).saturating_duration_since(sent);
-        self.target.ledger.record(Proc::Null, 0, arrived.is_none(), took);
+        self.ledger.record(Proc::Null, 0, arrived.is_none(), took);
     }
 
     /// Waits for a window's replies; false where they take too long: `timeo` without any, neither to this window nor, while some of them

@@ -58,6 +58,10 @@ struct Patience {
 pub struct NfsMount {
     root: Node,
     target: Arc<Target>,
+    /// What was asked through this mount alone.
+    ledger: Ledger,
+    retransmitted: AtomicU64,
+    reconnects: AtomicU64,
 }
 
 /// What the mounts of several directories of one file system share at a target: its connections, and what is known of it.
@@ -75,9 +79,6 @@ struct Target {
     next_xid: AtomicU32,
     patience: Patience,
     payload: Gate,
-    ledger: Ledger,
-    retransmitted: AtomicU64,
-    reconnects: AtomicU64,
     /// Milliseconds after `born` of the newest reply, for the judgement "stays away".
     heard_ms: AtomicU64,
     /// The same without replies to NULL, which say that somebody is there and not that he does anything.
@@ -146,9 +147,6 @@ impl NfsMount {
             next_xid: AtomicU32::new(seed as u32),
             patience: setup.patience,
             payload: Gate::default(),
-            ledger: Ledger::default(),
-            retransmitted: AtomicU64::new(0),
-            reconnects: AtomicU64::new(0),
             heard_ms: AtomicU64::new(0),
             worked_ms: AtomicU64::new(0),
             born: Instant::now(),
@@ -162,7 +160,13 @@ impl NfsMount {
             cut_short: OnceLock::new(),
             holders: Mutex::default(),
         };
-        NfsMount { root, target: Arc::new(target) }
+        NfsMount::of(root, Arc::new(target))
+    }
+
+    /// A mount of another directory of what the target has.
+    fn of(root: Node, target: Arc<Target>) -> NfsMount {
+        let (ledger, retransmitted, reconnects) = Default::default();
+        NfsMount { root, target, ledger, retransmitted, reconnects }
     }
 
     /// The target of a mount that is being attached.
@@ -170,19 +174,19 @@ impl NfsMount {
         Arc::get_mut(&mut self.target).expect("no other mount shares it before it is attached")
     }
 
-    /// Are both of one target, over the same connections and with the same counters?
+    /// Are both of one target, over the same connections?
     pub fn shares_target(&self, other: &NfsMount) -> bool {
         Arc::ptr_eq(&self.target, &other.target)
     }
 
     /// Calls sent again with their old xid after a connection broke.
     pub fn retransmitted(&self) -> u64 {
-        self.target.retransmitted.load(Ordering::Relaxed)
+        self.retransmitted.load(Ordering::Relaxed)
     }
 
     /// Connections made anew after one broke.
     pub fn reconnects(&self) -> u64 {
-        self.target.reconnects.load(Ordering::Relaxed)
+        self.reconnects.load(Ordering::Relaxed)
     }
 
     /// How fast the target answered when it was attached and nothing else was asked of it by this mount.
@@ -204,7 +208,7 @@ impl NfsMount {
 
     /// Counts and latencies of what was issued, each call from its first transmission to its reply.
     pub fn ledger(&self) -> &Ledger {
-        &self.target.ledger
+        &self.ledger
     }
 
     /// Lists by READDIR what the server would not list by READDIRPLUS, as Linux's client does: a page then says no more than names.
@@ -330,7 +334,7 @@ impl Mount for NfsMount {
     }
 
     fn issued(&self) -> Option<Tally> {
-        Some(self.target.ledger.tally())
+        Some(self.ledger.tally())
     }
 
     fn label(&self) -> String {

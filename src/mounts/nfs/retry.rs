@@ -172,6 +172,7 @@ impl NfsMount {
                     connect_pause = (connect_pause * 2).min(CONNECT_PAUSE.1);
                 }
                 Err(error) => {
+                    self.is_fed();
                     self.target.refuses.store(error.kind() == std::io::ErrorKind::ConnectionRefused, Ordering::Relaxed);
                     let since = *away_since.get_or_insert_with(Instant::now);
                     let last = since.max(self.heard());
@@ -221,6 +222,11 @@ impl NfsMount {
     fn is_starved(&self) -> bool {
         let mut since = self.target.starved_since.lock().expect("nothing panics while it holds this");
         since.get_or_insert_with(Instant::now).elapsed() >= STARVED_MAX
+    }
+
+    /// A descriptor was to be had.
+    pub(super) fn is_fed(&self) {
+        self.target.starved_since.lock().expect("nothing panics while it holds this").take();
     }
 
     /// Ends what cannot be sent, or not again.
@@ -275,7 +281,7 @@ impl NfsMount {
                     round.answered = true;
                     self.decode(call, record);
                     let took = try_.first_sent.map_or(Duration::ZERO, |sent| arrived.saturating_duration_since(sent));
-                    self.target.ledger.record(call.proc(), call.payload(), call.status().is_err(), took);
+                    self.ledger.record(call.proc(), call.payload(), call.status().is_err(), took);
                     if call.status() == Err(Status::Jukebox) {
                         round.jukebox = true;
                         round.again.push(Try::new(try_.index, self.xid()));
@@ -333,7 +339,7 @@ impl NfsMount {
     fn fail(&self, call: &mut Call<'_>, try_: &Try, status: Status) {
         call.fail(status);
         if let Some(sent) = try_.first_sent {
-            self.target.ledger.record(call.proc(), call.payload(), true, sent.elapsed());
+            self.ledger.record(call.proc(), call.payload(), true, sent.elapsed());
         }
     }
 
