@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::{Command, CommandFactory, Parser};
+use serde::Serialize;
 
 use crate::base::price::Ceiling;
 use crate::base::units::{self, bytes_shown, grouped};
@@ -117,6 +118,14 @@ fn fault(text: &str) -> Result<Fault, String> {
     text.parse::<Fault>().map_err(|error| error.to_string())
 }
 
+/// What --report writes, as packaging/schema says. It begins as it did before it had a number: an earlier one is known by that.
+#[derive(Serialize)]
+struct Document {
+    #[serde(flatten)]
+    report: crate::sim::Report,
+    schema: u32,
+}
+
 impl Low {
     fn ceiling(&self) -> Ceiling {
         if self.unlimited {
@@ -223,7 +232,7 @@ fn serve(low: &Low, console: &Arc<Console>) -> Result<Exit, String> {
     }
     wait(low, console, &server, ceiling, &stop);
     let written = match &low.report {
-        Some(path) => report::write_json(path, 0o666, &server.report())
+        Some(path) => report::write_json(path, 0o666, &Document { report: server.report(), schema: 1 })
             .map_err(|error| format!("{}: Cannot write: {}", path.display(), reason(&error))),
         None => Ok(()),
     };

@@ -280,3 +280,21 @@ fn reports_and_logs_are_as_their_schemas_say() {
     valid(&events, &json(&run.line(|line| objects(line) > Some(0))));
     run.end();
 }
+
+#[test]
+fn what_a_simulator_served_is_as_its_schema_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("served.json");
+    let faults = ["--fault", "lost-reply:proc=CREATE,nth=1", "--targets", "2", "--report"];
+    let sim = Sim::start(&[&faults[..], &[path.to_str().unwrap()]].concat());
+    let bench = Bench::new();
+    bench.run_as(&format!("partar -xf a.tar -C {}", sim.url)).ok();
+    assert_eq!(sim.end().0, Some(0));
+    let schema = validator("sim-1.json");
+    let mut document = json(&fs::read_to_string(&path).unwrap());
+    valid(&schema, &document);
+    assert_eq!((&document["schema"], document["targets"].as_array().unwrap().len()), (&1.into(), 2));
+    assert!(document["targets"][0]["procedures"].as_object().is_some_and(|procedures| !procedures.is_empty()));
+    document["targets"][0]["new"] = 1.into();
+    assert!(!schema.is_valid(&document));
+}
