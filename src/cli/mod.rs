@@ -106,7 +106,7 @@ fn command(args: Vec<OsString>, build: about::Build) -> Exit {
         console.line(HELP.trim_end());
         return Exit::Failure;
     };
-    let rest = rest.collect();
+    let rest: Vec<OsString> = rest.collect();
     match first.to_string_lossy().as_ref() {
         "partar" | "tar" => partar::run(rest),
         "parcp" | "cp" => parcp::run(rest),
@@ -116,11 +116,29 @@ fn command(args: Vec<OsString>, build: about::Build) -> Exit {
         "load" | "parload" => load::run(rest),
         "sim" => sim::run(rest),
         "demo" => demo::run(rest),
+        "help" if !rest.is_empty() => help_of(rest, build),
         "--help" | "-h" | "help" => shown(&console, HELP.trim_end()),
         "--version" | "-V" => shown(&console, &about::text(build)),
         other if other.starts_with('-') => refuse(format_args!("unrecognized option '{other}'; see parfs --help")),
         other => refuse(format_args!("there is no command '{other}'; see parfs --help")),
     }
+}
+
+/// What `COMMAND --help` prints, by the words behind `help`; `plan` is the command that has others.
+fn help_of(mut words: Vec<OsString>, build: about::Build) -> Exit {
+    let more = if words[0] == "plan" { 2 } else { 1 };
+    if let Some(odd) = words.get(more) {
+        return refuse(format_args!(
+            "there is no command '{}' of '{}'; see parfs --help",
+            odd.display(),
+            words[0].display()
+        ));
+    }
+    if words[0].to_string_lossy().starts_with('-') {
+        return command(words, build);
+    }
+    words.push("--help".into());
+    command(words, build)
 }
 
 fn refuse(text: impl std::fmt::Display) -> Exit {

@@ -45,6 +45,7 @@ Example:
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "parfs sim",
+    version,
     about = "Serves NFSv3 on the loopback as OCI mount targets would, with their latency, price list and ceilings",
     after_help = AFTER_HELP,
     max_term_width = 110

@@ -442,3 +442,25 @@ fn what_was_typed_gives_a_terminal_no_commands() {
         assert!(ran.stderr.contains("\\033[31mX") && !ran.stderr.contains('\u{1b}'), "{line}: {}", ran.stderr);
     }
 }
+
+/// As of any program with commands: `help COMMAND` is `COMMAND --help`, and each tells its version.
+#[test]
+fn help_takes_a_command_and_each_command_tells_its_version() {
+    let parfs = |line: &str| Ran::of(Command::new(PARFS).args(line.split_whitespace()).output().unwrap());
+    for command in ["partar", "cp", "parrm", "plan", "doctor", "load", "sim", "demo", "plan capacity", "plan copy"] {
+        let help = parfs(&format!("help {command}")).ok().stdout;
+        assert_eq!(help, parfs(&format!("{command} --help")).ok().stdout, "{command}");
+    }
+    assert_eq!(parfs("plan help volume").ok().stdout, parfs("plan volume --help").ok().stdout);
+    for all in ["help", "help help", "help --help"] {
+        assert_eq!(parfs(all).ok().stdout, parfs("--help").ok().stdout, "{all}");
+    }
+    parfs("help nothing").failed("there is no command 'nothing'");
+    parfs("help tar cp").failed("there is no command 'cp' of 'tar'");
+    for command in ["plan", "plan capacity", "plan volume", "plan load", "doctor", "sim", "demo"] {
+        for option in ["--version", "-V"] {
+            let version = parfs(&format!("{command} {option}")).ok().stdout;
+            assert_eq!(version.trim_end(), format!("parfs {command} {}", env!("CARGO_PKG_VERSION")));
+        }
+    }
+}

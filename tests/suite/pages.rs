@@ -123,15 +123,35 @@ fn completions_are_those_of_the_command_lines() {
             clap_complete::generate(shell, &mut command, &name, &mut bytes);
             let dir = root().join("packaging/completions").join(shell.to_string());
             let text = String::from_utf8(bytes).unwrap();
-            hold(&dir.join(file), &if shell == Shell::Bash { without_compgen_files(&text) } else { text });
+            hold(&dir.join(file), &if shell == Shell::Bash { as_other_tools(&text) } else { text });
         }
     }
 }
 
+/// Options are offered for a word that begins as one, as other commands do: for any other the commands there are, and where there are none,
+/// files.
+///
 /// Where nothing is offered readline completes the names of files by itself (`complete -o default`): those with blanks or stars in them too, and
 /// with a slash behind directories. What `compgen -f` prints is cut at each blank.
-fn without_compgen_files(text: &str) -> String {
-    text.replace("COMPREPLY=($(compgen -f \"${cur}\"))", "COMPREPLY=()")
+fn as_other_tools(text: &str) -> String {
+    let (mut commands, mut is_option) = (String::new(), false);
+    let line = |line: &str| {
+        let indent = line.len() - line.trim_start().len();
+        if let Some(words) = line.trim_start().strip_prefix("opts=\"").and_then(|line| line.strip_suffix('"')) {
+            let words: Vec<&str> = words.split(' ').filter(|word| !word.starts_with('-')).collect();
+            commands = words.join(" ");
+        }
+        let offers = line.trim_start() == "COMPREPLY=( $(compgen -W \"${opts}\" -- \"${cur}\") )";
+        let is_of_options = std::mem::replace(&mut is_option, line.contains("if [[ ${cur} == -* ||"));
+        let text = match line.trim_start() {
+            _ if is_option => "if [[ ${cur} == -* ]] ; then".to_owned(),
+            _ if offers && !is_of_options && commands.is_empty() => "COMPREPLY=()".to_owned(),
+            _ if offers && !is_of_options => format!("COMPREPLY=( $(compgen -W \"{commands}\" -- \"${{cur}}\") )"),
+            other => other.replace("COMPREPLY=($(compgen -f \"${cur}\"))", "COMPREPLY=()"),
+        };
+        format!("{}{text}\n", &line[..indent])
+    };
+    text.lines().map(line).collect()
 }
 
 /// What bash itself offers for the last word of a command line.
@@ -196,6 +216,38 @@ fn bash_offers_options_and_commands() {
     assert_eq!(offered(&["parload", "--rw", "randw"]), ["randwrite"]);
     assert_eq!(offered(&["parfs", "doc"]), ["doctor"]);
     assert_eq!(offered(&["parfs", "plan", "cap"]), ["capacity"]);
+    assert_eq!(offered(&["parfs", "plan", "--targets", "1,4", "ex"]), ["extract"]);
+    assert_eq!(offered(&["parfs", "plan", "copy", "--dry"]), ["--dry-run"]);
     // What is known and refused is not offered.
     assert_eq!(offered(&["partar", "--multi-vol"]), [""]);
+}
+
+/// Of an empty word other tools offer commands, or files.
+#[test]
+fn options_are_offered_for_a_dash_only() {
+    for program in ["partar", "parcp", "parrm", "parload"] {
+        assert_eq!(offered(&[program, ""]), [""]);
+        assert_eq!(offered(&[program, "a", ""]), [""]);
+        assert!(offered(&[program, "-"]).len() > 10);
+        assert!(offered(&[program, "a", "-"]).len() > 10);
+    }
+    assert_eq!(offered(&["parfs", "plan", "copy", ""]), [""]);
+    let commands = offered(&["parfs", ""]);
+    assert!(commands.iter().all(|word| !word.starts_with('-')), "{commands:?}");
+    assert!(["tar", "plan", "demo", "help"].iter().all(|word| commands.iter().any(|is| is == word)), "{commands:?}");
+}
+
+/// All that can be planned, in each shell.
+#[test]
+fn each_word_of_plan_is_offered() {
+    const WORDS: [&str; 8] = ["extract", "create", "copy", "remove", "capacity", "volume", "load", "help"];
+    assert_eq!(offered(&["parfs", "plan", ""]), WORDS);
+    let read = |file: &str| fs::read_to_string(root().join("packaging/completions").join(file)).unwrap();
+    let (zsh, fish) = (read("zsh/_parfs"), read("fish/parfs.fish"));
+    let zsh = zsh.split("\n_parfs__subcmd__plan_commands() {").nth(1).unwrap().split("\n}\n").next().unwrap();
+    for word in WORDS {
+        assert!(zsh.contains(&format!("\n'{word}:")), "{word}: {zsh}");
+        let offers = |line: &str| line.contains("using_subcommand plan;") && line.contains(&format!(" -a \"{word}\""));
+        assert!(fish.lines().any(offers), "{word}");
+    }
 }

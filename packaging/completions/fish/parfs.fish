@@ -411,22 +411,317 @@ complete -c parfs -n "__fish_parfs_using_subcommand rm" -s v -l verbose -d 'List
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l no-progress -d 'Show no progress'
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l help -d 'This help'
 complete -c parfs -n "__fish_parfs_using_subcommand rm" -l version -d 'The version'
-complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l targets -d 'Numbers of mount targets' -r
-complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l latency -d 'Answer time of an idle target [default: measured on the spot]' -r
-complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l profile -d 'Prices and ceilings of a target, as TOML [default: OCI File Storage\'s]' -r -F
-complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l scale -d 'Ceilings of a target are the profile\'s times this' -r
-complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l files -d 'A tree that does not exist, instead of the job\'s own command line: this many files, such as 10M' -r
-complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l size -d 'Bytes of each of --files' -r
-complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l per-dir -d 'How many of --files are in a directory' -r
-complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l explain -d 'Set the forecast beside what a run reported (its --report FILE)' -r -F
-complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l svg -d 'Draw IOPS and time against targets into FILE' -r -F
-complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l measure -d 'Fail where the answer time cannot be measured, instead of taking the profile\'s (1 ms)'
-complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -l json -d 'JSON instead of tables'
-complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -a "capacity" -d 'How many mount targets a load of reads and writes needs, and which of their ceilings binds'
-complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -a "volume" -d 'What block volumes give by size, level, attachment and host, and which mixes reach a goal'
-complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -a "load" -d 'What a job of parfs load will give, by the number of mount targets, before it runs'
-complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from capacity volume load help" -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from extract create copy remove capacity volume load help" -l targets -d 'Numbers of mount targets' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from extract create copy remove capacity volume load help" -l latency -d 'Answer time of an idle target [default: measured on the spot]' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from extract create copy remove capacity volume load help" -l profile -d 'Prices and ceilings of a target, as TOML [default: OCI File Storage\'s]' -r -F
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from extract create copy remove capacity volume load help" -l scale -d 'Ceilings of a target are the profile\'s times this' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from extract create copy remove capacity volume load help" -l files -d 'A tree that does not exist, instead of the job\'s own command line: this many files, such as 10M' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from extract create copy remove capacity volume load help" -l size -d 'Bytes of each of --files' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from extract create copy remove capacity volume load help" -l per-dir -d 'How many of --files are in a directory' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from extract create copy remove capacity volume load help" -l explain -d 'Set the forecast beside what a run reported (its --report FILE)' -r -F
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from extract create copy remove capacity volume load help" -l svg -d 'Draw IOPS and time against targets into FILE' -r -F
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from extract create copy remove capacity volume load help" -l measure -d 'Fail where the answer time cannot be measured, instead of taking the profile\'s (1 ms)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from extract create copy remove capacity volume load help" -l json -d 'JSON instead of tables'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from extract create copy remove capacity volume load help" -l version -d 'Print version'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from extract create copy remove capacity volume load help" -s h -l help -d 'Print help'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from extract create copy remove capacity volume load help" -f -a "extract" -d 'What partar -x will cost and how long it will take'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from extract create copy remove capacity volume load help" -f -a "create" -d 'What partar -c will cost and how long it will take'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from extract create copy remove capacity volume load help" -f -a "copy" -d 'What parcp will cost and how long it will take'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from extract create copy remove capacity volume load help" -f -a "remove" -d 'What parrm will cost and how long it will take'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from extract create copy remove capacity volume load help" -f -a "capacity" -d 'How many mount targets a load of reads and writes needs, and which of their ceilings binds'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from extract create copy remove capacity volume load help" -f -a "volume" -d 'What block volumes give by size, level, attachment and host, and which mixes reach a goal'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from extract create copy remove capacity volume load help" -f -a "load" -d 'What a job of parfs load will give, by the number of mount targets, before it runs'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and not __fish_seen_subcommand_from extract create copy remove capacity volume load help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s f -l file -d 'The archive; \'-\' or no -f at all is standard input or output' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s C -l directory -l cd -d 'Where to extract, or where the names that follow are: a directory that exists, or an nfs:// URL' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s I -l use-compress-program -d 'Through this command, with its arguments; when reading with -d' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l level -d 'How hard to compress, in the codec\'s own levels' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l owner -d 'Store: this owner for all, as NAME, NUMBER or NAME:NUMBER' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l group -d 'Store: this group for all' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l mode -d 'Store: change the modes, as chmod does' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l mtime -d 'Store: this time for all, or that of a file (/FILE or ./FILE)' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l xattrs-include -d 'Only extended attributes whose names match [default: user.* when extracting, all when storing]' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l xattrs-exclude -d 'No extended attributes whose names match' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l exclude -d 'Leave out members that match the shell pattern' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s X -l exclude-from -d 'Leave out members that match a pattern of FILE, one a line' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s T -l files-from -d 'Names from FILE, one a line' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l add-file -d 'A name, also one that begins with a dash' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l transform -l xform -d 'Change names by sed\'s s/PATTERN/WITH/FLAGS' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l strip-components -d 'Take N leading directories off the names' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l one-top-level -d 'Extract into a directory of the archive\'s name, or DIR' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s N -l newer -d 'Only files newer than DATE, or than a file (/FILE or ./FILE)' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l newer-mtime -d 'The same, whatever else of them has changed later' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l index -d 'Keep where members are in FILE, and read only what is asked for' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s H -l format -d 'ustar, gnu or pax [default: pax, where ustar does not do]' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l sort -d 'Members of a directory by \'name\', or \'none\' (default): as it lists them' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s V -l label -d 'Begin with a volume label' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s b -l blocking-factor -d 'Pad to records of N times 512 bytes [default: 20]' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l record-size -d 'Pad to records of SIZE bytes' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s P -l parallel -d 'Threads, together over all targets [default: what the targets suggest]' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l window -d 'Operations that each thread keeps in flight [default: what the targets suggest]' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target, and on each file system of this host\'s disks' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l bwlimit -d 'Stay below SIZE bytes a second on each mount target, and on each file system of this host\'s disks (64k, 10MiB, 1GB)' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails; an earlier report there is emptied first' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l progress -d 'Show progress on stderr (default when it is a terminal); json: a document a line each second' -r -f -a "line\t'A line for people'
+json\t'JSON for programs'"
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s c -l create -d 'Make an archive'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s x -l extract -l get -d 'Extract members'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s t -l list -d 'List members'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s d -l diff -d 'Compare members with files'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s r -l append -d 'Append files to an archive that is there'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s u -l update -d 'Append files that are newer than the archive\'s'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s z -l gzip -d 'gzip'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s j -l bzip2 -d 'bzip2'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s J -l xz -d 'xz'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l zstd -d 'zstd'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l lz4 -d 'lz4'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s a -l auto-compress -d 'By the archive\'s name'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l no-auto-compress -d 'Not by the archive\'s name'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s p -l preserve-permissions -d 'Exactly the archive\'s modes (default for root); without it the umask is taken off'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l no-same-permissions -d 'Take the umask off the modes (default unless root)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l same-owner -d 'The archive\'s owners and groups (default for root)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s o -l no-same-owner -d 'Own what is extracted (default unless root)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l numeric-owner -d 'Owners by numbers, not by names'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s m -l touch -d 'Leave the modification times at the time of extraction'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l clamp-mtime -d 'Store: --mtime only for what is later'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l xattrs -d 'Extended attributes'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l no-xattrs -d 'No extended attributes (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l acls -d 'Access control lists'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l no-acls -d 'No access control lists (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l selinux -d 'SELinux contexts'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l no-selinux -d 'No SELinux contexts (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s S -l sparse -d 'Leave out holes; those of an archive are kept in any case'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s k -l keep-old-files -d 'Keep them; each is an error'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l skip-old-files -d 'Keep them silently'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l keep-newer-files -d 'Keep those that are newer than the archive\'s'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l overwrite -d 'Write into them'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s U -l unlink-first -d 'Remove them first'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l resume -d 'Go on after an interrupted run: skip files whose size and time are the archive\'s, links and devices likewise'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l exclude-vcs -d 'Leave out what version control systems keep for themselves'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l exclude-backups -d 'Leave out backups and lock files of editors'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l null -d 'Names of the lists that follow end in NULs and are nothing but names'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l no-null -d 'Names of the lists that follow end in newlines (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l verbatim-files-from -d 'Lines of the lists that follow are names, also those that begin with a dash'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l no-verbatim-files-from -d 'A line \'-C DIR\' of a list says where the names behind it are (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l unquote -d 'Backslashes in names begin escapes, as in \\n (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l no-unquote -d 'Backslashes in names are themselves'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l recursion -d 'What is beneath the directories that follow, too (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l no-recursion -d 'The directories that follow, without what is beneath them'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l absolute-names -d 'Keep a leading / of names (-c, -t)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s i -l ignore-zeros -d 'Read on after blocks of zeros (joined archives)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s B -l read-full-records -d 'Pipes are always read to full records'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l delay-directory-restore -d 'Directories get their times at the end in any case'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s n -l seek -d 'Files are sought in where they can be in any case'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l force-local -d 'The archive is a file of this host also where its name has a colon'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l wildcards -d 'Names are shell patterns (default for --exclude)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l no-wildcards -d 'Names and patterns are what they are (default for names)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l anchored -d 'Patterns begin where names begin (default for names)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l no-anchored -d 'Patterns begin after any slash (default for --exclude)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l ignore-case -d 'Upper and lower case are the same'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l no-ignore-case -d 'Upper and lower case differ (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l wildcards-match-slash -d 'Wildcards match slashes (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l no-wildcards-match-slash -d 'Wildcards match no slash'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l posix -d 'The same as --format=pax'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l one-file-system -d 'Stay in the file system that a name is in'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s h -l dereference -d 'Store what symbolic links point at'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l hard-dereference -d 'Store each name of a file as a file of its own'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l no-spread -d 'Work only through the mount that an operand is on'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s v -l verbose -d 'Tell members as they are finished (-t: in columns), and what the run cost on stderr; twice: also how it was set up'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -s O -l to-stdout -d 'Extract files to standard output'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l full-time -d 'List times in full'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l utc -d 'List times in UTC'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l totals -d 'Print the bytes of the archive and the speed at the end'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l no-progress -d 'Show no progress'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l help -d 'This help'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from extract" -l version -d 'The version'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s f -l file -d 'The archive; \'-\' or no -f at all is standard input or output' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s C -l directory -l cd -d 'Where to extract, or where the names that follow are: a directory that exists, or an nfs:// URL' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s I -l use-compress-program -d 'Through this command, with its arguments; when reading with -d' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l level -d 'How hard to compress, in the codec\'s own levels' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l owner -d 'Store: this owner for all, as NAME, NUMBER or NAME:NUMBER' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l group -d 'Store: this group for all' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l mode -d 'Store: change the modes, as chmod does' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l mtime -d 'Store: this time for all, or that of a file (/FILE or ./FILE)' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l xattrs-include -d 'Only extended attributes whose names match [default: user.* when extracting, all when storing]' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l xattrs-exclude -d 'No extended attributes whose names match' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l exclude -d 'Leave out members that match the shell pattern' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s X -l exclude-from -d 'Leave out members that match a pattern of FILE, one a line' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s T -l files-from -d 'Names from FILE, one a line' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l add-file -d 'A name, also one that begins with a dash' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l transform -l xform -d 'Change names by sed\'s s/PATTERN/WITH/FLAGS' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l strip-components -d 'Take N leading directories off the names' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l one-top-level -d 'Extract into a directory of the archive\'s name, or DIR' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s N -l newer -d 'Only files newer than DATE, or than a file (/FILE or ./FILE)' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l newer-mtime -d 'The same, whatever else of them has changed later' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l index -d 'Keep where members are in FILE, and read only what is asked for' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s H -l format -d 'ustar, gnu or pax [default: pax, where ustar does not do]' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l sort -d 'Members of a directory by \'name\', or \'none\' (default): as it lists them' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s V -l label -d 'Begin with a volume label' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s b -l blocking-factor -d 'Pad to records of N times 512 bytes [default: 20]' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l record-size -d 'Pad to records of SIZE bytes' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s P -l parallel -d 'Threads, together over all targets [default: what the targets suggest]' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l window -d 'Operations that each thread keeps in flight [default: what the targets suggest]' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target, and on each file system of this host\'s disks' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l bwlimit -d 'Stay below SIZE bytes a second on each mount target, and on each file system of this host\'s disks (64k, 10MiB, 1GB)' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails; an earlier report there is emptied first' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l progress -d 'Show progress on stderr (default when it is a terminal); json: a document a line each second' -r -f -a "line\t'A line for people'
+json\t'JSON for programs'"
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s c -l create -d 'Make an archive'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s x -l extract -l get -d 'Extract members'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s t -l list -d 'List members'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s d -l diff -d 'Compare members with files'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s r -l append -d 'Append files to an archive that is there'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s u -l update -d 'Append files that are newer than the archive\'s'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s z -l gzip -d 'gzip'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s j -l bzip2 -d 'bzip2'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s J -l xz -d 'xz'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l zstd -d 'zstd'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l lz4 -d 'lz4'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s a -l auto-compress -d 'By the archive\'s name'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l no-auto-compress -d 'Not by the archive\'s name'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s p -l preserve-permissions -d 'Exactly the archive\'s modes (default for root); without it the umask is taken off'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l no-same-permissions -d 'Take the umask off the modes (default unless root)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l same-owner -d 'The archive\'s owners and groups (default for root)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s o -l no-same-owner -d 'Own what is extracted (default unless root)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l numeric-owner -d 'Owners by numbers, not by names'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s m -l touch -d 'Leave the modification times at the time of extraction'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l clamp-mtime -d 'Store: --mtime only for what is later'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l xattrs -d 'Extended attributes'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l no-xattrs -d 'No extended attributes (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l acls -d 'Access control lists'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l no-acls -d 'No access control lists (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l selinux -d 'SELinux contexts'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l no-selinux -d 'No SELinux contexts (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s S -l sparse -d 'Leave out holes; those of an archive are kept in any case'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s k -l keep-old-files -d 'Keep them; each is an error'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l skip-old-files -d 'Keep them silently'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l keep-newer-files -d 'Keep those that are newer than the archive\'s'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l overwrite -d 'Write into them'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s U -l unlink-first -d 'Remove them first'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l resume -d 'Go on after an interrupted run: skip files whose size and time are the archive\'s, links and devices likewise'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l exclude-vcs -d 'Leave out what version control systems keep for themselves'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l exclude-backups -d 'Leave out backups and lock files of editors'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l null -d 'Names of the lists that follow end in NULs and are nothing but names'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l no-null -d 'Names of the lists that follow end in newlines (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l verbatim-files-from -d 'Lines of the lists that follow are names, also those that begin with a dash'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l no-verbatim-files-from -d 'A line \'-C DIR\' of a list says where the names behind it are (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l unquote -d 'Backslashes in names begin escapes, as in \\n (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l no-unquote -d 'Backslashes in names are themselves'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l recursion -d 'What is beneath the directories that follow, too (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l no-recursion -d 'The directories that follow, without what is beneath them'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l absolute-names -d 'Keep a leading / of names (-c, -t)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s i -l ignore-zeros -d 'Read on after blocks of zeros (joined archives)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s B -l read-full-records -d 'Pipes are always read to full records'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l delay-directory-restore -d 'Directories get their times at the end in any case'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s n -l seek -d 'Files are sought in where they can be in any case'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l force-local -d 'The archive is a file of this host also where its name has a colon'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l wildcards -d 'Names are shell patterns (default for --exclude)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l no-wildcards -d 'Names and patterns are what they are (default for names)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l anchored -d 'Patterns begin where names begin (default for names)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l no-anchored -d 'Patterns begin after any slash (default for --exclude)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l ignore-case -d 'Upper and lower case are the same'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l no-ignore-case -d 'Upper and lower case differ (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l wildcards-match-slash -d 'Wildcards match slashes (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l no-wildcards-match-slash -d 'Wildcards match no slash'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l posix -d 'The same as --format=pax'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l one-file-system -d 'Stay in the file system that a name is in'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s h -l dereference -d 'Store what symbolic links point at'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l hard-dereference -d 'Store each name of a file as a file of its own'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l no-spread -d 'Work only through the mount that an operand is on'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s v -l verbose -d 'Tell members as they are finished (-t: in columns), and what the run cost on stderr; twice: also how it was set up'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -s O -l to-stdout -d 'Extract files to standard output'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l full-time -d 'List times in full'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l utc -d 'List times in UTC'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l totals -d 'Print the bytes of the archive and the speed at the end'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l no-progress -d 'Show no progress'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l help -d 'This help'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from create" -l version -d 'The version'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -s t -l target-directory -d 'Copy all SRC below DIR' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l files-from -d 'Copy only the paths listed in FILE (\'-\': standard input), one a line, relative to the one SRC' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l preserve -d 'mode, ownership, timestamps, links, xattr, all [default with no LIST: the first three]' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l no-preserve -d 'Leave these attributes to be those of new files' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l reflink -d 'Share blocks where the file systems can: auto (default) or never' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l sparse -d 'Holes: auto (where the source has some, default), always (for every block of zeros) or never' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l exclude -d 'Leave out what matches, and what is below it, on both sides' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l exclude-from -d 'Leave out what matches a pattern of FILE, one a line; lines that begin with \'#\' or \';\' are comments' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l include -d 'Do not leave out what matches; what is in it is decided by its own name' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l include-from -d 'Do not leave out what matches a pattern of FILE' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l max-delete -d 'Remove no more than N objects; if there are more, that is told and the exit status is 1' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -s P -l parallel -d 'Threads, together over all targets [default: what the targets suggest]' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l window -d 'Operations that each thread keeps in flight [default: what the targets suggest]' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target, and on each file system of this host\'s disks' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l bwlimit -d 'Write no more than RATE a second to all of DST\'s targets together: KiB, or with a suffix as 10M, 1.5G, 64KB' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l info -d 'progress2 is --progress, stats is --stats' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails; an earlier report there is emptied first' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l progress -d 'Show progress on stderr (default when it is a terminal); json: a document a line each second' -r -f -a "line\t'A line for people'
+json\t'JSON for programs'"
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -s 0 -l null -l from0 -d 'The paths of --files-from end in NULs, as find -print0 writes them'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -s a -l archive -d 'All of them (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -s r -l recursive -d 'Trees (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -s p -d 'Modes, owners and times (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -s d -d 'Symbolic and hard links as links (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l restore -d '-a -H -x: a file system as it was'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -s H -l hard-links -d 'Hard links (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -s X -l xattrs -d 'Extended attributes (default where both sides have them); a warning where they cannot be'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -s A -l acls -d 'POSIX ACLs (default where both sides have them); a warning where they cannot be'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -s x -l one-file-system -d 'Make directories of other file systems than SRC\'s, and do not enter them'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -s S -d '--sparse=always'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l atomic -d 'Write files under a temporary name and rename them when they are complete'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -s c -l checksum -d 'Compare their bytes'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l size-only -d 'Compare their sizes only'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -s I -l ignore-times -d 'Copy all of them again'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -s u -l update -d 'Leave those alone that are newer than the source\'s'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -s n -l no-clobber -d 'Leave all of them alone'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l resume -d 'Go on after an interrupted run (default: any run does)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l delete -d 'Remove from DST what SRC lacks, after the copies, unless SRC could not be read everywhere'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l delete-excluded -d 'Also remove what SRC lacks and the patterns leave out (implies --delete)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l ignore-errors -d 'Remove also when SRC could not be read everywhere'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l dry-run -d 'Change nothing; show what would be done, and what it would cost'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l verify -d 'Read back what was written and compare'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l verify-only -d 'Change nothing; compare data and attributes, and list the differences. Options that say how files are written may stay'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l no-spread -d 'Work only through the mount that an operand is on'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -s v -l verbose -d 'List on stdout what is copied and deleted, and what the run cost on stderr; twice: also how it was set up'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l stats -d 'Print what the run did and cost at the end'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l no-progress -d 'Show no progress'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l help -d 'This help'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l version -d 'The version'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -l interactive -d 'never, or once (-I)' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -l preserve-root -d '\'/\' is never removed (default); with =all, nor is any operand on another device than its parent, nor its contents' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -l exclude -d 'Leave what matches the shell pattern alone, and the directories it is in' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -l exclude-from -d 'Leave what matches a pattern of FILE alone, one a line' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -l older-than -d 'Only what was modified before: 2w, 30d, 12h, 45m, 90s ago, or YYYY-MM-DD[ HH:MM[:SS]] in UTC' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -l files-from -d 'Remove the paths listed in FILE (\'-\': standard input), one a line, relative to DIR or the working directory' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -s P -l parallel -d 'Threads, together over all targets [default: what the targets suggest]' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -l window -d 'Operations that each thread keeps in flight [default: what the targets suggest]' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -l max-iops -d 'Stay below N IOPS of OCI\'s price list on each mount target, and on each file system of this host\'s disks' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -l mounts -d 'Work through all of these mounts of one export, where an operand is on one of them (again for another export) [default: those found that show the same file system]' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -l report -d 'Write what the run did and cost to FILE as JSON, also when it fails; an earlier report there is emptied first' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -l log -d 'Append what happens to FILE, a JSON document a line: the beginning, messages, each failure, progress every 10 s, the end' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -l metrics -d 'Answer Prometheus at http://ADDR/metrics while the run goes on: HOST:PORT, or a PORT of 127.0.0.1' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -l progress -d 'Show progress on stderr (default when it is a terminal); json: a document a line each second' -r -f -a "line\t'A line for people'
+json\t'JSON for programs'"
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -s r -l recursive -d 'Remove directories with what is in them (default)'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -s f -l force -d 'What is not there is no error; takes -I back'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -s d -l dir -d 'Remove directories only when they are empty, unless -r is given; in a list, what is in one may come before it'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -l contents -d 'Remove what is in the operands, and keep them'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -s I -d 'Ask once before more than three operands or a tree are removed'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -s x -l one-file-system -d 'Leave directories of other file systems than the operand\'s alone'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -l dry-run -d 'Remove nothing; show what would be removed, and what it would cost'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -s 0 -l null -d 'The paths of --files-from end in NULs, the last one too, as find -print0 writes them'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -l no-spread -d 'Work only through the mount that an operand is on'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -s v -l verbose -d 'List on stdout what is removed, and what the run cost on stderr; twice: also how it was set up'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -l no-progress -d 'Show no progress'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -l help -d 'This help'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from remove" -l version -d 'The version'
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from capacity" -l iops -d 'I/Os a second that the programs make, each of --io-size; not the IOPS of the price list' -r
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from capacity" -l throughput -d 'Bytes a second that the programs move, such as 4GB/s. Of both goals the larger counts' -r
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from capacity" -l io-size -d 'Bytes of one I/O, such as 32k' -r
@@ -459,6 +754,10 @@ complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcom
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from load" -l scale -d 'Ceilings of a target are the profile\'s times this' -r
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from load" -l json -d 'Print JSON'
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from load" -s h -l help -d 'Print help'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from help" -f -a "extract" -d 'What partar -x will cost and how long it will take'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from help" -f -a "create" -d 'What partar -c will cost and how long it will take'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from help" -f -a "copy" -d 'What parcp will cost and how long it will take'
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from help" -f -a "remove" -d 'What parrm will cost and how long it will take'
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from help" -f -a "capacity" -d 'How many mount targets a load of reads and writes needs, and which of their ceilings binds'
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from help" -f -a "volume" -d 'What block volumes give by size, level, attachment and host, and which mixes reach a goal'
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from help" -f -a "load" -d 'What a job of parfs load will give, by the number of mount targets, before it runs'
@@ -470,6 +769,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand doctor" -l latency -d 'How f
 complete -c parfs -n "__fish_parfs_using_subcommand doctor" -l root -d 'Read the files of a host below DIR' -r -F
 complete -c parfs -n "__fish_parfs_using_subcommand doctor" -l json -d 'Print the findings as JSON'
 complete -c parfs -n "__fish_parfs_using_subcommand doctor" -s h -l help -d 'Print help'
+complete -c parfs -n "__fish_parfs_using_subcommand doctor" -s V -l version -d 'Print version'
 complete -c parfs -n "__fish_parfs_using_subcommand load" -s o -l output -d 'Results go to FILE' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -s F -l output-format -d 'terse, json, json+, normal; several with commas' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -s f -l append-terse -d 'Terse lines (versions 2 to 5; 3 if not given)' -r
@@ -1108,12 +1408,14 @@ complete -c parfs -n "__fish_parfs_using_subcommand sim" -l unlimited -d 'No lat
 complete -c parfs -n "__fish_parfs_using_subcommand sim" -l portmap -d 'Serve the portmapper on port 111 as well (needs the right to)'
 complete -c parfs -n "__fish_parfs_using_subcommand sim" -l live -d 'Print a line each second on stderr'
 complete -c parfs -n "__fish_parfs_using_subcommand sim" -s h -l help -d 'Print help'
+complete -c parfs -n "__fish_parfs_using_subcommand sim" -s V -l version -d 'Print version'
 complete -c parfs -n "__fish_parfs_using_subcommand demo" -l files -d 'Files in the archive, of 1 to 16 KiB' -r
 complete -c parfs -n "__fish_parfs_using_subcommand demo" -l targets -d 'Mount targets of the last run' -r
 complete -c parfs -n "__fish_parfs_using_subcommand demo" -l scale -d 'Ceilings of each simulated target as a share of a real one\'s 50,000 IOPS and 1 GB/s' -r
 complete -c parfs -n "__fish_parfs_using_subcommand demo" -l latency -d 'Answer time of an idle target' -r
 complete -c parfs -n "__fish_parfs_using_subcommand demo" -l serial-max -d 'Cut the serial run after this long and extrapolate it' -r
 complete -c parfs -n "__fish_parfs_using_subcommand demo" -s h -l help -d 'Print help'
+complete -c parfs -n "__fish_parfs_using_subcommand demo" -s V -l version -d 'Print version'
 complete -c parfs -n "__fish_parfs_using_subcommand help; and not __fish_seen_subcommand_from partar parcp parrm plan doctor load sim demo help" -f -a "partar" -d 'Makes, lists, compares and extracts tar archives as GNU tar does, with many file operations in flight'
 complete -c parfs -n "__fish_parfs_using_subcommand help; and not __fish_seen_subcommand_from partar parcp parrm plan doctor load sim demo help" -f -a "parcp" -d 'Copies trees with many NFS operations in flight, as cp -a or rsync do with one'
 complete -c parfs -n "__fish_parfs_using_subcommand help; and not __fish_seen_subcommand_from partar parcp parrm plan doctor load sim demo help" -f -a "parrm" -d 'Removes trees with many NFS operations in flight, as rm -r does with one'
@@ -1123,6 +1425,10 @@ complete -c parfs -n "__fish_parfs_using_subcommand help; and not __fish_seen_su
 complete -c parfs -n "__fish_parfs_using_subcommand help; and not __fish_seen_subcommand_from partar parcp parrm plan doctor load sim demo help" -f -a "sim" -d 'Serves NFSv3 on the loopback as OCI mount targets would, with their latency, price list and ceilings'
 complete -c parfs -n "__fish_parfs_using_subcommand help; and not __fish_seen_subcommand_from partar parcp parrm plan doctor load sim demo help" -f -a "demo" -d 'Extracts a patch archive of many small files onto simulated mount targets: serially, onto one, onto four'
 complete -c parfs -n "__fish_parfs_using_subcommand help; and not __fish_seen_subcommand_from partar parcp parrm plan doctor load sim demo help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c parfs -n "__fish_parfs_using_subcommand help; and __fish_seen_subcommand_from plan" -f -a "extract" -d 'What partar -x will cost and how long it will take'
+complete -c parfs -n "__fish_parfs_using_subcommand help; and __fish_seen_subcommand_from plan" -f -a "create" -d 'What partar -c will cost and how long it will take'
+complete -c parfs -n "__fish_parfs_using_subcommand help; and __fish_seen_subcommand_from plan" -f -a "copy" -d 'What parcp will cost and how long it will take'
+complete -c parfs -n "__fish_parfs_using_subcommand help; and __fish_seen_subcommand_from plan" -f -a "remove" -d 'What parrm will cost and how long it will take'
 complete -c parfs -n "__fish_parfs_using_subcommand help; and __fish_seen_subcommand_from plan" -f -a "capacity" -d 'How many mount targets a load of reads and writes needs, and which of their ceilings binds'
 complete -c parfs -n "__fish_parfs_using_subcommand help; and __fish_seen_subcommand_from plan" -f -a "volume" -d 'What block volumes give by size, level, attachment and host, and which mixes reach a goal'
 complete -c parfs -n "__fish_parfs_using_subcommand help; and __fish_seen_subcommand_from plan" -f -a "load" -d 'What a job of parfs load will give, by the number of mount targets, before it runs'

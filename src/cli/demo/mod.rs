@@ -35,6 +35,7 @@ const FILE_ROUND_TRIPS: u32 = 3;
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "parfs demo",
+    version,
     about = "Extracts a patch archive of many small files onto simulated mount targets: serially, onto one, onto four",
     max_term_width = 110
 )]

@@ -77,6 +77,7 @@ Examples:
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "parfs doctor",
+    version,
     about = "Reads this host's NFS mounts, network, disks, processors and memory, and says what holds them back",
     after_help = AFTER_HELP,
     max_term_width = 110

@@ -44,6 +44,7 @@ Examples:
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = PROGRAM,
+    version,
     about = "How many mount targets a load of reads and writes needs, and which of their ceilings binds",
     after_help = AFTER_HELP,
     max_term_width = 110

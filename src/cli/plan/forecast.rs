@@ -76,6 +76,8 @@ impl What {
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "parfs plan",
+    version,
+    disable_version_flag = true,
     about = "Tells what a job will cost and how long it will take, before it runs",
     after_help = AFTER_HELP,
     max_term_width = 110
@@ -114,6 +116,9 @@ struct Low {
     /// JSON instead of tables
     #[arg(long)]
     json: bool,
+    /// Print version
+    #[arg(long, action = clap::ArgAction::Version)]
+    version: Option<bool>,
     /// The job
     #[arg(value_name = "JOB")]
     what: What,
@@ -134,6 +139,19 @@ fn files(text: &str) -> Result<u64, String> {
 /// True of a word that names a job.
 pub fn is_job(word: &str) -> bool {
     What::from_str(word, false).is_ok()
+}
+
+/// The jobs by their words, each with its own parser, for completions.
+pub fn jobs() -> [Command; 4] {
+    let job = |word: &'static str, what: What, command: Command| {
+        command.name(word).about(format!("What {} will cost and how long it will take", what.of()))
+    };
+    [
+        job("extract", What::Extract, partar::low::Low::command()),
+        job("create", What::Create, partar::low::Low::command()),
+        job("copy", What::Copy, parcp::low::Low::command()),
+        job("remove", What::Remove, parrm::low::Low::command()),
+    ]
 }
 
 /// The options of forecasts.

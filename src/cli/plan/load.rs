@@ -39,6 +39,7 @@ Examples:
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = PROGRAM,
+    version,
     about = "What a job of parfs load will give, by the number of mount targets, before it runs",
     after_help = AFTER_HELP,
     max_term_width = 110

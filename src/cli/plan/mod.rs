@@ -61,7 +61,11 @@ pub fn each() -> [Command; 4] {
 pub fn commands() -> Command {
     let [forecast, capacity, volume, load] = each();
     let named = |command: Command, name: &'static str| command.name(name);
-    forecast.name("plan").subcommands([named(capacity, "capacity"), named(volume, "volume"), named(load, "load")])
+    // A job's word is a command with options of its own, which a value with arguments behind it is not to a shell.
+    let options = forecast.get_arguments().filter(|arg| !arg.is_positional()).cloned();
+    let plan = Command::new("plan").about(forecast.get_about().cloned().unwrap_or_default()).args(options);
+    let plan = plan.version(env!("CARGO_PKG_VERSION")).disable_version_flag(true).subcommands(forecast::jobs());
+    plan.subcommands([named(capacity, "capacity"), named(volume, "volume"), named(load, "load")])
 }
 
 /// Runs the planner with what follows `parfs plan`.
@@ -71,7 +75,7 @@ pub fn run(args: Vec<OsString>) -> Exit {
         console.line(HELP.trim_end());
         return Exit::Failure;
     };
-    let rest = args.iter().skip(1).cloned().collect();
+    let rest: Vec<OsString> = args.iter().skip(1).cloned().collect();
     let refuse = |text: String| {
         console.message(text);
         Exit::Failure
@@ -79,6 +83,10 @@ pub fn run(args: Vec<OsString>) -> Exit {
     match first.to_string_lossy().as_ref() {
         "capacity" => capacity::run(rest),
         "volume" => volume::run(rest),
+        "help" if rest.first().is_some_and(|word| !word.to_string_lossy().starts_with('-')) => {
+            run(vec![rest[0].clone(), "--help".into()])
+        }
+        "-V" => forecast::run(vec!["--version".into()]),
         "--help" | "-h" | "help" => super::shown(&console, &format!("{HELP}\n{}", forecast::help())),
         "load" => load::run(rest),
         word if word.starts_with('-') => match load::behind_options(&args) {

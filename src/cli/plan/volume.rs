@@ -40,6 +40,7 @@ Examples:
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = PROGRAM,
+    version,
     about = "What block volumes give by size, level, attachment and host, and which mixes reach a goal",
     after_help = AFTER_HELP,
     max_term_width = 110
