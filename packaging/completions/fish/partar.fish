@@ -50,7 +50,7 @@ complete -c partar -s p -l preserve-permissions -d 'Exactly the archive\'s modes
 complete -c partar -l no-same-permissions -d 'Take the umask off the modes (default unless root)'
 complete -c partar -l same-owner -d 'The archive\'s owners and groups (default for root)'
 complete -c partar -l no-same-owner -d 'Own what is extracted (default unless root)'
-complete -c partar -s o -d 'The same when extracting'
+complete -c partar -s o -d 'When extracting: as --no-same-owner'
 complete -c partar -l numeric-owner -d 'Owners by numbers, not by names'
 complete -c partar -s m -l touch -d 'Leave the modification times at the time of extraction'
 complete -c partar -l clamp-mtime -d 'Store: --mtime only for what is later'

@@ -83,7 +83,7 @@ pub struct AttributeFlags {
     /// Own what is extracted (default unless root)
     #[arg(long)]
     pub no_same_owner: bool,
-    /// The same when extracting
+    /// When extracting: as --no-same-owner
     #[arg(short = 'o', overrides_with = "same_owner")]
     pub o: bool,
     /// Owners by numbers, not by names
