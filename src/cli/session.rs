@@ -33,6 +33,13 @@ pub const BUDGET_BYTES: u64 = 128 << 20;
 
 /// Threads of a forecast that looks at what its server has, so that looks wait side by side.
 const LOOKING_THREADS: usize = 32;
+/// Lanes of a forecast in which nothing waits: more would spin at the directories' locks and at what is remembered of them.
+const BUSY_LANES_MAX: usize = 8;
+
+/// Processors that this process may use.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
 
 /// What is said of a forecast that was stopped.
 const UNPLANNED: &str = "interrupted: there is no forecast, and nothing was changed";
@@ -167,7 +174,17 @@ impl<'a> Session<'a> {
     /// Threads in the shape asked for, or as suggested; the first signal stops them. A forecast in which nothing waits for a server has
     /// no use for more lanes than processors: of 100,000 files a copy took 0.70 s of two of them with four lanes, 0.52 s with two.
     pub fn crew(&mut self, suggested: Shape) -> Result<(Crew, Caught), String> {
-        self.crew_for(suggested, true)
+        let shape = self.busy_shape(suggested, |processors| processors);
+        self.crew_for(shape, true)
+    }
+
+    /// The shape of a forecast in which nothing waits for a server: `lanes` by the number of processors, as the job's own thread leaves
+    /// them some or needs one. `suggested` for all else.
+    pub fn busy_shape(&self, suggested: Shape, lanes: impl FnOnce(usize) -> usize) -> Shape {
+        if self.waits() {
+            return suggested;
+        }
+        Shape { lanes: lanes(processors()).clamp(1, BUSY_LANES_MAX), ..suggested }
     }
 
     /// The same; where no task of the job `waits` for a server but to look at what is there, lanes are not a thread each: of a million
@@ -175,10 +192,7 @@ impl<'a> Session<'a> {
     pub fn crew_for(&mut self, suggested: Shape, waits: bool) -> Result<(Crew, Caught), String> {
         self.ready()?;
         huge::leave_away();
-        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let lanes = if self.waits() { suggested.lanes } else { suggested.lanes.min(processors) };
-        let suggested = Shape { lanes, ..suggested };
-        let threads = if waits { usize::MAX } else { processors.max(LOOKING_THREADS) };
+        let threads = if waits { usize::MAX } else { processors().max(LOOKING_THREADS) };
         let crew = Crew::of_threads(self.manner.shape(suggested), threads, BUDGET_BYTES, self.stop.clone());
         let crew = crew.map_err(|error| error.to_string())?;
         let crew = if let Some(planned) = &self.manner.planned { planned.at_pace(crew) } else { crew };

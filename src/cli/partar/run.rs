@@ -87,6 +87,9 @@ fn extract_all(
     if !session.waits() {
         shape.window = IDLE_WINDOW;
     }
+    // This thread reads the archive meanwhile, which takes it longer than lanes need for its members, and those would take turns at what
+    // is remembered: of half a million files on two processors a forecast took 0.33 s with one lane, 0.42 s with two.
+    let shape = session.busy_shape(shape, |processors| processors.saturating_sub(1).min(2));
     // Lanes read large members from the archive themselves.
     let waits = volume.waits() || matches!(high.archive, ArchiveName::Nfs(..));
     let (crew, caught) = session.crew_for(shape, waits)?;
