@@ -37,6 +37,7 @@ mod copy_replaced;
 mod copy_shared;
 mod copy_trees;
 mod create;
+mod create_anew;
 mod create_changed;
 mod create_members;
 mod create_replaced;

@@ -1,6 +1,6 @@
 //! What a walk finds: objects and the directories they are in.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::archive::Segment;
 use crate::base::{Name, Time};
@@ -75,9 +75,19 @@ impl Dir {
         Dir { tree, path, node, id, ctime: attr.ctime, listed, parent: parent.cloned(), mark, depth }
     }
 
-    /// A page was listed. When all of it was read that was listed to the end, the directory is looked at once more.
-    pub fn note(&self, page: &Page) {
-        self.listed.lock().expect("nothing panics while it notes names").note(page);
+    fn listed(&self) -> MutexGuard<'_, Listed> {
+        self.listed.lock().expect("nothing panics while it notes names")
+    }
+
+    /// A page was listed; what a listing before has brought already is taken out of it. When all of it was read that was listed to the
+    /// end, the directory is looked at once more.
+    pub fn note(&self, page: &mut Page) {
+        self.listed().note(page);
+    }
+
+    /// The server refuses to go on with its listing: may it begin anew?
+    pub fn begins_anew(&self) -> bool {
+        self.listed().begins_anew()
     }
 
     /// Is it the root of a file system? What a link leads to is of another one and need be no root.

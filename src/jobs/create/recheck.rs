@@ -18,8 +18,10 @@ use super::super::port::Port;
 use super::ctx::{Ctx, add};
 use super::entry::join;
 
-/// Names of one directory that are remembered, in 4 MB.
+/// Names of one directory that are remembered, in 8 MB.
 const NAMES_MAX: usize = 1 << 20;
+/// How often a listing begins anew: one whose directory changes all the time would never end.
+const ANEW_MAX: u32 = 16;
 
 /// Bytes of a listing's page by names.
 const PAGE_BYTES: u32 = 64 << 10;
@@ -37,8 +39,11 @@ pub(super) struct Left {
 /// What was listed of a directory, page by page.
 #[derive(Default)]
 pub(super) struct Listed {
-    /// As [`mark`]s.
-    names: Vec<u32>,
+    /// As [`mark`]s; those of the listings before this one are sorted.
+    names: Vec<u64>,
+    before: usize,
+    /// How often it has begun anew.
+    anew: u32,
     /// There were more than are remembered.
     forgot: bool,
     /// To the end.
@@ -46,8 +51,12 @@ pub(super) struct Listed {
 }
 
 impl Listed {
-    pub fn note(&mut self, page: &Page) {
+    /// Notes a page, without what was listed before.
+    pub fn note(&mut self, page: &mut Page) {
         self.ended |= page.end;
+        if self.before > 0 {
+            page.entries.retain(|entry| self.names[..self.before].binary_search(&mark(&entry.name)).is_err());
+        }
         self.forgot |= self.names.len() + page.entries.len() > NAMES_MAX;
         if self.forgot {
             self.names = Vec::new();
@@ -55,14 +64,22 @@ impl Listed {
             self.names.extend(page.entries.iter().map(|entry| mark(&entry.name)));
         }
     }
+
+    /// Its pages come once more from the first one on. False where what came before is not known, or it has begun too often.
+    pub fn begins_anew(&mut self) -> bool {
+        self.anew += 1;
+        self.names.sort_unstable();
+        self.before = self.names.len();
+        !self.forgot && self.anew <= ANEW_MAX
+    }
 }
 
-/// A name in four bytes: of a million in one directory, another one is taken for one of them once in 4,000 times.
-fn mark(name: &Name) -> u32 {
+/// A name in eight bytes: of a million in one directory, another one is taken for one of them once in 10^13 times.
+fn mark(name: &Name) -> u64 {
     let mut mix = Mix::default();
     mix.write(name.as_bytes());
     mix.write_u64(name.as_bytes().len() as u64);
-    (mix.finish() >> 16) as u32
+    mix.finish()
 }
 
 /// Those that wait to be looked at.
@@ -119,7 +136,7 @@ fn has_more(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), dir: &Left) -> Resu
     if dir.listed.forgot {
         return Ok(true);
     }
-    let known: HashSet<u32> = dir.listed.names.iter().copied().collect();
+    let known: HashSet<u64> = dir.listed.names.iter().copied().collect();
     let mut from = Cookie::default();
     loop {
         let page = port.one(route, Call::read_dir(&dir.node, from, Want::Names, PAGE_BYTES)).take_page()?;
@@ -159,10 +176,10 @@ mod tests {
             above: None,
         };
         let mut listed = Listed::default();
-        listed.note(&page(0..1_000, false));
+        listed.note(&mut page(0..1_000, false));
         assert_eq!((listed.names.len(), listed.forgot, listed.ended), (1_000, false, false));
-        listed.note(&page(1_000..NAMES_MAX + 1, false));
-        listed.note(&page(0..3, true));
+        listed.note(&mut page(1_000..NAMES_MAX + 1, false));
+        listed.note(&mut page(0..3, true));
         assert_eq!((listed.names.len(), listed.forgot, listed.ended), (0, true, true));
     }
 }

@@ -63,6 +63,10 @@ pub(super) fn run(ctx: &Ctx<'_>, listings: Vec<(Key, Listing)>) {
         for ((key, dir, from, gathered), (proc, answer)) in ours.into_iter().zip(answers) {
             let grown = match answer {
                 Ok(page) => take_page(ctx, (port, route), &dir, (from, page), gathered),
+                // RFC 1813 3.3.17: the directory changed. Its pages come again, and what was listed of them is in the archive.
+                Err(Status::BadCookie) if from != Cookie::default() && dir.begins_anew() => {
+                    vec![Grown::Rest(Listing::Page { dir, from: Cookie::default(), gathered })]
+                }
                 Err(status) => {
                     not_listed(ctx, (port, route), &dir, (proc, status));
                     sorted(ctx, &dir, gathered)
@@ -80,8 +84,9 @@ fn not_listed(ctx: &Ctx<'_>, via: (Port<'_>, Route), dir: &Dir, (proc, status): 
     let why = match status {
         Status::NoEnt if is_below => return ctx.vanished(&dir.path),
         Status::Stale if is_below && is_gone(via, dir) => return ctx.vanished(&dir.path),
-        // RFC 1813 3.3.17: what was listed is in the archive already, so the listing cannot begin anew.
-        Status::BadCookie => Failure::refused(&dir.path, "the directory changed while it was listed"),
+        Status::BadCookie => {
+            Failure::refused(&dir.path, "the directory changes while it is listed: not all of it is archived")
+        }
         status => Failure::call(&dir.path, proc, status),
     };
     ctx.failed(why);
@@ -268,11 +273,11 @@ fn take_page(
     ctx: &Ctx<'_>,
     via: (Port<'_>, Route),
     dir: &Arc<Dir>,
-    (from, page): (Cookie, Page),
+    (from, mut page): (Cookie, Page),
     mut gathered: Vec<Entry>,
 ) -> Vec<Walked> {
     let stuck = page.is_stuck(from);
-    dir.note(&page);
+    dir.note(&mut page);
     let Page { entries, next, end, .. } = page;
     let mut found: Vec<Entry> = Vec::with_capacity(entries.len());
     let (mut places, mut unknown) = (Vec::with_capacity(entries.len()), Vec::new());
