@@ -353,33 +353,39 @@ fn an_owner_that_is_refused_is_told_of_each_object() {
     }
 }
 
+/// Whose everything is that a server squashes.
+const ANONYMOUS: (u32, u32) = (65534, 65534);
+
+/// A server that takes some ids for the anonymous user's, in all that gives them, and says OK.
+fn squashing(mount: &Arc<MemoryMount>, is_squashed: fn(u32) -> bool) -> Volume {
+    volume(&Odd::new(mount, move |mount, call| {
+        let (Op::Create { change, .. }
+        | Op::MkDir { change, .. }
+        | Op::Symlink { change, .. }
+        | Op::MkNod { change, .. }
+        | Op::SetAttr { change, .. }) = &mut call.op
+        else {
+            return pass(mount, call);
+        };
+        let asked = *change;
+        let given = |id: Option<u32>, anonymous| id.map(|id| if is_squashed(id) { anonymous } else { id });
+        (change.uid, change.gid) = (given(asked.uid, ANONYMOUS.0), given(asked.gid, ANONYMOUS.1));
+        pass(mount, call);
+        if let Op::Create { change, .. }
+        | Op::MkDir { change, .. }
+        | Op::Symlink { change, .. }
+        | Op::MkNod { change, .. }
+        | Op::SetAttr { change, .. } = &mut call.op
+        {
+            *change = asked;
+        }
+    }))
+}
+
 /// nfs-ganesha, where it squashes root: root's ids become the anonymous user's, and it says OK.
 #[test]
 fn an_owner_that_a_server_says_it_gave_and_did_not_is_told() {
-    const ANONYMOUS: (u32, u32) = (65534, 65534);
-    let squashing = |mount: &Arc<MemoryMount>| {
-        volume(&Odd::new(mount, |mount, call| {
-            let (Op::Create { change, .. }
-            | Op::MkDir { change, .. }
-            | Op::Symlink { change, .. }
-            | Op::MkNod { change, .. }
-            | Op::SetAttr { change, .. }) = &mut call.op
-            else {
-                return pass(mount, call);
-            };
-            let asked = *change;
-            (change.uid, change.gid) = (asked.uid.map(|_| ANONYMOUS.0), asked.gid.map(|_| ANONYMOUS.1));
-            pass(mount, call);
-            if let Op::Create { change, .. }
-            | Op::MkDir { change, .. }
-            | Op::Symlink { change, .. }
-            | Op::MkNod { change, .. }
-            | Op::SetAttr { change, .. } = &mut call.op
-            {
-                *change = asked;
-            }
-        }))
-    };
+    let squashing = |mount: &Arc<MemoryMount>| squashing(mount, |_| true);
     let assert_told = |to: &MemoryMount, failures: &[String], context: &str| {
         assert_eq!(failures.len(), members().len(), "{context}: {failures:?}");
         assert!(failures.iter().all(|why| why.contains("its owner cannot be set")), "{context}: {failures:?}");
@@ -388,8 +394,8 @@ fn an_owner_that_a_server_says_it_gave_and_did_not_is_told() {
             let is = &tree[path];
             assert_eq!((is.uid, is.gid), ANONYMOUS, "{context}: {path}");
             assert_eq!(is.mtime, MTIME, "{context}: {path}");
-            // GNU tar gives a file of another owner its set-id bits, cp does not.
-            let kept = if kind == MemberKind::Dir || context == "extracted" { 0o7777 } else { 0o1777 };
+            // As cp does; GNU tar gives a file of another owner its set-id bits.
+            let kept = if kind == MemberKind::Dir { 0o7777 } else { 0o1777 };
             if kind != MemberKind::Symlink {
                 assert_eq!(is.mode, mode & kept, "{context}: {path}");
             }
@@ -421,6 +427,64 @@ fn an_owner_that_a_server_says_it_gave_and_did_not_is_told() {
                 assert_told(&to, &ran.failures, &format!("{context}, {atomic}"));
             }
         }
+    }
+}
+
+/// A server may map one id and take the others, and leave owners out of what makes an object: that one says nothing of the others.
+#[test]
+fn an_owner_that_is_left_out_without_a_word_is_no_other_s() {
+    const MAPPED: u32 = 5;
+    let owner = |i: usize| if i == 0 { MAPPED } else { OURS.0 };
+    let server = |mount: &Arc<MemoryMount>| {
+        volume(&Odd::new(mount, |mount, call| {
+            let (Op::Create { change, .. } | Op::SetAttr { change, .. }) = &mut call.op else {
+                return pass(mount, call);
+            };
+            let asked = *change;
+            if asked.uid == Some(MAPPED) || matches!(call.op, Op::Create { .. }) {
+                let (Op::Create { change, .. } | Op::SetAttr { change, .. }) = &mut call.op else { return };
+                change.uid = Some(ANONYMOUS.0);
+            }
+            pass(mount, call);
+            let (Op::Create { change, .. } | Op::SetAttr { change, .. }) = &mut call.op else { return };
+            *change = asked;
+        }))
+    };
+    let assert_one = |to: &MemoryMount, failures: &[String], context: &str| {
+        assert_eq!(failures.len(), 1, "{context}: {failures:?}");
+        assert!(
+            failures[0].contains("f0: ") && failures[0].contains("its owner cannot be set"),
+            "{context}: {failures:?}"
+        );
+        let tree = dump(to);
+        for i in 0..9 {
+            let (is, mapped) = (&tree[&format!("f{i}")], i == 0);
+            // A copy has its group.
+            let kept = if context == "copied" { 0o2755 } else { 0o755 };
+            let (uid, mode) = if mapped { (ANONYMOUS.0, kept) } else { (OURS.0, 0o6755) };
+            assert_eq!((is.uid, is.mode), (uid, mode), "{context}: f{i}");
+        }
+    };
+    let (from, mut bytes) = (Arc::new(MemoryMount::new()), Vec::new());
+    for i in 0..9 {
+        let node = mount_file(&from, i);
+        let change = AttrChange { uid: Some(owner(i)), gid: Some(0), ..AttrChange::default() };
+        from.set_attr(&node, change).unwrap();
+        from.set_attr(&node, AttrChange { mode: Some(0o6755), ..AttrChange::default() }).unwrap();
+        let path = format!("f{i}").into_bytes();
+        let (kind, uid) = (MemberKind::File, owner(i));
+        let member = Member { path, kind, mode: 0o6755, uid, mtime: MTIME, ..Member::default() };
+        write::header(&member, Format::Pax, &mut bytes).unwrap();
+    }
+    let archive = [bytes.clone(), write::end(bytes.len() as u64, 512)].concat();
+    for (lanes, window) in [(1, 1), (2, 8)] {
+        let to = Arc::new(MemoryMount::new());
+        let crew = crew(lanes, window);
+        let ran = extract(&server(&to), pipe(archive.clone()), &options(Existing::Replace), &crew);
+        assert_one(&to, &ran.failures, "extracted");
+        let to = Arc::new(MemoryMount::new());
+        let ran = copies::run(&volume(&from), &server(&to), &copies::sync(), &copies::crew(lanes, window));
+        assert_one(&to, &ran.failures, "copied");
     }
 }
 

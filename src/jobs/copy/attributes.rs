@@ -6,38 +6,55 @@ use crate::storage::{AttrChange, Call, Node, Op, Route};
 use super::ctx::Ctx;
 use super::decide::SET_ID;
 
-/// Sets them; of each whether its owner was refused, or why it could not be done. What a change of a file's owner would take from its
+/// What became of an owner that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Owned {
+    /// It was given, or none was asked for.
+    Given,
+    /// The server left it out without a word: of this one, for it may map some ids alone.
+    LeftOut,
+    /// The caller may give nothing away.
+    Refused,
+}
+
+impl Owned {
+    pub fn is_given(self) -> bool {
+        self == Owned::Given
+    }
+}
+
+/// Sets them; of each what became of its owner, or why it could not be done. What a change of a file's owner would take from its
 /// mode is set after it, and not on a file whose owner was refused.
 pub(super) fn set(
     ctx: &Ctx<'_>,
     route: Route,
     changes: &[(&Node, AttrChange)],
     are_dirs: bool,
-) -> Vec<Result<bool, Status>> {
+) -> Vec<Result<Owned, Status>> {
     let split = |change: AttrChange| if are_dirs { (AttrChange::default(), change) } else { change.owner_first() };
-    let mut ends = vec![Ok(false); changes.len()];
+    let mut ends = vec![Ok(Owned::Given); changes.len()];
     window(ctx, route, changes, are_dirs, &mut ends, |change, _| split(change).0);
-    window(ctx, route, changes, are_dirs, &mut ends, |change, refused| {
+    window(ctx, route, changes, are_dirs, &mut ends, |change, owned| {
         let change = split(change).1;
-        let mode = change.mode.map(|mode| if refused { mode & !SET_ID } else { mode });
+        let mode = change.mode.map(|mode| if owned.is_given() { mode } else { mode & !SET_ID });
         AttrChange { mode, ..change }
     });
     ends
 }
 
-/// A window of what `part` says of a change, and of whether its owner was refused.
+/// A window of what `part` says of a change, and of what became of its owner.
 fn window(
     ctx: &Ctx<'_>,
     route: Route,
     changes: &[(&Node, AttrChange)],
     are_dirs: bool,
-    ends: &mut [Result<bool, Status>],
-    part: impl Fn(AttrChange, bool) -> AttrChange,
+    ends: &mut [Result<Owned, Status>],
+    part: impl Fn(AttrChange, Owned) -> AttrChange,
 ) {
     let (mut of, mut calls) = (Vec::new(), Vec::new());
     for (i, (node, change)) in changes.iter().enumerate() {
-        let Ok(refused) = ends[i] else { continue };
-        let change = part(*change, refused);
+        let Ok(owned) = ends[i] else { continue };
+        let change = part(*change, owned);
         if !change.is_empty() {
             of.push((i, change));
             calls.push(Call::set_attr(node, change));
@@ -50,7 +67,7 @@ fn window(
             // The refusal is told all the same.
             without_mode(ctx, route, (changes[i].0, change), status, are_dirs);
         }
-        ends[i] = end.map(|refused| refused || ends[i] == Ok(true));
+        ends[i] = end.map(|owned| ends[i].map_or(owned, |before| owned.max(before)));
     }
 }
 
@@ -67,21 +84,21 @@ pub(super) fn without_mode(
         return false;
     }
     let rest = AttrChange { mode: None, ..change };
-    rest.is_empty() || owner_aside(ctx, route, &ctx.target.one(route, Call::set_attr(node, rest)), is_dir) == Ok(false)
+    let set = |rest| owner_aside(ctx, route, &ctx.target.one(route, Call::set_attr(node, rest)), is_dir);
+    rest.is_empty() || set(rest) == Ok(Owned::Given)
 }
 
-/// How a SETATTR ended; one that was refused for its owner alone is done without it, and true says so, as of one that left the owner out
-/// without a word.
-pub(super) fn owner_aside(ctx: &Ctx<'_>, route: Route, call: &Call<'_>, is_dir: bool) -> Result<bool, Status> {
+/// How a SETATTR ended; one that was refused for its owner alone is done without it.
+pub(super) fn owner_aside(ctx: &Ctx<'_>, route: Route, call: &Call<'_>, is_dir: bool) -> Result<Owned, Status> {
     match (&call.op, call.status()) {
         (Op::SetAttr { node, change, .. }, Err(Status::Perm)) if change.gives_away() => {
             let mode = change.mode.map(|mode| if is_dir { mode } else { mode & !SET_ID });
             let rest = AttrChange { mode, uid: None, gid: None, ..*change };
             if rest.is_empty() {
-                return Ok(true);
+                return Ok(Owned::Refused);
             }
-            ctx.target.one(route, Call::set_attr(node, rest)).status().map(|()| true)
+            ctx.target.one(route, Call::set_attr(node, rest)).status().map(|()| Owned::Refused)
         }
-        (_, status) => status.map(|()| call.leaves_owner_out()),
+        (_, status) => status.map(|()| if call.leaves_owner_out() { Owned::LeftOut } else { Owned::Given }),
     }
 }

@@ -433,8 +433,8 @@ pub(super) fn set_attributes(
                 end(ctx, object, Some((node, fileid)), due);
             }
             Err(status) => give_up(ctx, object, Trouble::Call(On::Target, Proc::SetAttr, status), due),
-            Ok(refused) => {
-                if refused {
+            Ok(owned) => {
+                if !owned.is_given() {
                     ctx.fail(&object.dir, Some(&object.name), owner_refused());
                 }
                 add(&ctx.counts.attributes, 1);

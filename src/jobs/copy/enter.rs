@@ -269,7 +269,7 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
     let changes: Vec<_> = setting.iter().map(|(dir, change, _)| (&dir.made().node, *change)).collect();
     for ((dir, _, carried), end) in setting.iter().zip(attributes::set(ctx, route, &changes, true)) {
         match end {
-            Ok(refused) if refused || dir.made().owner_refused => ctx.fail(dir, None, owner_refused()),
+            Ok(owned) if !owned.is_given() || dir.made().owner_refused => ctx.fail(dir, None, owner_refused()),
             Ok(_) => {
                 let is_more = *carried || !dir.is_touched() || differs_beside_time(ctx, dir);
                 if !dir.is_fresh() && is_more && !is_as_it_was(ctx, dir) {

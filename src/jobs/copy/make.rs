@@ -7,7 +7,7 @@ use crate::base::{Name, Proc, Status};
 use crate::crew::Due;
 use crate::storage::{Attr, AttrChange, Call, Found, How, Kind, Node, Special};
 
-use super::attributes::{self, owner_aside};
+use super::attributes::{self, Owned, owner_aside};
 use super::batch::{self, Known, Routes};
 use super::big;
 use super::complete;
@@ -317,10 +317,10 @@ fn give_owners(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
     for ((i, owner), end) in due.into_iter().zip(ends) {
         let item = &mut items[i];
         match (end, &mut item.made) {
-            (Ok(false), Some(made)) => made.owner = owner,
-            (Ok(true), Some(made)) => {
+            (Ok(Owned::Given), Some(made)) => made.owner = owner,
+            (Ok(owned), Some(made)) => {
                 made.owner_refused = true;
-                ctx.owners_refused.store(true, Ordering::Relaxed);
+                ctx.owners_refused.fetch_or(owned == Owned::Refused, Ordering::Relaxed);
             }
             // Of this one alone: a symbolic link, an id that is not known there.
             (Err(Status::Access | Status::Inval | Status::NotSupp), Some(made)) => made.owner_refused = true,
@@ -342,7 +342,7 @@ type Outcome = Result<(Option<Found>, bool), (Proc, Status)>;
 fn outcome(ctx: &Ctx<'_>, routes: Routes, call: &Call<'_>) -> Outcome {
     let failed = |status| (call.proc(), status);
     if call.proc() == Proc::SetAttr {
-        return owner_aside(ctx, routes.target, call, false).map(|refused| (None, refused)).map_err(failed);
+        return owner_aside(ctx, routes.target, call, false).map(|owned| (None, !owned.is_given())).map_err(failed);
     }
     let found = call.found().map_err(failed)?;
     Ok((Some(found), false))

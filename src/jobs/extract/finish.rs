@@ -9,6 +9,7 @@ use crate::base::name::Shown;
 use crate::base::{Cause, Failure, Name, Proc, Status};
 use crate::storage::{AttrChange, Call, NO_XATTR, Node, Route, SetTime};
 
+use super::super::mode::SET_IDS;
 use super::attributes::Extra;
 use super::ctx::{Ctx, Outcome};
 
@@ -122,11 +123,14 @@ struct End {
     again: bool,
     /// The file system has no ACLs.
     no_acl: bool,
+    /// It is another's than the archive says.
+    not_given: bool,
 }
 
 /// Sets all of them; for each how it ended.
 pub(super) fn all(ctx: &Ctx<'_>, route: Route, dues: &[Due]) -> Vec<Finished> {
-    let mut ends: Vec<End> = dues.iter().map(|_| End { so_far: Ok(false), again: false, no_acl: false }).collect();
+    let mut ends: Vec<End> =
+        dues.iter().map(|_| End { so_far: Ok(false), again: false, no_acl: false, not_given: false }).collect();
     change(ctx, route, dues, &mut ends, |due, _| due.first());
     if dues.iter().any(|due| due.extra.is_some()) {
         set(ctx, route, dues, &mut ends, xattrs);
@@ -141,10 +145,12 @@ pub(super) fn all(ctx: &Ctx<'_>, route: Route, dues: &[Due]) -> Vec<Finished> {
     ends.into_iter().map(|end| end.so_far).collect()
 }
 
-/// SETATTRs of what `part` says. What a change of a file's owner would take from its mode is set after it.
+/// SETATTRs of what `part` says. What a change of a file's owner would take from its mode is set after it, and not on a file that was not
+/// given its owner: whoever runs it would get another's rights.
 fn change(ctx: &Ctx<'_>, route: Route, dues: &[Due], ends: &mut [End], part: impl Fn(&Due, &End) -> AttrChange) {
     let split = |due: &Due, end: &End| match part(due, end) {
         change if due.is_dir => (AttrChange::default(), change),
+        change if end.not_given => AttrChange { mode: change.mode.map(|mode| mode & !SET_IDS), ..change }.owner_first(),
         change => change.owner_first(),
     };
     set_attrs(ctx, route, dues, ends, |due, end| split(due, end).0);
@@ -165,14 +171,12 @@ fn set_attrs(ctx: &Ctx<'_>, route: Route, dues: &[Due], ends: &mut [End], part: 
     ctx.perform(route, &mut calls);
     for ((i, change), call) in of.into_iter().zip(&calls) {
         let settled = match call.status() {
-            Ok(()) => {
-                let owner = call.leaves_owner_out();
-                ctx.owners_refused.fetch_or(owner && dues[i].is_new, Ordering::Relaxed);
-                Ok(Without { owner, mode: None })
-            }
+            // Of this one alone: a server that maps one id may take the others.
+            Ok(()) => Ok(Without { owner: call.leaves_owner_out(), mode: None }),
             Err(status) => set_without(ctx, route, &dues[i], change, status),
         };
-        let End { so_far, again, .. } = &mut ends[i];
+        let End { so_far, again, not_given, .. } = &mut ends[i];
+        *not_given |= settled.is_ok_and(|without| without.owner);
         match (settled, so_far) {
             (Ok(Without { mode: Some(status), owner }), so_far @ Ok(_)) => {
                 let what = if owner { "owner and its mode" } else { "mode" };

@@ -280,13 +280,15 @@ impl<'a> Making<'a> {
         // Writing to a file and giving it away clear the bits above 0777.
         let is_other = made.existed || made.other_mode || mode & 0o7000 != 0;
         let mode_due = has_mode && (is_other || self.extra.is_some());
+        // Whoever runs another's file would get that one's rights.
+        let kept = if made.owner_refused { !SET_IDS } else { u32::MAX };
         let (uid, gid) = match made {
             Made { owner_refused: true, .. } => (None, None),
             Made { existed: true, .. } => (uid, gid),
             Made { owner, .. } => self.change(true).not_given(*owner),
         };
         let change = AttrChange {
-            mode: mode_due.then_some(mode),
+            mode: mode_due.then_some(mode & kept),
             uid,
             gid,
             size: shape.and_then(Shape::size_due),
