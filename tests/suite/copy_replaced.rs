@@ -39,6 +39,16 @@ fn copied(
     odd: impl Fn(&dyn Mount) + Send + Sync + 'static,
     lanes: usize,
 ) -> (Arc<MemoryMount>, Ran) {
+    copied_with(from, nth, odd, lanes, &Options::default())
+}
+
+fn copied_with(
+    from: &Arc<impl Mount + 'static>,
+    nth: u64,
+    odd: impl Fn(&dyn Mount) + Send + Sync + 'static,
+    lanes: usize,
+    options: &Options,
+) -> (Arc<MemoryMount>, Ran) {
     let (to, n) = (Arc::new(MemoryMount::new()), AtomicU64::new(0));
     let from = Odd::new(from, move |mount, call| {
         if matches!(&call.op, Op::Read { .. }) && n.fetch_add(1, Ordering::Relaxed) == nth {
@@ -46,7 +56,7 @@ fn copied(
         }
         pass(mount, call);
     });
-    let ran = run(&volume(vec![from]), &volume(vec![to.clone() as _]), &Options::default(), &crew(lanes, 2));
+    let ran = run(&volume(vec![from]), &volume(vec![to.clone() as _]), options, &crew(lanes, 2));
     (to, ran)
 }
 
@@ -185,6 +195,69 @@ fn a_directory_stays_where_the_source_s_object_cannot_be_read() {
                 let said = if fails { vec![format!("from/a: {proc}: Permission denied")] } else { Vec::new() };
                 assert_eq!(ran.failures, said, "{context}");
             }
+        }
+    }
+}
+
+fn write_large(mount: &dyn Mount, name: &str, byte: u8) {
+    put(mount, &mount.file(&mount.root(), name, b""), 0, &vec![byte; SIZES[1]]);
+}
+
+/// Over handles nothing more is to be had of what was there: the name is read anew, as of a small file.
+#[test]
+fn a_large_file_that_is_replaced_while_it_is_read_is_begun_again() {
+    // The last READ of one lane is followed by the question what the file is now.
+    for (nth, lanes, atomic) in [(0, 1, false), (1, 1, false), (2, 1, true), (2, 4, false)] {
+        let from = Arc::new(MemoryMount::new());
+        write_large(&*from, "a", 7);
+        let replace = |mount: &dyn Mount| {
+            write_large(mount, "new", 9);
+            mount.rename(&mount.root(), "new", &mount.root(), "a").unwrap();
+        };
+        let options = Options { atomic, ..Options::default() };
+        let (to, ran) = copied_with(&from, nth, replace, lanes, &options);
+        let ran = ran.clean();
+        assert!(content(&*to, "a") == vec![9; SIZES[1]], "{nth}, {lanes} lanes: {ran:?}");
+        assert_eq!(ran.summary.read_again, 1);
+    }
+}
+
+/// Neither is it as if it had never been there, nor does what there is of it look complete; also where it goes when it is begun again.
+#[test]
+fn a_large_file_that_vanishes_while_it_is_read_is_told() {
+    for (nth, lanes, is_replaced) in [(0, 1, false), (1, 1, false), (2, 4, false), (1, 1, true)] {
+        for (atomic, was_there) in [(false, false), (true, false), (false, true), (true, true)] {
+            let (from, to) = (Arc::new(MemoryMount::new()), Arc::new(MemoryMount::new()));
+            write_large(&*from, "a", 7);
+            if was_there {
+                write_large(&*to, "a", 5);
+                set_time(&*to, &node_at(&*to, &["a"]), past(1));
+            }
+            let (n, lookups) = (AtomicU64::new(0), AtomicU64::new(0));
+            let odd = Odd::new(&from, move |mount, call| {
+                let is_looked_up = matches!(call.op, Op::Lookup { .. });
+                if matches!(call.op, Op::Read { .. }) && n.fetch_add(1, Ordering::Relaxed) == nth {
+                    if is_replaced {
+                        write_large(mount, "new", 9);
+                        mount.rename(&mount.root(), "new", &mount.root(), "a").unwrap();
+                    } else {
+                        mount.remove(&mount.root(), "a").unwrap();
+                    }
+                }
+                pass(mount, call);
+                // Another file has the name when that is asked, and is gone when it is to be read.
+                if is_looked_up && is_replaced && lookups.fetch_add(1, Ordering::Relaxed) == 0 {
+                    mount.remove(&mount.root(), "a").unwrap();
+                }
+            });
+            let options = Options { atomic, ..Options::default() };
+            let ran = run(&volume(vec![odd]), &volume(vec![to.clone() as _]), &options, &crew(lanes, 2));
+            let context = format!("{nth}, {lanes} lanes, {is_replaced}, {atomic}, {was_there}: {ran:?}");
+            assert_eq!(ran.failures, ["from/a: vanished while it was read; it was not copied"], "{context}");
+            let left = dump(&*to).get("a").map(|a| a.size);
+            // What is there is not given up before a first READ.
+            let kept = if atomic || nth == 0 && was_there { was_there.then_some(SIZES[1] as u64) } else { Some(0) };
+            assert_eq!(left, kept, "{context}");
         }
     }
 }

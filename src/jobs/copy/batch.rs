@@ -149,6 +149,7 @@ fn look_up_source(ctx: &Ctx<'_>, routes: Routes, objects: Vec<Held>, due: &mut V
             }
             Ok((node, attr)) => all.push(Known { object, node, attr }),
             // It went between the listing and now: as if it had never been there, unless it was asked for by name.
+            Err((_, Status::NoEnt)) if object.begun => give_up(ctx, object, fill::vanished(), due),
             Err((_, Status::NoEnt)) if !object.dir.is_partial() => end(ctx, object, None, due),
             Err((proc, status)) => give_up(ctx, object, Trouble::Call(On::Source, proc, status), due),
         }

@@ -352,6 +352,14 @@ fn finish(ctx: &Ctx<'_>, routes: Routes, big: &Big, due: &mut Vec<Due<Task>>) {
     written(ctx).remove(&address(big));
     let Some(known) = big.known.lock().expect("nothing panics while it takes this").take() else { return };
     let trouble = big.trouble.lock().expect("nothing panics while it takes this").take();
+    let trouble = match trouble {
+        Some(Trouble::Call(On::Source, proc, status)) => match is_another(ctx, routes, &known, status) {
+            Ok(true) => return begin_again(ctx, routes, big, known, due),
+            Ok(false) => Some(Trouble::Call(On::Source, proc, status)),
+            Err(vanished) => Some(vanished),
+        },
+        trouble => trouble,
+    };
     let (Mode::Carry(made) | Mode::Clone(made, _)) = &big.mode else {
         return match trouble {
             Some(trouble) => give_up(ctx, known.object, trouble, due),
@@ -370,18 +378,44 @@ fn finish(ctx: &Ctx<'_>, routes: Routes, big: &Big, due: &mut Vec<Due<Task>>) {
         let is_known = |now: &Attr| now.ctime == item.attr().ctime || item.object().tries > 0;
         match now {
             Ok(now) if is_same(&now) && is_known(&now) => {}
-            Ok(_) if item.object().tries == 0 => {
-                add(&ctx.counts.read_again, 1);
-                // Whatever comes of it: it is emptied where it is begun again.
-                let _ = complete::discard_silently(ctx, routes, (item.object(), item.attr()), Some(made));
-                due.push(item.known.object.again().due());
-                return;
-            }
+            Ok(_) if item.object().tries == 0 => return begin_again(ctx, routes, big, item.known, due),
             Ok(now) if fill::is_replaced(item.attr(), &now) => item.trouble = Some(fill::replaced()),
             Ok(_) => item.unsteady = true,
-            Err(status) => item.trouble = Some(Trouble::Call(On::Source, Proc::GetAttr, status)),
+            Err(status) => match is_another(ctx, routes, &item.known, status) {
+                Ok(true) => return begin_again(ctx, routes, big, item.known, due),
+                Ok(false) => item.trouble = Some(Trouble::Call(On::Source, Proc::GetAttr, status)),
+                Err(vanished) => item.trouble = Some(vanished),
+            },
         }
     }
     item.size_due = big.hole_min.map(|_| big.size);
     complete::run(ctx, routes, vec![item], due);
+}
+
+/// Has another file got the name of one that reading ended with `status`? Once that is a reason to read it from its name on; an error says
+/// that nothing has the name.
+fn is_another(ctx: &Ctx<'_>, routes: Routes, known: &Known, status: Status) -> Result<bool, Trouble> {
+    let object = &known.object;
+    if !matches!(status, Status::NoEnt | Status::Stale) || object.single {
+        return Ok(false);
+    }
+    match ctx.source.look_up(routes.source, &object.dir.source, &object.name) {
+        // A file system may number a new file as the one that was removed before it.
+        Ok((_, is)) => Ok(object.tries == 0 && (is.fileid, is.ctime) != (known.attr.fileid, known.attr.ctime)),
+        Err((_, Status::NoEnt)) => Err(fill::vanished()),
+        Err(_) => Ok(false),
+    }
+}
+
+/// What changed while it was read is read once more, from its name on.
+fn begin_again(ctx: &Ctx<'_>, routes: Routes, big: &Big, known: Known, due: &mut Vec<Due<Task>>) {
+    add(&ctx.counts.read_again, 1);
+    let Known { mut object, attr, .. } = known;
+    if let Mode::Carry(made) | Mode::Clone(made, _) = &big.mode {
+        let routes = Routes { target: ctx.target.volume.route_of(&made.node, routes.target), ..routes };
+        // Whatever comes of it: it is emptied where it is begun again.
+        let _ = complete::discard_silently(ctx, routes, (&object, &attr), Some(made));
+        object.begun = true;
+    }
+    due.push(object.again().due());
 }

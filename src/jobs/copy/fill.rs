@@ -99,6 +99,11 @@ pub(super) fn replaced() -> Trouble {
     Trouble::Refused(On::Source, "replaced by another file while it was read, also the second time".into())
 }
 
+/// What nothing was left of when it was read.
+pub(super) fn vanished() -> Trouble {
+    Trouble::Refused(On::Source, "vanished while it was read; it was not copied".into())
+}
+
 /// Reads the small files. One that changed since it was listed is begun anew, the second time copied and told.
 pub(super) fn read_small(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Task>>) {
     let is_small = |item: &Item| (1..=ctx.small_max).contains(&item.attr().size);
@@ -136,7 +141,7 @@ pub(super) fn read_small(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due:
     }
 }
 
-fn begin_again(item: &mut Item, due: &mut Vec<Due<Task>>) {
+pub(super) fn begin_again(item: &mut Item, due: &mut Vec<Due<Task>>) {
     let placeholder = make::placeholder(item.object());
     let object = std::mem::replace(&mut item.known.object, placeholder);
     due.push(object.again().due());

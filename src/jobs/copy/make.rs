@@ -152,7 +152,7 @@ pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mut Vec
     };
     read_texts(ctx, routes, &mut items);
     fill::read_small(ctx, routes, &mut items, due);
-    probe_large(ctx, routes, &mut items);
+    probe_large(ctx, routes, &mut items, due);
     clear(ctx, routes, &mut items);
     make(ctx, routes, &mut items, due);
     for item in &mut items {
@@ -177,7 +177,7 @@ fn read_texts(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
 }
 
 /// What is there is not given up for a large file that cannot be read: small ones have been read by now.
-fn probe_large(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
+fn probe_large(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Task>>) {
     let is_risked = |item: &Item| {
         let large = item.attr().kind == Kind::File && !item.is_small(ctx);
         large && item.is_open() && !ctx.options.atomic && !matches!(item.object().at, At::Absent)
@@ -186,8 +186,14 @@ fn probe_large(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
     let ranges: Vec<_> = risked.iter().map(|item| (item.known.node.clone(), 0, 1)).collect();
     let reads = fill::read_ranges(ctx.source, routes.source, &ranges, ctx.read_max);
     for (item, read) in risked.iter_mut().zip(reads) {
-        if let Err(status) = read {
-            item.trouble = Some(Trouble::Call(On::Source, Proc::Read, status));
+        match read {
+            Ok(_) => {}
+            // Its LOOKUP says whether another file has its name.
+            Err(Status::NoEnt | Status::Stale) if item.object().tries == 0 => {
+                item.known.object.begun = true;
+                fill::begin_again(item, due);
+            }
+            Err(status) => item.trouble = Some(Trouble::Call(On::Source, Proc::Read, status)),
         }
     }
 }

@@ -43,6 +43,8 @@ pub(super) struct Object {
     pub first: Option<Key>,
     /// How often it was begun anew: it changed while it was read, or something kept coming in its way.
     pub tries: u8,
+    /// Reading it was begun: that it is gone is told.
+    pub begun: bool,
     /// Its bytes were compared and differ.
     pub differs: bool,
     /// What is there cannot be written into: it is removed first.
@@ -66,6 +68,7 @@ impl Object {
             at,
             first: None,
             tries: 0,
+            begun: false,
             differs: false,
             unlink: false,
             refused: false,
