@@ -103,4 +103,5 @@ mod transport;
 mod tree;
 mod trees;
 mod trials;
+mod two_runs;
 mod watch;

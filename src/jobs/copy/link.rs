@@ -69,12 +69,25 @@ pub(super) fn run(
                 false => make::run(ctx, routes, vec![make::Item::new(known)], due),
             }
         }
+        // Another program has put other files in the place of all its names: this one is the first again.
+        Err((Proc::Link, status @ (Status::Stale | Status::NoEnt))) if is_gone(ctx, route, (&there, known_id)) => {
+            ctx.links.forget(&known.attr, &there);
+            batch::retry(ctx, known.object, Trouble::Call(On::Target, Proc::Link, status), due);
+        }
         Err((_, Status::Exist)) => {
             let trouble = Trouble::Call(On::Target, Proc::Link, Status::Exist);
             ctx.links.put_back(&known.attr, (there, known_id));
             batch::retry(ctx, known.object, trouble, due);
         }
         Err(error) => give_up(ctx, known.object, Trouble::on_target(error), due),
+    }
+}
+
+/// Is the file gone that was to get another name?
+fn is_gone(ctx: &Ctx<'_>, route: Route, (there, fileid): (&Node, Option<u64>)) -> bool {
+    match ctx.target.one(route, Call::get_attr(there)).attr() {
+        Ok(is) => fileid.is_some_and(|fileid| fileid != is.fileid),
+        Err(status) => matches!(status, Status::Stale | Status::NoEnt),
     }
 }
 

@@ -243,6 +243,15 @@ impl Links {
         }
     }
 
+    /// The file that is `there` is gone: the name that is met next is its first again.
+    pub fn forget(&self, attr: &Attr, there: &Node) {
+        if let Slot::Occupied(entry) = self.inner().map.entry(Links::key(attr))
+            && matches!(&entry.get().link, Link::Made(node, _) if node == there)
+        {
+            entry.remove();
+        }
+    }
+
     /// The first name is there, or not (none): what waited for it is to be met again.
     pub fn made(&self, key: Key, made: Option<(Node, Option<u64>)>) -> Vec<Held> {
         let mut inner = self.inner();

@@ -260,8 +260,18 @@ impl Run<'_> {
                         true
                     }
                     Err(status) => {
-                        ctx.fail(root, None, Trouble::Call(On::Target, Proc::MkDir, status));
-                        false
+                        // Another run may have made it meanwhile.
+                        let there = (status == Status::Exist).then(|| ctx.target.look_up(route, parent, name).ok());
+                        match there.flatten().filter(|(_, attr)| attr.kind == Kind::Dir) {
+                            Some((node, attr)) => {
+                                enter::use_existing(ctx, route, root, node, attr);
+                                true
+                            }
+                            None => {
+                                ctx.fail(root, None, Trouble::Call(On::Target, Proc::MkDir, status));
+                                false
+                            }
+                        }
                     }
                 }
             }

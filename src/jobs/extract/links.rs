@@ -61,22 +61,34 @@ pub(super) fn run(ctx: &Ctx<'_>, links: Vec<Ready>, ticket: Ticket<'_>) {
         open.iter().map(|(i, parent, target)| Call::link(&target.node, parent, &links[*i].link.name)).collect();
     ctx.perform(route, &mut calls);
     for ((i, parent, target), call) in open.iter().zip(&calls) {
-        outcomes[*i] = Some(settle(ctx, route, &links[*i].link, parent, target, call));
+        outcomes[*i] = Some(settle(ctx, route, &links[*i], parent, target, call));
     }
     let ended = links.into_iter().zip(outcomes);
     ctx.complete_all(ended.map(|(ready, outcome)| (ready.link.head, outcome.unwrap_or(Outcome::Done))));
     drop(ticket);
 }
 
+/// How often a target is looked for: another run that puts its file in the place of this one's removes it first.
+const LOOKS: usize = 3;
+
 /// Looks all targets up, in one window where their directories are known.
 fn targets(ctx: &Ctx<'_>, route: Route, links: &[Ready]) -> Vec<Result<Target, Failure>> {
     let dirs: Vec<Result<Node, Failure>> = links.iter().map(|ready| walk(ctx, route, ready)).collect();
-    let mut calls: Vec<Call<'_>> = links
-        .iter()
-        .zip(&dirs)
-        .filter_map(|(ready, dir)| Some(Call::lookup(dir.as_ref().ok()?, ready.link.target.last()?)))
-        .collect();
-    ctx.perform(route, &mut calls);
+    let lookup = |(ready, dir): (&Ready, &Result<Node, Failure>)| {
+        let (dir, name) = (dir.as_ref().ok()?.clone(), ready.link.target.last()?.clone());
+        Some((dir, name))
+    };
+    let names: Vec<(Node, Name)> = links.iter().zip(&dirs).filter_map(lookup).collect();
+    let mut calls: Vec<Call<'_>> = names.iter().map(|(dir, name)| Call::lookup(dir, name)).collect();
+    let mut missing: Vec<usize> = (0..calls.len()).collect();
+    for _ in 0..LOOKS {
+        let mut again: Vec<Call<'_>> = missing.iter().map(|i| Call::lookup(&names[*i].0, &names[*i].1)).collect();
+        ctx.perform(route, &mut again);
+        for (i, call) in missing.iter().zip(again) {
+            calls[*i] = call;
+        }
+        missing.retain(|i| calls[*i].found().err() == Some(Status::NoEnt));
+    }
     let mut calls = calls.iter();
     let found = links.iter().zip(dirs).map(|(ready, dir)| {
         dir?;
@@ -130,8 +142,10 @@ fn is_same(ctx: &Ctx<'_>, attr: &Attr, target: &Attr) -> bool {
     if ctx.volume.is_late() { attr.fileid == target.fileid } else { attr.is_same_as(target) }
 }
 
-/// What LINK's answer means; goes on where the name exists.
-fn settle(ctx: &Ctx<'_>, route: Route, link: &Link, parent: &Node, target: &Target, call: &Call<'_>) -> Outcome {
+/// What LINK's answer means; goes on where the name exists, and where another program has put another file in the target's place.
+fn settle(ctx: &Ctx<'_>, route: Route, ready: &Ready, parent: &Node, target: &Target, call: &Call<'_>) -> Outcome {
+    let link = &ready.link;
+    let (mut found, mut target) = (None::<Target>, target);
     let failed = |proc, status| Outcome::Failed(Failure::call(&link.head.path, proc, status));
     let route = ctx.volume.route_replacing(route);
     let (mut status, mut repeated) = (call.status(), call.repeated);
@@ -139,6 +153,17 @@ fn settle(ctx: &Ctx<'_>, route: Route, link: &Link, parent: &Node, target: &Targ
         match status {
             Ok(()) => return Outcome::Done,
             Err(Status::Exist) => {}
+            // What was looked up is gone.
+            Err(Status::Stale | Status::NoEnt) => {
+                match targets(ctx, route, std::slice::from_ref(ready)).pop() {
+                    Some(Ok(again)) => target = found.insert(again),
+                    Some(Err(failure)) => return Outcome::Failed(failure),
+                    None => {}
+                }
+                let again = ctx.one(route, Call::link(&target.node, parent, &link.name));
+                (status, repeated) = (again.status(), again.repeated);
+                continue;
+            }
             Err(status) => return failed(Proc::Link, status),
         }
         // What is there may be this link: no error then, as GNU tar has it also under -k.
