@@ -76,7 +76,8 @@ impl LocalMount {
     }
 
     fn seek(&self, node: &Node, offset: u64, what: Sought) -> Out<u64> {
-        let held = self.file(self.chain(node)?, Use::Read)?;
+        let chain = self.chain(node)?;
+        let held = self.file(chain, Use::Read)?;
         if offset > self.limits.size_max {
             return Err(Status::NxIo);
         }
@@ -85,7 +86,19 @@ impl LocalMount {
             Sought::Data => SeekFrom::Data(offset),
             Sought::Hole => SeekFrom::Hole(offset),
         };
-        seek(held.fd(), to).map_err(|errno| if errno == Errno::INVAL { Status::NotSupp } else { status(errno) })
+        let found = seek(held.fd(), to);
+        // Who asks for data reads no hole; a hole at the end has no READ that could meet the end.
+        if let (Sought::Data, Held::Read(_, size, ranges)) = (what, &*held) {
+            let hole = match found {
+                Ok(data) => Some((data, false)),
+                Err(Errno::NXIO) => Some((*size, true)),
+                Err(_) => None,
+            };
+            if hole.is_some_and(|(to, ended)| ranges.are_all(*size, (offset, to), ended)) {
+                self.descriptors.take(chain, Use::Read);
+            }
+        }
+        found.map_err(|errno| if errno == Errno::INVAL { Status::NotSupp } else { status(errno) })
     }
 
     /// An open file for COPY; not kept open for READ, so that copied files do not fill the cache.

@@ -201,8 +201,8 @@ impl LocalMount {
         };
         let (ended, is) = self.read_from(&held, offset, count, buf)?;
         if let Held::Read(_, size, ranges) = &*held {
-            let has_shrunk = ended && offset.saturating_add(buf.len() as u64) < *size;
-            if ranges.are_all(*size, buf.len(), ended) || has_shrunk {
+            let to = offset.saturating_add(buf.len() as u64);
+            if ranges.are_all(*size, (offset, to), ended) || ended && to < *size {
                 self.descriptors.take(chain, Use::Read);
             }
         }

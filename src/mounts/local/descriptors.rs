@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher as _};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -55,18 +55,43 @@ pub(super) struct Sent {
     pub failed: Mutex<Option<Status>>,
 }
 
-/// What was read through a descriptor, in any order.
+/// Stretches of a file that are remembered as read, in 16 KB; one of which there are more stays open until there is no room.
+const STRETCHES_MAX: usize = 1024;
+
+/// What was read through a descriptor, in any order, or is a hole that nobody has to read.
 #[derive(Default)]
-pub(super) struct Ranges {
-    bytes: AtomicU64,
-    ended: AtomicBool,
+pub(super) struct Ranges(Mutex<Covered>);
+
+#[derive(Default)]
+struct Covered {
+    /// From and to, in order, none touching another.
+    stretches: Vec<(u64, u64)>,
+    /// The file's end was met.
+    ended: bool,
 }
 
 impl Ranges {
-    /// So many bytes more, up to the file's end or not. True when that end was met, and as many bytes as there were when it was opened.
-    pub(super) fn are_all(&self, size: u64, more: usize, ended: bool) -> bool {
-        let ended = self.ended.fetch_or(ended, Ordering::AcqRel) || ended;
-        self.bytes.fetch_add(more as u64, Ordering::AcqRel) + more as u64 >= size && ended
+    /// One more, up to the file's end or not. True when that end was met, and nothing is left of what there was when it was opened.
+    pub(super) fn are_all(&self, size: u64, (from, to): (u64, u64), ended: bool) -> bool {
+        let mut covered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        covered.ended |= ended;
+        covered.add(from, to);
+        covered.ended && (size == 0 || covered.stretches.first().is_some_and(|first| first.0 == 0 && first.1 >= size))
+    }
+}
+
+impl Covered {
+    fn add(&mut self, from: u64, to: u64) {
+        let touching =
+            self.stretches.partition_point(|is| is.1 < from)..self.stretches.partition_point(|is| is.0 <= to);
+        let merged = self.stretches.get(touching.clone()).unwrap_or_default();
+        let is_new = merged.is_empty();
+        if from >= to || is_new && self.stretches.len() >= STRETCHES_MAX {
+            return;
+        }
+        let from = merged.first().map_or(from, |first| first.0.min(from));
+        let to = merged.last().map_or(to, |last| last.1.max(to));
+        self.stretches.splice(touching, [(from, to)]);
     }
 }
 

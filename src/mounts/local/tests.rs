@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 use crate::base::Name;
-use crate::storage::{AttrChange, Call, Cookie, How, Stable, Want};
+use crate::storage::{AttrChange, Call, Cookie, How, Sought, Stable, Want};
 
 fn name(text: &str) -> Name {
     Name::new(text.as_bytes()).unwrap()
@@ -203,6 +203,46 @@ fn nodes_are_good_on_another_mount_of_the_same_directory() {
     a.restart();
     assert_ne!(one(&a, Call::commit(&file, 0, 0)).verifier(), Ok(unstable.verifier));
     assert_eq!(std::fs::read(inside.path().join("d/f")).unwrap(), b"through A");
+}
+
+/// Ranges come in any order, holes are asked for and not read, some of them more than once, and a hole at the end has no READ.
+#[test]
+fn a_file_with_holes_is_closed_when_its_data_was_read() {
+    use std::os::unix::fs::FileExt;
+    const MIB: u64 = 1 << 20;
+    let dir = tempfile::tempdir().unwrap();
+    let mount = LocalMount::open(dir.path()).unwrap();
+    for (name_of, size) in [("ends in data", 9 * MIB), ("ends in a hole", 12 * MIB), ("all hole", 5 * MIB)] {
+        let file = std::fs::File::create(dir.path().join(name_of)).unwrap();
+        file.set_len(size).unwrap();
+        let data: &[u64] = if name_of == "all hole" { &[] } else { &[2, 5, 8] };
+        data.iter().for_each(|at| file.write_all_at(&vec![1; MIB as usize], at * MIB).unwrap());
+        let node = one(&mount, Call::lookup(&mount.root(), &name(name_of))).found().unwrap().node;
+        let seek = |offset: u64, what| one(&mount, Call::seek(&node, offset, what)).sought();
+        assert_eq!(mount.descriptors.len(), 0);
+        // As lanes ask, each for its range.
+        let mut found = Vec::new();
+        let asked: &[u64] = if data.is_empty() { &[0] } else { &[4, 0, 1, 3, 7, 6, 5, 2, 8] };
+        for at in asked {
+            match seek(at * MIB, Sought::Data) {
+                Ok(at) => found.push(at / MIB),
+                Err(status) => assert_eq!(status, Status::NxIo),
+            }
+            assert_eq!(mount.descriptors.len(), usize::from(!data.is_empty()));
+        }
+        found.sort_unstable();
+        found.dedup();
+        assert_eq!(found, data);
+        if size == 12 * MIB {
+            assert_eq!(seek(9 * MIB, Sought::Data), Err(Status::NxIo));
+        }
+        for (i, at) in data.iter().rev().enumerate() {
+            assert_eq!(mount.descriptors.len(), 1, "{name_of}: {i}");
+            let read = one(&mount, Call::read(&node, at * MIB, MIB as u32, Vec::new()));
+            assert_eq!(read.status(), Ok(()));
+        }
+        assert_eq!(mount.descriptors.len(), 0, "{name_of}");
+    }
 }
 
 /// Bites when it is not run by root, who may open anything.
