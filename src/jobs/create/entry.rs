@@ -82,7 +82,7 @@ impl Dir {
     /// A page was listed; what a listing before has brought already is taken out of it. When all of it was read that was listed to the
     /// end, the directory is looked at once more.
     pub fn note(&self, page: &mut Page) {
-        self.listed().note(page);
+        self.listed().note(page, &self.tree.rechecks);
     }
 
     /// The server refuses to go on with its listing: may it begin anew?

@@ -5,21 +5,22 @@
 //! its header is listed again, by names. Left out: names that have gone, of which the archive has what was there or the file's own turn
 //! tells; files put in the place of others, which their own turn finds; and what changes within the resolution of the server's clock.
 
-use std::collections::HashSet;
 use std::hash::Hasher;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::base::hash::Mix;
 use crate::base::name::Shown;
 use crate::base::{Name, Status, Time};
+use crate::crew::{Budget, Permit, Stop};
 use crate::storage::{Call, Cookie, Node, Page, Route, Volume, Want};
 
 use super::super::port::Port;
 use super::ctx::{Ctx, add};
 use super::entry::join;
 
-/// Names of one directory that are remembered, in 8 MB.
-const NAMES_MAX: usize = 1 << 20;
+/// What the names of all directories that are not done may take, beside the run's budget: a lane that waits for that may hold the directory
+/// which would give it back.
+const NAMES_BYTES: u64 = 32 << 20;
 /// How often a listing begins anew: one whose directory changes all the time would never end.
 const ANEW_MAX: u32 = 16;
 
@@ -44,6 +45,8 @@ pub(super) struct Listed {
     before: usize,
     /// How often it has begun anew.
     anew: u32,
+    /// The room that they take.
+    permit: Option<Permit>,
     /// There were more than are remembered.
     forgot: bool,
     /// To the end.
@@ -52,16 +55,31 @@ pub(super) struct Listed {
 
 impl Listed {
     /// Notes a page, without what was listed before.
-    pub fn note(&mut self, page: &mut Page) {
+    pub fn note(&mut self, page: &mut Page, rechecks: &Rechecks) {
         self.ended |= page.end;
         if self.before > 0 {
             page.entries.retain(|entry| self.names[..self.before].binary_search(&mark(&entry.name)).is_err());
         }
-        self.forgot |= self.names.len() + page.entries.len() > NAMES_MAX;
         if self.forgot {
-            self.names = Vec::new();
-        } else {
-            self.names.extend(page.entries.iter().map(|entry| mark(&entry.name)));
+            return;
+        }
+        let before = self.names.capacity();
+        self.names.extend(page.entries.iter().map(|entry| mark(&entry.name)));
+        let bytes = ((self.names.capacity() - before) * size_of::<u64>()) as u64;
+        let has_room = match &mut self.permit {
+            Some(permit) => rechecks.room.try_extend(permit, bytes),
+            permit => {
+                *permit = rechecks.room.try_acquire(bytes);
+                permit.is_some()
+            }
+        };
+        if !has_room {
+            self.forgot = true;
+            // What a listing before has brought is to be known to the end.
+            self.names.truncate(self.before);
+            if self.before == 0 {
+                (self.names, self.permit) = (Vec::new(), None);
+            }
         }
     }
 
@@ -83,12 +101,25 @@ fn mark(name: &Name) -> u64 {
 }
 
 /// Those that wait to be looked at.
-#[derive(Default)]
-pub(super) struct Rechecks(Mutex<Vec<Left>>);
+pub(super) struct Rechecks {
+    left: Mutex<Vec<Left>>,
+    room: Budget,
+}
+
+impl Default for Rechecks {
+    fn default() -> Rechecks {
+        Rechecks::new(NAMES_BYTES)
+    }
+}
 
 impl Rechecks {
+    fn new(bytes: u64) -> Rechecks {
+        // Nobody waits for room, so that nothing has to end a wait.
+        Rechecks { left: Mutex::default(), room: Budget::new(bytes, Stop::default()) }
+    }
+
     fn left(&self) -> MutexGuard<'_, Vec<Left>> {
-        self.0.lock().expect("nothing panics while it notes a directory")
+        self.left.lock().expect("nothing panics while it notes a directory")
     }
 
     pub fn add(&self, left: Left) {
@@ -109,14 +140,16 @@ impl Rechecks {
 pub(super) fn run(ctx: &Ctx<'_>, all: bool) {
     let window = ctx.crew.shape().window.max(1);
     while !ctx.crew.stop().is_set() {
-        let dirs = ctx.rechecks.take(window, if all { 1 } else { window });
-        let Some(first) = dirs.first() else { return };
-        let port = ctx.port(&first.volume);
+        let mut dirs = ctx.rechecks.take(window, if all { 1 } else { window });
+        let Some(volume) = dirs.first().map(|dir| dir.volume.clone()) else { return };
+        let port = ctx.port(&volume);
         let route = port.route();
         let mut calls: Vec<Call<'_>> = dirs.iter().map(|dir| Call::get_attr(&dir.node)).collect();
         port.perform(route, &mut calls);
-        for (dir, call) in dirs.iter().zip(&calls) {
-            let has_more = match call.attr() {
+        let answers: Vec<_> = calls.iter().map(Call::attr).collect();
+        drop(calls);
+        for (dir, answer) in dirs.iter_mut().zip(answers) {
+            let has_more = match answer {
                 Ok(attr) if attr.ctime == dir.ctime => Ok(false),
                 Ok(_) => has_more(ctx, (port, route), dir),
                 Err(status) => Err(status),
@@ -132,15 +165,16 @@ pub(super) fn run(ctx: &Ctx<'_>, all: bool) {
 
 /// Has the directory a name that it did not have when it was listed? One of so many that they are not remembered is taken to have one, as GNU
 /// tar takes each.
-fn has_more(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), dir: &Left) -> Result<bool, Status> {
+fn has_more(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), dir: &mut Left) -> Result<bool, Status> {
     if dir.listed.forgot {
         return Ok(true);
     }
-    let known: HashSet<u64> = dir.listed.names.iter().copied().collect();
+    dir.listed.names.sort_unstable();
+    let known = &dir.listed.names;
     let mut from = Cookie::default();
     loop {
         let page = port.one(route, Call::read_dir(&dir.node, from, Want::Names, PAGE_BYTES)).take_page()?;
-        let is_new = |name: &Name| !known.contains(&mark(name)) && ctx.includes(&join(&dir.path, name));
+        let is_new = |name: &Name| known.binary_search(&mark(name)).is_err() && ctx.includes(&join(&dir.path, name));
         if page.entries.iter().any(|entry| is_new(&entry.name)) {
             return Ok(true);
         }
@@ -160,7 +194,7 @@ mod tests {
     use crate::storage::Entry;
 
     #[test]
-    fn of_a_large_directory_no_names_are_remembered() {
+    fn no_more_names_are_remembered_than_there_is_room_for() {
         let entry = |at: usize| Entry {
             name: Name::new(at.to_string().as_bytes()).unwrap(),
             fileid: at as u64,
@@ -175,11 +209,32 @@ mod tests {
             next: Cookie::default(),
             above: None,
         };
-        let mut listed = Listed::default();
-        listed.note(&mut page(0..1_000, false));
-        assert_eq!((listed.names.len(), listed.forgot, listed.ended), (1_000, false, false));
-        listed.note(&mut page(1_000..NAMES_MAX + 1, false));
-        listed.note(&mut page(0..3, true));
-        assert_eq!((listed.names.len(), listed.forgot, listed.ended), (0, true, true));
+        // Of all directories together, whatever lanes list them.
+        let rechecks = Rechecks::new(128 << 10);
+        let is = |listed: &Listed| (listed.names.len(), listed.forgot, listed.ended);
+        let most = 16 << 10;
+        let (mut large, mut small) = (Listed::default(), Listed::default());
+        large.note(&mut page(0..most - 2_000, false), &rechecks);
+        assert_eq!(is(&large), (most - 2_000, false, false));
+        small.note(&mut page(0..1_000, false), &rechecks);
+        assert_eq!(is(&small), (1_000, false, false));
+        large.note(&mut page(0..2_000, false), &rechecks);
+        large.note(&mut page(0..3, true), &rechecks);
+        assert_eq!(is(&large), (0, true, true));
+        // What one gives back is another's.
+        small.note(&mut page(0..10_000, true), &rechecks);
+        assert_eq!((is(&small), rechecks.room.held()), ((11_000, false, true), 88_000));
+        drop((large, small));
+        assert_eq!(rechecks.room.held(), 0);
+        // One that began anew knows what it has, whatever comes of it.
+        let mut anew = Listed::default();
+        anew.note(&mut page(0..1_000, false), &rechecks);
+        assert!(anew.begins_anew());
+        let mut more = page(0..most, false);
+        anew.note(&mut more, &rechecks);
+        let mut again = page(500..1_500, true);
+        anew.note(&mut again, &rechecks);
+        assert_eq!((is(&anew), more.entries.len(), again.entries.len()), ((1_000, true, true), most - 1_000, 500));
+        assert!(!anew.begins_anew());
     }
 }
