@@ -488,6 +488,36 @@ fn an_owner_that_is_left_out_without_a_word_is_no_other_s() {
     }
 }
 
+/// A server may say that a file is user -1's: to chown(2) that leaves the owner as it is, and is no failure.
+#[test]
+fn an_owner_of_the_number_that_nobody_has_is_left() {
+    let stored = Arc::new(MemoryMount::new());
+    let node = mount_file(&stored, 0);
+    stored.set_attr(&node, AttrChange { mode: Some(0o6755), ..AttrChange::default() }).unwrap();
+    let from = Odd::new(&stored, |mount, call| {
+        pass(mount, call);
+        if let Op::ReadDir { out: Ok(page), .. } = &mut call.op {
+            page.entries.iter_mut().filter_map(|entry| entry.attr.as_mut()).for_each(|attr| attr.uid = u32::MAX);
+        }
+    });
+    let stored_as = Arc::new(MemoryMount::new());
+    // chown(2), and a server that takes it for what it is.
+    let to = Odd::new(&stored_as, |mount, call| {
+        if let Op::Create { change, .. } | Op::SetAttr { change, .. } = &mut call.op
+            && change.uid == Some(u32::MAX)
+        {
+            return call.fail(Status::Inval);
+        }
+        pass(mount, call);
+    });
+    for _ in 0..2 {
+        copies::run(&volume(&from), &volume(&to), &copies::sync(), &copies::crew(1, 1)).clean();
+        let is = &dump(&*stored_as)["f0"];
+        // Another's than the source's, as far as is known.
+        assert_eq!((is.uid, is.mode), (0, 0o2755));
+    }
+}
+
 fn mount_file(mount: &Arc<MemoryMount>, i: usize) -> Node {
     mount.file(&mount.root(), format!("f{i}"), b"data")
 }

@@ -197,7 +197,7 @@ fn last_change(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> AttrC
 /// Whose the object is now, where its set-id bits depend on that.
 fn owner(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> (u32, u32) {
     let attr = item.attr();
-    let given = ctx.options.preserve.uid && ctx.options.preserve.gid && !made.owner_refused;
+    let given = matches!(decide::owner(ctx.options, attr), (Some(_), Some(_))) && !made.owner_refused;
     if given || attr.mode & decide::SET_ID == 0 {
         return (attr.uid, attr.gid);
     }

@@ -120,11 +120,19 @@ pub(super) fn has_more_names(options: &Options, source: &Attr, target: &Attr) ->
     target.nlink > known && source.kind != Kind::Dir
 }
 
+/// User and group that a copy is to get. Nobody has the number -1, which a server may say all the same: to chown(2) it leaves the owner as
+/// it is.
+pub(super) fn owner(options: &Options, source: &Attr) -> (Option<u32>, Option<u32>) {
+    let keep = &options.preserve;
+    let of = |keeps: bool, id: u32| (keeps && id != u32::MAX).then_some(id);
+    (of(keep.uid, source.uid), of(keep.gid, source.gid))
+}
+
 /// The attributes in which the target differs.
 pub(super) fn change(by: By<'_>, source: &Attr, target: &Attr) -> AttrChange {
     let keep = &by.options.preserve;
-    let uid = (keep.uid && source.uid != target.uid).then_some(source.uid);
-    let gid = (keep.gid && source.gid != target.gid).then_some(source.gid);
+    let (uid, gid) = owner(by.options, source);
+    let (uid, gid) = (uid.filter(|uid| *uid != target.uid), gid.filter(|gid| *gid != target.gid));
     let wanted = owned(source, source.mode, (uid.unwrap_or(target.uid), gid.unwrap_or(target.gid)));
     // Giving a file away clears its set-id bits.
     let cleared = (uid.is_some() || gid.is_some()) && wanted & SET_ID != 0;
@@ -153,11 +161,12 @@ pub(super) fn owned(source: &Attr, mode: u32, (uid, gid): (u32, u32)) -> u32 {
 
 /// What a new object is made with. Set-id bits come when all else is done.
 pub(super) fn make(options: &Options, source: &Attr) -> AttrChange {
+    let (uid, gid) = owner(options, source);
     AttrChange {
         mode: (source.kind != Kind::Symlink)
             .then(|| mode(options, source) & !(if source.kind == Kind::Dir { 0 } else { SET_ID })),
-        uid: options.preserve.uid.then_some(source.uid),
-        gid: options.preserve.gid.then_some(source.gid),
+        uid,
+        gid,
         masked: masked(options, source),
         ..AttrChange::default()
     }

@@ -41,7 +41,7 @@ impl<'a> Ids<'a> {
     /// The member's user and group; none where the caller's are meant.
     pub fn of(&mut self, member: &Member) -> (Option<u32>, Option<u32>) {
         let owners = self.owners;
-        match self.owner {
+        let (uid, gid) = match self.owner {
             Owner::Keep => (None, None),
             Owner::FromArchive { numeric: true } => (Some(member.uid), Some(member.gid)),
             Owner::FromArchive { numeric: false } => {
@@ -49,7 +49,10 @@ impl<'a> Ids<'a> {
                 let gid = self.gids.of(&member.gname, |name| owners.gid(name));
                 (Some(uid.unwrap_or(member.uid)), Some(gid.unwrap_or(member.gid)))
             }
-        }
+        };
+        // Nobody has this number: to chown(2) it is -1, which leaves the owner as it is.
+        let is_any = |id: &u32| *id != u32::MAX;
+        (uid.filter(is_any), gid.filter(is_any))
     }
 }
 
@@ -75,6 +78,26 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    struct Nobody;
+
+    impl Owners for Nobody {
+        fn uid(&self, _name: &[u8]) -> Option<u32> {
+            None
+        }
+        fn gid(&self, _name: &[u8]) -> Option<u32> {
+            None
+        }
+    }
+
+    #[test]
+    fn a_number_that_nobody_has_is_no_owner() {
+        for numeric in [false, true] {
+            let mut ids = Ids::new(Owner::FromArchive { numeric }, &Nobody);
+            assert_eq!(ids.of(&Member { uid: u32::MAX, gid: 7, ..Member::default() }), (None, Some(7)));
+            assert_eq!(ids.of(&Member { uid: 7, gid: u32::MAX, ..Member::default() }), (Some(7), None));
+        }
+    }
 
     #[test]
     fn a_name_that_no_user_can_have_is_never_asked_for_nor_kept() {
