@@ -172,6 +172,21 @@ impl Meters {
         ))
     }
 
+    /// Targets that were spoken to over fewer connections than were wanted.
+    pub fn fewer_connections(&self) -> Vec<String> {
+        let fewer = |mount: &Arc<NfsMount>| {
+            let (used, all) = mount.fewer_connections()?;
+            let label = mount.label();
+            Some(format!(
+                "{label}: {used} of {all} connections were used: too many files are open; raise the limit of open files (ulimit -n)"
+            ))
+        };
+        let mut told: Vec<String> = self.all().iter().flat_map(|meter| &meter.nfs).filter_map(fewer).collect();
+        told.sort_unstable();
+        told.dedup();
+        told
+    }
+
     /// The meters so far.
     pub fn list(&self) -> Vec<Meter> {
         self.all().clone()

@@ -264,6 +264,7 @@ impl<'a> Session<'a> {
         report.bound = (!report.targets.is_empty()).then(|| bound::bound(&report.targets, flow, ceiling, elapsed));
         report.warnings = ended.warnings;
         report.warnings.extend(self.meters.clamped.warning());
+        report.warnings.extend(self.meters.fewer_connections());
         match &self.manner.planned {
             Some(planned) => self.meters.unseen_warning().into_iter().for_each(|text| planned.note(&text)),
             None => report.warnings.extend(self.meters.unseen_warning()),

@@ -90,11 +90,32 @@ fn a_limit_of_open_files_that_leaves_none_for_a_connection_is_told_soon() {
         runs.into_iter().map(|run| run.join().unwrap()).collect()
     });
     let said = "No connection can be made: too many files are open; raise the limit of open files (ulimit -n)";
-    for part in ["cannot reach MOUNT: ", "FSINFO: ", "CREATE: "] {
+    for part in ["cannot reach MOUNT: ", "FSINFO: "] {
         let said = format!("{part}{said}");
         assert!(ended.iter().any(|ran| ran.status == Some(1) && ran.stderr.contains(&said)), "{said}: {ended:#?}");
     }
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+}
+
+/// A kernel that can make fewer connections than it wants uses those that it has.
+#[test]
+fn a_target_is_spoken_to_over_the_connections_that_there_are_descriptors_for() {
+    let (bench, served) = (Bench::new(), tempfile::tempdir().unwrap());
+    let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--latency", "1ms"]);
+    let mut fewer = 0;
+    for files in 8..16 {
+        let dir = served.path().join(files.to_string());
+        fs::create_dir(&dir).unwrap();
+        (0..500).for_each(|i| fs::write(dir.join(i.to_string()), "").unwrap());
+        let ran = limited(&bench, files, "parrm", &["-r".into(), format!("{}{files}", sim.url)]);
+        assert!(!ran.stderr.contains("REMOVE: "), "{files}: {ran:?}");
+        if ran.stderr.contains("1 of 2 connections were used: too many files are open") {
+            fewer += 1;
+            assert!(ran.stderr.lines().count() == 1 && !dir.exists(), "{files}: {ran:?}");
+            ran.ok();
+        }
+    }
+    assert!(fewer > 0);
 }
 
 #[test]

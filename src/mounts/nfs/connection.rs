@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io::{self, IoSlice, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -224,6 +224,10 @@ pub(super) struct Connection {
     shared: Arc<Shared>,
     /// Payload bytes and calls in flight; what `NfsMount` chooses a connection by.
     pub(super) load: AtomicU64,
+    /// It is there, as far as is known without its lock, which a lane may hold for long.
+    made: AtomicBool,
+    /// There was no descriptor for it when it was tried last.
+    lacking: AtomicBool,
 }
 
 /// One call to be sent: its xid, its bytes in the window's buffer, and the payload that follows them.
@@ -252,7 +256,19 @@ impl Connection {
             writer: Mutex::default(),
             shared: Arc::default(),
             load: AtomicU64::new(0),
+            made: AtomicBool::new(false),
+            lacking: AtomicBool::new(false),
         }
+    }
+
+    /// Is it there?
+    pub(super) fn is_made(&self) -> bool {
+        self.made.load(Ordering::Relaxed)
+    }
+
+    /// Could it not be made for want of descriptors?
+    pub(super) fn is_lacking(&self) -> bool {
+        self.lacking.load(Ordering::Relaxed)
     }
 
     /// Sends a window's calls with one system call where the socket takes them; connects first when needed.
@@ -268,7 +284,7 @@ impl Connection {
         let asked = Instant::now();
         let mut writer = lock(&self.writer);
         if writer.stream.is_some() && self.shared.broken.load(Ordering::SeqCst) >= writer.generation {
-            Self::drop_stream(&mut writer);
+            self.drop_stream(&mut writer);
         }
         let connected = writer.stream.is_none();
         if connected {
@@ -280,6 +296,8 @@ impl Connection {
                 return Err(same(error));
             }
             let result = self.connect(&mut writer);
+            self.made.store(result.is_ok(), Ordering::Relaxed);
+            self.lacking.store(result.as_ref().is_err_and(is_out_of_descriptors), Ordering::Relaxed);
             writer.failed = result.as_ref().err().map(|error| (Instant::now(), same(error)));
             result?;
         }
@@ -301,7 +319,7 @@ impl Connection {
         }
         // The reader may have given up between the check above and the insertion; then nobody else would return these calls.
         if written.is_err() || is_broken() {
-            Self::drop_stream(&mut writer);
+            self.drop_stream(&mut writer);
             self.shared.break_off(generation);
         }
         Ok(Sent { generation, connected, at })
@@ -318,11 +336,12 @@ impl Connection {
         self.shared.break_off(generation);
         let mut writer = lock(&self.writer);
         if writer.generation == generation {
-            Self::drop_stream(&mut writer);
+            self.drop_stream(&mut writer);
         }
     }
 
-    fn drop_stream(writer: &mut Writer) {
+    fn drop_stream(&self, writer: &mut Writer) {
+        self.made.store(false, Ordering::Relaxed);
         if let Some(stream) = writer.stream.take() {
             // Linger 0 ends it with a reset, so that no TIME_WAIT keeps the source port from the next connection.
             let _ = socket2::SockRef::from(&stream).set_linger(Some(Duration::ZERO));

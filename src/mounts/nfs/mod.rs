@@ -247,10 +247,24 @@ impl NfsMount {
         heard_ms
     }
 
-    /// The connection with the least in flight, so that small calls avoid one that carries bulk data.
+    /// The connection with the least in flight, so that small calls avoid one that carries bulk data. One that there was no descriptor
+    /// for is the last choice.
     fn connection(&self) -> &Connection {
-        let least = self.target.connections.iter().min_by_key(|c| c.load.load(Ordering::Relaxed));
+        let least = self.target.connections.iter().min_by_key(|c| (c.is_lacking(), c.load.load(Ordering::Relaxed)));
         least.expect("a mount has at least one connection")
+    }
+
+    /// A connection that is there, the one with the least in flight.
+    fn made_connection(&self) -> Option<&Connection> {
+        let made = self.target.connections.iter().filter(|connection| connection.is_made());
+        made.min_by_key(|c| c.load.load(Ordering::Relaxed))
+    }
+
+    /// How many of how many connections are used, where there were no descriptors for all that were wanted.
+    pub fn fewer_connections(&self) -> Option<(usize, usize)> {
+        let all = self.target.connections.len();
+        let lacking = self.target.connections.iter().filter(|connection| connection.is_lacking()).count();
+        (lacking > 0 && lacking < all).then_some((all - lacking, all))
     }
 
     /// The wire handle of `node` at this target; a chain node that was not yet seen here is looked up, parents first.

@@ -165,6 +165,11 @@ impl NfsMount {
             }
             match self.round(&mut connection, calls, &mut tries) {
                 Err(error) if is_out_of_descriptors(&error) => {
+                    // A kernel that could make fewer connections than were wanted uses those.
+                    connection = self.made_connection();
+                    if connection.is_some() {
+                        continue;
+                    }
                     if self.is_starved() {
                         return self.end_unsent(calls, &tries);
                     }
