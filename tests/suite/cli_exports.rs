@@ -53,6 +53,51 @@ fn operands_in_many_directories_of_an_export_share_its_connections() {
     assert_eq!(fs::read_dir(served.path()).unwrap().count(), DIRS);
 }
 
+/// Directory after directory each would wait for five answers at least, and a list for those of each window that looks for them.
+#[test]
+fn operands_in_many_directories_are_removed_at_once() {
+    let (bench, served) = (Bench::new(), tempfile::tempdir().unwrap());
+    let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--latency", "20ms"]);
+    for by_list in [false, true] {
+        let paths = plant(served.path());
+        fs::write(bench.path("list"), paths.join("\n")).unwrap();
+        let operands = match by_list {
+            true => vec!["--files-from=list".into(), sim.url.clone()],
+            false => paths.iter().map(|path| format!("{}{path}", sim.url)).collect(),
+        };
+        let report = [vec!["--report=report".into()], operands].concat();
+        Ran::of(bench.command_as("parrm", &report).output().unwrap()).ok();
+        let report: serde_json::Value = serde_json::from_slice(&fs::read(bench.path("report")).unwrap()).unwrap();
+        let seconds = report["seconds"].as_f64().unwrap();
+        assert_eq!(report["removed"]["files"], DIRS);
+        assert!(seconds < DIRS as f64 * 0.020 / 2.0, "by a list: {by_list}: {seconds}");
+        (0..DIRS).for_each(|i| fs::remove_dir(served.path().join(format!("d{i}"))).unwrap());
+    }
+}
+
+/// What one of them leaves of another must not be by chance.
+#[test]
+fn operands_in_each_other_are_removed_one_after_the_other() {
+    let (bench, served) = (Bench::new(), tempfile::tempdir().unwrap());
+    let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--latency", "2ms"]);
+    for _ in 0..5 {
+        plant(served.path());
+        let run = |paths: &[&str]| {
+            let urls: Vec<String> = paths.iter().map(|path| format!("{}{path}", sim.url)).collect();
+            Ran::of(bench.command_as("parrm", [vec!["-r".into()], urls].concat()).output().unwrap())
+        };
+        run(&["d9/f9", "d1/f1", "d1", "d2/f2", "d2"]).ok();
+        for paths in [["d3", "d3/f3"], ["d4/f4", "d4/f4"], ["d5/f5", "./d5/f5"]] {
+            let ran = run(&["d0/f0", paths[0], "d8/f8", paths[1], "d0"]);
+            let ran = ran.ended(1, &format!("{}: LOOKUP: No such file or directory", paths[1]));
+            assert_eq!(ran.stderr.lines().count(), 1, "{ran:?}");
+            fs::create_dir_all(served.path().join("d0")).unwrap();
+            ["d0/f0", "d8/f8"].iter().for_each(|path| fs::write(served.path().join(path), "").unwrap());
+        }
+        fs::read_dir(served.path()).unwrap().for_each(|dir| fs::remove_dir_all(dir.unwrap().path()).unwrap());
+    }
+}
+
 #[test]
 fn each_file_system_of_a_server_is_attached_once() {
     let root = Arc::new(LocalMount::open(Path::new("/")).unwrap());

@@ -11,7 +11,7 @@ use crate::cli::exports::{Exports, Mounts};
 use crate::cli::location::{Location, is_fs_root, real};
 use crate::jobs::remove::Operand;
 use crate::mounts::nfs::{AttachError, Url, Usage};
-use crate::storage::{Attr, Call, Kind, Mount, Volume};
+use crate::storage::{Attr, Call, Kind, Mount, Node, Out, Volume};
 
 use super::operands::{self, Parent, Placed, Rule};
 
@@ -171,43 +171,88 @@ pub fn plan(typed: &[OsString], rule: Rule, (mut exports, usage): (Exports, Usag
     (groups, refused)
 }
 
-fn attr(volume: &Volume, call: Call<'_>) -> Result<Attr, Status> {
-    let mut calls = [call];
-    volume.perform(&mut calls);
-    calls[0].attr()
+/// Groups that follow each other and whose operands are removed at once, at the width of one volume: those of one file system's directories at
+/// the same targets. No operand of them is another, or lies in one: what is told of the second depends on which goes first.
+pub fn together(groups: Vec<(Group, Option<Volume>)>) -> Vec<Vec<(Group, Option<Volume>)>> {
+    let mut together: Vec<Vec<(Group, Option<Volume>)>> = Vec::new();
+    // None beside what has no place that others could be apart from.
+    let mut ways: Option<Apart> = None;
+    for (group, volume) in groups {
+        let batch = together.last_mut().filter(|batch| is_beside(&batch[0].0, &group));
+        let is_apart = batch.is_some() && ways.as_mut().is_some_and(|ways| ways.take(&group, volume.as_ref()));
+        match batch.filter(|_| is_apart) {
+            Some(batch) => batch.push((group, volume)),
+            None => {
+                let mut first = Apart::default();
+                ways = first.take(&group, volume.as_ref()).then_some(first);
+                together.push(vec![(group, volume)]);
+            }
+        }
+    }
+    together
 }
 
-/// The operands of a group of an export, less what only the server could say is to be refused: the root of a file system
-/// exported within, and what was written with a slash and is no directory.
-pub fn checked(volume: &Volume, group: Group, rule: Rule) -> (Vec<Wanted>, Vec<Failure>) {
-    if group.mounts.is_none() {
-        return (group.operands, Vec::new());
+/// Are both at the same targets, over the same connections?
+fn is_beside(one: &Group, other: &Group) -> bool {
+    let (Some(one), Some(other)) = (&one.mounts, &other.mounts) else { return false };
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.shares_target(other))
+}
+
+/// Operands none of which lies in another.
+#[derive(Default)]
+struct Apart {
+    taken: HashSet<Vec<Name>>,
+    /// The directories above them.
+    above: HashSet<Vec<Name>>,
+    dirs: HashSet<Node>,
+}
+
+impl Apart {
+    /// Takes the operands of a group, which are all in one directory; false where it cannot be told that they are apart from those before.
+    #[allow(clippy::mutable_key_type)] // a node is hashed and compared by what never changes
+    fn take(&mut self, group: &Group, volume: Option<&Volume>) -> bool {
+        let (Parent::Nfs(url), Some(volume)) = (&group.parent, volume) else { return false };
+        let Ok(dir) = url.names() else { return false };
+        let way = |wanted: &Wanted| Some([&dir[..], &[wanted.name.clone()?]].concat());
+        let Some(ways) = group.operands.iter().map(way).collect::<Option<Vec<_>>>() else { return false };
+        let is_apart = (0..=dir.len()).all(|end| !self.taken.contains(&dir[..end]))
+            && ways.iter().all(|way| !self.taken.contains(way) && !self.above.contains(way));
+        // One directory may have several URLs.
+        if !is_apart || !self.dirs.insert(volume.root()) {
+            return false;
+        }
+        self.above.extend((0..=dir.len()).map(|end| dir[..end].to_vec()));
+        self.taken.extend(ways);
+        true
     }
-    let root = volume.root();
-    let mut wanted = Vec::with_capacity(group.operands.len());
-    let mut refused = Vec::new();
-    let above = attr(volume, Call::get_attr(&root));
-    if group.nested && matches!(above, Err(Status::Stale | Status::NoEnt)) {
-        // It went with an operand before.
-        let gone = |w: Wanted| Failure::call(&w.shown, Proc::Lookup, Status::NoEnt);
-        return (Vec::new(), if rule.force { Vec::new() } else { group.operands.into_iter().map(gone).collect() });
+}
+
+/// The operands of groups that are removed at once through `volume`, each with its directory; less what only the server could say is to
+/// be refused: the root of a file system exported within, and what was written with a slash and is no directory.
+pub fn checked(volume: &Volume, groups: Vec<(Group, Node)>, rule: Rule) -> (Vec<Operand>, Vec<Failure>) {
+    let (mut operands, mut refused, mut asked) = (Vec::new(), Vec::new(), Vec::new());
+    let (local, groups): (Vec<_>, Vec<_>) = groups.into_iter().partition(|(group, _)| group.mounts.is_none());
+    for (group, dir) in local {
+        operands.extend(group.operands.into_iter().map(|wanted| wanted.operand(&dir, rule.contents)));
     }
-    let mut rest = group.operands.into_iter().peekable();
+    for (some, above) in groups.chunks(LOOKUPS).map(|some| (some, attrs(volume, some.iter().map(|(_, dir)| dir)))) {
+        asked.extend(some.iter().zip(above).map(|((_, dir), above)| (dir.clone(), above)));
+    }
+    let mut wanted: Vec<(Wanted, &Node, Out<Attr>)> = Vec::new();
+    for ((group, _), (dir, above)) in groups.into_iter().zip(&asked) {
+        if group.nested && matches!(above, Err(Status::Stale | Status::NoEnt)) {
+            // It went with an operand before.
+            let gone = |w: Wanted| Failure::call(&w.shown, Proc::Lookup, Status::NoEnt);
+            refused.extend(group.operands.into_iter().filter(|_| !rule.force).map(gone));
+            continue;
+        }
+        wanted.extend(group.operands.into_iter().map(|wanted| (wanted, dir, *above)));
+    }
+    let mut rest = wanted.into_iter().peekable();
     while rest.peek().is_some() {
-        let mut some: Vec<Wanted> = rest.by_ref().take(LOOKUPS).collect();
-        let mut calls: Vec<Call<'_>> =
-            some.iter().map(|w| w.name.as_ref().map_or_else(Call::default, |name| Call::lookup(&root, name))).collect();
-        volume.perform(&mut calls);
-        let found: Vec<Option<Attr>> = some
-            .iter()
-            .zip(&calls)
-            .map(|(w, call)| {
-                let found = w.name.as_ref().and_then(|_| call.found().ok())?;
-                found.attr.or_else(|| attr(volume, Call::get_attr(&found.node)).ok())
-            })
-            .collect();
-        drop(calls);
-        for (mut w, found) in some.drain(..).zip(found) {
+        let some: Vec<_> = rest.by_ref().take(LOOKUPS).collect();
+        let found = found(volume, &some);
+        for ((mut w, dir, above), found) in some.into_iter().zip(found) {
             w.dir_fsid = above.ok().map(|above| above.fsid);
             let is_dir = found.is_some_and(|attr| attr.kind == Kind::Dir);
             let verdict = match (found, above) {
@@ -219,19 +264,40 @@ pub fn checked(volume: &Volume, group: Group, rule: Rule) -> (Vec<Wanted>, Vec<F
                 _ => Ok(()),
             };
             match verdict {
-                Ok(()) => wanted.push(w),
+                Ok(()) => operands.push(w.operand(dir, rule.contents)),
                 Err(why) => refused.push(Failure::refused(&w.shown, why)),
             }
         }
     }
-    (wanted, refused)
+    (operands, refused)
+}
+
+/// The attributes of these directories, asked for at once.
+fn attrs<'n>(volume: &Volume, nodes: impl Iterator<Item = &'n Node>) -> Vec<Out<Attr>> {
+    let mut calls: Vec<Call<'_>> = nodes.map(Call::get_attr).collect();
+    volume.perform(&mut calls);
+    calls.iter().map(Call::attr).collect()
+}
+
+/// What is there by these names, looked up at once.
+fn found(volume: &Volume, wanted: &[(Wanted, &Node, Out<Attr>)]) -> Vec<Option<Attr>> {
+    fn look<'w>((wanted, dir, _): &'w (Wanted, &Node, Out<Attr>)) -> Call<'w> {
+        wanted.name.as_ref().map_or_else(Call::default, |name| Call::lookup(dir, name))
+    }
+    let mut calls: Vec<Call<'_>> = wanted.iter().map(look).collect();
+    volume.perform(&mut calls);
+    let of = |((w, ..), call): (&(Wanted, &Node, Out<Attr>), &Call<'_>)| {
+        let found = w.name.as_ref().and_then(|_| call.found().ok())?;
+        found.attr.or_else(|| attrs(volume, [&found.node].into_iter()).remove(0).ok())
+    };
+    wanted.iter().zip(&calls).map(of).collect()
 }
 
 impl Wanted {
-    /// The job's operand, in `volume`.
-    pub fn operand(self, volume: &Volume, contents: bool) -> Operand {
+    /// The job's operand, in `dir`.
+    fn operand(self, dir: &Node, contents: bool) -> Operand {
         Operand {
-            dir: volume.root(),
+            dir: dir.clone(),
             contents: contents || self.name.is_none(),
             way: self.name.into_iter().collect(),
             shown: self.shown,

@@ -152,8 +152,8 @@ fn remove_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<E
         root: operands::host_root().map_err(|error| format!("/: Cannot stat: {}", reason(&error)))?,
     };
     session.with_progress(&live, &crew, || match work {
-        Work::Groups(groups) => groups.into_iter().for_each(|(group, volume)| {
-            remove_group(&mut remover, &mut opener, rule, group, volume);
+        Work::Groups(groups) => plan::together(groups).into_iter().for_each(|groups| {
+            remove_groups(&mut remover, &mut opener, rule, groups);
         }),
         Work::List(list) => {
             let Listed { volume, is_local, base_is_root, in_fs_root, points, paths } = *list;
@@ -302,24 +302,38 @@ fn listed<'a>(
     })
 }
 
-fn remove_group(remover: &mut Remover<'_>, opener: &mut Opener, rule: Rule, group: Group, volume: Option<Volume>) {
+/// Removes the operands of groups at once; of several, all are of one volume's file system.
+fn remove_groups(remover: &mut Remover<'_>, opener: &mut Opener, rule: Rule, groups: Vec<(Group, Option<Volume>)>) {
     let report = remover.crew.report();
     if remover.crew.stop().is_set() {
         let left = || "interrupted before the last operands were begun; the same command removes the rest".to_string();
         remover.total.stopped.get_or_insert_with(left);
         return;
     }
+    let opened = groups.into_iter().filter_map(|(group, volume)| opened(remover, opener, group, volume));
+    let (groups, volumes): (Vec<Group>, Vec<Volume>) = opened.unzip();
+    let Some(volume) = volumes.first() else { return };
+    let is_local = groups.iter().all(|group| group.parent.dir().is_some());
+    let groups = groups.into_iter().zip(volumes.iter().map(|volume| volume.root())).collect();
+    let (operands, refused) = plan::checked(volume, groups, rule);
+    refused.into_iter().for_each(|failure| report.add(failure));
+    remover.remove(volume, is_local, &mut operands.into_iter().map(Ok));
+}
+
+/// A group with its volume; none where that cannot be had, which is told.
+fn opened(remover: &Remover<'_>, opener: &mut Opener, group: Group, volume: Option<Volume>) -> Option<(Group, Volume)> {
+    let report = remover.crew.report();
     let opened = match (volume, &group.parent) {
         (Some(volume), _) => Ok(volume),
-        (None, Parent::Dir(path)) if remover.high.options.force && !path_is_there(path) => return,
+        (None, Parent::Dir(path)) if remover.high.options.force && !path_is_there(path) => return None,
         (None, Parent::Dir(path)) => opener.local(path, None, &[]),
-        (None, Parent::Nfs(_)) => return,
+        (None, Parent::Nfs(_)) => return None,
     };
     let volume = match opened {
         Ok(volume) => volume,
         Err(why) => {
             plan::unopened(&group, &why).into_iter().for_each(|failure| report.add(failure));
-            return;
+            return None;
         }
     };
     // As it could not be opened.
@@ -328,13 +342,9 @@ fn remove_group(remover: &mut Remover<'_>, opener: &mut Opener, rule: Rule, grou
             let why = format!("{}: Cannot open: {}", path.display(), Status::NoEnt);
             plan::unopened(&group, &why).into_iter().for_each(|failure| report.add(failure));
         }
-        return;
+        return None;
     }
-    let is_local = group.parent.dir().is_some();
-    let (wanted, refused) = plan::checked(&volume, group, rule);
-    refused.into_iter().for_each(|failure| report.add(failure));
-    let mut operands = wanted.into_iter().map(|wanted| Ok(wanted.operand(&volume, rule.contents)));
-    remover.remove(&volume, is_local, &mut operands);
+    Some((group, volume))
 }
 
 /// False when no directory is there, so that nothing in it can be.

@@ -9,6 +9,7 @@ use crate::base::{Failure, Name, Proc, Status};
 use crate::crew::Due;
 use crate::storage::{Call, Kind, Node};
 
+use super::super::port::Port;
 use super::begun::Named;
 use super::engine::{Engine, Met, Task};
 use super::frame::{Frame, Root, flag};
@@ -110,7 +111,8 @@ impl State<'_> {
                 }
             }
             let route = engine.port.route();
-            engine.port.perform(route, &mut calls);
+            // No lane has anything to do until they are found.
+            Port::new(engine.port.volume, BATCH_MAX).perform(route, &mut calls);
             for (way, call) in ways.into_iter().zip(&calls) {
                 let found = match engine.port.found(route, call) {
                     Ok((node, attr)) if attr.kind == Kind::Dir => Ok((node, attr.fsid)),

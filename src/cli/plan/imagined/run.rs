@@ -148,8 +148,8 @@ impl<'a> Run<'a> {
             Wanted { name: Some(top_name()), shown: b"tree".to_vec(), fs_root: false, slash: false, dir_fsid: None };
         let group = Group { parent: Parent::Nfs(url), mounts: Some(Vec::new()), nested: false, operands: vec![wanted] };
         let rule = Rule { contents: high.contents, same_device: high.same_device, force: high.options.force };
-        let (wanted, _) = checked(&volume, group, rule);
-        let mut operands = wanted.into_iter().map(|wanted| Ok(wanted.operand(&volume, rule.contents)));
+        let (operands, _) = checked(&volume, vec![(group, volume.root())], rule);
+        let mut operands = operands.into_iter().map(Ok);
         let done = remove::remove(&volume, &mut operands, &high.options, &crew, &Live::default(), None);
         ended(&crew, done.stopped).map(|()| done.files)
     }
