@@ -197,7 +197,7 @@ impl Planned {
 
     /// Was the rehearsal's time to be followed, and was not? Then bounds are all that is known.
     pub fn is_untimed(&self) -> bool {
-        let is_paced = self.inner().pacing.as_ref().is_some_and(|pacing| pacing.followed > 0);
+        let is_paced = self.inner().pacing.as_ref().is_some_and(|pacing| pacing.opened > 0);
         is_paced && self.timed().is_none()
     }
 
@@ -378,6 +378,15 @@ mod tests {
         assert_eq!(latency(Some(7), &[("10.0.0.5", 0)]), (7, 0));
         assert_eq!(latency(None, &[("10.0.0.5", 0), ("10.0.0.6", 9)]), (1, 1));
         assert_eq!(planned(None, &[]).unmeasured(), (vec!["10.0.0.5".to_string()], true));
+    }
+
+    #[test]
+    fn answers_that_take_longer_than_is_followed_are_told_as_not_followed() {
+        assert!(planned(Some(2 * LATENCY_MAX), &[]).is_untimed());
+        assert!(
+            !Planned::new(Some(2 * LATENCY_MAX), Ceiling::oci(), &PriceList::oci()).is_untimed(),
+            "nothing is on NFS"
+        );
     }
 
     #[test]
