@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use parfs::jobs::copy::Options;
+use parfs::base::Status;
+use parfs::jobs::Live;
+use parfs::jobs::copy::{Deletes, Options, Series, Side, What};
 use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::storage::{Mount, Op};
 
@@ -147,11 +149,11 @@ fn what_a_killed_run_left_goes_when_it_can_be_no_run_s_any_more() {
     let young = of(&[left[0], left[1], "other", "x"]);
     go(&from, &to, &atomic()).clean();
     assert_eq!(paths(&*to), young);
-    go(&from, &aged(&to), &Options::default()).clean();
-    assert_eq!(paths(&*to), young, "no run of --atomic");
-    go(&from, &aged(&to), &atomic()).clean();
-    assert_eq!(paths(&*to), of(&["other", "x"]));
-    left.iter().for_each(|at| file(&*to, at, b"a part", 1));
+    for options in [Options::default(), atomic()] {
+        go(&from, &aged(&to), &options).clean();
+        assert_eq!(paths(&*to), of(&["other", "x"]));
+        left.iter().for_each(|at| file(&*to, at, b"a part", 1));
+    }
     for options in [&deleting, &sync()] {
         let ran = go(&from, &to, options);
         assert_eq!((ran.failures, paths(&*to)), (Vec::new(), of(&[left[0], left[1], "x"])));
@@ -160,4 +162,57 @@ fn what_a_killed_run_left_goes_when_it_can_be_no_run_s_any_more() {
     }
     go(&from, &aged(&to), &deleting).clean();
     assert_eq!(paths(&*to), of(&["x"]));
+}
+
+/// Hard links that replace something have such names too, with any options.
+#[test]
+fn what_a_run_left_that_was_killed_as_it_made_hard_links_goes_with_the_same_command() {
+    let (from, to) = (memory(), memory());
+    file(&*from, "a", b"data", 1);
+    from.link(&crate::tree::node_at(&*from, &["a"]), &from.root(), "b").unwrap();
+    ["a", "b"].iter().for_each(|at| file(&*to, at, b"data", 1));
+    let killed = Odd::new(&to, |mount, call| match call.op {
+        Op::Rename { .. } | Op::Remove { .. } => call.fail(Status::Io),
+        _ => pass(mount, call),
+    });
+    go(&from, &killed, &Options::default());
+    let left = paths(&*to);
+    assert!(left.len() == 3 && left[0].starts_with(".parfs."), "{left:?}");
+    go(&from, &aged(&to), &Options::default()).clean();
+    assert_eq!(paths(&*to), ["a", "b"]);
+}
+
+/// What a listing says is not all that a source has, and not all of a run's sources are known where nothing else is deleted.
+#[test]
+fn what_a_source_of_the_run_may_have_under_such_a_name_stays() {
+    let name = ".parfs.0123456789abcdef";
+    for (has, others, stays) in [(false, false, false), (true, false, true), (false, true, true)] {
+        let (from, to) = (memory(), memory());
+        file(&*to, name, b"data", 1);
+        let from: Arc<dyn Mount> = match has {
+            true => {
+                file(&*from, name, b"new", 2);
+                Odd::new(&from, |mount, call| {
+                    pass(mount, call);
+                    if let Op::ReadDir { out: Ok(page), .. } = &mut call.op {
+                        page.entries.clear();
+                    }
+                })
+            }
+            false => from,
+        };
+        let (source, target) = (volume(vec![from]), volume(vec![aged(&to)]));
+        let side = |volume| Side { volume, way: Vec::new(), fs_root: false, shown: b"x".to_vec() };
+        let (crew, live, options) = (crew(1, 1), Live::default(), Options::default());
+        let (left, held) = (options.deletable(), AtomicBool::new(false));
+        let deletes = Deletes { left: &left, spared: &[], others, held: &held };
+        let summary = Series::new(&options, (&crew, &live), deletes, others).copy(
+            &side(&source),
+            &side(&target),
+            What::Tree,
+            (None, None),
+        );
+        assert_eq!(paths(&*to), if stays { vec![name] } else { vec![] });
+        assert_eq!(summary.warnings.iter().any(|told| told.contains("several sources")), others);
+    }
 }

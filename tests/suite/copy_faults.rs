@@ -281,7 +281,7 @@ fn what_failed_in_one_source_holds_back_deletion_for_the_next() {
         let sources = [volume(vec![Arc::new(Tapped::new(first, vec![faults]))]), volume(vec![second])];
         let (crew, live) = (crew(2, 1), Live::default());
         let (left, held) = (AtomicI64::new(i64::MAX), AtomicBool::new(false));
-        let deletes = Deletes { left: &left, spared: &[], held: &held };
+        let deletes = Deletes { left: &left, spared: &[], others: false, held: &held };
         let series = Series::new(&sync(), (&crew, &live), deletes, false);
         let copied = sources.iter().zip(&targets).map(|(source, target)| {
             let target = volume(vec![target.clone() as Arc<dyn Mount>]);

@@ -200,6 +200,7 @@ fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exi
     session.tell_mounts(sides.opener.spreader());
     let (crew, caught) = session.crew(shape)?;
     let volumes = beside(high, (&legs, &refused), &mut sides)?;
+    let others = high.options.delete.is_none() && legs.len() + refused.len() > 1;
     // Nobody knows what is in a source that is refused: nothing is deleted. rsync deletes all the same where it is not there.
     let held = AtomicBool::new(!refused.is_empty());
     refused.into_iter().for_each(|refused| crew.report().add(refused.failure));
@@ -210,7 +211,7 @@ fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exi
     let mut copier = Copier {
         high,
         options: Options { from_list: high.list.is_some(), ..high.options.clone() },
-        deletes: Deletes { left: &left, spared: &spared, held: &held },
+        deletes: Deletes { left: &left, spared: &spared, others, held: &held },
         crew: &crew,
         live: &live,
         console: &console,

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
 use crate::base::hash::mix;
-use crate::base::{Name, Time};
+use crate::base::{Name, Status, Time};
 use crate::storage::{Call, Kind};
 
 use super::ctx::Ctx;
@@ -101,11 +101,22 @@ pub(super) fn may_live(ctx: &Ctx<'_>, dir: &Dir, entry: &Alone) -> bool {
     lives
 }
 
-/// Removes what killed runs left in a directory, with no `--delete`. What cannot be removed is another user's.
+/// Removes what killed runs left in a directory, with no `--delete`: what the source has under such a name is its own. What cannot be removed is
+/// another user's.
 pub(super) fn remove_left(ctx: &Ctx<'_>, dir: &Dir, left: &[Alone]) {
+    if ctx.others {
+        ctx.warn_once("asides of several", || {
+            "some temporary names (.parfs.*) that a killed run may have left were not deleted: this run has several sources,              which may have brought or hold them; --delete deletes them, or a run with one source"
+                .into()
+        });
+        return;
+    }
+    let left: Vec<&Alone> = left.iter().filter(|entry| entry.kind_told() != Some(Kind::Dir)).collect();
+    let mut asked: Vec<Call<'_>> = left.iter().map(|entry| Call::lookup(&dir.source, &entry.name)).collect();
+    ctx.source.perform(ctx.source.route(), &mut asked);
     let parent = &dir.made().node;
-    let left = left.iter().filter(|entry| entry.kind_told() != Some(Kind::Dir));
-    let mut calls: Vec<Call<'_>> = left.map(|entry| Call::remove(parent, &entry.name)).collect();
+    let lacking = left.iter().zip(&asked).filter(|(_, call)| call.status() == Err(Status::NoEnt));
+    let mut calls: Vec<Call<'_>> = lacking.map(|(entry, _)| Call::remove(parent, &entry.name)).collect();
     ctx.target.perform(ctx.target.route(), &mut calls);
     if calls.iter().any(|call| call.status().is_ok()) {
         dir.touch();

@@ -93,6 +93,8 @@ pub(super) struct Ctx<'a> {
     pub links: &'a Links,
     /// What the names of unfinished objects have that no other run's have.
     pub mark: Mark,
+    /// The run has other sources, and which directories they are is not known.
+    pub others: bool,
     /// Removes what is to go from the target.
     pub remover: &'a Engine<'a, Tag>,
     /// A pass after the first: only links that were postponed are new to it.
@@ -170,6 +172,7 @@ impl<'a> Ctx<'a> {
             counts: Counts::default(),
             links,
             mark: Mark::new(options.host),
+            others: run.deletes.others,
             remover,
             later,
             source_holes: from.extras.holes,

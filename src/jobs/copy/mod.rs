@@ -329,7 +329,7 @@ pub fn copy(
 ) -> Summary {
     let left = options.deletable();
     let held = AtomicBool::new(false);
-    Series::new(options, (crew, live), Deletes { left: &left, spared: &[], held: &held }, false).copy(
+    Series::new(options, (crew, live), Deletes { left: &left, spared: &[], others: false, held: &held }, false).copy(
         source,
         target,
         what,

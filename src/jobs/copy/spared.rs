@@ -28,6 +28,8 @@ pub struct Deletes<'a> {
     pub left: &'a AtomicI64,
     /// But for these.
     pub spared: &'a [Spared<'a>],
+    /// The run has other sources than the one at hand, and `spared` is without them.
+    pub others: bool,
     /// Nothing, unless errors of the source are to be passed over: something of one of the sources is not known. Set by whoever meets that; it
     /// holds for all that is copied from then on.
     pub held: &'a AtomicBool,
