@@ -32,6 +32,8 @@ pub(super) struct Join {
 pub(super) struct Listing {
     pub next: Cookie,
     pub end: bool,
+    /// The name that came last.
+    last: Option<Name>,
     /// How often it began anew, because its cookie was refused.
     pub restarts: u8,
     /// Not seen on the other side yet. Boxed: a table of entries as they are (256 bytes) is half empty after it has grown,
@@ -45,7 +47,11 @@ pub(super) type Pair = (Entry, Option<Entry>);
 impl Join {
     /// Takes in entries of the source; those whose match is known come back.
     pub fn source_entries(&mut self, entries: Vec<Entry>, pairs: &mut Vec<Pair>) {
-        for entry in entries {
+        // Some servers say a name twice; the second would have no match.
+        let mut entries = entries;
+        entries.dedup_by(|entry, before| entry.name == before.name);
+        let before = std::mem::replace(&mut self.source.last, entries.last().map(|entry| entry.name.clone()));
+        for entry in entries.into_iter().skip_while(|entry| before.as_ref() == Some(&entry.name)) {
             match self.target.alone.remove(&entry.name) {
                 Some(there) => pairs.push((entry, Some(*there))),
                 None => {
@@ -114,7 +120,7 @@ impl Join {
     pub fn begin_anew(&mut self) {
         self.forget();
         self.anew = true;
-        (self.source.next, self.source.end) = (Cookie::default(), true);
+        (self.source.next, self.source.end, self.source.last) = (Cookie::default(), true, None);
         self.source.restarts += 1;
     }
 
@@ -178,6 +184,19 @@ mod tests {
             assert_eq!(names(&new), ["0", "1", "2", "3", "4"]);
             assert_eq!(names(join.take_extras().iter().map(|e| &**e)), ["1000", "1001", "1002", "1003", "1004"]);
         }
+    }
+
+    #[test]
+    fn names_said_twice_have_their_match_once() {
+        let mut join = Join::default();
+        let mut pairs = Vec::new();
+        join.target_entries((0..4).map(entry).collect(), &mut pairs);
+        join.source_entries([0, 0, 1, 1, 2].map(entry).into(), &mut pairs);
+        join.source_entries([2, 3, 3].map(entry).into(), &mut pairs);
+        join.source.end = true;
+        join.target_ended(&mut pairs);
+        assert!(join.is_over() && join.held() == 0);
+        assert_eq!((pairs.len(), pairs.iter().filter(|(_, there)| there.is_none()).count()), (4, 0));
     }
 
     #[test]
