@@ -3,7 +3,9 @@ complete -c parcp -l files-from -d 'Copy only the paths listed in FILE (\'-\': s
 complete -c parcp -l preserve -d 'mode, ownership, timestamps, links, xattr, all [default with no LIST: the first three]' -r
 complete -c parcp -l no-preserve -d 'Leave these attributes to be those of new files' -r
 complete -c parcp -l reflink -d 'Share blocks where the file systems can: auto (default) or never' -r
-complete -c parcp -l sparse -d 'Holes: auto (where the source has some, default), always (for every block of zeros) or never' -r
+complete -c parcp -l sparse -d 'Holes: auto (where the source has some, default), always (for every block of zeros) or never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c parcp -l exclude -d 'Leave out what matches, and what is below it, on both sides' -r
 complete -c parcp -l exclude-from -d 'Leave out what matches a pattern of FILE, one a line; lines that begin with \'#\' or \';\' are comments' -r
 complete -c parcp -l include -d 'Do not leave out what matches; what is in it is decided by its own name' -r

@@ -256,7 +256,9 @@ complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l files-from -d 'Cop
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l preserve -d 'mode, ownership, timestamps, links, xattr, all [default with no LIST: the first three]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l no-preserve -d 'Leave these attributes to be those of new files' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l reflink -d 'Share blocks where the file systems can: auto (default) or never' -r
-complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l sparse -d 'Holes: auto (where the source has some, default), always (for every block of zeros) or never' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l sparse -d 'Holes: auto (where the source has some, default), always (for every block of zeros) or never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l exclude -d 'Leave out what matches, and what is below it, on both sides' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l exclude-from -d 'Leave out what matches a pattern of FILE, one a line; lines that begin with \'#\' or \';\' are comments' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l include -d 'Do not leave out what matches; what is in it is decided by its own name' -r
@@ -308,7 +310,9 @@ complete -c parfs -n "__fish_parfs_using_subcommand cp" -l files-from -d 'Copy o
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l preserve -d 'mode, ownership, timestamps, links, xattr, all [default with no LIST: the first three]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l no-preserve -d 'Leave these attributes to be those of new files' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l reflink -d 'Share blocks where the file systems can: auto (default) or never' -r
-complete -c parfs -n "__fish_parfs_using_subcommand cp" -l sparse -d 'Holes: auto (where the source has some, default), always (for every block of zeros) or never' -r
+complete -c parfs -n "__fish_parfs_using_subcommand cp" -l sparse -d 'Holes: auto (where the source has some, default), always (for every block of zeros) or never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l exclude -d 'Leave out what matches, and what is below it, on both sides' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l exclude-from -d 'Leave out what matches a pattern of FILE, one a line; lines that begin with \'#\' or \';\' are comments' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l include -d 'Do not leave out what matches; what is in it is decided by its own name' -r
@@ -649,7 +653,9 @@ complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcom
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l preserve -d 'mode, ownership, timestamps, links, xattr, all [default with no LIST: the first three]' -r
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l no-preserve -d 'Leave these attributes to be those of new files' -r
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l reflink -d 'Share blocks where the file systems can: auto (default) or never' -r
-complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l sparse -d 'Holes: auto (where the source has some, default), always (for every block of zeros) or never' -r
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l sparse -d 'Holes: auto (where the source has some, default), always (for every block of zeros) or never' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l exclude -d 'Leave out what matches, and what is below it, on both sides' -r
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l exclude-from -d 'Leave out what matches a pattern of FILE, one a line; lines that begin with \'#\' or \';\' are comments' -r
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l include -d 'Do not leave out what matches; what is in it is decided by its own name' -r

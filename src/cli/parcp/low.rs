@@ -1,9 +1,10 @@
 //! What was typed: parcp's options as cp and rsync spell them, parsed and not yet understood. Touches nothing of the host.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
+use clap::builder::{PossibleValue, TypedValueParser};
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
+use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
 
 use crate::cli::flags::{ParallelFlags, TellFlags, complaint};
 use crate::cli::refused;
@@ -154,7 +155,7 @@ pub struct DataFlags {
           value_parser = reflink)]
     pub reflink: Option<bool>,
     /// Holes: auto (where the source has some, default), always (for every block of zeros) or never
-    #[arg(long, value_name = "WHEN", value_parser = sparse)]
+    #[arg(long, value_name = "WHEN", value_parser = SparseWords, hide_possible_values = true)]
     pub sparse: Option<crate::jobs::copy::Sparse>,
     /// --sparse=always
     #[arg(short = 'S')]
@@ -323,6 +324,22 @@ fn sparse(text: &str) -> Result<crate::jobs::copy::Sparse, String> {
     }
 }
 
+/// The words, for completions; what is none of them is told as [`sparse`] tells it.
+#[derive(Clone)]
+struct SparseWords;
+
+impl TypedValueParser for SparseWords {
+    type Value = crate::jobs::copy::Sparse;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<Self::Value, clap::Error> {
+        sparse.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(["auto", "always", "never"].into_iter().map(PossibleValue::new)))
+    }
+}
+
 /// The parser with the options that cp and rsync have.
 pub fn command() -> Command {
     refused::add(Low::command(), REFUSED)
@@ -410,6 +427,17 @@ mod tests {
         assert_eq!(compare("-c --size-only s d"), (false, true, false, false, false));
         assert_eq!(compare("-I -c -u -n s d"), (true, false, false, false, true));
         assert!(low("--verify --verify-only s d").check.verify_only);
+    }
+
+    #[test]
+    fn completions_offer_words_that_are_taken() {
+        let command = super::command();
+        let sparse = command.get_arguments().find(|arg| arg.get_long() == Some("sparse")).unwrap();
+        let words: Vec<_> = sparse.get_possible_values().iter().map(|word| word.get_name().to_owned()).collect();
+        assert_eq!(words, ["auto", "always", "never"]);
+        for word in words {
+            assert!(low(&format!("--sparse={word} s d")).data.sparse.is_some());
+        }
     }
 
     #[test]
