@@ -51,6 +51,7 @@ pub struct Copied {
     pub differences: u64,
     pub verified_bytes: u64,
     pub read_again: u64,
+    pub vanished: u64,
     pub passes: u64,
 }
 
@@ -72,6 +73,7 @@ impl Copied {
         self.differences += done.differences;
         self.verified_bytes += done.verified_bytes;
         self.read_again += done.read_again;
+        self.vanished += done.vanished;
         self.passes = self.passes.max(done.passes);
     }
 }
@@ -239,11 +241,11 @@ fn copy_all(high: &High, session: &mut Session<'_>, job: &mut Job) -> Result<Exi
     let gone_advice = "; run parcp again to be sure";
     session.fill(&crew, flow, Ended { elapsed, gone, gone_advice, warnings, stopped, fatal: None });
     let mut clean = session.tell_failures(&crew);
-    if let Some(told) = held_back(high, &total) {
-        console.message(&told);
-        session.report.warnings.push(told);
-        clean = false;
-    }
+    let held_back = held_back(high, &total);
+    clean &= held_back.is_none();
+    let told: Vec<String> = held_back.into_iter().chain(vanished(&total)).collect();
+    told.iter().for_each(|told| console.message(told));
+    session.report.warnings.extend(told);
     let planned = high.manner.planned.as_ref();
     clean &= total.differences == 0 || planned.is_some();
     job.copied = total;
@@ -323,6 +325,18 @@ fn held_back(high: &High, total: &Copied) -> Option<String> {
         1 => Some(format!("1 object was not deleted from the destination: {why}")),
         _ => Some(format!("{n} objects were not deleted from the destination: {why}")),
     }
+}
+
+/// What is said where names of the source were there no more: nobody knows whether they were removed or renamed.
+fn vanished(total: &Copied) -> Option<String> {
+    let (names, it_was) = match total.vanished {
+        0 => return None,
+        1 => ("1 name".into(), "it was"),
+        n => (format!("{n} names"), "they were"),
+    };
+    Some(format!(
+        "{names} of the source vanished before {it_was} read; what was renamed meanwhile may be missing from the copy: run parcp again"
+    ))
 }
 
 impl Copier<'_> {

@@ -47,6 +47,7 @@ pub fn lines(done: &Copied, seconds: f64, about: About) -> String {
         (done.delete_held_back, "not deleted"),
         (done.differences, "differences"),
         (done.read_again, "read again because they changed"),
+        (done.vanished, "vanished"),
     ];
     let rest: Vec<String> =
         rest.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", grouped(n))).collect();

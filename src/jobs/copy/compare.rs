@@ -116,6 +116,8 @@ pub(super) fn bytes(ctx: &Ctx<'_>, routes: Routes, files: Vec<Known>, due: &mut 
     let mut equal = Vec::new();
     for (known, (ours, theirs)) in small.into_iter().zip(ours.into_iter().zip(theirs)) {
         match (ours, theirs) {
+            // Its LOOKUP says whether it vanished.
+            (Err(Status::NoEnt | Status::Stale), _) if known.object.tries == 0 => due.push(known.object.again().due()),
             (Err(status), _) => give_up(ctx, known.object, Trouble::Call(On::Source, Proc::Read, status), due),
             // A copy that its owner may not read is made anew.
             (_, Err(Status::Access)) if !ctx.compares() => content_differs(ctx, known, due),

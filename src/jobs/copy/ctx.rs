@@ -72,6 +72,7 @@ pub(super) struct Counts {
     pub differences: AtomicU64,
     pub verified_bytes: AtomicU64,
     pub read_again: AtomicU64,
+    pub vanished: AtomicU64,
 }
 
 pub(super) fn add(counter: &AtomicU64, n: u64) {
@@ -273,6 +274,26 @@ impl<'a> Ctx<'a> {
         self.crew.stop().is_set()
     }
 
+    /// A call has said that the source's object, which was `was`, is not there. Is that so by what its directory says? Another file may have its
+    /// name; what is in another directory of its name is not copied, so that one does not count. What was asked for by name is to be there.
+    pub fn is_gone(&self, dir: &Dir, name: Option<&Name>, (was, status): (&Attr, Status)) -> bool {
+        if !matches!(status, Status::NoEnt | Status::Stale) {
+            return false;
+        }
+        // Of a directory that it was in nothing more is asked than whether its name is there.
+        let mut is_another = was.kind != Kind::Dir;
+        let mut place = name.map(|name| (dir, name)).or_else(|| dir.place());
+        while let Some((dir, name)) = place.filter(|(dir, _)| !dir.is_partial()) {
+            match self.source.look_up(self.source.route(), &dir.source, name) {
+                Ok((_, is)) => return is_another && (is.fsid, is.fileid) != (was.fsid, was.fileid),
+                // A server that knows no handle any more, the root's neither, has lost nothing.
+                Err((_, Status::Stale)) => (place, is_another) = (dir.place(), false),
+                Err((_, status)) => return status == Status::NoEnt,
+            }
+        }
+        false
+    }
+
     /// True when nothing is written: the trees are compared.
     pub fn compares(&self) -> bool {
         self.options.verify == Verify::Only
@@ -386,6 +407,7 @@ impl<'a> Ctx<'a> {
             differences: get(&counts.differences),
             verified_bytes: get(&counts.verified_bytes),
             read_again: get(&counts.read_again),
+            vanished: get(&counts.vanished),
             waited_most: self.waited_most.load(Ordering::Relaxed),
             joined_most: self.joined_most.load(Ordering::Relaxed),
             warnings: self.warnings.lock().expect("nothing panics while it warns").1.clone(),

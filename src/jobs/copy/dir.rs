@@ -139,6 +139,11 @@ impl Dir {
         self.parent.as_ref()
     }
 
+    /// The directory that it is in, and its name there.
+    pub fn place(&self) -> Option<(&Dir, &Name)> {
+        self.parent.as_ref().map(|(dir, name)| (&**dir, name))
+    }
+
     /// Is the source's directory, or the target's, of another file system than the one that it is in?
     pub fn is_mounted(&self, on: On) -> bool {
         let fsid = |dir: &Dir| match on {
@@ -209,6 +214,12 @@ impl Dir {
     /// Its listing failed.
     pub fn break_off(&self) {
         self.broken.store(true, Ordering::Relaxed);
+    }
+
+    /// It vanished from the source before it was listed to its end: nothing is deleted in it, and that is not told.
+    pub fn vanish(&self) {
+        self.break_off();
+        self.swept.store(true, Ordering::Relaxed);
     }
 
     pub fn is_broken(&self) -> bool {

@@ -136,7 +136,7 @@ pub(super) fn use_existing(ctx: &Ctx<'_>, route: Route, dir: &Arc<Dir>, node: No
             if let Some(what) = groups::difference(ctx, &dir.attr, &attr) {
                 ctx.differs(what, dir, None);
             }
-            xattrs::compare(ctx, route, (&dir.source, &node), (dir, None));
+            xattrs::compare(ctx, route, ((&dir.source, &dir.attr), &node), (dir, None));
         }
         dir.set_made(Made::new(node, Some(attr)));
         return;
@@ -299,7 +299,7 @@ fn carry_xattrs(ctx: &Ctx<'_>, route: Route, dir: &Dir) -> bool {
     }
     // A new directory gets its parent's default ACL.
     let unclean = made.was.is_some() || made.inherits;
-    xattrs::carry(ctx, route, (&dir.source, &made.node), unclean, (dir, None))
+    xattrs::carry(ctx, route, ((&dir.source, &dir.attr), &made.node), unclean, (dir, None))
 }
 
 /// Was more than its time, which changes with what is in it, other than the source's?

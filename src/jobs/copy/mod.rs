@@ -297,6 +297,8 @@ pub struct Summary {
     pub verified_bytes: u64,
     /// Files that changed while they were read, and were read again.
     pub read_again: u64,
+    /// Names of the source that were no more when they were to be read: removed, or renamed.
+    pub vanished: u64,
     /// Passes over the source; more than one where `links_max` was not enough.
     pub passes: u64,
     /// The most tasks that waited at once, and the most names that comparisons held: what memory was used for.
@@ -422,6 +424,7 @@ impl Summary {
             differences: self.differences + later.differences,
             verified_bytes: self.verified_bytes + later.verified_bytes,
             read_again: self.read_again + later.read_again,
+            vanished: self.vanished + later.vanished,
             passes: self.passes + later.passes,
             waited_most: self.waited_most.max(later.waited_most),
             joined_most: self.joined_most.max(later.joined_most),

@@ -101,6 +101,12 @@ fn list_source(ctx: &Ctx<'_>, route: Route, dirs: &[Arc<Dir>], pages: &mut [Pair
             Err(status) => {
                 join.source.end = true;
                 drop(join);
+                // As if it had never been there, as a file.
+                if ctx.is_gone(dir, None, (&dir.attr, status)) {
+                    add(&ctx.counts.vanished, 1);
+                    dir.vanish();
+                    continue;
+                }
                 dir.break_off();
                 ctx.fail(dir, None, Trouble::Call(On::Source, call.proc(), status));
             }
