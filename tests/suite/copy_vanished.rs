@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // also in the helpers of tests
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parfs::base::Status;
 use parfs::jobs::copy::{Options, Verify};
@@ -156,4 +156,40 @@ fn a_directory_that_is_there_says_nothing_of_what_was_in_it() {
     let ran = go(odd, &to, &sync());
     assert!(ran.failures.len() == 1 && ran.failures[0].contains("t/in"), "{:?}", ran.failures);
     assert!(paths(&*to).contains(&"gone".to_owned()));
+}
+
+/// Is this READ or READLINK of what has the name `f`?
+fn reads(mount: &dyn Mount, op: &Op<'_>) -> bool {
+    let file = || mount.lookup(&mount.root(), "f").unwrap().node;
+    matches!(op, Op::Read { node, .. } | Op::ReadLink { node, .. } if *node == file())
+}
+
+#[test]
+fn what_is_replaced_before_it_is_read_is_looked_up_again() {
+    let file: fn(&dyn Mount) = |mount| drop(mount.file(&mount.root(), "new", b"another"));
+    let link: fn(&dyn Mount) = |mount| drop(mount.symlink(&mount.root(), "new", b"release-2").unwrap());
+    for (was, becomes, times) in [(file, file, 4), (link, link, 4), (link, file, 1), (file, link, 1), (file, file, 5)] {
+        let (from, _, to) = trees();
+        let put = move |mount: &dyn Mount, make: fn(&dyn Mount)| {
+            make(mount);
+            mount.rename(&mount.root(), "new", &mount.root(), "f").unwrap();
+        };
+        put(&*from, was);
+        let left = AtomicUsize::new(times);
+        let take = move || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok();
+        let odd = Odd::new(&from, move |mount, call| {
+            if reads(mount, &call.op) && take() {
+                put(mount, becomes);
+            }
+            pass(mount, call);
+        });
+        let ran = go(odd, &to, &sync());
+        if times > 4 {
+            assert_eq!(ran.failures, ["from/f: READ: Stale file handle"]);
+            continue;
+        }
+        ran.clean();
+        let (is, copied) = (dump(&*from), dump(&*to));
+        assert_eq!((is["f"].kind, is["f"].size), (copied["f"].kind, copied["f"].size));
+    }
 }

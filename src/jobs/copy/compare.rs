@@ -23,10 +23,8 @@ pub(super) fn texts(ctx: &Ctx<'_>, routes: Routes, links: Vec<Known>, items: &mu
     let mut equal = Vec::new();
     for (known, (ours, theirs)) in links.into_iter().zip(ours.into_iter().zip(theirs)) {
         match (ours, theirs) {
+            (Err(status), _) if known.object.is_to_be_looked_up(status) => due.push(known.object.again().due()),
             // Gone, or another link by now.
-            (Err(status @ (Status::NoEnt | Status::Stale)), _) => {
-                retry(ctx, known.object, Trouble::Call(On::Source, Proc::ReadLink, status), due);
-            }
             (_, Err(status @ (Status::NoEnt | Status::Stale))) => {
                 retry(ctx, known.object, Trouble::Call(On::Target, Proc::ReadLink, status), due);
             }
@@ -116,8 +114,7 @@ pub(super) fn bytes(ctx: &Ctx<'_>, routes: Routes, files: Vec<Known>, due: &mut 
     let mut equal = Vec::new();
     for (known, (ours, theirs)) in small.into_iter().zip(ours.into_iter().zip(theirs)) {
         match (ours, theirs) {
-            // Its LOOKUP says whether it vanished.
-            (Err(Status::NoEnt | Status::Stale), _) if known.object.tries == 0 => due.push(known.object.again().due()),
+            (Err(status), _) if known.object.is_to_be_looked_up(status) => due.push(known.object.again().due()),
             (Err(status), _) => give_up(ctx, known.object, Trouble::Call(On::Source, Proc::Read, status), due),
             // A copy that its owner may not read is made anew.
             (_, Err(Status::Access)) if !ctx.compares() => content_differs(ctx, known, due),

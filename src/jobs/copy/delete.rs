@@ -280,8 +280,7 @@ fn list(ctx: &Ctx<'_>, dir: &Arc<Dir>, from: Cookie, due: &mut Vec<Due<Task>>) {
 pub(super) fn replace_unread(ctx: &Ctx<'_>, routes: Routes, known: Known, due: &mut Vec<Due<Task>>) {
     match probe(ctx, routes, &known) {
         Ok(()) => replace(ctx, known, due),
-        // Its LOOKUP says whether it vanished.
-        Err((_, Status::NoEnt | Status::Stale)) if known.object.tries == 0 => due.push(known.object.again().due()),
+        Err((_, status)) if known.object.is_to_be_looked_up(status) => due.push(known.object.again().due()),
         Err((proc, status)) => batch::give_up(ctx, known.object, Trouble::Call(On::Source, proc, status), due),
     }
 }

@@ -119,8 +119,7 @@ pub(super) fn read_small(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due:
     let reads = read_ranges(ctx.source, routes.source, &ranges, ctx.read_max);
     for (item, read) in small.iter_mut().zip(reads) {
         match read {
-            // Its LOOKUP says whether it vanished.
-            Err(Status::NoEnt | Status::Stale) if item.object().tries == 0 => begin_again(item, due),
+            Err(status) if item.object().is_to_be_looked_up(status) => begin_again(item, due),
             Err(status) => item.trouble = Some(Trouble::Call(On::Source, Proc::Read, status)),
             Ok(read) => {
                 let changed = match &read.attr {

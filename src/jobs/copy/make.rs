@@ -150,7 +150,7 @@ pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mut Vec
         items.retain(|item| item.is_complete);
         return complete::run(ctx, routes, items, due); // stopped: what is left is done by the next run
     };
-    read_texts(ctx, routes, &mut items);
+    read_texts(ctx, routes, &mut items, due);
     fill::read_small(ctx, routes, &mut items, due);
     probe_large(ctx, routes, &mut items, due);
     clear(ctx, routes, &mut items);
@@ -164,13 +164,14 @@ pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mut Vec
     complete::run(ctx, routes, items, due);
 }
 
-fn read_texts(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
+fn read_texts(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Task>>) {
     let mut links: Vec<&mut Item> = items.iter_mut().filter(|item| item.attr().kind == Kind::Symlink).collect();
     let mut calls: Vec<Call<'_>> = links.iter().map(|item| Call::read_link(&item.known.node)).collect();
     ctx.source.perform(routes.source, &mut calls);
     for (item, call) in links.iter_mut().zip(calls) {
         match call.into_text() {
             Ok(text) => item.data = text,
+            Err(status) if item.object().is_to_be_looked_up(status) => fill::begin_again(item, due),
             Err(status) => item.trouble = Some(Trouble::Call(On::Source, Proc::ReadLink, status)),
         }
     }
@@ -188,8 +189,7 @@ fn probe_large(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<
     for (item, read) in risked.iter_mut().zip(reads) {
         match read {
             Ok(_) => {}
-            // Its LOOKUP says whether another file has its name.
-            Err(Status::NoEnt | Status::Stale) if item.object().tries == 0 => {
+            Err(status) if item.object().is_to_be_looked_up(status) => {
                 item.known.object.begun = true;
                 fill::begin_again(item, due);
             }

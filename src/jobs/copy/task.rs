@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::base::Name;
+use crate::base::{Name, Status};
 use crate::crew::{Class, Due};
 use crate::storage::{Attr, Entry, Node};
 
+use super::TRIES_MAX;
 use super::big::Big;
 use super::dir::Dir;
 use super::links::Key;
@@ -74,6 +75,14 @@ impl Object {
             refused: false,
             single: false,
         })
+    }
+
+    /// Says `status`, which a call to the source has ended with, that it is not what was listed any more, so that its LOOKUP has to say what it
+    /// is? A link that is switched has become another one or a file, and on this host something else may be opened by its name by now.
+    pub fn is_to_be_looked_up(&self, status: Status) -> bool {
+        use Status::{BadType, Inval, IsDir, Loop, NoEnt, NotDir, NxIo, Stale};
+        let is_another = matches!(status, NoEnt | Stale | Inval | IsDir | NotDir | Loop | NxIo | BadType);
+        is_another && usize::from(self.tries) < TRIES_MAX
     }
 
     /// The same once more, with nothing known of it.
