@@ -316,7 +316,7 @@ fn sort(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mu
             Verdict::Keep
         }
         Verdict::Equal | Verdict::Attributes(_) | Verdict::CompareBytes | Verdict::CompareText
-            if !ctx.meets(attr, is) =>
+            if !ctx.meets(attr, is) || (object.first.is_some() && !ctx.keeps(attr, is)) =>
         {
             Verdict::Replace
         }
@@ -349,7 +349,8 @@ fn sort(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mu
         Verdict::Keep => {
             add(&ctx.counts.kept, 1);
             // Other names of the source's file are no names of something else.
-            let same = attr.kind == is.kind && attr.size == is.size && ctx.by().keeps_time(attr, is);
+            let alike = attr.kind == is.kind && attr.size == is.size && ctx.by().keeps_time(attr, is);
+            let same = alike && (object.first.is_none() || ctx.keeps(attr, is));
             let made = made.filter(|_| same);
             end_as_it_is(ctx, known.object, made, due);
         }

@@ -368,6 +368,12 @@ impl<'a> Ctx<'a> {
         is.nlink < 2 || is.kind == Kind::Dir || self.links.shares.meet(self.share(is), Links::key(source))
     }
 
+    /// May the other names of the source's file, where they are the target's too, become those of what is there? Of two files that were met
+    /// with it one would be lost.
+    pub fn keeps(&self, source: &Attr, is: &Attr) -> bool {
+        is.nlink < 2 || is.kind == Kind::Dir || self.links.shares.keep(self.share(is), Links::key(source))
+    }
+
     /// Of several mounts each has its own id of a file system.
     fn share(&self, is: &Attr) -> Key {
         let fs = if self.target.volume.mounts().len() == 1 { is.fsid } else { 0 };

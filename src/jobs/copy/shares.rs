@@ -18,6 +18,8 @@ struct Share {
     others: bool,
     /// It was, or is being, given other attributes.
     changed: bool,
+    /// The source's file with several names whose names it gets.
+    kept_for: Option<Key>,
 }
 
 /// The files of the target with several names that were met.
@@ -41,11 +43,17 @@ impl Shares {
             Slot::Occupied(_) => true,
             Slot::Vacant(slot) => {
                 if has_room {
-                    slot.insert(Share { of, others: false, changed: false });
+                    slot.insert(Share { of, others: false, changed: false, kept_for: None });
                 }
                 true
             }
         }
+    }
+
+    /// Is `there`, which was met, the file whose names those of the source's file `of` become? It is that of one: two would become one file.
+    pub fn keep(&self, there: Key, of: Key) -> bool {
+        let mut shares = self.held();
+        shares.get_mut(&there).is_none_or(|share| *share.kept_for.get_or_insert(of) == of)
     }
 
     /// May `there` be given other attributes, as those of `of`? If so, that counts as done.
@@ -76,6 +84,13 @@ mod tests {
         assert!(shares.meet(THERE, ONE) && shares.may_change(THERE, ONE) && shares.may_change(THERE, ONE));
         assert!(shares.meet(THERE, ONE) && !shares.meet(THERE, OTHER));
         assert!(!shares.may_change(THERE, OTHER));
+    }
+
+    #[test]
+    fn what_two_have_met_is_kept_for_one() {
+        let shares = Shares::default();
+        assert!(shares.meet(THERE, ONE) && shares.meet(THERE, OTHER));
+        assert!(shares.keep(THERE, OTHER) && shares.keep(THERE, OTHER) && !shares.keep(THERE, ONE));
     }
 
     #[test]

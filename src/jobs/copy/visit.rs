@@ -265,7 +265,8 @@ fn is_plainly_equal(ctx: &Ctx<'_>, name: &Name, attr: &Attr, at: &At) -> bool {
     let aside = ctx.options.atomic && aside::is_aside(name);
     let looks_in = ctx.xattrs || ctx.compares() || ctx.options.compare == Compare::Bytes;
     let is_equal = || decide::verdict(ctx.by(), attr, there) == Verdict::Equal;
-    !linked && !aside && !looks_in && is_equal() && groups::due_of_old(ctx, attr, there).is_none()
+    let is_due = || groups::due_of_old(ctx, attr, there).is_some();
+    !linked && !aside && !looks_in && is_equal() && !is_due() && ctx.meets(attr, there)
 }
 
 /// A directory of the source becomes a task.
