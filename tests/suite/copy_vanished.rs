@@ -10,8 +10,9 @@ use parfs::jobs::copy::{Options, Verify};
 use parfs::mounts::MemoryMount;
 use parfs::storage::{Beyond, Call, Mount, Node, Op};
 
-use crate::ask::Ask;
+use crate::ask::{Ask, mode};
 use crate::copies::{Ran, crew, run, sync, volume};
+use crate::nasty::{past, put, set, set_time};
 use crate::remove_odd::{Odd, pass};
 use crate::tree::dump;
 
@@ -52,61 +53,61 @@ fn listed(op: &Op<'_>) -> Option<Node> {
     if let Op::ReadDir { dir, .. } = op { Some(dir.clone()) } else { None }
 }
 
-fn attributes(op: &Op<'_>) -> Option<Node> {
-    if let Op::Beyond(Beyond::ListXattrs { node, .. }) = op { Some(node.clone()) } else { None }
-}
-
 #[test]
 fn a_directory_that_goes_before_it_is_listed_holds_nothing_back() {
-    for is_it in [listed as fn(&Op<'_>) -> Option<Node>, attributes] {
-        let (from, dir, to) = trees();
-        to.file(&to.dir(&to.root(), "t"), "old", b"");
-        let odd = before(&from, is_it, &dir, |mount| mount.rmdir(&mount.root(), "t").unwrap());
-        let ran = go(odd, &to, &sync()).clean();
-        let old: &[&str] = if ran.summary.deleted == 1 { &["f", "t", "t/old"] } else { &["f", "t"] };
-        assert_eq!((paths(&*to), ran.summary.delete_held_back), (old.iter().map(|&at| at.into()).collect(), 0));
-        assert_eq!(ran.summary.vanished, u64::from(ran.summary.deleted == 1));
-        go(Odd::new(&from, pass), &to, &sync()).clean();
-        assert_eq!(paths(&*to), ["f"]);
-    }
+    let (from, dir, to) = trees();
+    to.file(&to.dir(&to.root(), "t"), "old", b"");
+    let odd = before(&from, listed, &dir, |mount| mount.rmdir(&mount.root(), "t").unwrap());
+    let Ran { summary, .. } = go(odd, &to, &sync()).clean();
+    assert_eq!(paths(&*to), ["f", "t", "t/old"]);
+    assert_eq!((summary.deleted, summary.delete_held_back, summary.vanished), (1, 0, 1));
+    go(Odd::new(&from, pass), &to, &sync()).clean();
+    assert_eq!(paths(&*to), ["f"]);
 }
 
-/// Does `first` before the file's attributes are listed: at once, or once it was read.
-fn before_attributes(mount: &Arc<MemoryMount>, at_once: bool, first: fn(&dyn Mount)) -> Arc<Odd> {
-    let file = mount.lookup(&mount.root(), "f").unwrap().node;
-    let (read, met) = (AtomicBool::new(at_once), AtomicBool::new(false));
-    Odd::new(mount, move |mount, call| {
-        if matches!(&call.op, Op::Read { node, .. } if *node == file) {
-            read.store(true, Ordering::Relaxed);
-        }
-        let is_next = attributes(&call.op).as_ref() == Some(&file) && read.load(Ordering::Relaxed);
-        if is_next && !met.swap(true, Ordering::Relaxed) {
-            first(mount);
+/// An ACL may let in fewer than the mode does: a copy without it is a failure, whatever became of the file.
+#[test]
+fn a_file_that_goes_before_its_attributes_are_listed_is_a_failure() {
+    let (from, _, to) = trees();
+    let file = from.lookup(&from.root(), "f").unwrap().node;
+    let attributes = |op: &Op<'_>| match op {
+        Op::Beyond(Beyond::ListXattrs { node, .. }) => Some(node.clone()),
+        _ => None,
+    };
+    let odd = before(&from, attributes, &file, |mount| mount.remove(&mount.root(), "f").unwrap());
+    let ran = go(odd, &to, &sync());
+    assert!(ran.failures.len() == 1 && ran.failures[0].starts_with("from/f: "), "{:?}", ran.failures);
+    assert!(paths(&*to).contains(&"gone".to_owned()));
+}
+
+/// Its copy is emptied by then, where it is begun again: nothing of it is to be had.
+#[test]
+fn a_file_that_goes_with_its_directory_after_it_was_begun_is_a_failure() {
+    let (from, dir, to) = trees();
+    for (mount, bytes) in [(&from, 3_000_000), (&to, 3_500_000)] {
+        let dir =
+            mount.lookup(&mount.root(), "t").map(|found| found.node).unwrap_or_else(|_| mount.dir(&mount.root(), "t"));
+        put(&**mount, &mount.file(&dir, "big", b""), 0, &vec![7; bytes]);
+    }
+    let big = from.lookup(&dir, "big").unwrap().node;
+    let read = AtomicBool::new(false);
+    let odd = Odd::new(&from, move |mount, call| {
+        match &call.op {
+            Op::Read { node, .. } if *node == big && !read.swap(true, Ordering::Relaxed) => {
+                set_time(mount, &big, past(9));
+            }
+            Op::Lookup { dir: at, .. } if *at == dir && read.load(Ordering::Relaxed) => {
+                let _ = mount.remove(&dir, "big");
+                let _ = mount.rmdir(&mount.root(), "t");
+            }
+            _ => {}
         }
         pass(mount, call);
-    })
-}
-
-#[test]
-fn a_file_that_goes_before_its_attributes_are_listed_holds_nothing_back() {
-    let removed: fn(&dyn Mount) = |mount| mount.remove(&mount.root(), "f").unwrap();
-    let replaced: fn(&dyn Mount) = |mount| {
-        mount.file(&mount.root(), "new", b"other");
-        mount.rename(&mount.root(), "new", &mount.root(), "f").unwrap();
-    };
-    for first in [removed, replaced] {
-        let (from, _, to) = trees();
-        let ran = go(before_attributes(&from, false, first), &to, &sync()).clean();
-        assert_eq!((paths(&*to), ran.summary.deleted), (vec!["f".to_owned(), "t".into()], 1));
-    }
-    // The copy is equal, and nothing of the source is read.
-    for (first, verify) in [(removed, Verify::Off), (removed, Verify::Only), (replaced, Verify::Off)] {
-        let (from, _, to) = trees();
-        go(Odd::new(&from, pass), &to, &sync()).clean();
-        to.file(&to.root(), "gone", b"");
-        let ran = go(before_attributes(&from, true, first), &to, &Options { verify, ..sync() }).clean();
-        assert_eq!(ran.summary.deleted, u64::from(verify == Verify::Off));
-    }
+    });
+    let ran = go(odd, &to, &sync());
+    let told = "from/t/big: vanished while it was read; it was not copied";
+    assert!(ran.failures.iter().any(|failure| failure == told), "{:?}", ran.failures);
+    assert!(paths(&*to).contains(&"gone".to_owned()), "{:?}", paths(&*to));
 }
 
 /// What is there all the same could not be read, and what took a directory's place is not copied: nothing is deleted then.
@@ -134,28 +135,38 @@ fn what_is_said_to_be_gone_and_is_there_is_a_failure() {
     assert!(!ran.failures.is_empty() && paths(&*to).contains(&"gone".to_owned()), "{:?}", ran.failures);
 }
 
-/// Handles of a directory and of what is in it are not known any more, and it is there: that says nothing of the file.
+/// Handles of a directory and of the one that it is in are not known any more, and that one is there: it says nothing of the other.
 #[test]
 fn a_directory_that_is_there_says_nothing_of_what_was_in_it() {
     let (from, dir, to) = trees();
-    from.file(&dir, "in", b"data");
-    let file = from.lookup(&dir, "in").unwrap().node;
-    let read = AtomicBool::new(false);
-    let odd = Odd::new(&from, move |mount, call: &mut Call<'_>| {
-        let is_read = read.load(Ordering::Relaxed);
-        let is_stale = match &call.op {
-            Op::Beyond(Beyond::ListXattrs { node, .. }) => *node == file,
-            Op::Lookup { dir: at, .. } => *at == dir && is_read,
-            _ => false,
-        };
-        if matches!(&call.op, Op::Beyond(Beyond::ListXattrs { node, .. }) if *node == file) {
-            read.store(true, Ordering::Relaxed);
-        }
-        if is_stale { call.fail(Status::Stale) } else { pass(mount, call) }
+    let below = from.dir(&dir, "u");
+    let odd = Odd::new(&from, move |mount, call: &mut Call<'_>| match &call.op {
+        Op::ReadDir { dir: at, .. } if *at == below => call.fail(Status::Stale),
+        Op::Lookup { dir: at, .. } if *at == dir => call.fail(Status::Stale),
+        _ => pass(mount, call),
     });
     let ran = go(odd, &to, &sync());
-    assert!(ran.failures.len() == 1 && ran.failures[0].contains("t/in"), "{:?}", ran.failures);
+    assert!(ran.failures.len() == 1 && ran.failures[0].starts_with("from/t/u: "), "{:?}", ran.failures);
     assert!(paths(&*to).contains(&"gone".to_owned()));
+}
+
+/// What differs in it beside its content was told by then.
+#[test]
+fn a_comparison_tells_once_of_a_file_that_is_replaced() {
+    let (from, _, to) = trees();
+    go(Odd::new(&from, pass), &to, &Options::default()).clean();
+    set(&*to, &to.lookup(&to.root(), "f").unwrap().node, mode(0o600));
+    let read = |op: &Op<'_>| if let Op::Read { node, .. } = op { Some(node.clone()) } else { None };
+    for first in [(|mount: &dyn Mount| mount.remove(&mount.root(), "f").unwrap()) as fn(&dyn Mount), |mount| {
+        mount.file(&mount.root(), "new", b"data");
+        mount.rename(&mount.root(), "new", &mount.root(), "f").unwrap();
+    }] {
+        let (again, _, _) = trees();
+        let odd = before(&again, read, &again.lookup(&again.root(), "f").unwrap().node, first);
+        let ran = go(odd, &to, &Options { verify: Verify::Only, ..Options::default() });
+        let modes = ran.deeds.iter().filter(|deed| deed.contains("mode")).count();
+        assert_eq!((modes, ran.failures.len() as u64 + ran.summary.vanished), (1, 1), "{ran:?}");
+    }
 }
 
 /// Is this READ or READLINK of what has the name `f`?

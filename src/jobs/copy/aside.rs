@@ -12,7 +12,8 @@ use crate::base::hash::mix;
 use crate::base::{Name, Status, Time};
 use crate::storage::{Call, Kind};
 
-use super::ctx::Ctx;
+use super::Deed;
+use super::ctx::{Ctx, add};
 use super::dir::Dir;
 use super::join::Alone;
 
@@ -106,7 +107,8 @@ pub(super) fn may_live(ctx: &Ctx<'_>, dir: &Dir, entry: &Alone) -> bool {
 pub(super) fn remove_left(ctx: &Ctx<'_>, dir: &Dir, left: &[Alone]) {
     if ctx.others {
         ctx.warn_once("asides of several", || {
-            "some temporary names (.parfs.*) that a killed run may have left were not deleted: this run has several sources,              which may have brought or hold them; --delete deletes them, or a run with one source"
+            "some temporary names (.parfs.*) that a killed run may have left were not deleted: this run has several sources, \
+             which may have brought or hold them; --delete deletes them, or a run with one source"
                 .into()
         });
         return;
@@ -116,10 +118,13 @@ pub(super) fn remove_left(ctx: &Ctx<'_>, dir: &Dir, left: &[Alone]) {
     ctx.source.perform(ctx.source.route(), &mut asked);
     let parent = &dir.made().node;
     let lacking = left.iter().zip(&asked).filter(|(_, call)| call.status() == Err(Status::NoEnt));
-    let mut calls: Vec<Call<'_>> = lacking.map(|(entry, _)| Call::remove(parent, &entry.name)).collect();
+    let lacking: Vec<&Name> = lacking.map(|(entry, _)| &entry.name).collect();
+    let mut calls: Vec<Call<'_>> = lacking.iter().map(|name| Call::remove(parent, name)).collect();
     ctx.target.perform(ctx.target.route(), &mut calls);
-    if calls.iter().any(|call| call.status().is_ok()) {
+    for (name, _) in lacking.iter().zip(&calls).filter(|(_, call)| call.status().is_ok()) {
         dir.touch();
+        add(&ctx.counts.left_overs, 1);
+        ctx.tell(Deed::Removed, dir, Some(name));
     }
 }
 

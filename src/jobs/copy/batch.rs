@@ -118,7 +118,16 @@ fn end_as_it_is(ctx: &Ctx<'_>, object: Box<Object>, made: Option<(Node, Option<u
     end(ctx, object, made.filter(|_| !is_taken), due);
 }
 
-fn end_vanished(ctx: &Ctx<'_>, object: Box<Object>, due: &mut Vec<Due<Task>>) {
+/// Is nothing to be had of an object any more, by what its LOOKUP ended with?
+pub(super) fn has_vanished(ctx: &Ctx<'_>, object: &Object, status: Status) -> bool {
+    match status {
+        Status::NoEnt => object.begun || !object.dir.is_partial(),
+        Status::Stale => ctx.is_gone(&object.dir, status),
+        _ => false,
+    }
+}
+
+pub(super) fn end_vanished(ctx: &Ctx<'_>, object: Box<Object>, due: &mut Vec<Due<Task>>) {
     add(&ctx.counts.vanished, 1);
     end(ctx, object, None, due);
 }
@@ -154,11 +163,11 @@ fn look_up_source(ctx: &Ctx<'_>, routes: Routes, objects: Vec<Held>, due: &mut V
             }
             Ok((node, attr)) => all.push(Known { object, node, attr }),
             // It went between the listing and now: as if it had never been there, unless it was asked for by name.
-            Err((_, Status::NoEnt)) if object.begun => give_up(ctx, object, fill::vanished(), due),
-            Err((_, Status::NoEnt)) if !object.dir.is_partial() => end_vanished(ctx, object, due),
-            Err((_, status @ Status::Stale)) if ctx.is_gone(&object.dir, None, (&object.dir.attr, status)) => {
-                end_vanished(ctx, object, due);
-            }
+            // What was begun may be emptied already.
+            Err((_, status)) if has_vanished(ctx, &object, status) => match object.begun {
+                true => give_up(ctx, object, fill::vanished(), due),
+                false => end_vanished(ctx, object, due),
+            },
             Err((proc, status)) => give_up(ctx, object, Trouble::Call(On::Source, proc, status), due),
         }
     }
@@ -379,7 +388,7 @@ fn sort_comparison(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut List
         differs("number of links");
     }
     if let At::Present(Some(there), _) = &object.at {
-        xattrs::compare(ctx, routes.target, ((node, attr), there), (&object.dir, Some(&object.name)));
+        xattrs::compare(ctx, routes.target, (node, there), (&object.dir, Some(&object.name)));
     }
     match attr.kind {
         Kind::File => lists.bytes.push(known),
@@ -400,7 +409,7 @@ pub(super) fn set_attributes(
 ) {
     let carry = |known: &Known, there: &Node| {
         let place = (&*known.object.dir, Some(&known.object.name));
-        ctx.xattrs && xattrs::carry(ctx, routes.target, ((&known.node, &known.attr), there), true, place)
+        ctx.xattrs && xattrs::carry(ctx, routes.target, (&known.node, there), true, place)
     };
     let mut setting = Vec::new();
     for Settling { known, there, change, taken, regrouped } in groups::give_old(ctx, routes.target, objects) {

@@ -4,7 +4,7 @@ use crate::base::{Proc, Status};
 use crate::crew::Due;
 use crate::storage::{Call, Node};
 
-use super::batch::{Known, Routes, end, give_up, retry, set_attributes};
+use super::batch::{self, Known, Routes, end, give_up, retry, set_attributes};
 use super::big;
 use super::ctx::{Ctx, On, Trouble, add};
 use super::decide::{self, Verdict};
@@ -23,7 +23,9 @@ pub(super) fn texts(ctx: &Ctx<'_>, routes: Routes, links: Vec<Known>, items: &mu
     let mut equal = Vec::new();
     for (known, (ours, theirs)) in links.into_iter().zip(ours.into_iter().zip(theirs)) {
         match (ours, theirs) {
-            (Err(status), _) if known.object.is_to_be_looked_up(status) => due.push(known.object.again().due()),
+            (Err(status), _) if known.object.is_to_be_looked_up(status) => {
+                look_up_again(ctx, routes, known, (Proc::ReadLink, status), due);
+            }
             // Gone, or another link by now.
             (_, Err(status @ (Status::NoEnt | Status::Stale))) => {
                 retry(ctx, known.object, Trouble::Call(On::Target, Proc::ReadLink, status), due);
@@ -43,6 +45,26 @@ pub(super) fn texts(ctx: &Ctx<'_>, routes: Routes, links: Vec<Known>, items: &mu
         }
     }
     equals(ctx, routes, equal, due);
+}
+
+/// What is another object by now, or none, is looked up once more. Of a comparison it was told already what differs in it but the content.
+fn look_up_again(
+    ctx: &Ctx<'_>,
+    routes: Routes,
+    known: Known,
+    (proc, status): (Proc, Status),
+    due: &mut Vec<Due<Task>>,
+) {
+    let Known { object, .. } = known;
+    if !ctx.compares() {
+        return due.push(object.again().due());
+    }
+    let found = ctx.source.look_up(routes.source, &object.dir.source, &object.name);
+    let is = found.map(drop).map_err(|(_, status)| status);
+    match !object.single && is.is_err_and(|status| batch::has_vanished(ctx, &object, status)) {
+        true => batch::end_vanished(ctx, object, due),
+        false => give_up(ctx, object, Trouble::Call(On::Source, proc, status), due),
+    }
 }
 
 fn taken(ctx: &Ctx<'_>, known: &Known) -> Option<Trouble> {
@@ -114,7 +136,9 @@ pub(super) fn bytes(ctx: &Ctx<'_>, routes: Routes, files: Vec<Known>, due: &mut 
     let mut equal = Vec::new();
     for (known, (ours, theirs)) in small.into_iter().zip(ours.into_iter().zip(theirs)) {
         match (ours, theirs) {
-            (Err(status), _) if known.object.is_to_be_looked_up(status) => due.push(known.object.again().due()),
+            (Err(status), _) if known.object.is_to_be_looked_up(status) => {
+                look_up_again(ctx, routes, known, (Proc::Read, status), due);
+            }
             (Err(status), _) => give_up(ctx, known.object, Trouble::Call(On::Source, Proc::Read, status), due),
             // A copy that its owner may not read is made anew.
             (_, Err(Status::Access)) if !ctx.compares() => content_differs(ctx, known, due),

@@ -239,7 +239,7 @@ fn set_last(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
                 let dir = &item.known.object.dir;
                 let unclean = made.existed || dir.made().inherits;
                 let place = (&**dir, Some(&item.known.object.name));
-                xattrs::carry(ctx, routes.target, ((&item.known.node, item.attr()), &made.node), unclean, place);
+                xattrs::carry(ctx, routes.target, (&item.known.node, &made.node), unclean, place);
             } else {
                 xattrs::miss(ctx, &item.known.node);
             }

@@ -73,6 +73,8 @@ pub(super) struct Counts {
     pub verified_bytes: AtomicU64,
     pub read_again: AtomicU64,
     pub vanished: AtomicU64,
+    /// What killed runs had left, where nothing else is deleted.
+    pub left_overs: AtomicU64,
 }
 
 pub(super) fn add(counter: &AtomicU64, n: u64) {
@@ -274,20 +276,18 @@ impl<'a> Ctx<'a> {
         self.crew.stop().is_set()
     }
 
-    /// A call has said that the source's object, which was `was`, is not there. Is that so by what its directory says? Another file may have its
-    /// name; what is in another directory of its name is not copied, so that one does not count. What was asked for by name is to be there.
-    pub fn is_gone(&self, dir: &Dir, name: Option<&Name>, (was, status): (&Attr, Status)) -> bool {
+    /// A call has said that the source's directory is not there. Is that so by what is above it? What is in another one of its name is not
+    /// copied, so that one does not count; what was asked for by name is to be there.
+    pub fn is_gone(&self, dir: &Dir, status: Status) -> bool {
         if !matches!(status, Status::NoEnt | Status::Stale) {
             return false;
         }
-        // Of a directory that it was in nothing more is asked than whether its name is there.
-        let mut is_another = was.kind != Kind::Dir;
-        let mut place = name.map(|name| (dir, name)).or_else(|| dir.place());
+        let mut place = dir.place();
         while let Some((dir, name)) = place.filter(|(dir, _)| !dir.is_partial()) {
             match self.source.look_up(self.source.route(), &dir.source, name) {
-                Ok((_, is)) => return is_another && (is.fsid, is.fileid) != (was.fsid, was.fileid),
+                Ok(_) => return false,
                 // A server that knows no handle any more, the root's neither, has lost nothing.
-                Err((_, Status::Stale)) => (place, is_another) = (dir.place(), false),
+                Err((_, Status::Stale)) => place = dir.place(),
                 Err((_, status)) => return status == Status::NoEnt,
             }
         }
@@ -414,6 +414,7 @@ impl<'a> Ctx<'a> {
             verified_bytes: get(&counts.verified_bytes),
             read_again: get(&counts.read_again),
             vanished: get(&counts.vanished),
+            deleted: get(&counts.left_overs),
             waited_most: self.waited_most.load(Ordering::Relaxed),
             joined_most: self.joined_most.load(Ordering::Relaxed),
             warnings: self.warnings.lock().expect("nothing panics while it warns").1.clone(),

@@ -205,7 +205,7 @@ fn confirm(ctx: &Ctx<'_>, dir: &Arc<Dir>, entries: Vec<Alone>, due: &mut Vec<Due
                 let root = root(ctx, dir, (&entry.name, &met), Tag::Extra(dir.clone()));
                 ctx.remover.begin(root, met, dir.depth() + 1, &mut next, &mut finished);
             }
-            Err(status) if ctx.is_gone(dir, None, (&dir.attr, status)) => {}
+            Err(status) if ctx.is_gone(dir, status) => {}
             Err(status) => {
                 add(&ctx.counts.held_back, u64::from(!ctx.compares()));
                 ctx.fail(dir, Some(&entry.name), Trouble::Call(On::Source, Proc::Lookup, status));

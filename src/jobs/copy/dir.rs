@@ -67,6 +67,8 @@ pub(super) struct Dir {
     touched: AtomicBool,
     /// It was not listed, or not to its end: nothing is deleted in it.
     broken: AtomicBool,
+    /// It went from the source meanwhile.
+    vanished: AtomicBool,
     /// Not listed: only some names in it are copied.
     partial: bool,
     listing: Mutex<Join>,
@@ -104,6 +106,7 @@ impl Dir {
             open: AtomicU64::new(1),
             touched: AtomicBool::new(false),
             broken: AtomicBool::new(false),
+            vanished: AtomicBool::new(false),
             partial,
             listing: Mutex::default(),
             extras: Mutex::default(),
@@ -220,6 +223,11 @@ impl Dir {
     pub fn vanish(&self) {
         self.break_off();
         self.swept.store(true, Ordering::Relaxed);
+        self.vanished.store(true, Ordering::Relaxed);
+    }
+
+    pub fn has_vanished(&self) -> bool {
+        self.vanished.load(Ordering::Relaxed)
     }
 
     pub fn is_broken(&self) -> bool {

@@ -136,7 +136,7 @@ pub(super) fn use_existing(ctx: &Ctx<'_>, route: Route, dir: &Arc<Dir>, node: No
             if let Some(what) = groups::difference(ctx, &dir.attr, &attr) {
                 ctx.differs(what, dir, None);
             }
-            xattrs::compare(ctx, route, ((&dir.source, &dir.attr), &node), (dir, None));
+            xattrs::compare(ctx, route, (&dir.source, &node), (dir, None));
         }
         dir.set_made(Made::new(node, Some(attr)));
         return;
@@ -251,7 +251,14 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
         }
         let regrouped = dir.entered().is_some_and(|made| made.regrouped);
         let carried = carry_xattrs(ctx, route, dir) || regrouped;
-        let change = last_change(ctx, dir);
+        let mut change = last_change(ctx, dir);
+        if let Some(AttrChange { mode: Some(mode), .. }) = &mut change
+            && ctx.xattrs
+            && dir.has_vanished()
+        {
+            // What its ACL, which nobody knows now, did not let in.
+            *mode &= !0o077;
+        }
         let existed = dir.entered().is_some_and(|made| made.was.is_some());
         if change.is_none() && !carried && existed && !ctx.later && !dir.is_frame() {
             add(&ctx.counts.unchanged, 1);
@@ -294,12 +301,12 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
 /// Extended attributes have no time that would tell of them: they are looked at in each run. True when some were changed.
 fn carry_xattrs(ctx: &Ctx<'_>, route: Route, dir: &Dir) -> bool {
     let Some(made) = dir.entered().filter(|_| ctx.xattrs && !ctx.compares() && !ctx.later) else { return false };
-    if dir.is_frame() && made.was.is_some() {
+    if dir.has_vanished() || dir.is_frame() && made.was.is_some() {
         return false;
     }
     // A new directory gets its parent's default ACL.
     let unclean = made.was.is_some() || made.inherits;
-    xattrs::carry(ctx, route, ((&dir.source, &dir.attr), &made.node), unclean, (dir, None))
+    xattrs::carry(ctx, route, (&dir.source, &made.node), unclean, (dir, None))
 }
 
 /// Was more than its time, which changes with what is in it, other than the source's?

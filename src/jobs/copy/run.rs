@@ -88,7 +88,7 @@ impl Run<'_> {
         let mut summary = ctx.summary();
         summary.passes = 1;
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        summary.deleted = get(&removed.files) + get(&removed.dirs);
+        summary.deleted += get(&removed.files) + get(&removed.dirs);
         summary.delete_held_back += get(&removed.held_back);
         summary.warnings.extend(removed.take_warnings());
         if self.crew.stop().is_set() {

@@ -102,7 +102,7 @@ fn list_source(ctx: &Ctx<'_>, route: Route, dirs: &[Arc<Dir>], pages: &mut [Pair
                 join.source.end = true;
                 drop(join);
                 // As if it had never been there, as a file.
-                if ctx.is_gone(dir, None, (&dir.attr, status)) {
+                if ctx.is_gone(dir, status) {
                     add(&ctx.counts.vanished, 1);
                     dir.vanish();
                     continue;

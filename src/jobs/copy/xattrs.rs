@@ -129,7 +129,7 @@ pub(super) fn has_default_acl(ctx: &Ctx<'_>, route: Route, node: &Node) -> bool 
 pub(super) fn compare(
     ctx: &Ctx<'_>,
     route: Route,
-    ((source, attr), target): ((&Node, &Attr), &Node),
+    (source, target): (&Node, &Node),
     (dir, name): (&Dir, Option<&Name>),
 ) {
     if !ctx.xattrs {
@@ -138,7 +138,6 @@ pub(super) fn compare(
     let read = |on, port, route, node| match all(ctx, port, route, node) {
         Ok(xattrs) => Some(xattrs),
         Err((_, Status::NotSupp)) => Some(Xattrs::new()),
-        Err((_, status)) if on == On::Source && ctx.is_gone(dir, name, (attr, status)) => None,
         Err((proc, status)) => {
             ctx.fail(dir, name, Trouble::Call(on, proc, status));
             None
@@ -166,7 +165,7 @@ pub(super) fn equal(ctx: &Ctx<'_>, route: Route, (source, target): (&Node, &Node
 pub(super) fn carry(
     ctx: &Ctx<'_>,
     route: Route,
-    ((source, attr), target): ((&Node, &Attr), &Node),
+    (source, target): (&Node, &Node),
     unclean: bool,
     (dir, name): (&Dir, Option<&Name>),
 ) -> bool {
@@ -177,7 +176,6 @@ pub(super) fn carry(
     let wanted = match all(ctx, ctx.source, ctx.source.route(), source) {
         Ok(wanted) => wanted,
         Err((_, Status::NotSupp)) => return false,
-        Err((_, status)) if ctx.is_gone(dir, name, (attr, status)) => return false,
         Err(error) => return fail(On::Source, error),
     };
     if wanted.is_empty() && !unclean {
