@@ -10,6 +10,7 @@ mod books;
 mod cli;
 mod cli_cp;
 mod cli_cp_lists;
+mod cli_cp_refused;
 mod cli_cp_several;
 mod cli_exports;
 mod cli_mounts;

@@ -167,6 +167,14 @@ fn delete(low: &Low) -> Result<Option<Delete>, Unclear> {
             None => Ok(None),
         };
     }
+    // What was meant as the source would be the destination, and be cleared.
+    if low.bundled_t {
+        return Err(Usage(
+            "a -t among other letters is not taken together with --delete: it is cp's, and its DIR is the destination. For rsync's -t \
+             leave the t out, as times are kept; for cp's write --target-directory=DIR"
+                .into(),
+        ));
+    }
     if low.check.verify_only {
         return Err(Usage("--verify-only changes nothing; what only DST has is a difference without --delete".into()));
     }
@@ -327,6 +335,11 @@ mod tests {
         assert!(usage("--files-from l -t d a").contains("one SRC"));
         assert!(usage("--files-from l --delete s d").contains("--delete"));
         assert!(usage("--files-from - --exclude-from - s d").contains("standard input"));
+        for line in ["-rt s d --delete", "--delete-excluded -avt s d"] {
+            assert!(usage(line).contains("leave the t out"), "{line}");
+        }
+        assert_eq!(high("-rt d s").unwrap().destination, Location::Dir("d".into()));
+        assert!(high("-rt s d").unwrap().below && high("-r -t d s --delete").unwrap().options.delete.is_some());
         assert!(usage("--max-delete 3 s d").contains("--max-delete"));
         assert!(usage("--ignore-errors s d").contains("--ignore-errors"));
         assert!(usage("--dry-run --verify s d").contains("--dry-run"));

@@ -92,6 +92,9 @@ pub struct Low {
     /// The options about what is left out, in the order given.
     #[arg(skip)]
     pub rules: Vec<RuleArg>,
+    /// `-t` stood behind other letters.
+    #[arg(skip)]
+    pub bundled_t: bool,
 }
 
 /// One of --exclude, --include, --exclude-from and --include-from.
@@ -353,13 +356,44 @@ pub fn help() -> String {
 /// Parses what follows the program's name. An error is a message in cp's form, without the program's name.
 pub fn parse(args: Vec<OsString>) -> Result<Low, String> {
     let mut command = command();
+    let bundled_t = bundles_t(&command, &args);
     let typed = std::iter::once(OsString::from("parcp")).chain(args);
     let matches = command.try_get_matches_from_mut(typed).map_err(|error| complaint(&command, &error))?;
     refused::check(&matches, REFUSED)?;
     let mut low = Low::from_arg_matches(&matches).map_err(|error| complaint(&command, &error))?;
     low.rules = rules(&matches);
     low.keeps = preserve::in_order(&matches);
+    low.bundled_t = bundled_t;
     Ok(low)
+}
+
+/// Is there a `t` behind other letters, as in `-rt`, which is a habit of rsync's? What other options have as their value is not looked at.
+fn bundles_t(command: &Command, args: &[OsString]) -> bool {
+    let takes_next = |arg: &Arg| arg.get_action().takes_values() && !arg.is_require_equals_set();
+    let mut args = args.iter().map(|arg| arg.as_encoded_bytes()).take_while(|arg| *arg != b"--");
+    while let Some(arg) = args.next() {
+        if let Some(long) = arg.strip_prefix(b"--") {
+            let is_meant = |arg: &&Arg| arg.get_long().is_some_and(|name| name.as_bytes().starts_with(long));
+            if command.get_arguments().find(is_meant).is_some_and(takes_next) {
+                args.next();
+            }
+            continue;
+        }
+        let letters = arg.strip_prefix(b"-").unwrap_or_default();
+        for (at, letter) in letters.iter().enumerate() {
+            if *letter == b't' && at > 0 {
+                return true;
+            }
+            let is_meant = |arg: &&Arg| arg.get_short() == Some(char::from(*letter));
+            if command.get_arguments().find(is_meant).is_some_and(takes_next) {
+                if at + 1 == letters.len() {
+                    args.next();
+                }
+                break;
+            }
+        }
+    }
+    false
 }
 
 fn rules(matches: &ArgMatches) -> Vec<RuleArg> {
@@ -427,6 +461,20 @@ mod tests {
         assert_eq!(compare("-c --size-only s d"), (false, true, false, false, false));
         assert_eq!(compare("-I -c -u -n s d"), (true, false, false, false, true));
         assert!(low("--verify --verify-only s d").check.verify_only);
+    }
+
+    #[test]
+    fn a_t_behind_other_letters_is_known() {
+        for line in
+            ["-rt s d", "-avt s d", "-rtv s d", "s -rpt d", "--exclude x -rt s d", "-P 3 -rt s d", "--delete -rt s d"]
+        {
+            assert!(low(line).bundled_t, "{line}");
+        }
+        for line in
+            ["-t d s", "-td s", "-r -t d s", "--exclude -rt s d", "--exclude=-rt s d", "--preserve -t d s", "-- -rt d"]
+        {
+            assert!(!low(line).bundled_t, "{line}");
+        }
     }
 
     #[test]

@@ -1,0 +1,26 @@
+//! parcp: what is refused before anything is touched, and the words that come near to it.
+
+use std::fs;
+
+use super::cli_support::Bench;
+use super::tree::{assert_same, dump_dir};
+
+#[test]
+fn nothing_is_deleted_where_t_stands_among_other_letters() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.path("src/B")).unwrap();
+    fs::create_dir(bench.path("B")).unwrap();
+    fs::write(bench.path("src/B/precious"), "1").unwrap();
+    fs::write(bench.path("B/f"), "2").unwrap();
+    let before = dump_dir(&bench.path("."));
+    for line in
+        ["-rpt src B --delete", "-rt src B --delete-excluded", "--delete -at src B", "-rtv src B --delete --dry-run"]
+    {
+        bench.run_as(&format!("parcp {line}")).failed("--target-directory=DIR");
+        assert_same(&before, &dump_dir(&bench.path(".")), line);
+    }
+    // Without a deletion it is cp's, and so is a -t alone.
+    bench.run_as("parcp -rt B src").ok();
+    bench.run_as("parcp -r --delete -t B src").ok();
+    assert!(bench.path("B/src/B/precious").exists() && bench.path("B/f").exists());
+}
