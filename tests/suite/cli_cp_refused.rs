@@ -24,3 +24,14 @@ fn nothing_is_deleted_where_t_stands_among_other_letters() {
     bench.run_as("parcp -r --delete -t B src").ok();
     assert!(bench.path("B/src/B/precious").exists() && bench.path("B/f").exists());
 }
+
+#[test]
+fn one_file_system_twice_is_refused() {
+    let bench = Bench::new();
+    fs::create_dir(bench.path("s")).unwrap();
+    for words in ["-xx", "-a -x -x", "-ax --one-file-system"] {
+        bench.run_as(&format!("parcp {words} s d")).failed("parcp: -x given twice is not in this version");
+    }
+    assert!(!bench.path("d").exists());
+    bench.run_as("parcp -x --restore s d").ok();
+}

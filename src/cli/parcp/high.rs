@@ -50,6 +50,13 @@ impl High {
         let is_root = destination.uid(host.uid) == 0;
         let (preserve, asked) = preserve::preserve(&low.keeps, is_root);
         let mut warnings = Vec::new();
+        if low.attributes.one_file_system > 1 {
+            return Err(Usage(
+                "-x given twice is not in this version; directories of other file systems are made, and not entered: use --exclude \
+                 to leave them out, or -x once"
+                    .into(),
+            ));
+        }
         let delete = delete(&low)?;
         let rules = rules(&low.rules, list.as_ref(), delete.is_some(), &mut warnings)?;
         let verify = match &low.check {
@@ -80,7 +87,7 @@ impl High {
             preserve,
             user: (asked.groups && !is_root)
                 .then(|| User { uid: destination.uid(host.uid), groups: destination.groups().into() }),
-            one_file_system: low.attributes.one_file_system || low.attributes.restore,
+            one_file_system: low.attributes.one_file_system > 0 || low.attributes.restore,
             delete,
             atomic: low.data.atomic,
             verify,
@@ -335,6 +342,10 @@ mod tests {
         assert!(usage("--files-from l -t d a").contains("one SRC"));
         assert!(usage("--files-from l --delete s d").contains("--delete"));
         assert!(usage("--files-from - --exclude-from - s d").contains("standard input"));
+        for line in ["-xx s d", "-ax --one-file-system s d"] {
+            assert!(usage(line).contains("-x once"), "{line}");
+        }
+        assert!(options("--restore -x s d").one_file_system);
         for line in ["-rt s d --delete", "--delete-excluded -avt s d"] {
             assert!(usage(line).contains("leave the t out"), "{line}");
         }

@@ -144,8 +144,8 @@ pub struct AttributeFlags {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = preserve::word)]
     pub no_preserve: Vec<preserve::Word>,
     /// Make directories of other file systems than SRC's, and do not enter them
-    #[arg(short = 'x', long)]
-    pub one_file_system: bool,
+    #[arg(short = 'x', long, action = clap::ArgAction::Count)]
+    pub one_file_system: u8,
 }
 
 /// How data is copied.
@@ -439,7 +439,7 @@ mod tests {
             );
         }
         let low = low("--delete --exclude-from=FILE M/.snapshot/S M -apHXASx --restore");
-        assert!(low.delete.delete && low.attributes.restore && low.attributes.one_file_system);
+        assert!(low.delete.delete && low.attributes.restore && low.attributes.one_file_system == 1);
         assert_eq!(low.rules, [RuleArg { include: false, is_file: true, value: "FILE".into() }]);
     }
 
