@@ -35,3 +35,26 @@ fn one_file_system_twice_is_refused() {
     assert!(!bench.path("d").exists());
     bench.run_as("parcp -x --restore s d").ok();
 }
+
+#[test]
+fn update_has_words() {
+    for (words, is) in [
+        ("--update=none", "old"),
+        ("--update=older", "old"),
+        ("--update", "old"),
+        ("--update=all", "new"),
+        ("-u --update=all", "new"),
+        ("-u -n", "old"),
+    ] {
+        let bench = Bench::new();
+        // The destination's file is the newer one.
+        fs::create_dir(bench.path("s")).unwrap();
+        fs::write(bench.path("s/f"), "new").unwrap();
+        fs::File::options().write(true).open(bench.path("s/f")).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+        fs::create_dir(bench.path("d")).unwrap();
+        fs::write(bench.path("d/f"), "old").unwrap();
+        bench.run_as(&format!("parcp {words} s d")).ok();
+        assert_eq!(fs::read_to_string(bench.path("d/f")).unwrap(), is, "{words}");
+        bench.run_as("parcp --update=none-fail s d").failed("use none, and --verify-only");
+    }
+}

@@ -6,6 +6,7 @@ complete -c parcp -l reflink -d 'Share blocks where the file systems can: auto (
 complete -c parcp -l sparse -d 'Holes: auto (where the source has some, default), always (for every block of zeros) or never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c parcp -s u -l update -d 'Leave those alone that are newer than the source\'s: older (default with no WHEN); all of them: none, as -n; or none: all' -r
 complete -c parcp -l exclude -d 'Leave out what matches, and what is below it, on both sides' -r
 complete -c parcp -l exclude-from -d 'Leave out what matches a pattern of FILE, one a line; lines that begin with \'#\' or \';\' are comments' -r
 complete -c parcp -l include -d 'Do not leave out what matches; what is in it is decided by its own name' -r
@@ -37,7 +38,6 @@ complete -c parcp -l atomic -d 'Write files under a temporary name and rename th
 complete -c parcp -s c -l checksum -d 'Compare their bytes'
 complete -c parcp -l size-only -d 'Compare their sizes only'
 complete -c parcp -s I -l ignore-times -d 'Copy all of them again'
-complete -c parcp -s u -l update -d 'Leave those alone that are newer than the source\'s'
 complete -c parcp -s n -l no-clobber -d 'Leave all of them alone'
 complete -c parcp -l resume -d 'Go on after an interrupted run (default: any run does)'
 complete -c parcp -l delete -d 'Remove from DST what SRC lacks, after the copies, unless SRC could not be read everywhere'

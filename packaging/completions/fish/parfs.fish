@@ -259,6 +259,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l reflink -d 'Share 
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l sparse -d 'Holes: auto (where the source has some, default), always (for every block of zeros) or never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand parcp" -s u -l update -d 'Leave those alone that are newer than the source\'s: older (default with no WHEN); all of them: none, as -n; or none: all' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l exclude -d 'Leave out what matches, and what is below it, on both sides' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l exclude-from -d 'Leave out what matches a pattern of FILE, one a line; lines that begin with \'#\' or \';\' are comments' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l include -d 'Do not leave out what matches; what is in it is decided by its own name' -r
@@ -290,7 +291,6 @@ complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l atomic -d 'Write f
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -s c -l checksum -d 'Compare their bytes'
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l size-only -d 'Compare their sizes only'
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -s I -l ignore-times -d 'Copy all of them again'
-complete -c parfs -n "__fish_parfs_using_subcommand parcp" -s u -l update -d 'Leave those alone that are newer than the source\'s'
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -s n -l no-clobber -d 'Leave all of them alone'
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l resume -d 'Go on after an interrupted run (default: any run does)'
 complete -c parfs -n "__fish_parfs_using_subcommand parcp" -l delete -d 'Remove from DST what SRC lacks, after the copies, unless SRC could not be read everywhere'
@@ -313,6 +313,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand cp" -l reflink -d 'Share blo
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l sparse -d 'Holes: auto (where the source has some, default), always (for every block of zeros) or never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand cp" -s u -l update -d 'Leave those alone that are newer than the source\'s: older (default with no WHEN); all of them: none, as -n; or none: all' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l exclude -d 'Leave out what matches, and what is below it, on both sides' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l exclude-from -d 'Leave out what matches a pattern of FILE, one a line; lines that begin with \'#\' or \';\' are comments' -r
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l include -d 'Do not leave out what matches; what is in it is decided by its own name' -r
@@ -344,7 +345,6 @@ complete -c parfs -n "__fish_parfs_using_subcommand cp" -l atomic -d 'Write file
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -s c -l checksum -d 'Compare their bytes'
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l size-only -d 'Compare their sizes only'
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -s I -l ignore-times -d 'Copy all of them again'
-complete -c parfs -n "__fish_parfs_using_subcommand cp" -s u -l update -d 'Leave those alone that are newer than the source\'s'
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -s n -l no-clobber -d 'Leave all of them alone'
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l resume -d 'Go on after an interrupted run (default: any run does)'
 complete -c parfs -n "__fish_parfs_using_subcommand cp" -l delete -d 'Remove from DST what SRC lacks, after the copies, unless SRC could not be read everywhere'
@@ -656,6 +656,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcom
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l sparse -d 'Holes: auto (where the source has some, default), always (for every block of zeros) or never' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -s u -l update -d 'Leave those alone that are newer than the source\'s: older (default with no WHEN); all of them: none, as -n; or none: all' -r
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l exclude -d 'Leave out what matches, and what is below it, on both sides' -r
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l exclude-from -d 'Leave out what matches a pattern of FILE, one a line; lines that begin with \'#\' or \';\' are comments' -r
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l include -d 'Do not leave out what matches; what is in it is decided by its own name' -r
@@ -687,7 +688,6 @@ complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcom
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -s c -l checksum -d 'Compare their bytes'
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l size-only -d 'Compare their sizes only'
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -s I -l ignore-times -d 'Copy all of them again'
-complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -s u -l update -d 'Leave those alone that are newer than the source\'s'
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -s n -l no-clobber -d 'Leave all of them alone'
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l resume -d 'Go on after an interrupted run (default: any run does)'
 complete -c parfs -n "__fish_parfs_using_subcommand plan; and __fish_seen_subcommand_from copy" -l delete -d 'Remove from DST what SRC lacks, after the copies, unless SRC could not be read everywhere'

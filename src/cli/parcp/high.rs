@@ -9,7 +9,7 @@ use crate::cli::host::Unclear::{self, Usage};
 use crate::cli::host::{Host, Manner};
 use crate::cli::lists;
 use crate::cli::location::Location;
-use crate::jobs::copy::{Compare, Delete, Existing, Options, Sparse, User, Verify};
+use crate::jobs::copy::{Compare, Delete, Options, Sparse, User, Verify};
 use crate::jobs::select::Rules;
 
 use super::low::{Info, Low, RuleArg};
@@ -79,11 +79,7 @@ impl High {
         let options = Options {
             rules,
             compare: compare(&low),
-            existing: match &low.compare {
-                compare if compare.no_clobber => Existing::Keep,
-                compare if compare.update => Existing::UnlessNewer,
-                _ => Existing::Replace,
-            },
+            existing: low.compare.existing(),
             preserve,
             user: (asked.groups && !is_root)
                 .then(|| User { uid: destination.uid(host.uid), groups: destination.groups().into() }),
@@ -249,6 +245,7 @@ fn matches_nothing(pattern: &str, include: bool) -> Option<&'static str> {
 mod tests {
     use super::super::low;
     use super::*;
+    use crate::jobs::copy::Existing;
 
     const USER: Host = Host {
         uid: 1000,
@@ -355,7 +352,7 @@ mod tests {
         assert!(usage("--ignore-errors s d").contains("--ignore-errors"));
         assert!(usage("--dry-run --verify s d").contains("--dry-run"));
         assert!(usage("--verify-only --delete s d").contains("--verify-only"));
-        for option in ["-u", "-n", "--size-only"] {
+        for option in ["-u", "-n", "--update=none", "--size-only"] {
             assert!(usage(&format!("--verify-only {option} s d")).contains("-u, -n and --size-only"));
         }
         assert!(usage("--exclude [a s d").contains("[a"));

@@ -8,6 +8,7 @@ use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parse
 
 use crate::cli::flags::{ParallelFlags, TellFlags, complaint};
 use crate::cli::refused;
+use crate::jobs::copy::Existing;
 
 use super::preserve::{self, Keep};
 use super::rate;
@@ -184,9 +185,10 @@ pub struct CompareFlags {
     /// Copy all of them again
     #[arg(short = 'I', long, overrides_with_all = ["checksum", "size_only"])]
     pub ignore_times: bool,
-    /// Leave those alone that are newer than the source's
-    #[arg(short = 'u', long, overrides_with = "no_clobber")]
-    pub update: bool,
+    /// Leave those alone that are newer than the source's: older (default with no WHEN); all of them: none, as -n; or none: all
+    #[arg(short = 'u', long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "older",
+          value_parser = update, overrides_with = "no_clobber")]
+    pub update: Option<Existing>,
     /// Leave all of them alone
     #[arg(short = 'n', long, overrides_with = "update")]
     pub no_clobber: bool,
@@ -198,7 +200,12 @@ pub struct CompareFlags {
 impl CompareFlags {
     /// Files that are not the source's may stay as they are.
     pub fn keeps_some(&self) -> bool {
-        self.update || self.no_clobber || self.size_only
+        self.existing() != Existing::Replace || self.size_only
+    }
+
+    /// What happens to files that are there and differ.
+    pub fn existing(&self) -> Existing {
+        if self.no_clobber { Existing::Keep } else { self.update.unwrap_or_default() }
     }
 }
 
@@ -314,6 +321,16 @@ fn reflink(text: &str) -> Result<bool, String> {
         "never" => Ok(false),
         "always" => Err("that blocks are shared cannot be promised; use --reflink=auto".into()),
         _ => Err("auto or never".into()),
+    }
+}
+
+fn update(text: &str) -> Result<Existing, String> {
+    match text {
+        "older" => Ok(Existing::UnlessNewer),
+        "all" => Ok(Existing::Replace),
+        "none" => Ok(Existing::Keep),
+        "none-fail" => Err("files that are there are no failure; use none, and --verify-only for what differs".into()),
+        _ => Err("older, all or none".into()),
     }
 }
 
@@ -456,10 +473,22 @@ mod tests {
     fn the_last_of_contrary_options_counts() {
         let compare = |line: &str| {
             let c = low(line).compare;
-            (c.checksum, c.size_only, c.ignore_times, c.update, c.no_clobber)
+            (c.checksum, c.size_only, c.ignore_times, c.existing())
         };
-        assert_eq!(compare("-c --size-only s d"), (false, true, false, false, false));
-        assert_eq!(compare("-I -c -u -n s d"), (true, false, false, false, true));
+        assert_eq!(compare("-c --size-only s d"), (false, true, false, Existing::Replace));
+        assert_eq!(compare("-I -c -u -n s d"), (true, false, false, Existing::Keep));
+        for (line, existing) in [
+            ("-u s d", Existing::UnlessNewer),
+            ("-vun s d", Existing::Keep),
+            ("-nuv s d", Existing::UnlessNewer),
+            ("--update s d", Existing::UnlessNewer),
+            ("--update=older s d", Existing::UnlessNewer),
+            ("--update=none s d", Existing::Keep),
+            ("-u --update=all s d", Existing::Replace),
+            ("-n --update=all s d", Existing::Replace),
+        ] {
+            assert_eq!(compare(line), (false, false, false, existing), "{line}");
+        }
         assert!(low("--verify --verify-only s d").check.verify_only);
     }
 
@@ -496,6 +525,8 @@ mod tests {
             ("--reflink s d", "--reflink=auto"),
             ("--reflink=always s d", "--reflink=auto"),
             ("--sparse=some s d", "auto, always or never"),
+            ("--update=none-fail s d", "use none, and --verify-only"),
+            ("--update=never s d", "older, all or none"),
             ("--info=name s d", "progress2 or stats"),
             ("--preserve=context s d", "SELinux"),
             ("--preserve=colour s d", "colour"),
