@@ -584,13 +584,3 @@ fn no_source_is_copied_over_another() {
     assert_eq!(fs::read_to_string(bench.path("out/f")).unwrap(), "one");
     bench.run_as("parcp one/f one/f out").ok();
 }
-
-#[test]
-fn what_is_no_file_is_not_replaced_by_one() {
-    let bench = Bench::new();
-    let fifo = bench.path("fifo");
-    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::from_raw_mode(0o600), 0)
-        .unwrap();
-    bench.run_as("parcp a.tar fifo").ended(1, "'fifo' is a device, FIFO or socket");
-    assert!(!fs::symlink_metadata(&fifo).unwrap().is_file());
-}

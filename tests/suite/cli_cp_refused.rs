@@ -1,10 +1,12 @@
 //! parcp: what is refused before anything is touched, and the words that come near to it.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
-use super::cli_support::Bench;
+use super::cli_support::{Bench, Ran};
 use super::tree::{assert_same, dump_dir};
 
+/// rsync's `-rt` is cp's `-r -t SRC`: what was meant as the source would be cleared.
 #[test]
 fn nothing_is_deleted_where_t_stands_among_other_letters() {
     let bench = Bench::new();
@@ -25,6 +27,7 @@ fn nothing_is_deleted_where_t_stands_among_other_letters() {
     assert!(bench.path("B/src/B/precious").exists() && bench.path("B/f").exists());
 }
 
+/// rsync leaves the mount points out.
 #[test]
 fn one_file_system_twice_is_refused() {
     let bench = Bench::new();
@@ -36,6 +39,7 @@ fn one_file_system_twice_is_refused() {
     bench.run_as("parcp -x --restore s d").ok();
 }
 
+/// As by cp since coreutils 9.3 and 9.5.
 #[test]
 fn update_has_words() {
     for (words, is) in [
@@ -57,4 +61,35 @@ fn update_has_words() {
         assert_eq!(fs::read_to_string(bench.path("d/f")).unwrap(), is, "{words}");
         bench.run_as("parcp --update=none-fail s d").failed("use none, and --verify-only");
     }
+}
+
+#[test]
+fn what_is_no_file_is_not_replaced_by_one() {
+    let bench = Bench::new();
+    let fifo = bench.path("fifo");
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::from_raw_mode(0o600), 0)
+        .unwrap();
+    bench.run_as("parcp a.tar fifo").ended(1, "'fifo' is a device, FIFO or socket");
+    assert!(!fs::symlink_metadata(&fifo).unwrap().is_file());
+}
+
+/// What /dev/stdout is: here no link but the bench's own is ever in danger.
+#[test]
+fn no_link_into_proc_is_replaced_by_a_file() {
+    let bench = Bench::new();
+    fs::write(bench.path("printed"), "before").unwrap();
+    for (name, to) in [("so", "/proc/self/fd/1"), ("stdout", "so"), ("gone", "/proc/self/fd/999"), ("fd", "/dev/fd/1")]
+    {
+        symlink(to, bench.path(name)).unwrap();
+        let printed = fs::File::options().append(true).open(bench.path("printed")).unwrap();
+        let output = bench.command_as("parcp", ["a.tar", name]).stdout(printed).output().unwrap();
+        Ran::of(output)
+            .ended(1, &format!("parcp: '{name}' is a symbolic link into /proc, which is not written to; use cp"));
+        assert_eq!(fs::read_link(bench.path(name)).unwrap().to_str(), Some(to));
+    }
+    assert_eq!(fs::read_to_string(bench.path("printed")).unwrap(), "before");
+    // Any other link is replaced, as by rsync.
+    symlink("printed", bench.path("link")).unwrap();
+    bench.run_as("parcp a.tar link").ok();
+    assert!(fs::symlink_metadata(bench.path("link")).unwrap().is_file());
 }

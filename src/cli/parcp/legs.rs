@@ -15,7 +15,7 @@ use crate::base::name::Shown;
 use crate::base::{Failure, Name};
 use crate::cli::console::reason;
 use crate::cli::exports::{Exports, Found, is_link};
-use crate::cli::location::{Location, is_absent, is_fs_root};
+use crate::cli::location::{Location, is_absent, is_fs_root, real};
 use crate::jobs::copy::Verify;
 use crate::mounts::nfs::{NfsMount, Usage};
 
@@ -205,13 +205,12 @@ fn mapped(location: &Location, source: &Source, (exports, usage): (&mut Exports,
                 Ok(meta) if meta.is_dir() => return Ok(in_dir(Base::Dir(path.clone()), is_fs_root(path), shown)),
                 Ok(_) if source.is_dir => return Err(not_over()),
                 // cp would write into it. Copies replace, and nobody means to replace /dev/null.
-                Ok(meta) if !meta.is_file() => {
-                    return Err(format!(
-                        "'{}' is a device, FIFO or socket, which is not written to; use cp, or remove it first",
-                        Shown(&shown)
-                    ));
-                }
+                Ok(meta) if !meta.is_file() => return Err(not_written(&shown, "a device, FIFO or socket")),
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(cannot_stat(&shown, &error)),
+                // Nor /dev/stdout, whatever that is now.
+                _ if leads_into_proc(OsStr::from_bytes(bytes).into()) => {
+                    return Err(not_written(&shown, "a symbolic link into /proc"));
+                }
                 _ => {}
             }
             if source.is_dir && fs::symlink_metadata(OsStr::from_bytes(bytes)).is_ok() {
@@ -231,6 +230,30 @@ fn mapped(location: &Location, source: &Source, (exports, usage): (&mut Exports,
         }
     }
 }
+
+fn not_written(shown: &[u8], what: &str) -> String {
+    format!("'{}' is {what}, which is not written to; use cp, or remove it first", Shown(shown))
+}
+
+/// True of a symbolic link that is in /proc, or leads through it, be it by others.
+fn leads_into_proc(mut path: PathBuf) -> bool {
+    let is_in_proc = |path: &Path| {
+        let parent = split(path).ok().and_then(|(parent, _)| real(&parent).ok());
+        parent.is_some_and(|parent| parent.starts_with("/proc"))
+    };
+    for at in 0..LINKS_MAX {
+        let to = fs::read_link(&path).ok();
+        if (at > 0 || to.is_some()) && is_in_proc(&path) {
+            return true;
+        }
+        let Some(to) = to else { return false };
+        path = path.parent().unwrap_or(Path::new("")).join(to);
+    }
+    false
+}
+
+/// Symbolic links that Linux follows on one way.
+const LINKS_MAX: usize = 40;
 
 fn is_dir(path: &Path) -> Result<(), String> {
     let why = match fs::metadata(path) {
