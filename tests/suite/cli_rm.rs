@@ -156,6 +156,16 @@ fn it_asks_once_where_it_is_told_to_and_never_else() {
     plant(&bench, "t");
     let ran = run_with(bench.command_as("parrm", ["-Id", "t/a.txt", "t/b.log", "t/link"]), b"n\n").ok();
     assert_eq!((ran.stderr.as_str(), left(&bench, "t").len()), ("", 4));
+    // What is no tree goes unasked, up to three operands.
+    plant(&bench, "t");
+    fs::write(bench.path("plain"), "").unwrap();
+    symlink("t", bench.path("alias")).unwrap();
+    assert_eq!(bench.run_as("parrm -I plain alias t/a.txt").ok().stderr, "");
+    assert!(!bench.path("plain").exists() && !bench.path("alias").is_symlink() && left(&bench, "t").len() == 6);
+    let ran = run_with(bench.command_as("parrm", ["-I", "t/b.log", "t/link", "t/none", "t/gone"]), b"n\n").ok();
+    assert_eq!(ran.stderr, "parrm: remove 4 arguments? ");
+    let ran = run_with(bench.command_as("parrm", ["-I", "t/b.log", "t/sub"]), b"n\n").ok();
+    assert_eq!((ran.stderr.as_str(), left(&bench, "t").len()), ("parrm: remove 2 arguments recursively? ", 6));
     // A closed standard input is no answer, and no question is asked without -I.
     bench.run_as("parrm t").ok();
     for i in ["-i t", "--interactive t", "--interactive=always t"] {

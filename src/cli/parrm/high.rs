@@ -1,13 +1,13 @@
 //! What parrm's options mean on this host: contradictions refused, files of patterns read, what is to be asked.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 
 use crate::base::Time;
 use crate::cli::host::Unclear::{self, Usage};
 use crate::cli::host::{Host, Manner};
 use crate::cli::lists;
-use crate::cli::location::Location;
+use crate::cli::location::{Location, is_absent};
 use crate::jobs::remove::Options;
 
 use super::low::{Ask, Low};
@@ -72,7 +72,7 @@ impl High {
             rehearsal: false,
         };
         Ok(High {
-            question: asks.then(|| question(&low.operands, list.as_ref(), !empty_only)).flatten(),
+            question: asks.then(|| question(&low, list.as_ref(), empty_only)).flatten(),
             options,
             contents: low.manner.contents,
             same_device: low.manner.preserve_root == Some(true),
@@ -115,15 +115,28 @@ fn patterns(low: &Low, list: Option<&List>) -> Result<Vec<Vec<u8>>, Unclear> {
     Ok(patterns)
 }
 
-/// GNU rm's question, where there is one.
-fn question(operands: &[OsString], list: Option<&List>, recursive: bool) -> Option<String> {
-    let recursively = if recursive { " recursively" } else { "" };
+/// GNU rm's question, where there is one. Without -r a tree is one that is there, for it goes all the same.
+fn question(low: &Low, list: Option<&List>, empty_only: bool) -> Option<String> {
+    let recursively = |recursive| if recursive { " recursively" } else { "" };
     if let Some(list) = list {
-        return Some(format!("remove what '{}' lists{recursively}? ", list.file.display()));
+        return Some(format!("remove what '{}' lists{}? ", list.file.display(), recursively(!empty_only)));
     }
-    let n = operands.len();
+    let operands = &low.operands;
+    let recursive = !empty_only && (low.manner.recursive || operands.iter().any(|operand| may_be_dir(operand)));
+    let (n, recursively) = (operands.len(), recursively(recursive));
     let plural = if n == 1 { "" } else { "s" };
     (recursive || n > UNASKED_MAX).then(|| format!("remove {n} argument{plural}{recursively}? "))
+}
+
+/// False for what is no directory, or not there. A server is not asked yet.
+fn may_be_dir(operand: &OsStr) -> bool {
+    match Location::parse(operand) {
+        Ok(Location::Dir(path)) => match std::fs::symlink_metadata(path) {
+            Ok(meta) => meta.is_dir(),
+            Err(error) => !is_absent(&error),
+        },
+        _ => true,
+    }
 }
 
 #[cfg(test)]
@@ -156,10 +169,14 @@ mod tests {
     fn it_asks_as_rm_does_and_never_unasked() {
         let question = |line| high(line).unwrap().question;
         assert_eq!(question("a b c d"), None);
-        assert_eq!(question("-I a").as_deref(), Some("remove 1 argument recursively? "));
+        assert_eq!(question("-I /").as_deref(), Some("remove 1 argument recursively? "));
+        assert_eq!(question("-Ir a").as_deref(), Some("remove 1 argument recursively? "));
+        assert_eq!(question("-I nfs://h/e/a").as_deref(), Some("remove 1 argument recursively? "));
+        assert_eq!(question("-I Cargo.toml no/such"), None);
+        assert_eq!(question("-I a b c d").as_deref(), Some("remove 4 arguments? "));
         assert_eq!(question("-Id a b c"), None);
         assert_eq!(question("-Id a b c d").as_deref(), Some("remove 4 arguments? "));
-        assert_eq!(question("--interactive=once a b").as_deref(), Some("remove 2 arguments recursively? "));
+        assert_eq!(question("--interactive=once a /").as_deref(), Some("remove 2 arguments recursively? "));
         assert_eq!(question("-I --interactive=never a"), None);
         assert_eq!(question("-I --files-from l").as_deref(), Some("remove what 'l' lists recursively? "));
     }
