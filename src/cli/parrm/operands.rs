@@ -119,6 +119,12 @@ impl Points {
     }
 }
 
+/// Is there a slash behind what is no directory? To look at that fails as at what is not there, which GNU rm's -f ignores.
+pub fn cannot_be(operand: &Path) -> bool {
+    let slash = operand.as_os_str().as_bytes().ends_with(b"/");
+    slash && matches!(fs::symlink_metadata(operand), Err(error) if error.kind() == ErrorKind::NotADirectory)
+}
+
 /// Where the local path `operand` is. An error says why it is refused.
 pub fn local(operand: &OsStr, rule: Rule) -> Result<Placed, String> {
     let (path, slash) = without_slashes(operand.as_bytes());

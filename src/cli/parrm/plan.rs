@@ -140,6 +140,7 @@ pub fn plan(typed: &[OsString], rule: Rule, (mut exports, usage): (Exports, Usag
                 Ok(None) => continue,
                 Err(why) => Err(why),
             },
+            Ok(Location::Dir(path)) if rule.force && operands::cannot_be(&path) => continue,
             Ok(Location::Dir(_)) => operands::local(operand, rule).map(|placed| (placed, None)),
         };
         let placed = placed.and_then(|(placed, mounts)| {
