@@ -132,6 +132,8 @@ pub fn complaint(command: &Command, error: &clap::Error) -> String {
             2.. if argument.starts_with("--") && !typed.is_empty() => {
                 format!("option '{argument}' is ambiguous; possibilities: {}", possible.join(" "))
             }
+            // What is left of letters at a hyphen, as in -no-D.
+            _ if argument == "--" => "invalid option -- '-'; what is more than a letter begins with two hyphens".into(),
             _ => format!("unrecognized option '{argument}'"),
         };
     }

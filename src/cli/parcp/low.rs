@@ -527,6 +527,7 @@ mod tests {
             ("--sparse=some s d", "auto, always or never"),
             ("--update=none-fail s d", "use none, and --verify-only"),
             ("--update=never s d", "older, all or none"),
+            ("-no-D s d", "invalid option -- '-'"),
             ("--info=name s d", "progress2 or stats"),
             ("--preserve=context s d", "SELinux"),
             ("--preserve=colour s d", "colour"),
