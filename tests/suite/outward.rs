@@ -154,6 +154,51 @@ fn listings_and_comparisons_tell_what_is_taken_off() {
     }
 }
 
+/// What they make of a name is stored, and what leads out of a place is taken off when it is extracted.
+#[test]
+fn expressions_are_about_what_is_left_of_stored_names() {
+    let bench = Bench::new();
+    let src = bench.path("src");
+    fs::create_dir(&src).unwrap();
+    fs::write(src.join("a"), "a").unwrap();
+    fs::hard_link(src.join("a"), src.join("b")).unwrap();
+    let at = src.to_str().unwrap();
+    std::os::unix::fs::symlink(format!("{at}/a"), src.join("s")).unwrap();
+    let whole = at.trim_start_matches('/');
+    let top = whole.split('/').next().unwrap();
+    let below = &whole[top.len()..];
+    for (expression, dir, link_dir, symlink_dir) in [
+        (format!("s,^{whole},release,"), "release", "release", at.to_owned()),
+        ("s,^,pre/,".into(), &*format!("pre/{whole}"), &*format!("pre/{whole}"), format!("pre/{at}")),
+        ("s,^/,,h".into(), whole, whole, whole.to_owned()),
+        (format!("s,{top},H,RHs"), whole, whole, format!("/H{below}")),
+        (format!("s,^{top},H,rSH"), &*format!("H{below}"), whole, at.to_owned()),
+        (format!("s,^{top},/opt,"), &*format!("/opt{below}"), &*format!("opt{below}"), at.to_owned()),
+        (format!("s,^{top},../opt,"), &*format!("../opt{below}"), &*format!("opt{below}"), at.to_owned()),
+    ] {
+        let ran = bench.run(&format!("-cvf t.tar --sort=name --transform={expression} {at}")).ok();
+        assert!(ran.stderr.starts_with(&[OF_MEMBERS, OF_LINKS].concat()), "{expression}: {ran:?}");
+        assert_eq!(ran.stdout, format!("{at}/\n{at}/a\n{at}/b\n{at}/s\n"), "{expression}");
+        let listed = bench.run("-tvf t.tar --absolute-names").ok().stdout;
+        // Behind the time of day.
+        let name = |line: &str| line.split_once(':').unwrap().1[3..].to_owned();
+        let names: Vec<String> = listed.lines().map(name).collect();
+        let expected = format!("{dir}/\n{dir}/a\n{dir}/b link to {link_dir}/a\n{dir}/s -> {symlink_dir}/a");
+        assert_eq!(names.join("\n"), expected, "{expression}");
+        // What is there under the name that it gets is not stored again.
+        let update = format!("-uf t.tar --transform={expression} {at}");
+        bench.run(&update).ok();
+        assert_eq!(bench.run("-tf t.tar").ok().stdout.lines().count(), 4, "{expression}");
+    }
+    let (ran, names) = extracted(&bench, "-xf t.tar --exclude=s");
+    assert!(ran.stderr.contains("Member name contains '..'") && names.is_empty(), "{ran:?}");
+    bench.run(&format!("-cf t.tar --transform=s,^{top},/opt, {at}")).ok();
+    assert_eq!(extracted(&bench, "-xf t.tar --exclude=s").1, format!("opt{below}/a opt{below}/b"));
+    // With names that are kept, expressions are about them as they are.
+    bench.run(&format!("-cf t.tar --sort=name --absolute-names --transform=s,^{at},release, {at}")).ok();
+    assert_eq!(bench.run("-tf t.tar").ok().stdout, "release/\nrelease/a\nrelease/b\nrelease/s\n");
+}
+
 #[test]
 fn operands_and_patterns_have_the_slash_of_the_member() {
     let bench = bench();

@@ -1,5 +1,6 @@
 //! What the lanes of one creation share.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -9,6 +10,7 @@ use crate::crew::{Crew, Flight};
 use crate::storage::{Attr, Kind, Volume};
 
 use super::super::Live;
+use super::super::inside::inside;
 use super::super::port::Port;
 use super::super::transform::Part;
 use super::entry::{Entry, Home, Listing};
@@ -211,8 +213,17 @@ impl<'a> Ctx<'a> {
     pub fn is_archived(&self, path: &[u8], attr: &Attr) -> bool {
         let Some(archived) = &self.options.update else { return false };
         // It is there under the name that it would get.
-        let named = self.options.transform.as_ref().map(|transform| transform.apply(path, Part::Member));
-        let was = archived.mtime(named.as_deref().unwrap_or(path));
+        let was = archived.mtime(&self.name_of(path, Part::Member));
         was.is_some_and(|(was, is_exact)| if is_exact { attr.mtime <= was } else { attr.mtime.secs <= was.secs })
+    }
+
+    /// What the archive has for a path: without what would lead out of the place where it is extracted, and then transformed. As of GNU tar,
+    /// expressions are about names without a leading slash, and what they make of a name is stored.
+    pub fn name_of<'p>(&self, path: &'p [u8], part: Part) -> Cow<'p, [u8]> {
+        let path = if self.options.absolute_names { path } else { inside(path) };
+        match &self.options.transform {
+            Some(transform) => Cow::Owned(transform.apply(path, part)),
+            None => Cow::Borrowed(path),
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! From objects to members: names as they go into the archive, attributes as the options want them, hard links.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -229,23 +230,25 @@ impl Maker {
         false
     }
 
-    /// The name in the archive: transformed, and without what would lead out of the place where it is extracted; in `room` where that
-    /// is possible.
+    /// The name in the archive of the object, or of a link to it, of this path; in `room` where that is possible.
     fn name(&mut self, ctx: &Ctx<'_>, path: &[u8], part: Part, mut room: Vec<u8>) -> Vec<u8> {
-        let mut name = match &ctx.options.transform {
-            Some(transform) => transform.apply(path, part),
-            None => {
+        let is_link = part == Part::HardLink;
+        let taken_off = if ctx.options.absolute_names { None } else { Some(&mut self.taken_off) };
+        let of = if is_link { Of::HardLink } else { Of::Member };
+        let mut name = match ctx.name_of(path, part) {
+            Cow::Owned(name) => name,
+            Cow::Borrowed(name) => {
                 room.clear();
-                room.extend_from_slice(path);
+                room.extend_from_slice(name);
                 room
             }
         };
-        if ctx.options.absolute_names {
-            return name;
-        }
-        let of = if part == Part::HardLink { Of::HardLink } else { Of::Member };
-        if let Some(told) = self.taken_off.take_off(&mut name, of) {
-            ctx.warn(told);
+        if let Some(taken_off) = taken_off {
+            let of_path = taken_off.tell(path, of);
+            // Unlike a member's name, which is stored as expressions make it, where a link leads is looked at once more by GNU tar: it is
+            // to be what the member's name is where that is extracted.
+            let of_link = if is_link { taken_off.take_off(&mut name, of) } else { None };
+            of_path.into_iter().chain(of_link).for_each(|told| ctx.warn(told));
         }
         name
     }
