@@ -163,13 +163,30 @@ fn an_option_that_does_nothing_is_refused_by_name() {
         ("-cf o.tar in --resume", "--resume"),
         ("-xf a.tar --level=3", "--level"),
         ("-rf old.tar in --label=x", "--label"),
-        ("-df own.tar --dereference", "--dereference"),
         ("-df own.tar --one-top-level", "--one-top-level"),
         ("-df own.tar --index=i", "--index"),
     ] {
         bench.run(line).failed(&format!("partar: {option} does nothing with -"));
     }
     bench.run("-cf o.tar -o in").failed("-o is the v7 format when creating");
+}
+
+/// GNU tar writes through a link that is there, or compares what it leads to.
+#[test]
+fn links_that_are_there_are_not_followed_in_silence() {
+    let bench = bench();
+    fs::create_dir(bench.path("elsewhere")).unwrap();
+    std::os::unix::fs::symlink("../elsewhere", bench.path("out/top")).unwrap();
+    for (line, instead) in [
+        ("xhf a.tar -C out", "replaced by what the archive has there"),
+        ("-xf a.tar -C out --dereference", "replaced by what the archive has there"),
+        ("-dhf own.tar", "compared as one"),
+    ] {
+        let ran = bench.run(line).failed(" is not in this version; leave it out: a symbolic link that is there is ");
+        assert!(ran.stderr.starts_with("partar: --dereference (-h) with -") && ran.stderr.contains(instead), "{ran:?}");
+    }
+    assert!(fs::symlink_metadata(bench.path("out/top")).unwrap().is_symlink());
+    assert_eq!(fs::read_dir(bench.path("elsewhere")).unwrap().count(), 0);
 }
 
 /// As GNU tar, whose options may all be in `TAR_OPTIONS`: in a mode that they are not about, its manual says nothing of them.
@@ -189,7 +206,7 @@ fn options_of_other_modes_may_be_given() {
             "-tf a.tar",
             format!("{stores} -h {extracts} -o --one-top-level --strip-components=1 --transform=s/a/b/ {carries}"),
         ),
-        ("-xf a.tar -C out", format!("{stores} -h {shows}")),
+        ("-xf a.tar -C out", format!("{stores} {shows}")),
         ("-df own.tar", format!("{stores} {extracts} -o {carries} {shows}")),
     ] {
         let plain = bench.run(line).ok();

@@ -110,7 +110,7 @@ const ABOUT: [(&str, &str, &str); 37] = [
     ("posix", "cru", "xtd"),
     ("sort", "cru", "xtd"),
     ("one_file_system", "cru", "xtd"),
-    ("dereference", "cru", "xt"),
+    ("dereference", "cru", "t"),
     ("hard_dereference", "cru", "xtd"),
     ("record_size", "cru", "xtd"),
     ("label", "c", ""),
@@ -280,6 +280,14 @@ fn check_about(low: &Low, letter: char) -> Result<(), Unclear> {
     let idle = ABOUT.iter().find(|(id, about, idle)| !says(about, idle) && low.given.iter().any(|given| given == id));
     let Some((id, about, _)) = idle else { return Ok(()) };
     let option = id.replace('_', "-");
+    if *id == "dereference" {
+        // GNU tar follows those that are there, and what a script put behind one of them would go elsewhere.
+        let instead = if letter == 'x' { "replaced by what the archive has there" } else { "compared as one" };
+        return Err(Usage(format!(
+            "--dereference (-h) with -{letter} is not in this version; leave it out: a symbolic link that is there is {instead}, or use \
+             GNU tar to follow it"
+        )));
+    }
     if *id == "absolute_names" {
         return Err(Usage(format!(
             "--absolute-names is about creating and listing: with -{letter} a member is below the directory of -C whatever its name \
