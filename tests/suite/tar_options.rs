@@ -189,6 +189,28 @@ fn links_that_are_there_are_not_followed_in_silence() {
     assert_eq!(fs::read_dir(bench.path("elsewhere")).unwrap().count(), 0);
 }
 
+/// As for GNU tar, in either order.
+#[test]
+fn a_known_suffix_goes_before_a_codecs_letter() {
+    let bench = bench();
+    let (gzip, xz): (&[u8], &[u8]) = (&[0x1f, 0x8b], &[0xfd, b'7', b'z']);
+    for (line, magic) in [
+        ("cJaf y.tgz in", gzip),
+        ("caJf y.tgz in", gzip),
+        ("-caf y.tgz in --zstd", gzip),
+        ("cazf y.tar.xz in", xz),
+        ("czaf y.tar.xz in", xz),
+        ("cazf y.tar in", gzip),
+        ("czaf y.unknown in", gzip),
+        ("-czaf y.tar.xz in --no-auto-compress", gzip),
+        ("-czf y.tar.xz in", gzip),
+    ] {
+        bench.run(line).ok();
+        let name = line.split(' ').nth(1).unwrap();
+        assert!(fs::read(bench.path(name)).unwrap().starts_with(magic), "{line}");
+    }
+}
+
 /// As GNU tar, whose options may all be in `TAR_OPTIONS`: in a mode that they are not about, its manual says nothing of them.
 #[test]
 fn options_of_other_modes_may_be_given() {

@@ -82,7 +82,7 @@ impl Creation {
                  positional and affect only arguments that follow them.  Please, rearrange them properly: {idle} has no effect"
             )));
         }
-        let packed = match (packed(low)?, archive) {
+        let packed = match (packed(low, archive)?, archive) {
             (Packed::ByName, ArchiveName::Path(path)) if added && is_plain(path.as_os_str().as_bytes()) => {
                 Packed::As(Codec::Plain)
             }
@@ -128,7 +128,14 @@ fn is_plain(name: &[u8]) -> bool {
     matches!(Codec::by_name(name), Ok(Codec::Plain))
 }
 
-fn packed(low: &Low) -> Result<Packed, Unclear> {
+/// How it is to be packed. As for GNU tar, `-a` with a suffix that is known goes before a codec's letter.
+fn packed(low: &Low, archive: &ArchiveName) -> Result<Packed, Unclear> {
+    let by_name = low.codec.auto_compress && !low.codec.no_auto_compress;
+    let has_suffix = match archive {
+        ArchiveName::Stdin => false,
+        ArchiveName::Path(path) => !is_plain(path.as_os_str().as_bytes()),
+        ArchiveName::Nfs(url, _) => !is_plain(&url.path),
+    };
     let said = high::codec_said(low)?;
     match (high::program(low)?, said) {
         (Some(_), Some(_)) => Err(Usage("Conflicting compression options".into())),
@@ -136,8 +143,9 @@ fn packed(low: &Low) -> Result<Packed, Unclear> {
             Err(Usage("--level is not told to the command of -I; give it there: -I 'gzip -9'".into()))
         }
         (Some(command), None) => Ok(Packed::Program(command.clone())),
-        (None, Some((codec, _))) => Ok(Packed::As(codec)),
-        (None, None) if low.codec.auto_compress && !low.codec.no_auto_compress => Ok(Packed::ByName),
+        (None, Some((codec, _))) if !by_name || !has_suffix => Ok(Packed::As(codec)),
+        (None, Some(_)) => Ok(Packed::ByName),
+        (None, None) if by_name => Ok(Packed::ByName),
         (None, None) => Ok(Packed::As(Codec::Plain)),
     }
 }
