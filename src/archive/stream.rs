@@ -2,8 +2,8 @@
 //!
 //! Where formats leave a choice or an archive is damaged, it does what GNU tar 1.34 does when extracting:
 //! - links, directories, devices and FIFOs have no data, whatever size their headers give;
+//! - a regular file's name that ends in a slash makes it a directory (v7), which has no data either;
 //! - an unknown type is a regular file, with a warning; a volume label is passed over; a dump directory is a directory;
-//! - a regular file's name that ends in a slash makes it a directory (v7); its data is passed over;
 //! - two zero blocks end the archive, one ends it with a warning, the end of the input ends it in silence.
 //!
 //! It differs, to the safe side, in that an input that ends inside a header is an error, and that a member whose

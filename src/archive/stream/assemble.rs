@@ -27,12 +27,10 @@ impl Archive {
         self.has_name = true;
         let kind = self.kind(fields.typeflag, &name);
         let data = over.size.unwrap_or(fields.size);
-        if kind == MemberKind::Dir && data > 0 && matches!(fields.typeflag, b'\0' | b'0' | b'7') {
-            self.notes.flaw(format!("{}: a directory by its slash; its {data} bytes are passed over", Shown(&name)));
-        }
         let has_data = kind == MemberKind::File;
-        // Dump directories and v7 directories: data that has no use. All other kinds have none.
-        if matches!(fields.typeflag, b'1'..=b'6') {
+        let is_dir_by_slash = kind == MemberKind::Dir && matches!(fields.typeflag, b'\0' | b'0' | b'7');
+        // Dump directories: data that has no use. All other kinds have none, and what follows is the next header.
+        if matches!(fields.typeflag, b'1'..=b'6') || is_dir_by_slash {
             (self.left, self.slack) = (0, 0);
         } else {
             self.left = if has_data { data } else { 0 };

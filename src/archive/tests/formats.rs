@@ -71,12 +71,27 @@ fn a_v7_header_has_neither_prefix_nor_names_and_a_slash_makes_a_directory() {
         let block = changed(header(path, 0, data.len() as u64), |b| b[257..].fill(b'x'));
         [block, padded(data)].concat()
     };
-    let seen = read(&[old("d/", b"no use"), old("f", b"data"), END.to_vec()].concat());
+    let seen = read(&[old("d/", b""), old("f", b"data"), END.to_vec()].concat());
     assert_eq!((seen.paths(), &seen.errors[..]), (vec!["d/", "f"], &[][..]));
-    assert_eq!(seen.warnings, ["d/: a directory by its slash; its 6 bytes are passed over"]);
     let (dir, file) = (&seen.members[0], &seen.members[1]);
     assert_eq!((dir.0.kind, dir.0.stored, &dir.1[..]), (MemberKind::Dir, 0, &b""[..]));
     assert_eq!((file.0.kind, &file.0.uname[..], &file.1[..]), (MemberKind::File, &b""[..], &b"data"[..]));
+}
+
+/// As of GNU tar that extracts, and bsdtar: the next header follows at once, and where data does, it is no header.
+#[test]
+fn a_directory_by_its_slash_has_no_data_whatever_size_it_says() {
+    for kind in [0, b'0', b'7'] {
+        let (first, second) = (header("owo1/", kind, 1), header("owo2/", kind, 0));
+        let archive = [&first.as_bytes()[..], second.as_bytes(), &entry("f", b'0', b"data"), &END].concat();
+        let seen = read(&archive);
+        assert_eq!((seen.paths(), &seen.errors[..]), (vec!["owo1/", "owo2/", "f"], &[][..]), "{kind}");
+        assert_eq!((seen.members[0].0.kind, seen.members[0].0.size), (MemberKind::Dir, 0), "{kind}");
+        assert!(seen.warnings.is_empty(), "{kind}");
+        let seen = read(&[entry("d/", kind, b"no use"), entry("f", b'0', b"data"), END.to_vec()].concat());
+        assert_eq!((seen.paths(), seen.errors.len()), (vec!["d/", "f"], 1), "{kind}");
+        assert!(seen.errors[0].contains("bad checksum"), "{:?}", seen.errors);
+    }
 }
 
 #[test]
