@@ -113,7 +113,8 @@ impl Places {
         })?;
         let fs_root = is_fs_root(&base.join(OsStr::from_bytes(name)));
         let below = || Arc::new(Links { places: self.clone(), base: base.to_path_buf() }) as Arc<dyn Follow>;
-        Ok(Operand { volume, way, name: name.to_vec(), fs_root, recursive, follow: follow.then(below) })
+        let exclude = Arc::default();
+        Ok(Operand { volume, way, name: name.to_vec(), fs_root, recursive, exclude, follow: follow.then(below) })
     }
 
     /// An object of this host.
@@ -150,7 +151,8 @@ impl Places {
         drop(exports);
         let place = Place::Nfs(mounts.iter().map(|mount| format!("{:p}", Arc::as_ptr(mount))).collect());
         let volume = self.volume(place, |opener| Ok(opener.attached(mounts, Some(Role::Source), &[])))?;
-        Ok(Operand { volume, way, name: shown, fs_root, recursive: true, follow: None })
+        let exclude = Arc::default();
+        Ok(Operand { volume, way, name: shown, fs_root, recursive: true, exclude, follow: None })
     }
 
     fn volume(

@@ -59,6 +59,7 @@ pub fn whole(volume: &Arc<Volume>) -> Vec<Operand> {
         name: b".".to_vec(),
         fs_root: false,
         recursive: true,
+        exclude: Arc::default(),
         follow: None,
     }]
 }
@@ -66,7 +67,15 @@ pub fn whole(volume: &Arc<Volume>) -> Vec<Operand> {
 /// The operand of one name in the root.
 pub fn named(volume: &Arc<Volume>, at: &str) -> Operand {
     let way: Vec<Name> = at.split('/').filter(|part| !part.is_empty()).map(name).collect();
-    Operand { volume: volume.clone(), way, name: at.into(), fs_root: false, recursive: true, follow: None }
+    Operand {
+        volume: volume.clone(),
+        way,
+        name: at.into(),
+        fs_root: false,
+        recursive: true,
+        exclude: Arc::default(),
+        follow: None,
+    }
 }
 
 /// What was made: the summary, the failures, what was told.

@@ -291,3 +291,35 @@ fn a_change_within_the_second_is_one_to_what_has_fractions() {
         assert_eq!(bench.run(&format!("-tf {format}.tar")).ok().stdout.lines().count(), members, "{format}");
     }
 }
+
+/// As for GNU tar, but for patterns behind all operands, which are about none there.
+#[test]
+fn a_pattern_is_about_the_operands_behind_it() {
+    let bench = Bench::new();
+    for dir in ["a", "b", "c/d"] {
+        fs::create_dir_all(bench.path(dir)).unwrap();
+        fs::write(bench.path(dir).join("x"), "x").unwrap();
+        fs::write(bench.path(dir).join("y"), "y").unwrap();
+    }
+    fs::write(bench.path("names"), "a\nb\n").unwrap();
+    fs::write(bench.path("patterns"), "y\n").unwrap();
+    for (line, stored) in [
+        ("--exclude=x a --exclude=y b", "a/ a/y b/"),
+        ("a --exclude=x b", "a/ a/x a/y b/ b/y"),
+        ("a --exclude=x b --exclude=y c", "a/ a/x a/y b/ b/y c/ c/d/"),
+        ("a -X patterns b -C c d", "a/ a/x a/y b/ b/x d/ d/x"),
+        ("-T names --exclude=d c --add-file=a/x", "a/ a/x a/y b/ b/x b/y c/ a/x"),
+        ("c --exclude=x -T names", "c/ c/d/ c/d/x c/d/y a/ a/y b/ b/y"),
+        // Behind all.
+        ("a b --exclude=x", "a/ a/y b/ b/y"),
+        ("a --exclude=y b --exclude=x", "a/ a/y b/"),
+        ("d -C c --exclude=x", "d/ d/y"),
+    ] {
+        bench.run(&format!("-cf o.tar --sort=name {line}")).ok();
+        let listed = bench.run("-tf o.tar").ok().stdout;
+        assert_eq!(listed.split_whitespace().collect::<Vec<_>>().join(" "), stored, "{line}");
+    }
+    // All that reads an archive takes them for all members, as GNU tar.
+    bench.run("-cf o.tar --sort=name a b").ok();
+    assert_eq!(bench.run("-tf o.tar a --exclude=x b").ok().stdout, "a/\na/y\nb/\nb/y\n");
+}

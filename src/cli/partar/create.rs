@@ -426,7 +426,7 @@ fn goes_on(source: &dyn ReadAt, end: u64) -> io::Result<bool> {
 struct Operands<'a> {
     places: &'a Arc<Places>,
     names: Names,
-    dereference: bool,
+    creation: &'a Creation,
     /// The first one, looked at before the run.
     first: Option<Result<Operand, Failure>>,
     /// The directories of `-C` that are none, which was told of each.
@@ -434,9 +434,9 @@ struct Operands<'a> {
 }
 
 impl<'a> Operands<'a> {
-    fn new(places: &'a Arc<Places>, creation: &Creation) -> Operands<'a> {
+    fn new(places: &'a Arc<Places>, creation: &'a Creation) -> Operands<'a> {
         let names = Names::new(&creation.words);
-        Operands { places, names, dereference: creation.dereference, first: None, lost: HashSet::new() }
+        Operands { places, names, creation, first: None, lost: HashSet::new() }
     }
 
     /// How the first operand's side likes to be driven.
@@ -472,10 +472,12 @@ impl<'a> Operands<'a> {
     }
 
     fn open(&self, named: &Named) -> Result<Operand, Lost> {
-        let Named { dir, name, recursion } = named;
+        let Named { dir, name, recursion, before } = named;
         let base = Location::parse(dir);
         let base = base.map_err(|error| Lost::Base(Failure::refused(dir.as_encoded_bytes(), error.to_string())))?;
-        self.places.operand(&base, name, (*recursion, self.dereference))
+        let operand = self.places.operand(&base, name, (*recursion, self.creation.dereference))?;
+        let exclude = self.creation.excludes_behind.iter().rfind(|(from, _)| from <= before);
+        Ok(Operand { exclude: exclude.map(|(_, exclude)| exclude.clone()).unwrap_or_default(), ..operand })
     }
 }
 

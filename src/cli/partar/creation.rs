@@ -14,7 +14,7 @@ use crate::cli::owners::HostOwners;
 use crate::jobs::create::{Attributes, Newer, Options};
 use crate::jobs::extract::Owners;
 use crate::jobs::mode::ModeChange;
-use crate::jobs::select::Selection;
+use crate::jobs::select::{Pattern, Selection};
 
 use super::dates::date;
 use super::high;
@@ -37,6 +37,8 @@ const RECORD_BYTES_MAX: u64 = 1 << 30;
 pub struct Creation {
     /// What goes in and how; `archive` and `update` are not known yet.
     pub options: Options,
+    /// What is left out besides, of operands with so many names and lists before them or more; the last of these that fits holds.
+    pub excludes_behind: Vec<(usize, Arc<Selection>)>,
     /// Names, lists and `-C`, in order: see `Names`.
     pub words: Vec<Word>,
     /// What symbolic links lead to is stored.
@@ -98,10 +100,12 @@ impl Creation {
         if !added && *archive == ArchiveName::Stdin && host.stdout_is_terminal {
             return Err(Fatal("Refusing to write archive contents to terminal (missing -f option?)".into()));
         }
-        let options = options(low, host)?;
+        let excludes = words::excludes_of_stored(&low.words)?;
+        let options = options(low, host, &excludes.all)?;
         fits(&options)?;
         Ok(Creation {
             options,
+            excludes_behind: excludes_behind(excludes.behind)?,
             words: low.words.clone(),
             dereference: low.creation.dereference,
             label: low.creation.label.as_ref().map(|label| label.as_bytes().to_vec()),
@@ -150,7 +154,21 @@ fn packed(low: &Low, archive: &ArchiveName) -> Result<Packed, Unclear> {
     }
 }
 
-fn options(low: &Low, host: &Host) -> Result<Options, Unclear> {
+fn selection(excludes: &[Pattern]) -> Result<Selection, Unclear> {
+    Selection::of(excludes, None).map_err(|error| Usage(error.to_string()))
+}
+
+/// Each with those before it.
+fn excludes_behind(behind: Vec<(usize, Vec<Pattern>)>) -> Result<Vec<(usize, Arc<Selection>)>, Unclear> {
+    let mut so_far = Vec::new();
+    let with_former = |(before, patterns)| {
+        so_far.extend(patterns);
+        Ok((before, Arc::new(selection(&so_far)?)))
+    };
+    behind.into_iter().map(with_former).collect()
+}
+
+fn options(low: &Low, host: &Host, excludes: &[Pattern]) -> Result<Options, Unclear> {
     let creation = &low.creation;
     let newer = match (&low.choice.newer[..], &low.choice.newer_mtime[..]) {
         ([], []) => None,
@@ -166,11 +184,10 @@ fn options(low: &Low, host: &Host) -> Result<Options, Unclear> {
             return Err(Usage(format!("invalid argument '{other}' for '--sort'; valid are 'none' and 'name'")));
         }
     };
-    let excludes = words::excludes(&low.words, None)?;
     Ok(Options {
         format: format(low)?,
         sort_by_name,
-        exclude: Selection::of(&excludes, None).map_err(|error| Usage(error.to_string()))?,
+        exclude: selection(excludes)?,
         one_file_system: creation.one_file_system,
         hard_dereference: creation.hard_dereference,
         sparse: low.attributes.sparse,

@@ -81,6 +81,11 @@ pub enum Switch {
 }
 
 impl Word {
+    /// A name, or a list of some.
+    fn is_name(&self) -> bool {
+        matches!(self, Word::Name(_) | Word::File(_) | Word::List(_))
+    }
+
     /// A switch as it is typed.
     fn option(&self) -> String {
         let typed = SWITCHES.iter().find(|(_, switch, on)| *self == Word::Switch(*switch, *on));
@@ -220,6 +225,8 @@ pub struct Names {
     dir: OsString,
     /// The list that is being read, and whether its directories are entered.
     list: Option<(Lines, bool)>,
+    /// Names and lists so far.
+    met: usize,
     failed: bool,
 }
 
@@ -234,6 +241,8 @@ pub struct Named {
     pub name: Vec<u8>,
     /// Enter it, if it is a directory.
     pub recursion: bool,
+    /// How many names and lists of the command line stand before its own.
+    pub before: usize,
 }
 
 /// Does it say where it is by itself?
@@ -251,21 +260,21 @@ impl Named {
 impl Names {
     /// The names of `words`.
     pub fn new(words: &[Word]) -> Names {
-        let is_name = |word: &Word| matches!(word, Word::Name(_) | Word::File(_) | Word::List(_));
         let is_dir = |word: &Word| matches!(word, Word::Dir(_));
         let mut words = words.to_vec();
-        let last_name = words.iter().rposition(is_name);
+        let last_name = words.iter().rposition(Word::is_name);
         if let (Some(last_name), Some(first_dir)) = (last_name, words.iter().position(is_dir))
             && first_dir > last_name
         {
             words.rotate_left(first_dir);
         }
-        Names { words: words.into_iter(), state: State::default(), dir: OsString::new(), list: None, failed: false }
+        let (words, state, dir) = (words.into_iter(), State::default(), OsString::new());
+        Names { words, state, dir, list: None, met: 0, failed: false }
     }
 
     /// True when there is no name and no list.
     pub fn is_empty(&self) -> bool {
-        !self.words.as_slice().iter().any(|word| matches!(word, Word::Name(_) | Word::File(_) | Word::List(_)))
+        !self.words.as_slice().iter().any(Word::is_name)
     }
 
     /// True when there may be more than one name.
@@ -288,7 +297,7 @@ impl Names {
     }
 
     fn named(&self, name: Vec<u8>, recursion: bool) -> Named {
-        Named { dir: self.dir.clone(), name, recursion }
+        Named { dir: self.dir.clone(), name, recursion, before: self.met - 1 }
     }
 
     /// The next name, or a line that is none; another error is the last.
@@ -304,7 +313,9 @@ impl Names {
                 }
                 continue;
             }
-            match self.words.next() {
+            let word = self.words.next();
+            self.met += usize::from(word.as_ref().is_some_and(Word::is_name));
+            match word {
                 None => return Ok(None),
                 Some(Word::Switch(switch, on)) => self.state.switch(switch, on),
                 Some(Word::Dir(dir)) => self.enter(&dir),
@@ -336,12 +347,11 @@ impl Iterator for Names {
     }
 }
 
-/// The first option of the words that would be about what follows it and is behind all of that. A `--exclude` is about all names, so what
-/// says how patterns match may stand before one.
+/// The first option of the words that would be about what follows it and is behind all of that. A `--exclude` behind all names is about
+/// all of them, so what says how patterns match may stand before one.
 pub fn idle(words: &[Word]) -> Option<String> {
-    let is_name = |word: &Word| matches!(word, Word::Name(_) | Word::File(_) | Word::List(_));
     let is_pattern = |word: &Word| matches!(word, Word::Exclude(_) | Word::ExcludeFrom(_));
-    let last = words.iter().rposition(is_name)?;
+    let last = words.iter().rposition(Word::is_name)?;
     let has_dir = words[..last].iter().any(|word| matches!(word, Word::Dir(_)));
     words.iter().enumerate().skip(last).find_map(|(at, word)| match word {
         Word::Dir(dir) if has_dir => Some(format!("-C '{}'", Shown(dir.as_bytes()))),
@@ -353,33 +363,63 @@ pub fn idle(words: &[Word]) -> Option<String> {
 
 /// All exclude patterns of the words.
 pub fn excludes(words: &[Word], stdin_taken: Taken) -> Result<Vec<Pattern>, Unclear> {
-    let mut state = State::default();
+    Ok(placed_excludes(words, stdin_taken)?.into_iter().map(|(_, pattern)| pattern).collect())
+}
+
+/// Patterns where names are stored.
+pub struct Excludes {
+    /// About all names.
+    pub all: Vec<Pattern>,
+    /// About those with so many names and lists before them, or more.
+    pub behind: Vec<(usize, Vec<Pattern>)>,
+}
+
+/// The exclude patterns of the words where names are stored. As for GNU tar a pattern is about the names behind it. One behind all names is
+/// about none there, and about all in other tools, whose users type it.
+pub fn excludes_of_stored(words: &[Word]) -> Result<Excludes, Unclear> {
+    let names = words.iter().filter(|word| word.is_name()).count();
+    let mut excludes = Excludes { all: Vec::new(), behind: Vec::new() };
+    for (before, pattern) in placed_excludes(words, None)? {
+        match excludes.behind.last_mut() {
+            _ if before == 0 || before == names => excludes.all.push(pattern),
+            Some((last, patterns)) if *last == before => patterns.push(pattern),
+            _ => excludes.behind.push((before, vec![pattern])),
+        }
+    }
+    Ok(excludes)
+}
+
+/// All exclude patterns of the words, each with how many names and lists stand before it.
+fn placed_excludes(words: &[Word], stdin_taken: Taken) -> Result<Vec<(usize, Pattern)>, Unclear> {
+    let (mut state, mut names) = (State::default(), 0);
     let mut patterns = Vec::new();
     for word in words {
+        let mut push = |pattern| patterns.push((names, pattern));
         match word {
             Word::Switch(switch, on) => state.switch(*switch, *on),
-            Word::Exclude(text) => patterns.push(state.exclude(text.clone().into_vec())),
+            Word::Exclude(text) => push(state.exclude(text.clone().into_vec())),
             Word::ExcludeFrom(file) => {
                 for text in lists::patterns(file, false, stdin_taken)? {
                     // As GNU tar: blanks at the end of a line, and what DOS has there, are none of the pattern.
                     let end = text.iter().rposition(|byte| !matches!(byte, b'\t'..=b'\r' | b' '));
                     if let Some(last) = end {
-                        patterns.push(state.exclude(text[..=last].to_vec()));
+                        push(state.exclude(text[..=last].to_vec()));
                     }
                 }
             }
             // As GNU tar: whatever the switches say.
             Word::ExcludeVcs => {
                 for name in VCS {
-                    patterns.push(State { wildcards: Some(false), ..State::default() }.exclude(name.into()));
+                    push(State { wildcards: Some(false), ..State::default() }.exclude(name.into()));
                 }
             }
             Word::ExcludeBackups => {
                 for pattern in BACKUPS {
-                    patterns.push(State::default().exclude(pattern.into()));
+                    push(State::default().exclude(pattern.into()));
                 }
             }
-            _ => {}
+            Word::Name(_) | Word::File(_) | Word::List(_) => names += 1,
+            Word::Dir(_) => {}
         }
     }
     Ok(patterns)

@@ -12,6 +12,7 @@ use crate::storage::{Attr, Kind, Volume};
 use super::super::Live;
 use super::super::inside::inside;
 use super::super::port::Port;
+use super::super::select::Selection;
 use super::super::transform::Part;
 use super::entry::{Entry, Home, Listing};
 use super::front::Front;
@@ -190,10 +191,10 @@ impl<'a> Ctx<'a> {
         self.warn(format!("{}: File removed before we read it", Shown(path)));
     }
 
-    /// Do the patterns let this path in?
-    pub fn includes(&self, path: &[u8]) -> bool {
-        let exclude = &self.options.exclude;
-        exclude.is_everything() || exclude.selects(path, &mut exclude.matched())
+    /// Do the patterns, and those of its operand, let this path in?
+    pub fn includes(&self, path: &[u8], of_operand: &Selection) -> bool {
+        let lets_in = |exclude: &Selection| exclude.is_everything() || exclude.selects(path, &mut exclude.matched());
+        lets_in(&self.options.exclude) && lets_in(of_operand)
     }
 
     /// Is an object in a directory to be stored, by what its listing says?

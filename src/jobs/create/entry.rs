@@ -6,6 +6,7 @@ use crate::archive::Segment;
 use crate::base::{Name, Time};
 use crate::storage::{Attr, Cookie, Node, Page, Volume};
 
+use super::super::select::Selection;
 use super::recheck::{Left, Listed, Rechecks};
 use super::{Follow, Operand};
 
@@ -31,6 +32,7 @@ pub(super) struct Tree {
     /// The operand is the root of a file system: a `.snapshot` in it is left alone.
     pub fs_root: bool,
     pub recursive: bool,
+    pub exclude: Arc<Selection>,
     pub follow: Option<Arc<dyn Follow>>,
     /// The way to the operand below the volume's root.
     pub way: Vec<Name>,
@@ -41,9 +43,9 @@ pub(super) struct Tree {
 impl Tree {
     /// Itself, to be found by this name.
     pub fn operand(&self, name: Vec<u8>) -> Operand {
-        let Tree { volume, way, fs_root, recursive, follow, .. } = self;
-        let (volume, way, follow) = (volume.clone(), way.clone(), follow.clone());
-        Operand { volume, way, name, fs_root: *fs_root, recursive: *recursive, follow }
+        let Tree { volume, way, fs_root, recursive, exclude, follow, .. } = self;
+        let (volume, way, exclude, follow) = (volume.clone(), way.clone(), exclude.clone(), follow.clone());
+        Operand { volume, way, name, fs_root: *fs_root, recursive: *recursive, exclude, follow }
     }
 }
 
@@ -202,7 +204,8 @@ impl Drop for Dir {
         let listed = std::mem::take(self.listed.get_mut().unwrap_or_else(PoisonError::into_inner));
         if listed.ended {
             let (volume, node, path) = (self.tree.volume.clone(), self.node.clone(), std::mem::take(&mut self.path));
-            self.tree.rechecks.add(Left { volume, node, path, ctime: self.ctime, listed });
+            let exclude = self.tree.exclude.clone();
+            self.tree.rechecks.add(Left { volume, node, path, exclude, ctime: self.ctime, listed });
         }
         let mut parent = self.parent.take();
         while let Some(dir) = parent {

@@ -180,6 +180,8 @@ pub struct Operand {
     pub fs_root: bool,
     /// Enter it, if it is a directory.
     pub recursive: bool,
+    /// What of it is left out besides.
+    pub exclude: Arc<Selection>,
     /// Finds what symbolic links in it lead to, where these are followed.
     pub follow: Option<Arc<dyn Follow>>,
 }

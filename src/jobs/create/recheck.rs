@@ -15,6 +15,7 @@ use crate::crew::{Budget, Permit, Stop};
 use crate::storage::{Call, Cookie, Node, Page, Route, Volume, Want};
 
 use super::super::port::Port;
+use super::super::select::Selection;
 use super::ctx::{Ctx, add};
 use super::entry::join;
 
@@ -32,6 +33,8 @@ pub(super) struct Left {
     pub volume: Arc<Volume>,
     pub node: Node,
     pub path: Vec<u8>,
+    /// What of its operand is left out.
+    pub exclude: Arc<Selection>,
     /// As its own directory listed it.
     pub ctime: Time,
     pub listed: Listed,
@@ -174,7 +177,8 @@ fn has_more(ctx: &Ctx<'_>, (port, route): (Port<'_>, Route), dir: &mut Left) -> 
     let mut from = Cookie::default();
     loop {
         let page = port.one(route, Call::read_dir(&dir.node, from, Want::Names, PAGE_BYTES)).take_page()?;
-        let is_new = |name: &Name| known.binary_search(&mark(name)).is_err() && ctx.includes(&join(&dir.path, name));
+        let includes = |name: &Name| ctx.includes(&join(&dir.path, name), &dir.exclude);
+        let is_new = |name: &Name| known.binary_search(&mark(name)).is_err() && includes(name);
         if page.entries.iter().any(|entry| is_new(&entry.name)) {
             return Ok(true);
         }

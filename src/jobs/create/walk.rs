@@ -94,7 +94,7 @@ fn not_listed(ctx: &Ctx<'_>, via: (Port<'_>, Route), dir: &Dir, (proc, status): 
 
 /// Finds an operand on its way.
 fn find(ctx: &Ctx<'_>, operand: Operand) -> Vec<Walked> {
-    let Operand { volume, way, name, fs_root, recursive, follow } = operand;
+    let Operand { volume, way, name, fs_root, recursive, exclude, follow } = operand;
     let port = ctx.port(&volume);
     let route = port.route();
     let (node, attr) = match go(port, route, &way) {
@@ -105,7 +105,7 @@ fn find(ctx: &Ctx<'_>, operand: Operand) -> Vec<Walked> {
         }
     };
     let path = trimmed(name);
-    if !ctx.includes(&path) || !ctx.is_wanted(&path, &attr) {
+    if !ctx.includes(&path, &exclude) || !ctx.is_wanted(&path, &attr) {
         return Vec::new();
     }
     let tree = Arc::new(Tree {
@@ -114,6 +114,7 @@ fn find(ctx: &Ctx<'_>, operand: Operand) -> Vec<Walked> {
         fsid: attr.fsid,
         fs_root,
         recursive,
+        exclude,
         follow,
         way,
         rechecks: ctx.rechecks.clone(),
@@ -216,12 +217,12 @@ fn follow(ctx: &Ctx<'_>, dir: &Dir, entries: &mut Vec<Entry>) {
         if attr.kind == Kind::Dir && dir.is_in((attr.fsid, attr.fileid)) {
             return refused("leads to a directory that it is in; not followed".into());
         }
-        let Tree { fsid, recursive, ref follow, .. } = *dir.tree;
+        let Tree { fsid, recursive, ref exclude, ref follow, .. } = *dir.tree;
         (entry.node, entry.attr) = (node, attr);
-        let follow = follow.clone();
+        let (exclude, follow) = (exclude.clone(), follow.clone());
         let server = if Arc::ptr_eq(&volume, &dir.tree.volume) { dir.tree.server.clone() } else { server(&volume) };
         let (volume, rechecks) = (volume.clone(), ctx.rechecks.clone());
-        entry.tree = Arc::new(Tree { volume, server, fsid, fs_root: false, recursive, follow, way, rechecks });
+        entry.tree = Arc::new(Tree { volume, server, fsid, fs_root: false, recursive, exclude, follow, way, rechecks });
         true
     });
 }
@@ -284,7 +285,7 @@ fn take_page(
     for (i, entry) in entries.into_iter().enumerate() {
         let path = dir.join(&entry.name);
         let is_snapshot = entry.name.as_bytes() == SNAPSHOT && dir.is_fs_root();
-        if is_snapshot || !ctx.includes(&path) {
+        if is_snapshot || !ctx.includes(&path, &dir.tree.exclude) {
             continue;
         }
         if path.len() > PATH_BYTES_MAX {

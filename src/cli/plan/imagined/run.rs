@@ -104,6 +104,7 @@ impl<'a> Run<'a> {
             name: top_name().as_bytes().to_vec(),
             fs_root: false,
             recursive: true,
+            exclude: Arc::default(),
             follow: None,
         };
         let (mut sink, live) = (std::io::sink(), Live::default());
