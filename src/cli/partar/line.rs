@@ -40,10 +40,12 @@ fn line(file: &OsStr, path: Vec<u8>, state: State) -> Line {
         // Nothing but a name: as of GNU tar, its escapes are its own.
         return Line::Name(path);
     }
-    if !path.starts_with(b"-") {
+    // As for GNU tar, blanks before an option are none of it; those before a name are.
+    let typed = path.trim_ascii_start();
+    if !typed.starts_with(b"-") {
         return Line::Name(state.name(&path));
     }
-    let after = |option: &[u8]| path.strip_prefix(option).map(|value| word(value.trim_ascii_start()));
+    let after = |option: &[u8]| typed.strip_prefix(option).map(|value| word(value.trim_ascii_start()));
     let dir = after(b"-C").or_else(|| after(b"--directory=")).or_else(|| after(b"--directory "));
     if let Some(dir) = dir.filter(|dir| !dir.is_empty()) {
         return Line::Dir(dir);
@@ -104,6 +106,20 @@ pub fn unquoted(name: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blanks_before_an_option_are_none_of_it() {
+        let line = |typed: &str, verbatim| {
+            let mut state = State::default();
+            state.verbatim = verbatim;
+            line(OsStr::new("list"), typed.into(), state)
+        };
+        assert_eq!(line(" \t-C dir", false), Line::Dir(b"dir".into()));
+        assert_eq!(line("  --add-file=f", false), Line::Name(b"f".into()));
+        assert!(matches!(line(" --null", false), Line::Refused(_)));
+        assert_eq!(line("  f", false), Line::Name(b"  f".into()));
+        assert_eq!(line("  -C dir", true), Line::Name(b"  -C dir".into()));
+    }
 
     #[test]
     fn escapes_are_those_of_gnu_tar() {
