@@ -281,12 +281,7 @@ fn check_about(low: &Low, letter: char) -> Result<(), Unclear> {
     let Some((id, about, _)) = idle else { return Ok(()) };
     let option = id.replace('_', "-");
     if *id == "dereference" {
-        // GNU tar follows those that are there, and what a script put behind one of them would go elsewhere.
-        let instead = if letter == 'x' { "replaced by what the archive has there" } else { "compared as one" };
-        return Err(Usage(format!(
-            "--dereference (-h) with -{letter} is not in this version; leave it out: a symbolic link that is there is {instead}, or use \
-             GNU tar to follow it"
-        )));
+        return Err(Usage(super::refused::dereference(letter)));
     }
     if *id == "absolute_names" {
         return Err(Usage(format!(

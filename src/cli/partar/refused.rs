@@ -74,6 +74,15 @@ pub const REFUSED: &[Refused] = &[
     long(&["usage"], No, "use --help"),
 ];
 
+/// Of `-h` in a mode that reads: GNU tar follows links that are there, and what a script put behind one of them would go elsewhere.
+pub fn dereference(letter: char) -> String {
+    let instead = if letter == 'x' { "replaced by what the archive has there" } else { "compared as one" };
+    format!(
+        "--dereference (-h) with -{letter} is not in this version; leave it out: a symbolic link that is there is {instead}, or use GNU \
+         tar to follow it"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::low;
