@@ -97,16 +97,20 @@ pub fn command_line(jobs: &[Job]) -> String {
     line
 }
 
-/// fio shows options in the order in which it takes them: units first, file names after directories, an engine's own last. It quotes the description alone.
-fn show(line: &mut String, options: &[Given]) {
-    let rank = |given: &&Given| match given.spec.name {
+/// When fio takes an option of a job file's section, and shows it: units first, file names after directories, an engine's own last.
+pub fn rank(given: &Given) -> u8 {
+    match given.spec.name {
         "kb_base" | "unit_base" => 0,
         "filename" => 2,
         _ if !given.spec.engines.is_empty() => 3,
         _ => 1,
-    };
+    }
+}
+
+/// As fio it quotes the description alone.
+fn show(line: &mut String, options: &[Given]) {
     let mut options: Vec<&Given> = options.iter().collect();
-    options.sort_by_key(rank);
+    options.sort_by_key(|given| rank(given));
     for given in options {
         let name = given.spec.name;
         line.push_str(&match &given.text {

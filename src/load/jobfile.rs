@@ -165,7 +165,8 @@ impl Gathered {
     }
 }
 
-/// What a section's lines mean over `globals`. kb_base comes first, wherever it stands: other numbers depend on it.
+/// What a section's lines mean over `globals`, in the order in which they take effect. kb_base comes first, wherever it stands: other
+/// numbers depend on it.
 fn options(
     section: &str,
     lines: &[Line],
@@ -201,7 +202,9 @@ fn options(
         }
         found[at] = Some(given);
     }
-    Ok(found.into_iter().flatten().collect())
+    let mut found: Vec<Given> = found.into_iter().flatten().collect();
+    found.sort_by_key(job::rank);
+    Ok(found)
 }
 
 /// `${NAME}` as the environment has it; nothing where it has not.

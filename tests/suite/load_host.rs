@@ -126,6 +126,41 @@ fn all_files_below_a_directory_are_the_jobs() {
     }
 }
 
+/// Which of them, as fio 3.33 takes it: those ahead of nrfiles= on a line; of a directory the first that it has.
+#[test]
+fn no_more_files_than_nrfiles_behind_their_names_are_changed() {
+    let loads = Loads::new();
+    let made = |line: &str| {
+        loads.json(&format!("{line} --rw=write --size=32k"));
+        let sizes = ["k1", "k2", "k3"].map(|name| fs::metadata(loads.path(name)).map_or(0, |file| file.len() >> 10));
+        ["k1", "k2", "k3"].iter().for_each(|name| drop(fs::remove_file(loads.path(name))));
+        sizes
+    };
+    assert_eq!(made("--name=a --filename=k1:k2 --nrfiles=1"), [32, 0, 0]);
+    assert_eq!(made("--name=a --nrfiles=1 --filename=k1:k2"), [16, 16, 0]);
+    assert_eq!(made("--name=a --filename=k1:k2 --nrfiles=1 --filename=k3"), [16, 16, 0]);
+    assert_eq!(made("--name=a --filename=k1:k2:k3 --nrfiles=2 --openfiles=3 --numjobs=2"), [16, 16, 0]);
+    for (text, sizes) in [
+        ("[a]\nfilename=k1:k2\nnrfiles=1\n", [16, 16, 0]),
+        ("[global]\nfilename=k1:k2\n[a]\nnrfiles=1\n", [32, 0, 0]),
+        ("[global]\nnrfiles=1\n[a]\nfilename=k1:k2\n", [16, 16, 0]),
+    ] {
+        fs::write(loads.path("j.fio"), format!("{text}rw=write\nsize=32k\n")).unwrap();
+        assert_eq!(made("j.fio --section=a"), sizes, "{text}");
+    }
+    loads.run("--name=a --filename=k1 --nrfiles=0 --size=4k").ended(1, "a job without files");
+    fs::create_dir_all(loads.path("o/p")).unwrap();
+    ["o/a", "o/p/b", "o/c", "o/d"].iter().for_each(|name| fs::write(loads.path(name), "old").unwrap());
+    loads.json("--name=a --opendir=o --nrfiles=2 --rw=read --size=128k");
+    let sizes = ["o/a", "o/p/b", "o/c", "o/d"].map(|name| fs::metadata(loads.path(name)).unwrap().len());
+    assert_eq!(sizes.iter().filter(|size| **size == 3).count(), 2, "{sizes:?}");
+    assert_eq!(sizes.iter().filter(|size| **size == 64 << 10).count(), 2, "{sizes:?}");
+    loads.json("--name=a --nrfiles=1 --opendir=o --rw=read --size=256k");
+    assert!(
+        ["o/a", "o/p/b", "o/c", "o/d"].iter().all(|name| fs::metadata(loads.path(name)).unwrap().len() == 64 << 10)
+    );
+}
+
 #[test]
 fn a_state_file_says_how_far_a_job_came() {
     let loads = Loads::new();

@@ -4,9 +4,9 @@
 //! Leaves out: what the options mean together (`load::settings`).
 
 use std::collections::HashSet;
-use std::fs::File;
+use std::fs::{DirEntry, File};
 use std::io::{BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::cli::console::reason;
 use crate::load::general::General;
@@ -14,7 +14,7 @@ use crate::load::iolog::{Lines, Summary};
 use crate::load::job::Job;
 use crate::load::options::Value;
 use crate::load::pattern::PATTERN_MAX;
-use crate::load::settings::Settings;
+use crate::load::settings::{Search, Settings};
 use crate::load::value;
 
 /// Files below an opendir= at most: their names are held.
@@ -67,11 +67,11 @@ fn expanded(text: &str) -> Result<String, String> {
 /// Looks up what settings name; `sys` is /sys.
 pub fn look_up(settings: &mut Settings, general: &General, sys: &Path) -> Result<(), String> {
     follow_log(settings, general)?;
-    if let Some(dir) = settings.files.search.clone() {
-        let mut found = Vec::new();
-        search(Path::new(&dir), &mut found)
+    if let Some(Search { dir, ahead, used }) = settings.files.search.clone() {
+        let room = used.map(|used| (used as usize).saturating_sub(ahead));
+        let found = search(Path::new(&dir), room)
             .map_err(|error| format!("fio: {error}\nfio: failed parsing opendir={dir}"))?;
-        settings.take_files(found);
+        settings.take_files(ahead, found, used);
     }
     if let Some((cpus, _)) = &settings.host.cpus {
         check_processors(cpus, sys)?;
@@ -102,27 +102,39 @@ fn follow_log(settings: &mut Settings, general: &General) -> Result<(), String> 
     Ok(())
 }
 
-/// All regular files below `top`, sorted; symlinks are not followed, as in fio.
-fn search(top: &Path, found: &mut Vec<String>) -> Result<(), String> {
+/// All regular files below `top`, sorted; symlinks are not followed, as in fio. Of `most` those that fio takes: the first as the
+/// directories have them, one below another where it comes up.
+fn search(top: &Path, most: Option<usize>) -> Result<Vec<String>, String> {
     let said = |path: &Path, error: std::io::Error| format!("{}: {}", path.display(), reason(&error));
-    let mut dirs: Vec<PathBuf> = vec![top.to_path_buf()];
-    while let Some(dir) = dirs.pop() {
-        for entry in std::fs::read_dir(&dir).map_err(|error| said(&dir, error))? {
-            let entry = entry.map_err(|error| said(&dir, error))?;
-            let (path, kind) = (entry.path(), entry.file_type().map_err(|error| said(&dir, error))?);
-            if kind.is_dir() {
-                dirs.push(path);
-            } else if kind.is_file() {
-                let name = path.into_os_string().into_string();
-                found.push(name.map_err(|name| format!("{}: its name is not UTF-8", name.display()))?);
-            }
-            if dirs.len() + found.len() > FILES_MAX {
-                return Err(format!("{}: there are more than {FILES_MAX} files", top.display()));
-            }
+    let entries = |dir: &Path| -> Result<std::vec::IntoIter<DirEntry>, String> {
+        let entries =
+            std::fs::read_dir(dir).and_then(|entries| entries.take(FILES_MAX + 1).collect::<Result<Vec<_>, _>>());
+        entries.map(Vec::into_iter).map_err(|error| said(dir, error))
+    };
+    let (mut found, mut dirs) = (Vec::new(), vec![entries(top)?]);
+    while let Some(dir) = dirs.last_mut() {
+        let Some(entry) = dir.next() else {
+            dirs.pop();
+            continue;
+        };
+        let (path, kind) = (entry.path(), entry.file_type());
+        let kind = kind.map_err(|error| said(&path, error))?;
+        if kind.is_dir() {
+            dirs.push(entries(&path)?);
+        } else if kind.is_file() {
+            let name = path.into_os_string().into_string();
+            found.push(name.map_err(|name| format!("{}: its name is not UTF-8", name.display()))?);
+        }
+        if dirs.iter().map(ExactSizeIterator::len).sum::<usize>() + found.len() > FILES_MAX {
+            return Err(format!("{}: there are more than {FILES_MAX} files", top.display()));
         }
     }
+    if found.is_empty() {
+        return Err(format!("{}: there is no file in it", top.display()));
+    }
+    found.truncate(most.unwrap_or(usize::MAX));
     found.sort_unstable();
-    if found.is_empty() { Err(format!("{}: there is no file in it", top.display())) } else { Ok(()) }
+    Ok(found)
 }
 
 /// One that this host does not have is told before files are laid out, as fio does; of those that are offline the kernel makes what it

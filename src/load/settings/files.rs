@@ -8,7 +8,7 @@ use super::super::job::BadJob;
 use super::super::options::Value;
 use super::super::value;
 use super::asked::Asked;
-use super::{Advice, Allocate, Files, Service};
+use super::{Advice, Allocate, Files, Search, Service};
 
 /// Where clones work: directories of the host, or URLs.
 #[derive(Default)]
@@ -67,16 +67,44 @@ fn urls(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
+/// What filename= and opendir= name together.
+struct Named {
+    names: Vec<String>,
+    search: Option<Search>,
+    /// How many of all of them the job works on, if not on all.
+    used: Option<u32>,
+}
+
+/// As in fio (measured with 3.33): names of a global section and of the job's are all used, the same name also twice; an nrfiles= behind
+/// them is how many of those ahead of it are used, and one ahead of them is of generated names alone.
+fn named(asked: &Asked<'_>) -> Named {
+    let (mut names, mut search, mut used) = (Vec::new(), None, None::<u32>);
+    for given in asked.job.all() {
+        match (given.spec.name, &given.value) {
+            ("filename", Value::Names(more)) => {
+                used = used.map(|used| used.saturating_add(u32::try_from(more.len()).unwrap_or(u32::MAX)));
+                names.extend(more.iter().cloned());
+            }
+            ("opendir", Value::Text(dir)) => {
+                used = None;
+                search = Some(Search { dir: dir.clone(), ahead: names.len(), used: None });
+            }
+            ("nrfiles", Value::Int(count)) if search.is_some() || !names.is_empty() => {
+                used = u32::try_from(*count).ok()
+            }
+            _ => {}
+        }
+    }
+    if let Some(search) = &mut search {
+        search.used = used;
+    } else if let Some(used) = used {
+        names.truncate(used as usize);
+    }
+    Named { names, search, used }
+}
+
 pub(super) fn files(asked: &mut Asked<'_>, directories: Vec<String>) -> Result<Files, BadJob> {
-    // As in fio (measured with 3.33): names of a global section and of the job's are all used, the same name also twice.
-    let named = asked.job.all().filter(|given| given.spec.name == "filename");
-    let names: Vec<String> = named
-        .filter_map(|given| match &given.value {
-            Value::Names(names) => Some(names.clone()),
-            _ => None,
-        })
-        .flatten()
-        .collect();
+    let Named { names, search, used } = named(asked);
     if !names.is_empty() && directories.len() > 1 {
         let option = if asked.has("x_targets") { "x_targets" } else { "directory" };
         asked.note(format!(
@@ -85,7 +113,7 @@ pub(super) fn files(asked: &mut Asked<'_>, directories: Vec<String>) -> Result<F
         ));
     }
     let count = match (names.len(), asked.count("nrfiles")) {
-        (0, Some(0)) => return Err(asked.bad("nrfiles", "a job without files")),
+        (_, Some(0)) if used == Some(0) || names.is_empty() => return Err(asked.bad("nrfiles", "a job without files")),
         (0, count) => count.unwrap_or(1),
         (count, _) => u32::try_from(count).unwrap_or(u32::MAX),
     };
@@ -95,7 +123,6 @@ pub(super) fn files(asked: &mut Asked<'_>, directories: Vec<String>) -> Result<F
         Some(Value::BytesRange(range)) => Some(range),
         Some(_) => None,
     };
-    let search = asked.text("opendir");
     if search.is_some() && (asked.has("nfs_url") || asked.text("x_targets").is_some_and(|text| text.contains(URL))) {
         return Err(asked.refused("opendir", "an export is not searched for files; name them with filename="));
     }

@@ -60,14 +60,16 @@ impl Settings {
         self.load.io_size = Some(Amount::Bytes(log.bytes));
         let open_max = self.io_logs.replay.as_ref().and_then(|replay| replay.open_max);
         self.files.names.clear();
-        self.take_files(log.files);
+        self.take_files(0, log.files, None);
         self.files.open_max = open_max.unwrap_or(self.files.count).min(self.files.count);
     }
 
-    /// Takes files into the job, behind those that it names itself.
-    pub fn take_files(&mut self, found: Vec<String>) {
+    /// Takes files into the job, `ahead` of those that it names itself before them, and no more than `used` of all.
+    pub fn take_files(&mut self, ahead: usize, found: Vec<String>, used: Option<u32>) {
         let all_open = self.files.open_max >= self.files.count;
-        self.files.names.extend(found);
+        let at = ahead.min(self.files.names.len());
+        self.files.names.splice(at..at, found);
+        self.files.names.truncate(used.map_or(usize::MAX, |used| used as usize));
         self.files.count = u32::try_from(self.files.names.len()).unwrap_or(u32::MAX);
         self.files.open_max = if all_open { self.files.count } else { self.files.open_max.min(self.files.count) };
     }

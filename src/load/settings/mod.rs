@@ -219,13 +219,24 @@ pub enum Advice {
     NoReuse,
 }
 
+/// opendir=: files that are looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Search {
+    /// All files below are the job's.
+    pub dir: String,
+    /// How many names stand ahead of those that are found.
+    pub ahead: usize,
+    /// How many of all names are used: those ahead first, then those that are found, in the order in which the directory has them.
+    pub used: Option<u32>,
+}
+
 /// On which files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Files {
     /// filename=, without directories in front; empty for generated names.
     pub names: Vec<String>,
-    /// opendir=: all files below are the job's.
-    pub search: Option<String>,
+    /// opendir=.
+    pub search: Option<Search>,
     /// directory=.
     pub directories: Vec<String>,
     /// filename_format=.
