@@ -162,6 +162,16 @@ fn no_more_files_than_nrfiles_behind_their_names_are_changed() {
 }
 
 #[test]
+fn a_stream_is_no_file() {
+    let loads = Loads::new();
+    let ran = loads.run("--name=a --filename=- --size=4k --rw=write");
+    assert!(ran.status == Some(1) && ran.stderr.contains("'filename=-' is not supported here"), "{ran:?}");
+    assert!(!loads.path("-").exists());
+    fs::create_dir(loads.path("d")).unwrap();
+    loads.json("--name=a --filename=- --directory=d --size=4k --rw=write");
+}
+
+#[test]
 fn a_state_file_says_how_far_a_job_came() {
     let loads = Loads::new();
     let line = "--name=a --filename=f --size=64k --verify=crc32c";

@@ -105,6 +105,11 @@ fn named(asked: &Asked<'_>) -> Named {
 
 pub(super) fn files(asked: &mut Asked<'_>, directories: Vec<String>) -> Result<Files, BadJob> {
     let Named { names, search, used } = named(asked);
+    // In a directory it is a file's name, as in fio.
+    if directories.is_empty() && names.iter().any(|name| name == "-") {
+        return Err(asked
+            .refused("filename", "standard input and output are streams without offsets; name a file (./- is one)"));
+    }
     if !names.is_empty() && directories.len() > 1 {
         let option = if asked.has("x_targets") { "x_targets" } else { "directory" };
         asked.note(format!(
