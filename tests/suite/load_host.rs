@@ -171,6 +171,16 @@ fn a_stream_is_no_file() {
     loads.json("--name=a --filename=- --directory=d --size=4k --rw=write");
 }
 
+/// As in fio the I/O was done; what cannot be prepared is not begun.
+#[test]
+fn a_command_that_fails_afterwards_is_told() {
+    let loads = Loads::new();
+    let ran = loads.run("--name=a --size=4k --rw=write --exec_postrun=false");
+    assert!(ran.status == Some(0) && ran.stderr.contains("fio: exec_postrun=false: "), "{ran:?}");
+    assert!(ran.stdout.contains("err= 0"), "{ran:?}");
+    loads.run("--name=a --size=4k --rw=write --exec_prerun=false").ended(1, "fio: exec_prerun=false: ");
+}
+
 #[test]
 fn a_state_file_says_how_far_a_job_came() {
     let loads = Loads::new();

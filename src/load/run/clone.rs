@@ -205,8 +205,8 @@ pub fn run<E: Engine>(engine: E, work: &Work<'_>, go: &dyn Fn()) -> JobResult {
 fn drive<E: Engine>(engine: E, work: &Work<'_>, go: &dyn Fn()) -> JobResult {
     let mut runner = Runner::new(engine, work);
     runner.adopt_host();
-    if runner.failed.is_none() {
-        runner.command(work.settings.host.before.as_deref(), "prerun");
+    if runner.failed.is_none() && !runner.command(work.settings.host.before.as_deref(), "prerun") {
+        runner.failed = Some(Failed::new(Errno::IO, "func=exec_prerun"));
     }
     if runner.failed.is_none() {
         runner.prepare();
@@ -390,6 +390,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         if self.work.settings.files.unlink {
             self.unlink_all();
         }
+        // The I/O was done: as in fio what follows it does not fail the job.
         self.command(self.work.settings.host.after.as_deref(), "postrun");
         self.failed.take_if(|failed| failed.errno == 0);
         if let Some(failed) = &self.failed {

@@ -175,13 +175,14 @@ impl<E: Engine> Runner<'_, E> {
         }
     }
 
-    /// exec_prerun and exec_postrun; what they print goes to a file, as in fio.
-    pub(super) fn command(&mut self, command: Option<&str>, when: &str) {
-        let Some(command) = command else { return };
-        if let Err(reason) = self.work.host.shell(command, &format!("{}.{when}.txt", self.work.settings.name)) {
+    /// exec_prerun and exec_postrun; what they print goes to a file, as in fio. False for one that failed, which is told.
+    pub(super) fn command(&self, command: Option<&str>, when: &str) -> bool {
+        let Some(command) = command else { return true };
+        let done = self.work.host.shell(command, &format!("{}.{when}.txt", self.work.settings.name));
+        if let Err(reason) = &done {
             self.work.host.tell(&format!("fio: exec_{when}={command}: {reason}"));
-            self.failed.get_or_insert_with(|| Failed::new(Errno::IO, format!("func=exec_{when}")));
         }
+        done.is_ok()
     }
 
     /// cpus_allowed, nice, prio and prioclass, of this thread.
