@@ -182,6 +182,12 @@ fn a_command_that_fails_afterwards_is_told() {
 }
 
 #[test]
+fn a_list_of_logs_is_refused_by_name() {
+    let loads = Loads::new();
+    loads.run("--name=a --numjobs=2 --read_iolog=l1:l2").ended(1, "a list of logs is not shared out");
+}
+
+#[test]
 fn a_state_file_says_how_far_a_job_came() {
     let loads = Loads::new();
     let line = "--name=a --filename=f --size=64k --verify=crc32c";

@@ -7,7 +7,7 @@
 use super::super::iolog::{Replay, Summary};
 use super::super::job::BadJob;
 use super::super::offsets::Sizes;
-use super::super::value::Amount;
+use super::super::value::{self, Amount};
 use super::asked::Asked;
 use super::{Settings, Verify, how};
 
@@ -30,6 +30,14 @@ pub(super) fn iologs(asked: &Asked<'_>, engine: &str, verify: Option<&Verify>) -
     if path == "-" {
         return Err(asked.refused("read_iolog", "a log is read twice, so that it cannot be standard input; use a file"));
     }
+    let path = match &value::names(&path)[..] {
+        [path] => path.clone(),
+        _ => {
+            return Err(
+                asked.refused("read_iolog", "a list of logs is not shared out to clones; make a job of each log")
+            );
+        }
+    };
     if verify.is_some() {
         return Err(asked.refused("read_iolog", "what a log writes is not read back; leave verify= out"));
     }
