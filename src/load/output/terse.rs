@@ -63,7 +63,8 @@ fn direction(fields: &mut Vec<String>, result: &DirectionResult, share: f64, per
     fields.extend(numbers.map(|number| number.to_string()));
     latency(fields, &result.slat.moments);
     latency(fields, &result.clat.moments);
-    values(fields, &result.clat, percentiles);
+    // As in fio the percentiles are those of the whole latency where these are asked for.
+    values(fields, if result.lat.histogram.is_some() { &result.lat } else { &result.clat }, percentiles);
     latency(fields, &result.lat.moments);
     let bw = &result.bw;
     fields.extend([bw.least().to_string(), bw.max.to_string(), format!("{share:.6}%")]);
@@ -92,6 +93,7 @@ fn values(fields: &mut Vec<String>, latency: &Latency, percentiles: &[f64]) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::histogram::Histogram;
     use super::super::sample;
     use super::*;
 
@@ -109,6 +111,18 @@ mod tests {
                       0.00%;30.03%;14.70%;5.62%;2.98%;32.32%;4.88%;1.86%;1.22%;";
         assert!(text.contains(middle), "{text}");
         assert!(text.ends_with(";text here\n"));
+    }
+
+    #[test]
+    fn percentiles_of_the_whole_latency() {
+        let mut sample = sample::job();
+        let read = &mut sample.directions.read;
+        read.lat.histogram = read.clat.histogram.take();
+        assert!(line(&sample, &[], 3, "fio-3.33").starts_with(LINE));
+        let mut whole = Histogram::default();
+        whole.add(1_000_000);
+        sample.directions.read.clat.histogram = sample.directions.read.lat.histogram.replace(whole);
+        assert!(line(&sample, &[], 3, "fio-3.33").contains(";813.162894;1.000000%=1003;5.000000%=1003;"));
     }
 
     /// Without disks, as on NFS, and with one.
