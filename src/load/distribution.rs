@@ -92,26 +92,37 @@ fn bad<T>(text: String) -> Result<T, BadValue> {
 }
 
 fn zones(list: &str, absolute: bool, base: KbBase) -> Result<Vec<Zone>, BadValue> {
-    let mut found = Vec::new();
+    let mut given: Vec<(u32, Option<ZoneSize>)> = Vec::new();
     for text in list.split(':').filter(|text| !text.trim().is_empty()) {
-        let Some((access, size)) = text.split_once('/') else { return bad(format!("'{text}' is not ACCESS/SIZE")) };
+        let (access, size) = text.split_once('/').unwrap_or((text, ""));
         let percent =
             |text: &str| text.trim().trim_end_matches('%').parse::<u32>().ok().filter(|percent| *percent <= 100);
         let Some(access) = percent(access) else { return bad(format!("'{access}' is not a percentage")) };
         let size = match (absolute, percent(size)) {
-            (true, _) => ZoneSize::Bytes(value::bytes(size, base)?.value),
-            (false, Some(size)) => ZoneSize::Percent(size),
+            (true, _) => Some(ZoneSize::Bytes(value::bytes(size, base)?.value)),
+            (false, None) if size.trim().is_empty() => None,
+            (false, Some(size)) => Some(ZoneSize::Percent(size)),
             (false, None) => return bad(format!("'{size}' is not a percentage")),
         };
-        found.push(Zone { access, size });
+        given.push((access, size));
     }
-    let sum: u32 = found.iter().map(|zone| zone.access).sum();
-    let sizes: u32 = found.iter().map(|zone| if let ZoneSize::Percent(size) = zone.size { size } else { 0 }).sum();
+    let access: u32 = given.iter().map(|(access, _)| access).sum();
+    let percent = |size: &Option<ZoneSize>| if let Some(ZoneSize::Percent(size)) = size { *size } else { 0 };
+    let sizes: u32 = given.iter().map(|(_, size)| percent(size)).sum();
+    // As in fio (measured with 3.33): what is left of the file is theirs in equal parts, and what no zone has is not visited.
+    let unsized_zones = given.iter().filter(|(_, size)| size.is_none()).count() as u32;
+    let each = 100_u32.saturating_sub(sizes).checked_div(unsized_zones);
     match () {
-        () if found.is_empty() || found.len() > ZONES_MAX => bad(format!("1 to {ZONES_MAX} zones are possible")),
-        () if sum != 100 => bad(format!("zones have {sum} % of accesses, not 100")),
-        () if !absolute && sizes != 100 => bad(format!("zones have {sizes} % of the file, not 100")),
-        () => Ok(found),
+        () if given.is_empty() || given.len() > ZONES_MAX => bad(format!("1 to {ZONES_MAX} zones are possible")),
+        () if access != 100 => bad(format!("zones have {access} % of accesses, not 100")),
+        () if sizes > 100 => bad(format!("zones have {sizes} % of the file, more than 100")),
+        () if !absolute && (each == Some(0) || each.is_none() && sizes == 0) => {
+            bad(format!("'{list}' leaves nothing of the file for a zone"))
+        }
+        () => {
+            let size = |size: Option<ZoneSize>| size.unwrap_or(ZoneSize::Percent(each.unwrap_or(0)));
+            Ok(given.into_iter().map(|(access, of)| Zone { access, size: size(of) }).collect())
+        }
     }
 }
 
@@ -324,6 +335,11 @@ mod tests {
         let counts = counts("zoned:60/10:30/20:10/70", 1000);
         let shares = [&counts[..100], &counts[100..300], &counts[300..]].map(|zone| zone.iter().sum::<u64>() / 1000);
         assert_eq!(shares.map(|share| (share + 2) / 5 * 5), [60, 30, 10]);
+        let counts = self::counts("zoned:50/5:30/15:20/", 1000);
+        let shares = [&counts[..50], &counts[50..200], &counts[200..]].map(|zone| zone.iter().sum::<u64>() / 1000);
+        assert_eq!(shares.map(|share| (share + 2) / 5 * 5), [50, 30, 20]);
+        assert_eq!(parse("zoned", Some("60/:40"), KbBase::Binary), parse("zoned", Some("60/50:40/50"), KbBase::Binary));
+        assert_eq!(self::counts("zoned:60/5:40/10", 1000)[150..].iter().sum::<u64>(), 0, "as in fio");
         let absolute = Sampler::new(&parse("zoned_abs", Some("100/8k"), KbBase::Binary).unwrap().read, 1000, 4096, 3);
         assert!((0..100).all(|seed| absolute.draw(&mut Random::new(seed)) < 2));
     }
@@ -336,6 +352,10 @@ mod tests {
             ("pareto", "1.5"),
             ("normal", "200"),
             ("zoned", "50/50"),
+            ("zoned", "60/50:40/60"),
+            ("zoned", "60/100:40/"),
+            ("zoned", "/50:50/50"),
+            ("zoned_abs", "50/16k:50/"),
             ("zoned", ""),
             ("zipf", "1:2"),
         ] {
