@@ -18,7 +18,7 @@ pub struct Pattern {
 
 impl Pattern {
     /// `0xdeadbeef` (bytes as written), `12345` (as few bytes as hold it, little end first), `-2` (four bytes), `"text"`, `%o` (the
-    /// block's offset), and these one behind the other.
+    /// block's offset), and these one behind the other: `120xab` is 12 and 0xab.
     pub fn parse(text: &str) -> Result<Pattern, BadValue> {
         let bad = |text: String| Err(BadValue(text));
         let mut pattern = Pattern { bytes: Vec::new(), offsets: Vec::new() };
@@ -29,7 +29,12 @@ impl Pattern {
                 rest = after;
                 continue;
             }
-            let digits = |rest: &str, radix| rest.find(|c: char| !c.is_digit(radix)).unwrap_or(rest.len());
+            let digits = |rest: &str, radix| {
+                let end = rest.find(|c: char| !c.is_digit(radix)).unwrap_or(rest.len());
+                // A 0 ahead of an x begins the next number.
+                let begins_next = rest[..end].ends_with('0') && rest[end..].starts_with(['x', 'X']);
+                end - usize::from(begins_next)
+            };
             if let Some(after) = rest.strip_prefix('"') {
                 let Some((text, after)) = after.split_once('"') else {
                     return bad(format!("'\"' is missing in '{text}'"));
@@ -129,6 +134,10 @@ mod tests {
         assert_eq!(filled("\"ab\"0x01", 4), *b"ab\x01a");
         assert_eq!(filled("0x01\"x\"-2", 7), [1, b'x', 0xfe, 0xff, 0xff, 0xff, 1]);
         assert_eq!(filled("0", 2), [0, 0]);
+        assert_eq!(filled("\"abcd\"-120xdeadface", 12), *b"abcd\xf4\xff\xff\xff\xde\xad\xfa\xce");
+        assert_eq!(filled("1200xab", 2), [120, 0xab]);
+        assert_eq!(filled("0xabc0xd", 3), [0x0a, 0xbc, 0x0d]);
+        assert_eq!(filled("00xab", 2), [0, 0xab]);
         assert_eq!(filled("-1", 4), [0xff; 4]);
     }
 
@@ -142,9 +151,17 @@ mod tests {
 
     #[test]
     fn what_is_no_pattern() {
-        for text in
-            ["", "0x", "\"abc", "'file'", "abc", "99999999999", &"0x".repeat(2), &format!("0x{}", "ab".repeat(513))]
-        {
+        for text in [
+            "",
+            "0x",
+            "-0xab",
+            "\"abc",
+            "'file'",
+            "abc",
+            "99999999999",
+            &"0x".repeat(2),
+            &format!("0x{}", "ab".repeat(513)),
+        ] {
             assert!(Pattern::parse(text).is_err(), "{text}");
         }
     }

@@ -289,7 +289,7 @@ fn what_had_to_be_there_is_kept_beside_what_was_read() {
         for options in [
             "--verify=crc32c",
             "--verify=md5 --verify_interval=512 --verify_offset=64",
-            "--verify=crc32c --buffer_compress_percentage=50 --buffer_pattern=0x616263%o",
+            "--verify=crc32c --buffer_compress_percentage=50 --buffer_pattern=0x616263",
             "--verify=sha1 --zero_buffers",
             "--verify=meta --dedupe_percentage=60",
             "--verify=pattern --verify_pattern=0x616263%o",

@@ -13,6 +13,9 @@ use super::{Buffers, Content, Load, Verify};
 
 pub(super) fn buffers(asked: &Asked<'_>, load: &Load, verify: Option<&Verify>) -> Result<Buffers, BadJob> {
     let pattern = pattern(asked, "buffer_pattern")?;
+    if pattern.as_ref().is_some_and(Pattern::has_offset) {
+        return Err(asked.bad("buffer_pattern", "%o is for verify_pattern; buffers have no offset"));
+    }
     let compress = asked.number("buffer_compress_percentage").unwrap_or(0);
     let dedupe = asked.number("dedupe_percentage").unwrap_or(0);
     let chunk = asked.number("buffer_compress_chunk").unwrap_or(512).max(1);

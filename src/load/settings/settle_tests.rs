@@ -131,6 +131,7 @@ fn a_job_may_be_renamed() {
 fn what_is_not_carried_out_is_refused_by_name() {
     assert_eq!(notices("--steadystate_duration=0"), [""; 0]);
     assert!(error("--opendir=d --ioengine=nfs --nfs_url=nfs://a/b").contains("an export is not searched"));
+    assert!(error("--buffer_pattern=0x12%o").contains("%o is for verify_pattern"));
     assert!(error("--verify=md5 --verify_async=257").contains("257 threads; 256 are possible"));
     assert_eq!(job("--prio=3").host.prio, Some((2, 3)));
     assert_eq!(job("--prioclass=1").host.prio, Some((1, 0)));
