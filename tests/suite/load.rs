@@ -448,7 +448,12 @@ fn jobs_that_fail_are_counted_and_told() {
         let one = "--name=full --filename=/dev/full --size=64k --rw=write";
         let ran = loads.run(one).ended(1, "No space left on device");
         assert!(ran.stdout.contains("err=28 (func=io_u error, error=No space left on device): pid="), "{ran:?}");
+        let (ahead, _) = ran.stdout.split_once("\n\nfull: (groupid=0").unwrap_or_else(|| panic!("{ran:?}"));
+        assert!(
+            ahead.contains("\nfio: pid=") && ahead.ends_with(", err=28/func=io_u error, error=No space left on device")
+        );
         let ran = loads.run(&format!("{one} --continue_on_error=write --ignore_error=,ENOSPC")).ok();
+        assert!(!ran.stdout.contains("fio: pid="), "it went on: {ran:?}");
         assert!(
             ran.stdout.contains("     errors    : total=16, first_error=28/<No space left on device>\n"),
             "{ran:?}"

@@ -143,6 +143,19 @@ pub fn of_target(target: &TargetResult, label: &dyn Fn(Direction) -> &'static st
     done.map(line).collect()
 }
 
+/// The text of a job's errno; empty for none.
+fn error_of(job: &JobResult) -> String {
+    match job.errors.error {
+        0 => String::new(),
+        errno => crate::load::run::said(rustix::io::Errno::from_raw_os_error(errno)),
+    }
+}
+
+/// The line of a clone that an error ended, ahead of the report.
+pub fn ended(job: &JobResult) -> Option<String> {
+    (job.errors.error != 0).then(|| normal::ended(job, &error_of(job)))
+}
+
 fn human(lines: &[Line<'_>], time: &str) -> String {
     let mut out = String::from("\n");
     let manner = |settings: &Settings| {
@@ -150,12 +163,7 @@ fn human(lines: &[Line<'_>], time: &str) -> String {
         normal::Manner { digits, binary, bits }
     };
     for line in lines {
-        let errno = line.result.errors.error;
-        let error = if errno == 0 {
-            String::new()
-        } else {
-            crate::load::run::said(rustix::io::Errno::from_raw_os_error(errno))
-        };
+        let error = error_of(&line.result);
         out.push_str(&normal::job(&line.result, time, &error, &manner(line.settings)));
         let label = |direction| line.result.label(direction);
         line.result.targets.iter().for_each(|target| out.push_str(&of_target(target, &label)));

@@ -291,6 +291,9 @@ impl<'a> Run<'a> {
             let (live, began) = (&lives[index], result.is_some());
             let result = result.unwrap_or_else(|| unstarted(&self.work(index, &found[index], live)));
             let result = JobResult { steady: live.steady(), ..result };
+            if live.failed.load(Ordering::Relaxed) {
+                report::ended(&result).iter().for_each(|line| self.out.banner(line));
+            }
             Line { settings: self.settings(start), clone: start.clone, result, began }
         });
         Finished { clones: lines.collect(), failed }

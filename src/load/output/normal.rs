@@ -38,6 +38,18 @@ struct Report<'a> {
 /// Which kinds of percentiles a job prints: fio's clat_percentiles, lat_percentiles, slat_percentiles are told by the histograms.
 const KINDS: [&str; 3] = ["slat", "clat", "lat"];
 
+/// What a job failed at; `error` is the text of its errno.
+fn why(job: &JobResult, error: &str) -> String {
+    // What the engine had to say stands in the detail already.
+    let detail = &job.errors.detail;
+    if detail.contains("error=") { detail.clone() } else { format!("{detail}, error={error}") }
+}
+
+/// The line ahead of all blocks of a clone that an error ended.
+pub fn ended(job: &JobResult, error: &str) -> String {
+    format!("fio: pid={}, err={}/{}", job.pid, job.errors.error, why(job, error))
+}
+
 /// The block of one job or group; `when` is the time as ctime(3) writes it, `error` the text of the job's errno. Nothing for a job without I/O
 /// and without an error.
 pub fn job(job: &JobResult, when: &str, error: &str, manner: &Manner) -> String {
@@ -69,12 +81,7 @@ impl Report<'_> {
         let JobResult { name, group, members, pid, .. } = job;
         let _ = write!(self.out, "{name}: (groupid={group}, jobs={members}): err={:2}", job.errors.error);
         if job.errors.error != 0 {
-            // What the engine had to say stands in the detail already.
-            let detail = &job.errors.detail;
-            let _ = match detail.contains("error=") {
-                true => write!(self.out, " ({detail})"),
-                false => write!(self.out, " ({detail}, error={error})"),
-            };
+            let _ = write!(self.out, " ({})", why(job, error));
         }
         self.line(format_args!(": pid={pid}: {when}"));
         if let Some(text) = &job.description {
@@ -413,6 +420,10 @@ Run status group 0 (all jobs):
         ] {
             assert!(text.contains(line), "{line}{text}");
         }
+        assert_eq!(
+            ended(&sample, "Input/output error"),
+            "fio: pid=5889, err=5/file:x.c:1, func=read, error=Input/output error"
+        );
         sample.errors.detail = "func=io_u error, error=Input/output error".into();
         sample.errors.continued = Some((3, 5));
         let text = job(&sample, "now", "Input/output error", &Manner::default());
