@@ -1069,6 +1069,19 @@ bw\t''
 bw_slope\t''"
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l steadystate_duration -l ss_dur -d 'a time; 0 if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l steadystate_ramp_time -l ss_ramp -d 'a time; 0 if not given' -r
+complete -c parfs -n "__fish_parfs_using_subcommand load" -l zonesize -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand load" -l trim_percentage -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand load" -l flow -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand load" -l log_prio -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand load" -l atomic -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand load" -l log_alternate_epoch -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand load" -l dedupe_mode -d 'one of repeat; repeat if not given' -r -f -a "repeat\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand load" -l dedupe_global -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand load" -l write_barrier -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand load" -l lockfile -d 'one of none; none if not given' -r -f -a "none\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand load" -l numa_mem_policy -d 'one of default; default if not given' -r -f -a "default\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand load" -l bs_is_seq_rand -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand load" -l stat_type -d 'one of stat; stat if not given' -r -f -a "stat\t''"
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l registerfiles -d '0 or 1; 0 if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l fixedbufs -d '0 or 1; 0 if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l hipri -d '0 or 1; 0 if not given' -r
@@ -1380,6 +1393,19 @@ bw\t''
 bw_slope\t''"
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l steadystate_duration -l ss_dur -d 'a time; 0 if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l steadystate_ramp_time -l ss_ramp -d 'a time; 0 if not given' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -l zonesize -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -l trim_percentage -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -l flow -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -l log_prio -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -l atomic -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -l log_alternate_epoch -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -l dedupe_mode -d 'one of repeat; repeat if not given' -r -f -a "repeat\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -l dedupe_global -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -l write_barrier -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -l lockfile -d 'one of none; none if not given' -r -f -a "none\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -l numa_mem_policy -d 'one of default; default if not given' -r -f -a "default\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -l bs_is_seq_rand -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -l stat_type -d 'one of stat; stat if not given' -r -f -a "stat\t''"
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l registerfiles -d '0 or 1; 0 if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l fixedbufs -d '0 or 1; 0 if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l hipri -d '0 or 1; 0 if not given' -r

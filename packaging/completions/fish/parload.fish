@@ -289,6 +289,19 @@ bw\t''
 bw_slope\t''"
 complete -c parload -l steadystate_duration -l ss_dur -d 'a time; 0 if not given' -r
 complete -c parload -l steadystate_ramp_time -l ss_ramp -d 'a time; 0 if not given' -r
+complete -c parload -l zonesize -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parload -l trim_percentage -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parload -l flow -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parload -l log_prio -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parload -l atomic -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parload -l log_alternate_epoch -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parload -l dedupe_mode -d 'one of repeat; repeat if not given' -r -f -a "repeat\t''"
+complete -c parload -l dedupe_global -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parload -l write_barrier -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parload -l lockfile -d 'one of none; none if not given' -r -f -a "none\t''"
+complete -c parload -l numa_mem_policy -d 'one of default; default if not given' -r -f -a "default\t''"
+complete -c parload -l bs_is_seq_rand -d 'one of 0; 0 if not given' -r -f -a "0\t''"
+complete -c parload -l stat_type -d 'one of stat; stat if not given' -r -f -a "stat\t''"
 complete -c parload -l registerfiles -d '0 or 1; 0 if not given' -r
 complete -c parload -l fixedbufs -d '0 or 1; 0 if not given' -r
 complete -c parload -l hipri -d '0 or 1; 0 if not given' -r

@@ -22,6 +22,8 @@ pub const ENGINES: [&str; 17] = [
 ];
 
 const NO_ZONES: &str = "zoned block devices cannot sit on an NFS mount; use real fio for this job";
+const NO_STRIDES: &str =
+    "a file is not divided into zones; use rw=read:SKIP for strides, or jobs with offset= and size=, or real fio";
 const NO_TRIM: &str = "a file on NFS cannot be trimmed; use rw=write with zero_buffers, or real fio on a block device";
 const NO_FLOW: &str = "jobs are not coupled by flow counters; use rate_iops= with a rate for each job";
 const NO_PRIORITY: &str = "NFS requests have no priority; use prio= and nice= for the process, or separate jobs";
@@ -32,26 +34,25 @@ const NO_REPLAY: &str = "blktrace files cannot be replayed; use read_iolog= with
 const NO_COMPRESSION: &str = "logs are written as text; compress them afterwards";
 const NO_NOWAIT: &str =
     "a file system may answer EAGAIN instead of waiting, and then nothing is measured; leave it out";
+const NO_EPOCH: &str = "use log_unix_epoch=1";
 const NO_WORKING_SET: &str = "only repeated buffers are generated; use dedupe_percentage= alone";
 
 /// Names, or beginnings of names that end in `*`, and why they are refused.
 const OPTIONS: &[(&str, &str)] = &[
-    ("zonesize", NO_ZONES),
     ("zonecapacity", NO_ZONES),
-    ("zonerange", NO_ZONES),
-    ("zoneskip", NO_ZONES),
+    ("zonerange", NO_STRIDES),
+    ("zoneskip", NO_STRIDES),
     ("zone_reset_*", NO_ZONES),
     ("read_beyond_wp", NO_ZONES),
     ("max_open_zones", NO_ZONES),
     ("job_max_open_zones", NO_ZONES),
     ("ignore_zone_limits", NO_ZONES),
     ("recover_zbd_write_error", NO_ZONES),
-    ("trim_*", NO_TRIM),
+    ("trim_backlog*", NO_TRIM),
+    ("trim_verify_zero", NO_TRIM),
     ("num_range", NO_TRIM),
-    ("flow", NO_FLOW),
     ("flow_*", NO_FLOW),
     ("cmdprio*", NO_PRIORITY),
-    ("log_prio", NO_PRIORITY),
     ("write_hint", NO_PLACEMENT),
     ("fdp*", NO_PLACEMENT),
     ("plids", NO_PLACEMENT),
@@ -62,7 +63,6 @@ const OPTIONS: &[(&str, &str)] = &[
     ("md_per_io_size", NO_PASSTHROUGH),
     ("pi_*", NO_PASSTHROUGH),
     ("apptag*", NO_PASSTHROUGH),
-    ("atomic", "atomic writes are for block devices; use sync=dsync"),
     ("cgroup*", NO_CGROUP),
     ("replay_redirect", "a log names its files; leave directory= or put the files where it says"),
     ("replay_skip", "a log is replayed whole; leave out of it what is not wanted"),
@@ -70,23 +70,19 @@ const OPTIONS: &[(&str, &str)] = &[
     ("merge_blktrace_*", NO_REPLAY),
     ("log_compression*", NO_COMPRESSION),
     ("log_store_compressed", NO_COMPRESSION),
-    ("log_alternate_epoch*", "use log_unix_epoch=1"),
+    ("log_alternate_epoch_clock_id", NO_EPOCH),
+    ("log_issue_time", "logs have the time at which an I/O ended; write_iolog= keeps when each was issued"),
     ("job_start_clock_id", "job_start is always the wall clock's"),
     ("profile", "profiles are whole jobs of fio's own; write the job with its options"),
     (
         "block_error_percentiles",
         "errors by block are for flash wear tests; use continue_on_error= and the error counts",
     ),
-    ("dedupe_mode", NO_WORKING_SET),
     ("dedupe_working_set_percentage", NO_WORKING_SET),
-    ("dedupe_global", NO_WORKING_SET),
     ("sprandom*", "preconditioning of flash is for block devices; use two jobs, the first filling the file"),
     ("spr_*", "preconditioning of flash is for block devices; use two jobs, the first filling the file"),
-    ("write_barrier", "use sync_file_range= or fdatasync="),
-    ("lockfile", "files are not locked between jobs; give each job a file of its own"),
     ("lockmem", "memory pressure is the caller's; run the job in a control group with a memory limit"),
     ("cpumask", "use cpus_allowed= with a list"),
-    ("numa_mem_policy", "use numactl around the whole run"),
     ("ioscheduler", "the scheduler is a block device's; set it in /sys before the run"),
     ("allow_mounted_write", "block devices in use are never written to"),
     ("hugepage-size", "use mem=malloc or mem=mmap; transparent huge pages need no option"),
@@ -97,13 +93,36 @@ const OPTIONS: &[(&str, &str)] = &[
     ("hipri_percentage", "all I/O is polled or none; use hipri=1"),
     ("thp", "transparent huge pages are the host's; see /sys/kernel/mm/transparent_hugepage/enabled"),
     ("job_max_open", "files are bounded for each job; use openfiles= and ulimit -n"),
+    ("verify_pattern_interval", "a pattern begins anew in each block; use bs= of that size"),
+    ("verify_policy", "all that was written is read back, when it was written or by verify_backlog="),
+    ("iodepth_mode", "the depth is not stepped; use --sweep iodepth=1,2,4, or latency_target="),
+    ("threads", "it is of fio's profile tiobench; use numjobs= with thread"),
     ("verifysort", "verification always goes in the order of writing"),
     ("verifysort_nr", "verification always goes in the order of writing"),
 ];
 
+/// Options that are taken only with a value that switches them off: option, value, and why others are refused.
+const OFF: &[(&str, &str, &str)] = &[
+    ("zonesize", "0", NO_STRIDES),
+    ("trim_percentage", "0", NO_TRIM),
+    ("flow", "0", NO_FLOW),
+    ("log_prio", "0", NO_PRIORITY),
+    ("atomic", "0", "atomic writes are for block devices; use sync=dsync"),
+    ("log_alternate_epoch", "0", NO_EPOCH),
+    ("dedupe_mode", "repeat", NO_WORKING_SET),
+    ("dedupe_global", "0", NO_WORKING_SET),
+    ("write_barrier", "0", "use sync_file_range= or fdatasync="),
+    ("lockfile", "none", "files are not locked between jobs; give each job a file of its own"),
+    ("numa_mem_policy", "default", "use numactl around the whole run"),
+    ("bs_is_seq_rand", "0", "sizes go by reads and writes; use a job for each order"),
+    ("stat_type", "stat", "files are looked at by stat alone; leave it out"),
+];
+
 /// Values of known options that are refused: option, words, reason.
 const VALUES: &[(&str, &[&str], &str)] = &[
-    ("zonemode", &["strided", "zbd"], NO_ZONES),
+    ("zonemode", &["zbd"], NO_ZONES),
+    ("zonemode", &["strided"], NO_STRIDES),
+    ("random_distribution", &["sequence"], "the sequence is of fio's later versions; use rw=read or rw=write"),
     ("rw", &["trim", "randtrim", "trimwrite", "randtrimwrite"], NO_TRIM),
     ("readwrite", &["trim", "randtrim", "trimwrite", "randtrimwrite"], NO_TRIM),
     ("mem", &["shmhuge", "mmaphuge"], "huge pages need a reservation on the host; use mem=malloc or mem=mmap"),
@@ -152,6 +171,9 @@ pub fn refusal(name: &str, text: Option<&str>) -> Option<String> {
     };
     if let Some((_, reason)) = OPTIONS.iter().find(|(pattern, _)| matches(pattern)) {
         return Some((*reason).to_owned());
+    }
+    if let Some((_, off, reason)) = OFF.iter().find(|(option, _, _)| *option == name) {
+        return text.filter(|text| text.trim() != *off).map(|_| (*reason).to_owned());
     }
     let word = text?.split(':').next()?.trim();
     if name == "ioengine" {

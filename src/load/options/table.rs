@@ -25,6 +25,8 @@ const EACH: Kind = Each(0, u64::MAX);
 const BLOCKS: Kind = Each(1, u64::MAX);
 const PERCENT: Kind = Int(0, 100);
 const EACH_PERCENT: Kind = Each(0, 100);
+/// Of what is refused otherwise.
+const OFF: Kind = Choice(&["0"]);
 const SECONDS: Kind = Time(Seconds);
 const USEC: Kind = Time(Microseconds);
 const MSEC: Kind = Time(Milliseconds);
@@ -253,6 +255,19 @@ pub static TABLE: &[Spec] = &[
     second("steadystate", &["ss"], ChoiceMore(&["iops", "iops_slope", "bw", "bw_slope"]), "iops_slope:0.01%"),
     second("steadystate_duration", &["ss_dur"], SECONDS, "0"),
     second("steadystate_ramp_time", &["ss_ramp"], SECONDS, "0"),
+    second("zonesize", &[], OFF, "0"),
+    second("trim_percentage", &[], OFF, "0"),
+    second("flow", &[], OFF, "0"),
+    second("log_prio", &[], OFF, "0"),
+    second("atomic", &[], OFF, "0"),
+    second("log_alternate_epoch", &[], OFF, "0"),
+    second("dedupe_mode", &[], Choice(&["repeat"]), "repeat"),
+    second("dedupe_global", &[], OFF, "0"),
+    second("write_barrier", &[], OFF, "0"),
+    second("lockfile", &[], Choice(&["none"]), "none"),
+    second("numa_mem_policy", &[], Choice(&["default"]), "default"),
+    second("bs_is_seq_rand", &[], OFF, "0"),
+    of(&["filestat"], "stat_type", Choice(&["stat"]), "stat"),
     of(URING, "registerfiles", Flag, "0"),
     of(URING, "fixedbufs", Flag, "0"),
     of(SYNC_LIKE, "hipri", Flag, "0"),

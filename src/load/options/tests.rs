@@ -70,8 +70,46 @@ fn what_cannot_be_is_refused_by_name() {
     {
         assert!(message(name, text).contains("is not supported here"), "{name}={text}");
     }
+    for (name, text) in [
+        ("threads", "2"),
+        ("stat_type", "lstat"),
+        ("bs_is_seq_rand", "1"),
+        ("log_issue_time", "1"),
+        ("verify_pattern_interval", "512"),
+        ("verify_policy", "x"),
+        ("iodepth_mode", "stepped"),
+        ("random_distribution", "sequence"),
+        ("trim_backlog", "1"),
+    ] {
+        assert!(message(name, text).contains("is not supported here"), "{name}={text}");
+    }
+    assert!(message("zonemode", "strided").contains("a file is not divided into zones"));
     assert!(message("ioengine", "foo").contains("engine foo not loadable"));
     for name in ENGINES {
         assert!(given("ioengine", name).is_ok());
+    }
+}
+
+/// Some harmless lines say them.
+#[test]
+fn what_is_refused_may_be_switched_off() {
+    for (name, text) in [
+        ("lockfile", "none"),
+        ("dedupe_mode", "repeat"),
+        ("numa_mem_policy", "default"),
+        ("trim_percentage", "0"),
+        ("log_prio", "0"),
+        ("flow", "0"),
+        ("atomic", "0"),
+        ("write_barrier", "0"),
+        ("zonesize", "0"),
+        ("log_alternate_epoch", "0"),
+        ("dedupe_global", "0"),
+        ("bs_is_seq_rand", "0"),
+        ("stat_type", "stat"),
+    ] {
+        assert!(given(name, text).is_ok(), "{name}={text}");
+        let on = Given::new(name, Some("1"), KbBase::Binary).unwrap_err().to_string();
+        assert!(on.contains("is not supported here"), "{name}=1: {on}");
     }
 }

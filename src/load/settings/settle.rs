@@ -57,8 +57,21 @@ pub const CARRIED: &[&str] = &[
 /// Options that change nothing by their nature, and what is said where one could think otherwise; nothing for an empty text.
 pub const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("unique_filename", ""),
-    // Its other values are refused.
+    // Their other values are refused.
     ("zonemode", ""),
+    ("zonesize", ""),
+    ("trim_percentage", ""),
+    ("flow", ""),
+    ("log_prio", ""),
+    ("atomic", ""),
+    ("log_alternate_epoch", ""),
+    ("dedupe_mode", ""),
+    ("dedupe_global", ""),
+    ("write_barrier", ""),
+    ("lockfile", ""),
+    ("numa_mem_policy", ""),
+    ("bs_is_seq_rand", ""),
+    ("stat_type", ""),
     // Buffers are pages of this process, whatever hands them out.
     ("mem", ""),
     // Files are laid out before jobs start, in parallel.
