@@ -62,7 +62,7 @@ impl Overrides {
     fn set(&mut self, key: &[u8], value: &[u8], notes: &mut Notes) -> Result<(), String> {
         let malformed = || format!("malformed extended header: invalid {}={}", Shown(key), Shown(value));
         // POSIX: an empty value deletes the override.
-        let bytes = || Some(text(value)).filter(|v| !v.is_empty());
+        let bytes = || Some(text(value).to_vec()).filter(|v| !v.is_empty());
         let (mut bad, mut odd) = (false, false);
         match key {
             b"path" => self.path = bytes(),
@@ -104,7 +104,7 @@ impl SparseRecords {
     fn set(&mut self, key: &[u8], value: &[u8]) -> Option<()> {
         self.any = true;
         match key {
-            b"name" => self.name = Some(text(value)),
+            b"name" => self.name = Some(text(value).to_vec()),
             b"major" => self.version.0 = decimal(value)?,
             b"minor" => self.version.1 = decimal(value)?,
             b"size" | b"realsize" => self.size = Some(decimal(value)?),

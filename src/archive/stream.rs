@@ -15,7 +15,7 @@ use std::io;
 use std::mem;
 use std::sync::Arc;
 
-use super::header::{self, BLOCK_BYTES, Block, Fields, Notes, Spare};
+use super::header::{self, BLOCK_BYTES, Block, Fields, Notes};
 use super::input::{Input, ReadAt, Window};
 use super::member::{ArchiveError, Member};
 use super::pax::Overrides;
@@ -53,8 +53,6 @@ pub struct Archive {
     /// The current member's path, while `has_name`: its memory is used again.
     name: Vec<u8>,
     has_name: bool,
-    /// What was given back of members that are done with.
-    spare: Spare,
     /// Its stored bytes that are not read yet.
     left: u64,
     /// Bytes behind them that nobody reads: padding, data that has no use.
@@ -125,7 +123,6 @@ impl Archive {
             block: Box::new([0; BLOCK_BYTES]),
             name: Vec::new(),
             has_name: false,
-            spare: Spare::default(),
             left: 0,
             slack: 0,
             progress: Progress::Fresh,
@@ -173,21 +170,28 @@ impl Archive {
     // Not an Iterator: one's `None` after an error would promise less than this one's.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Member>, ArchiveError> {
+        let mut member = Member::default();
+        Ok(self.next_in(&mut member)?.then_some(member))
+    }
+
+    /// As `next`, with the member put into `member`, whose memory is used again; false at the end. What `member` holds then, and after an
+    /// error, is nothing.
+    pub(crate) fn next_in(&mut self, member: &mut Member) -> Result<bool, ArchiveError> {
         if self.progress == Progress::Done {
-            return Ok(None);
+            return Ok(false);
         }
-        let mut result = self.advance();
+        let mut result = self.advance(member);
         match (&result, &mut self.watch) {
-            (Ok(Some(member)), Some(watch)) => watch(&member.path, self.offset),
+            (Ok(true), Some(watch)) => watch(&member.path, self.offset),
             // A decompressor checks its sums at its end, and who writes into a pipe wants it read.
-            (Ok(None), _) => {
+            (Ok(false), _) => {
                 if let Err(error) = self.window.drain() {
                     result = Err(self.io(error));
                 }
             }
             _ => {}
         }
-        if matches!(&result, Ok(None)) || result.as_ref().is_err_and(ArchiveError::is_fatal) {
+        if matches!(&result, Ok(false)) || result.as_ref().is_err_and(ArchiveError::is_fatal) {
             self.finish();
         }
         result
@@ -210,11 +214,6 @@ impl Archive {
             Err(_) => self.finish(),
         }
         result
-    }
-
-    /// Takes a member that is done with: the next ones' names are put where its were.
-    pub(crate) fn reuse(&mut self, member: Member) {
-        self.spare = Spare { uname: member.uname, gname: member.gname };
     }
 
     /// Where in a seekable input the current member's next unread byte is.
@@ -240,6 +239,11 @@ impl Archive {
     /// How many bytes of the uncompressed archive have been passed.
     pub fn position(&self) -> u64 {
         self.window.position()
+    }
+
+    /// Was something found odd since the last call of `take_warnings`?
+    pub(crate) fn has_warnings(&self) -> bool {
+        !self.notes.warnings.is_empty()
     }
 
     /// What was found odd since the last call, as lines for the user.
@@ -270,7 +274,7 @@ impl Archive {
         ArchiveError::Io { offset: self.window.position(), member: self.current(), source }
     }
 
-    fn advance(&mut self) -> Result<Option<Member>, ArchiveError> {
+    fn advance(&mut self, member: &mut Member) -> Result<bool, ArchiveError> {
         let visited = match &mut self.visits {
             None => {
                 self.pass_data()?;
@@ -278,7 +282,7 @@ impl Archive {
             }
             Some(visits) => {
                 (self.left, self.slack) = (0, 0);
-                let Some(to) = visits.next() else { return Ok(None) };
+                let Some(to) = visits.next() else { return Ok(false) };
                 self.window.jump(to);
                 self.progress = Progress::Sound;
                 Some(to)
@@ -301,7 +305,7 @@ impl Archive {
                 extensions = Extensions::default();
                 continue;
             }
-            let fields = match header::decode(&self.block, mem::take(&mut self.spare), &mut self.notes) {
+            let fields = match header::decode(&self.block, member, &mut self.notes) {
                 Ok(fields) => fields,
                 Err(_) if self.progress == Progress::Lost => continue,
                 Err(reason) => return Err(self.lose(at, reason)),
@@ -326,18 +330,18 @@ impl Archive {
                 b'V' => {
                     // What stood before it was its own.
                     extensions = Extensions::default();
-                    self.label = Some(Label { name: fields.name, mtime: fields.mtime });
+                    self.label = Some(Label { name: mem::take(&mut member.path), mtime: member.mtime });
                     self.slack = padded(fields.size);
                     self.pass_data()?;
                 }
                 _ => {
                     self.has_records = extensions.pax.is_some();
-                    return self.member(fields, extensions).map(Some);
+                    return self.member(fields, extensions, member).map(|()| true);
                 }
             }
         }
         match visited {
-            None => Ok(None),
+            None => Ok(false),
             Some(offset) => Err(self.lose(offset, "no header".into())),
         }
     }
@@ -409,7 +413,7 @@ impl Archive {
 
     /// The text of a long-name header.
     fn long_name(&mut self, fields: &Fields, bad: &mut Option<String>) -> Result<Option<Vec<u8>>, ArchiveError> {
-        Ok(self.extension(fields, LONG_NAME_BYTES_MAX, bad)?.map(|name| header::text(&name)))
+        Ok(self.extension(fields, LONG_NAME_BYTES_MAX, bad)?.map(|name| header::text(&name).to_vec()))
     }
 
     /// The records of a pax header.

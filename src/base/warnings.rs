@@ -25,6 +25,11 @@ impl Warnings {
         }
     }
 
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.kept.is_empty() && self.more == 0
+    }
+
     /// Those of `later` behind these.
     pub fn append(&mut self, later: Warnings) {
         later.kept.into_iter().for_each(|text| self.add(text));

@@ -105,37 +105,37 @@ impl<'a> Members<'a> {
         self.label.take()
     }
 
-    /// The next one; none at the end, or when the run is stopped. A member that cannot be given is a failure of the crew's report.
-    // Not an Iterator: it lends the archive between two members.
-    #[allow(clippy::should_implement_trait)]
-    pub fn next(&mut self) -> Option<Member> {
+    /// The next one, put into `member`, whose memory is used again; false at the end, or when the run is stopped. A member that cannot be
+    /// given is a failure of the crew's report.
+    pub fn next(&mut self, member: &mut Member) -> bool {
         while !self.crew.stop().is_set() {
-            let next = self.archive.next();
+            let next = self.archive.next_in(member);
             if let Some(label) = self.archive.take_label() {
                 // To GNU tar it is a member, of which nothing is extracted: an operand may be its name.
                 let _is_told_either_way = self.select.selects(&label.name, &mut self.matched);
                 self.label = Some(label);
             }
-            self.read.warnings.append(self.archive.take_warnings());
+            if self.archive.has_warnings() {
+                self.read.warnings.append(self.archive.take_warnings());
+            }
             let position = self.archive.position();
-            if next.as_ref().is_ok_and(Option::is_none) || position >= self.shown + SHOWN_BYTES {
+            if matches!(next, Ok(false)) || position >= self.shown + SHOWN_BYTES {
                 self.shown = position;
                 self.live.archive_bytes.store(position, Ordering::Relaxed);
             }
             match next {
-                Ok(Some(mut member)) => {
+                Ok(true) => {
                     let is_old = self.newer.is_some_and(|newer| member.mtime < newer);
-                    if self.select.selects(&member.path, &mut self.matched) && !is_old && self.is_named(&mut member) {
+                    if self.select.selects(&member.path, &mut self.matched) && !is_old && self.is_named(member) {
                         self.read.members += 1;
-                        return Some(member);
+                        return true;
                     }
-                    self.archive.reuse(member);
                 }
-                Ok(None) => return None,
+                Ok(false) => return false,
                 Err(error) => self.fail(error),
             }
         }
-        None
+        false
     }
 
     /// Takes off a member's names what leads out of their place, as far as that is asked for; false when it is refused.
@@ -146,7 +146,12 @@ impl<'a> Members<'a> {
         let of_path = self.taken_off.tell(&member.path, Of::Member);
         let is_link = member.kind == MemberKind::HardLink;
         let of_link = is_link.then(|| self.taken_off.take_off(&mut member.link, Of::HardLink)).flatten();
-        [of_path, of_link].into_iter().flatten().for_each(|told| self.warn(told));
+        if let Some(told) = of_path {
+            self.warn(told);
+        }
+        if let Some(told) = of_link {
+            self.warn(told);
+        }
         let is_refused = self.names == Names::Extracted && inside::has_dot_dot(&member.path);
         if is_refused {
             self.crew.report().add(Failure::refused(&member.path, inside::HAS_DOT_DOT));

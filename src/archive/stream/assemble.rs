@@ -4,29 +4,54 @@ use std::mem;
 
 use crate::archive::header::{BLOCK_BYTES, Fields};
 use crate::archive::member::{ArchiveError, Member, MemberKind, Segment};
-use crate::archive::pax::Overrides;
+use crate::archive::pax::{Overrides, SparseRecords};
 use crate::archive::sparse::{self, NewMap, OldMap};
 use crate::base::name::Shown;
 
 use super::{Archive, Extensions, padded};
 
 impl Archive {
-    /// Makes the member of its header and what came before it.
-    pub(super) fn member(&mut self, fields: Fields, extensions: Extensions) -> Result<Member, ArchiveError> {
+    /// Completes the member of its header's other fields and of what came before it.
+    pub(super) fn member(
+        &mut self,
+        mut fields: Fields,
+        extensions: Extensions,
+        member: &mut Member,
+    ) -> Result<(), ArchiveError> {
         let mut bad = extensions.bad;
-        let mut over = if self.has_globals { self.globals.clone() } else { Overrides::default() };
-        if let Some(records) = extensions.pax
+        let is_extended = self.has_globals || extensions.pax.is_some();
+        let mut over = is_extended.then(|| if self.has_globals { self.globals.clone() } else { Overrides::default() });
+        if let (Some(over), Some(records)) = (&mut over, extensions.pax)
             && let Err(reason) = over.apply(&records, &mut self.notes)
         {
             bad.get_or_insert(reason);
         }
-        let sparse_name = over.sparse.size.and(over.sparse.name.take());
-        let name = sparse_name.or(over.path.take()).or(extensions.name).unwrap_or(fields.name);
+        [(extensions.name, &mut member.path), (extensions.link, &mut member.link)].into_iter().for_each(replace);
+        (member.segments, member.acl_access, member.acl_default) = (None, None, None);
+        member.xattrs.clear();
+        let mut sparse = SparseRecords::default();
+        if let Some(over) = over {
+            sparse = over.sparse;
+            replace((over.path, &mut member.path));
+            replace((sparse.size.and(sparse.name.take()), &mut member.path));
+            replace((over.link, &mut member.link));
+            replace((over.uname, &mut member.uname));
+            replace((over.gname, &mut member.gname));
+            replace((over.uid, &mut member.uid));
+            replace((over.gid, &mut member.gid));
+            replace((over.mtime, &mut member.mtime));
+            replace((over.size, &mut fields.size));
+            over.dev.into_iter().zip(&mut fields.dev).for_each(replace);
+            let mut attributes = over.attributes;
+            (member.acl_access, member.acl_default) = (attributes.acl_access.take(), attributes.acl_default.take());
+            member.xattrs = attributes.into_xattrs();
+        }
+        let name = &member.path;
         self.name.clear();
-        self.name.extend_from_slice(&name);
+        self.name.extend_from_slice(name);
         self.has_name = true;
-        let kind = self.kind(fields.typeflag, &name);
-        let data = over.size.unwrap_or(fields.size);
+        let kind = self.kind(fields.typeflag, name);
+        let data = fields.size;
         let has_data = kind == MemberKind::File;
         let is_dir_by_slash = kind == MemberKind::Dir && matches!(fields.typeflag, b'\0' | b'0' | b'7');
         // Dump directories: data that has no use. All other kinds have none, and what follows is the next header.
@@ -37,38 +62,24 @@ impl Archive {
             self.slack = padded(data) - self.left;
         }
         if fields.typeflag == b'M' {
-            bad.get_or_insert_with(|| continued(&name));
+            bad.get_or_insert_with(|| continued(name));
         }
         let is_device = matches!(kind, MemberKind::Char | MemberKind::Block);
-        let dev = [0, 1].map(|part| over.dev[part].unwrap_or(fields.dev[part]));
-        if is_device && dev.contains(&None) {
+        if is_device && fields.dev.contains(&None) {
             bad.get_or_insert_with(|| "its device number has more than 32 bits".into());
         }
-        let (size, segments) =
-            if has_data && bad.is_none() { self.shape(fields.typeflag, &mut over, &mut bad)? } else { (0, None) };
+        (member.size, member.segments) =
+            if has_data && bad.is_none() { self.shape(fields.typeflag, &mut sparse, &mut bad)? } else { (0, None) };
         if let Some(reason) = bad {
             self.slack += mem::take(&mut self.left);
-            return Err(ArchiveError::BadMember { offset: self.offset, member: name, reason });
+            return Err(ArchiveError::BadMember { offset: self.offset, member: mem::take(&mut member.path), reason });
         }
-        let links = matches!(kind, MemberKind::HardLink | MemberKind::Symlink);
-        Ok(Member {
-            path: name,
-            kind,
-            stored: self.left,
-            size,
-            mode: fields.mode,
-            uid: over.uid.unwrap_or(fields.uid),
-            gid: over.gid.unwrap_or(fields.gid),
-            uname: over.uname.unwrap_or(fields.uname),
-            gname: over.gname.unwrap_or(fields.gname),
-            mtime: over.mtime.unwrap_or(fields.mtime),
-            link: if links { over.link.or(extensions.link).unwrap_or(fields.link) } else { Vec::new() },
-            dev: if is_device { (dev[0].unwrap_or(0), dev[1].unwrap_or(0)) } else { (0, 0) },
-            segments,
-            acl_access: over.attributes.acl_access.take(),
-            acl_default: over.attributes.acl_default.take(),
-            xattrs: over.attributes.into_xattrs(),
-        })
+        (member.kind, member.stored) = (kind, self.left);
+        member.dev = if is_device { fields.dev.map(Option::unwrap_or_default).into() } else { (0, 0) };
+        if !matches!(kind, MemberKind::HardLink | MemberKind::Symlink) {
+            member.link.clear();
+        }
+        Ok(())
     }
 
     fn kind(&mut self, typeflag: u8, name: &[u8]) -> MemberKind {
@@ -97,7 +108,7 @@ impl Archive {
     fn shape(
         &mut self,
         typeflag: u8,
-        over: &mut Overrides,
+        sparse: &mut SparseRecords,
         bad: &mut Option<String>,
     ) -> Result<(u64, Option<Vec<Segment>>), ArchiveError> {
         let (size, segments) = if typeflag == b'S' {
@@ -113,15 +124,15 @@ impl Archive {
                 map.extend(&block);
             }
             (map.size, map.segments)
-        } else if let Some(size) = over.sparse.size {
-            let segments = match (over.sparse.bad.take(), over.sparse.version) {
+        } else if let Some(size) = sparse.size {
+            let segments = match (sparse.bad.take(), sparse.version) {
                 (Some(reason), _) => Err(reason),
-                (None, (0, _)) => Ok(mem::take(&mut over.sparse.map)),
+                (None, (0, _)) => Ok(mem::take(&mut sparse.map)),
                 (None, (1, 0)) => self.new_map()?,
                 (None, (major, minor)) => Err(format!("sparse format {major}.{minor} is not known")),
             };
             (size, segments)
-        } else if over.sparse.any {
+        } else if sparse.any {
             (0, Err("records of a sparse file without its size".into()))
         } else {
             return Ok((self.left, None));
@@ -157,4 +168,11 @@ impl Archive {
 /// Why a later part of a file cannot be given.
 pub(super) fn continued(name: &[u8]) -> String {
     format!("'{}' is continued from another volume, which is not supported", Shown(name))
+}
+
+/// Puts what an extension says, if anything, in place of what the header says.
+fn replace<T>((said, field): (Option<T>, &mut T)) {
+    if let Some(said) = said {
+        *field = said;
+    }
 }

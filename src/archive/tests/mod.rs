@@ -15,6 +15,7 @@ use std::sync::Arc;
 use tar::{EntryType, Header};
 
 use super::*;
+use crate::base::Time;
 
 /// All that an archive gives: members with their data, errors and warnings as text.
 #[derive(Debug, Default, PartialEq)]
@@ -35,20 +36,44 @@ impl Seen {
     }
 }
 
+/// A member of which nothing may be left in the next one that is put into it.
+fn of_before() -> Member {
+    let text = || b"before".to_vec();
+    Member {
+        path: text(),
+        kind: MemberKind::Char,
+        stored: 7,
+        size: 8,
+        mode: 0o7777,
+        uid: 9,
+        gid: 10,
+        uname: text(),
+        gname: text(),
+        mtime: Time { secs: 11, nanos: 12 },
+        link: text(),
+        dev: (13, 14),
+        segments: Some(vec![Segment { offset: 15, len: 16 }]),
+        xattrs: vec![(text(), text())],
+        acl_access: Some(text()),
+        acl_default: Some(text()),
+    }
+}
+
 /// Reads to the end. A hostile archive can make no more steps than it has blocks.
 fn drain(archive: &mut Archive, steps_max: usize) -> Seen {
     let mut seen = Seen::default();
     let mut buf = [0; 700];
     for _ in 0..=steps_max {
-        let next = archive.next();
+        let mut member = of_before();
+        let next = archive.next_in(&mut member);
         seen.warnings.extend(archive.take_warnings().told());
         match next {
-            Ok(None) => {
+            Ok(false) => {
                 assert!(matches!(archive.next(), Ok(None)));
                 return seen;
             }
             Err(e) => seen.errors.push(e.to_string()),
-            Ok(Some(member)) => {
+            Ok(true) => {
                 let mut data = Vec::new();
                 loop {
                     match archive.read(&mut buf) {

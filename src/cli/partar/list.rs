@@ -76,7 +76,8 @@ fn list(high: &High, options: &Options, session: &mut Session<'_>, job: &mut Job
     let start = Instant::now();
     let read = session.with_progress(&live, &crew, || {
         let mut members = Members::new(&mut archive, &options.select, options.newer, options.names, (&crew, &live));
-        while let Some(member) = members.next() {
+        let mut member = Member::default();
+        while members.next(&mut member) {
             // Nobody wants the rest, unless an index is made of it.
             if keeper.is_none() && console.is_unread() {
                 return Default::default();

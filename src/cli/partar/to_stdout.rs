@@ -89,7 +89,8 @@ fn write_all(high: &High, options: &Options, session: &mut Session<'_>, job: &mu
     let mut lost = None;
     let read = session.with_progress(&live, &crew, || {
         let mut members = Members::new(&mut archive, &options.select, options.newer, Names::Extracted, (&crew, &live));
-        while let Some(member) = members.next() {
+        let mut member = Member::default();
+        while members.next(&mut member) {
             if !options.leaves(&member.path) {
                 continue;
             }

@@ -203,7 +203,10 @@ struct Producer<'p, 'scope, 'env> {
 impl Producer<'_, '_, '_> {
     fn run(&mut self) {
         while !self.broken {
-            let Some(member) = self.members.next() else { break };
+            let mut member = Member::default();
+            if !self.members.next(&mut member) {
+                break;
+            }
             self.member(member);
         }
         self.flush();

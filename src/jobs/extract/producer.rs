@@ -117,10 +117,9 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
 
     /// Reads to the end and finishes the directories.
     pub fn run(mut self) -> Read {
-        while !self.broken
-            && let Some(member) = self.members.next()
-        {
-            self.member(member);
+        let mut member = Member::default();
+        while !self.broken && self.members.next(&mut member) {
+            self.member(&mut member);
         }
         self.drain();
         let dirs = self.table.take_all();
@@ -128,7 +127,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         self.members.end()
     }
 
-    fn member(&mut self, mut member: Member) {
+    fn member(&mut self, member: &mut Member) {
         self.make_room();
         let is_renamed = self.ctx.options.transform.is_some() || inside::leads_out(&member.path);
         let head = Head {
@@ -140,10 +139,9 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         };
         self.next += 1;
         self.path_bytes += head.path.len() as u64;
-        let extra = self.extra(&mut member);
-        self.rename(&mut member);
-        self.put(head, &mut member, extra);
-        self.members.archive().reuse(member);
+        let extra = self.extra(member);
+        self.rename(member);
+        self.put(head, member, extra);
     }
 
     /// Puts a member at its place.
