@@ -200,6 +200,10 @@ impl Volume {
 
     pub(super) fn perform_at(&self, route: Route, calls: &mut [Call<'_>]) {
         let seat = &self.seats[route.0];
+        if self.seats.len() == 1 {
+            // There is no other to choose.
+            return seat.mount.perform(calls);
+        }
         let price = calls.iter().map(|c| self.price.price(c.proc(), c.payload())).sum();
         seat.load.fetch_add(price, Ordering::Relaxed);
         seat.mount.perform(calls);

@@ -1,6 +1,7 @@
 //! A batch of small members in one lane: directories, then a window of CREATEs, of WRITEs, of SETATTRs.
 
 use std::collections::HashMap;
+use std::mem;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -9,7 +10,7 @@ use crate::crew::{Permit, Places, Ticket};
 use crate::storage::{Call, Kind, Node, Op, Route, Stable};
 
 use super::super::write::{self, Put};
-use super::ctx::{Ctx, Head, Outcome};
+use super::ctx::{Ctx, Outcome};
 use super::dirs::{self, Dir, Why};
 use super::finish::{self, Spoilt};
 use super::leaf::{self, Leaf, Made, MakeKind, Making, What};
@@ -22,23 +23,33 @@ struct Work<'l> {
     outcome: Option<Outcome>,
 }
 
-impl Work<'_> {
+impl<'l> Work<'l> {
     /// What it is made in, of what the batch's directories became.
     fn parent<'p>(&self, parents: &'p Parents) -> Option<&'p Node> {
         parents[self.leaf.dir].as_ref().filter(|_| self.outcome.is_none())
     }
 
     /// How to make it, unless its outcome is known or it is a directory.
-    fn making<'m>(&'m self, parents: &'m Parents) -> Option<Making<'m>> {
-        let kind = match &self.leaf.what {
+    fn making<'m>(&self, parents: &'m Parents) -> Option<Making<'m>>
+    where
+        'l: 'm,
+    {
+        let leaf = self.leaf;
+        let kind = match &leaf.what {
             What::File { .. } => MakeKind::File,
             What::Symlink(target) => MakeKind::Symlink(target),
             What::Special(special) => MakeKind::Special(*special),
             What::Dir => return None,
         };
         let parent = self.parent(parents)?;
-        let (path, name, meta) = (&self.leaf.head.path[..], &self.leaf.name, self.leaf.meta);
-        Some(Making { path, parent, name, meta, extra: self.leaf.extra.as_ref(), kind })
+        Some(Making {
+            path: &leaf.head.path,
+            parent,
+            name: &leaf.name,
+            meta: leaf.meta,
+            extra: leaf.extra.as_ref(),
+            kind,
+        })
     }
 
     fn chunks(&self, write_max: usize) -> Option<(&Node, Vec<write::Chunk<'_>>)> {
@@ -97,7 +108,7 @@ pub(super) fn run_next(ctx: &Ctx<'_>, apart: &Apart, ticket: Ticket<'_>) {
 
 /// Makes every leaf of the batch and says what became of it.
 pub(super) fn run(ctx: &Ctx<'_>, route: Route, batch: Batch) {
-    let Batch { leaves, dirs, permit, .. } = batch;
+    let Batch { mut leaves, dirs, permit, .. } = batch;
     let mut parents = vec![None; dirs.len()];
     let mut works: Vec<Work<'_>> =
         leaves.iter().map(|leaf| Work { leaf, dir: &dirs[leaf.dir], made: None, outcome: None }).collect();
@@ -105,11 +116,18 @@ pub(super) fn run(ctx: &Ctx<'_>, route: Route, batch: Batch) {
     for (i, works) in works.chunks_mut(ctx.port.window).enumerate() {
         run_window(ctx, if i == 0 { route } else { ctx.volume.route() }, &mut parents, works);
     }
-    let outcomes: Vec<Option<Outcome>> = works.into_iter().map(|work| work.outcome).collect();
+    // Of most there is nothing to be said.
+    let said = works.iter_mut().enumerate().filter(|(_, work)| work.outcome.is_some());
+    let said: Vec<(usize, Outcome)> = said.filter_map(|(i, work)| Some((i, work.outcome.take()?))).collect();
+    drop(works);
     // The data goes before the permit for it.
-    let heads: Vec<Head> = leaves.into_iter().map(|leaf| leaf.head).collect();
+    leaves.iter_mut().for_each(|leaf| leaf.what = What::Dir);
     drop(permit);
-    ctx.complete_all(heads.into_iter().zip(outcomes.into_iter().map(|outcome| outcome.unwrap_or(Outcome::Done))));
+    let mut said = said.into_iter().peekable();
+    ctx.complete_all(leaves.iter_mut().enumerate().map(|(i, leaf)| {
+        let outcome = said.next_if(|(at, _)| *at == i).map_or(Outcome::Done, |(_, outcome)| outcome);
+        (mem::take(&mut leaf.head), outcome)
+    }));
 }
 
 fn run_window(ctx: &Ctx<'_>, route: Route, parents: &mut Parents, works: &mut [Work<'_>]) {
@@ -196,19 +214,19 @@ fn skip_complete(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Wo
 }
 
 fn make(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>]) {
-    let results: Vec<(usize, Result<Made, Outcome>)> = {
-        let makings: Vec<(usize, Making<'_>)> =
-            works.iter().enumerate().filter_map(|(i, w)| Some((i, w.making(parents)?))).collect();
-        let gives: Vec<bool> = makings.iter().map(|(_, m)| m.gives(ctx)).collect();
-        let mut calls: Vec<Call<'_>> = makings.iter().zip(&gives).map(|((_, m), gives)| m.call(*gives)).collect();
-        ctx.perform(route, &mut calls);
-        let answers = calls.iter_mut().zip(gives);
-        makings.iter().zip(answers).map(|((i, m), (call, gives))| (*i, m.settle(ctx, route, call, gives))).collect()
-    };
-    for (i, result) in results {
-        match result {
-            Ok(made) => works[i].made = Some(made),
-            Err(outcome) => works[i].outcome = Some(outcome),
+    let mut makings: Vec<(&mut Work<'_>, Making<'_>, bool)> = Vec::with_capacity(works.len());
+    for work in works {
+        if let Some(making) = work.making(parents) {
+            let gives = making.gives(ctx);
+            makings.push((work, making, gives));
+        }
+    }
+    let mut calls: Vec<Call<'_>> = makings.iter().map(|(_, making, gives)| making.call(*gives)).collect();
+    ctx.perform(route, &mut calls);
+    for ((work, making, gives), call) in makings.into_iter().zip(&mut calls) {
+        match making.settle(ctx, route, call, gives) {
+            Ok(made) => work.made = Some(made),
+            Err(outcome) => work.outcome = Some(outcome),
         }
     }
 }
@@ -217,9 +235,11 @@ fn make(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>]) 
 fn write(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>]) {
     let mut failed: Vec<(usize, Cause)> = Vec::new();
     {
+        let has_data = |work: &Work<'_>| matches!(&work.leaf.what, What::File { data, .. } if !data.is_empty());
         let files: Vec<(usize, &Node, Vec<write::Chunk<'_>>)> = works
             .iter()
             .enumerate()
+            .filter(|(_, work)| has_data(work))
             .filter_map(|(i, w)| w.chunks(ctx.write_max).map(|(node, chunks)| (i, node, chunks)))
             .collect();
         let single: Vec<_> = files.iter().filter(|(.., chunks)| chunks.len() == 1).collect();
@@ -267,8 +287,7 @@ fn spoil(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>],
 }
 
 fn finish(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>]) {
-    let mut of = Vec::new();
-    let mut dues = Vec::new();
+    let (mut of, mut dues) = (Vec::with_capacity(works.len()), Vec::with_capacity(works.len()));
     for (i, work) in works.iter().enumerate() {
         let (Some(making), Some(made)) = (work.making(parents), &work.made) else { continue };
         let shape = match &work.leaf.what {

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use crate::base::name::Shown;
 use crate::base::{Cause, Failure, Name, Proc, Status};
-use crate::storage::{AttrChange, Call, NO_XATTR, Node, Route, SetTime};
+use crate::storage::{AttrChange, Call, NO_XATTR, Node, Op, Route, SetTime};
 
 use super::super::mode::SET_IDS;
 use super::attributes::Extra;
@@ -131,8 +131,8 @@ struct End {
 pub(super) fn all(ctx: &Ctx<'_>, route: Route, dues: &[Due]) -> Vec<Finished> {
     let mut ends: Vec<End> =
         dues.iter().map(|_| End { so_far: Ok(false), again: false, no_acl: false, not_given: false }).collect();
-    change(ctx, route, dues, &mut ends, |due, _| due.first());
     if dues.iter().any(|due| due.extra.is_some()) {
+        change(ctx, route, dues, &mut ends, |due, _| due.first());
         set(ctx, route, dues, &mut ends, xattrs);
         set(ctx, route, dues, &mut ends, acls);
     }
@@ -153,27 +153,29 @@ fn change(ctx: &Ctx<'_>, route: Route, dues: &[Due], ends: &mut [End], part: imp
         change if end.not_given => AttrChange { mode: change.mode.map(|mode| mode & !SET_IDS), ..change }.owner_first(),
         change => change.owner_first(),
     };
-    set_attrs(ctx, route, dues, ends, |due, end| split(due, end).0);
+    if dues.iter().any(|due| due.change.gives_away()) {
+        set_attrs(ctx, route, dues, ends, |due, end| split(due, end).0);
+    }
     set_attrs(ctx, route, dues, ends, |due, end| split(due, end).1);
 }
 
 /// A window of SETATTRs of what `part` says; one that failed for its owner or its mode alone is done without it.
 fn set_attrs(ctx: &Ctx<'_>, route: Route, dues: &[Due], ends: &mut [End], part: impl Fn(&Due, &End) -> AttrChange) {
-    let mut of = Vec::new();
-    let mut calls = Vec::new();
+    let mut of = Vec::with_capacity(dues.len());
+    let mut calls = Vec::with_capacity(dues.len());
     for (i, due) in dues.iter().enumerate() {
         let change = part(due, &ends[i]);
         if !change.is_empty() && !ends[i].again {
-            of.push((i, change));
+            of.push(i);
             calls.push(Call::set_attr(&due.node, change));
         }
     }
     ctx.perform(route, &mut calls);
-    for ((i, change), call) in of.into_iter().zip(&calls) {
-        let settled = match call.status() {
+    for (i, call) in of.into_iter().zip(&calls) {
+        let settled = match (call.status(), &call.op) {
             // Of this one alone: a server that maps one id may take the others.
-            Ok(()) => Ok(Without { owner: call.leaves_owner_out(), mode: None }),
-            Err(status) => set_without(ctx, route, &dues[i], change, status),
+            (Err(status), Op::SetAttr { change, .. }) => set_without(ctx, route, &dues[i], *change, status),
+            _ => Ok(Without { owner: call.leaves_owner_out(), mode: None }),
         };
         let End { so_far, again, not_given, .. } = &mut ends[i];
         *not_given |= settled.is_ok_and(|without| without.owner);

@@ -134,18 +134,16 @@ impl<'a> Making<'a> {
 
     /// What the answer to the first call, with its owner or without, means; goes on where the name exists.
     pub fn settle(&self, ctx: &Ctx<'_>, route: Route, call: &mut Call<'_>, mut owner: bool) -> Result<Made, Outcome> {
+        if let Some(found) = call.found_object() {
+            return Ok(self.made(ctx, found, owner));
+        }
         let (mut result, mut repeated) = (call.take_found(), call.repeated);
         let mut route = route;
         let has_owner = self.owner() != (None, None);
         let (mut undone, mut lost) = (false, repeated);
         for _ in 0..TRIES_MAX {
             match result {
-                Ok(found) => {
-                    if !owner {
-                        ctx.note_refused(self.owner());
-                    }
-                    return Ok(self.made(ctx, found, owner));
-                }
+                Ok(found) => return Ok(self.made(ctx, &found, owner)),
                 Err(Status::Exist) => {
                     route = ctx.volume.route_replacing(route);
                     if let Some(made) = self.make_way(ctx, route, call.proc(), (repeated, owner))? {
@@ -163,7 +161,7 @@ impl<'a> Making<'a> {
         }
         // Another program makes this name as fast as it is removed.
         result
-            .map(|found| self.made(ctx, found, owner))
+            .map(|found| self.made(ctx, &found, owner))
             .map_err(|status| self.unmade(ctx, route, (call.proc(), status), (lost, owner)))
     }
 
@@ -246,14 +244,17 @@ impl<'a> Making<'a> {
     }
 
     /// A new object. An owner that the server left out is due, unless it refuses that.
-    fn made(&self, ctx: &Ctx<'_>, found: Found, owner: bool) -> Made {
+    fn made(&self, ctx: &Ctx<'_>, found: &Found, owner: bool) -> Made {
+        if !owner {
+            ctx.note_refused(self.owner());
+        }
         let is = found.attr.map(|is| (is.uid, is.gid));
         let asked = self.change(owner);
         let left_out = asked.not_given(is) != (None, None);
         let other_mode = found.attr.zip(asked.mode).is_some_and(|(is, mode)| is.mode != mode);
         let is_given = is.is_some() && self.change(true).not_given(is) == (None, None);
         let owner_refused = !owner && !is_given || left_out && ctx.owners_refused.load(Ordering::Relaxed);
-        Made { node: found.node, existed: false, owner_refused, owner: is, other_mode }
+        Made { node: found.node.clone(), existed: false, owner_refused, owner: is, other_mode }
     }
 
     fn whose(&self, ctx: &Ctx<'_>, route: Route, owner: bool, (node, attr): (&Node, &Attr)) -> Whose {
@@ -295,8 +296,11 @@ impl<'a> Making<'a> {
             mtime,
             ..AttrChange::default()
         };
-        let (extra, is_new) = (self.extra.cloned(), !made.existed);
-        Due { node: made.node.clone(), change, extra, is_dir: false, is_new }.some()
+        let is_due = !change.is_empty() || self.extra.is_some();
+        is_due.then(|| {
+            let (extra, is_new) = (self.extra.cloned(), !made.existed);
+            Due { node: made.node.clone(), change, extra, is_dir: false, is_new }
+        })
     }
 }
 

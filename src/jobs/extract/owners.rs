@@ -39,6 +39,7 @@ impl<'a> Ids<'a> {
     }
 
     /// The member's user and group; none where the caller's are meant.
+    #[inline]
     pub fn of(&mut self, member: &Member) -> (Option<u32>, Option<u32>) {
         let owners = self.owners;
         let (uid, gid) = match self.owner {

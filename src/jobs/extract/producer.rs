@@ -363,6 +363,11 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             return Ok(());
         }
         self.hold(&dir, member.stored + head.path.len() as u64 + map_bytes);
+        if member.stored == 0 {
+            let what = What::File { data: Vec::new(), shape };
+            self.push(&dir, |dir| Leaf { head, dir, name: name.clone(), what, meta, extra });
+            return Ok(());
+        }
         match self.data(member.stored) {
             Ok(data) => {
                 let what = What::File { data, shape };

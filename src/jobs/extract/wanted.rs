@@ -41,7 +41,12 @@ impl Producer<'_, '_, '_> {
         let of_path = self.taken_off.take_off(&mut member.path, Of::Member);
         let is_link = member.kind == MemberKind::HardLink;
         let of_link = is_link.then(|| self.taken_off.take_off(&mut member.link, Of::HardLink)).flatten();
-        [of_path, of_link].into_iter().flatten().for_each(|told| self.members.warn(told));
+        if let Some(told) = of_path {
+            self.members.warn(told);
+        }
+        if let Some(told) = of_link {
+            self.members.warn(told);
+        }
     }
 
     fn transform(&mut self, member: &mut Member) {
