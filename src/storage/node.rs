@@ -19,6 +19,7 @@ pub struct Handle {
 
 impl Handle {
     /// The handle of these bytes; none when they are more than 64.
+    #[inline]
     pub fn new(bytes: &[u8]) -> Option<Handle> {
         let mut handle = Handle { len: u8::try_from(bytes.len()).ok()?, bytes: [0; HANDLE_MAX] };
         handle.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);

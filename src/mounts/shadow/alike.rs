@@ -60,8 +60,8 @@ impl ShadowMount {
         let mut filled = 0;
         for (call, (key, made)) in calls.iter_mut().zip(made) {
             let Op::Create { out, .. } = &mut call.op else { continue };
-            let attr = out.as_ref().ok().and_then(|found| found.attr);
             if memory.names.claim(key, Known::Made(made), |known| *known == Known::Gone) {
+                let attr = out.as_ref().ok().and_then(|found| found.attr.as_ref());
                 attr.into_iter().for_each(|attr| memory.objects.insert(made.id, attr));
                 filled += 1;
             } else {
@@ -131,7 +131,7 @@ impl ShadowMount {
                 None => {
                     let mut attr = World::new_attr(root, made, None, &AttrChange::default());
                     change(&mut call.op, &mut attr);
-                    memory.objects.insert(made.id, attr);
+                    memory.objects.insert(made.id, &attr);
                 }
             }
         }

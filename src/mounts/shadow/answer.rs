@@ -113,7 +113,7 @@ impl ShadowMount {
         }
         let mut attr = self.attr_of(made);
         change(&mut attr);
-        self.world.memory().objects.insert(made.id, attr);
+        self.world.memory().objects.insert(made.id, &attr);
         attr
     }
 
@@ -280,7 +280,7 @@ impl ShadowMount {
         let parent = at.parent.and_then(|parent| memory.objects.get(parent.id));
         let mut attr = World::new_attr(at.root, made, parent, change);
         more(&mut attr);
-        memory.objects.insert(made.id, attr);
+        memory.objects.insert(made.id, &attr);
         memory.set_name(at.above, key, Known::Made(made));
         Ok((made, attr))
     }
@@ -402,7 +402,7 @@ impl ShadowMount {
             (None | Some(Known::Real(_)), Some(found)) => {
                 let attr = found?.attr.ok_or(Status::NoEnt)?;
                 let made = self.world.new_made(attr.kind);
-                self.world.memory().objects.insert(made.id, Attr { fileid: made.id, ..attr });
+                self.world.memory().objects.insert(made.id, &Attr { fileid: made.id, ..attr });
                 made
             }
             _ => return Err(Status::NoEnt),

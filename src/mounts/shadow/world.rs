@@ -16,8 +16,9 @@ use super::LentFile;
 /// bytes, so that all of it together stays below 40 MB, and below 60 where very many objects are met again that were forgotten.
 pub(super) const REMEMBERED_MAX: usize = 50_000;
 
-/// The same where nothing is forecast: more than is under way at once, and little enough to stay in a processor's cache.
-pub(super) const IDLE_REMEMBERED_MAX: usize = 10_000;
+/// The same where nothing is forecast: more than is under way at once, and little enough to stay in a processor's cache. Twice as many
+/// are just below a power of two, which rows of them grow to.
+pub(super) const IDLE_REMEMBERED_MAX: usize = 8_000;
 
 /// File ids from here on are invented; servers and file systems do not count so far.
 const FIRST_ID: u64 = 1 << 63;
@@ -109,8 +110,8 @@ impl Objects {
     }
 
     /// Remembers an object's attributes; of those in the row, the latest twice `max`.
-    pub fn insert(&mut self, id: u64, attr: Attr) {
-        let Some(at) = self.at(id) else { return self.others.insert(id, attr) };
+    pub fn insert(&mut self, id: u64, attr: &Attr) {
+        let Some(at) = self.at(id) else { return self.others.insert(id, *attr) };
         let over = (at + 1).saturating_sub(2 * self.others.max);
         for _ in 0..over.min(self.row.len()) {
             self.row.pop_front();
@@ -118,14 +119,14 @@ impl Objects {
         self.first += over as u64;
         let at = at - over;
         if at < self.row.len() {
-            self.row[at] = Some(attr);
+            self.row[at] = Some(*attr);
             return;
         }
         // Most often it is the next one.
         while self.row.len() < at {
             self.row.push_back(None);
         }
-        self.row.push_back(Some(attr));
+        self.row.push_back(Some(*attr));
     }
 }
 
@@ -235,6 +236,7 @@ impl World {
     }
 
     /// The node of an invented object.
+    #[inline]
     pub fn node(&self, made: Made) -> Node {
         let mut bytes = [0; 25];
         bytes[..16].copy_from_slice(&self.mark);
@@ -354,7 +356,7 @@ mod tests {
         // Some ids are of objects of which nothing is remembered.
         let is_known = |id: u64| !(id - FIRST_ID).is_multiple_of(3);
         for id in (FIRST_ID..FIRST_ID + 1000).filter(|id| is_known(*id)) {
-            objects.insert(id, attr(id));
+            objects.insert(id, &attr(id));
             assert!(objects.row.len() <= 20);
             assert!((id.max(FIRST_ID + 9) - 9..=id).all(|id| objects.get(id).is_some() == is_known(id)));
             assert_eq!(objects.get(id).map(|attr| attr.fileid), Some(id));
@@ -362,7 +364,7 @@ mod tests {
         assert!(objects.get(FIRST_ID + 1).is_none() && objects.get(FIRST_ID + 5000).is_none());
         // One that was forgotten, one that never was counted, and one far ahead.
         for id in [FIRST_ID + 1, FORGOTTEN_ID | 7, FIRST_ID + 1_000_000] {
-            objects.insert(id, attr(id));
+            objects.insert(id, &attr(id));
             objects.get_mut(id).unwrap().size = 5;
             assert_eq!(objects.get(id).map(|attr| (attr.fileid, attr.size)), Some((id, 5)));
             assert!(objects.row.len() <= 20);
