@@ -121,7 +121,7 @@ pub(super) fn run(ctx: &Ctx<'_>, route: Route, batch: Batch) {
     let said: Vec<(usize, Outcome)> = said.filter_map(|(i, work)| Some((i, work.outcome.take()?))).collect();
     drop(works);
     // The data goes before the permit for it.
-    leaves.iter_mut().for_each(|leaf| leaf.what = What::Dir);
+    leaves.iter_mut().for_each(|leaf| (leaf.what, leaf.extra) = (What::Dir, None));
     drop(permit);
     let mut said = said.into_iter().peekable();
     ctx.complete_all(leaves.iter_mut().enumerate().map(|(i, leaf)| {

@@ -132,7 +132,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         let is_renamed = self.ctx.options.transform.is_some() || inside::leads_out(&member.path);
         let head = Head {
             number: self.next,
-            path: if is_renamed { member.path.clone() } else { mem::take(&mut member.path) },
+            path: if is_renamed { member.path.clone() } else { taken(&mut member.path) },
             kind: member.kind,
             again: false,
             bytes: if member.kind == MemberKind::File { member.stored } else { 0 },
@@ -456,4 +456,24 @@ fn path_of<'m>(head: &'m Head, member: &'m Member) -> &'m [u8] {
 
 fn refused(path: &[u8], reason: &str) -> Outcome {
     Outcome::Failed(Failure::refused(path, reason))
+}
+
+/// A member's path, which is counted by its length: a longer name that was passed over before may have left its room in it.
+fn taken(path: &mut Vec<u8>) -> Vec<u8> {
+    let mut path = mem::take(path);
+    path.shrink_to_fit();
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_has_no_room_of_a_longer_one() {
+        let mut path = vec![b'x'; 1 << 20];
+        path.clear();
+        path.push(b'f');
+        assert!(taken(&mut path).capacity() < 64 && path.capacity() == 0);
+    }
 }
