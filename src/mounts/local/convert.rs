@@ -1,11 +1,13 @@
 //! Between the kernel's words and NFSv3's: errors, attributes, times.
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::fs::{
-    AtFlags, FileType, Gid, Mode, Stat, StatxFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid, fstat, statx,
+    AtFlags, FileType, Gid, Mode, Stat, StatxFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid, fstat, major,
+    minor, statat, statx,
 };
 use rustix::io::Errno;
+use rustix::path::Arg;
 
 use crate::base::{Status, Time};
 use crate::storage::{Attr, AttrChange, Kind, SetTime};
@@ -73,6 +75,34 @@ impl From<&Stat> for Is {
     fn from(stat: &Stat) -> Is {
         let (uid, gid, fileid) = (stat.st_uid, stat.st_gid, stat.st_ino);
         Is { kind: kind(stat), bits: mode_bits(stat), uid, gid, fileid }
+    }
+}
+
+/// Which object stands at a name, or is open.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Which {
+    pub device: (u32, u32),
+    pub fileid: u64,
+    /// With its type.
+    pub mode: u32,
+}
+
+impl Which {
+    /// Of a name in `dir`, or of `dir` itself, as `flags` say. Before Linux 4.11 an NFS server may be asked, whatever they say of that.
+    pub fn at(dir: impl AsFd + Copy, name: impl Arg + Copy, flags: AtFlags) -> Result<Which, Errno> {
+        let what = StatxFlags::TYPE | StatxFlags::MODE | StatxFlags::INO;
+        match statx(dir, name, flags, what) {
+            Ok(is) => {
+                let device = (is.stx_dev_major, is.stx_dev_minor);
+                Ok(Which { device, fileid: is.stx_ino, mode: is.stx_mode.into() })
+            }
+            Err(Errno::NOSYS) => {
+                let is = statat(dir, name, flags - AtFlags::STATX_DONT_SYNC)?;
+                let device = (major(is.st_dev), minor(is.st_dev));
+                Ok(Which { device, fileid: is.st_ino, mode: is.st_mode })
+            }
+            Err(errno) => Err(errno),
+        }
     }
 }
 

@@ -53,7 +53,7 @@ use crate::storage::{
 };
 
 pub(crate) use alias::Alias;
-use convert::{ITSELF, attr, kind, status};
+use convert::{ITSELF, Which, attr, kind, status};
 use descriptors::{Descriptors, Held, Use};
 use fresh::Learned;
 use lower::Client;
@@ -302,7 +302,7 @@ impl LocalMount {
     /// away through another mount and lives on. Asking costs nothing: an object's id is known while it is open.
     fn is_same(&self, chain: &Chain, fd: &OwnedFd) -> bool {
         let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
-        let id = || statx(fd, c"", flags, StatxFlags::INO).map(|is| is.stx_ino);
+        let id = || Which::at(fd, c"", flags).map(|is| is.fileid);
         !self.nfs || chain.fileid().is_none_or(|fileid| id() == Ok(fileid))
     }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, Gid, Mode, OFlags, Stat, StatxFlags, Uid, chmodat, chownat, fchmod, fchown, fstat,
-    ftruncate, futimens, linkat, openat, renameat, statx, unlinkat, utimensat,
+    AtFlags, CWD, FileType, Gid, Mode, OFlags, Stat, Uid, chmodat, chownat, fchmod, fchown, fstat, ftruncate, futimens,
+    linkat, openat, renameat, unlinkat, utimensat,
 };
 use rustix::io::{Errno, retry_on_intr};
 
@@ -15,7 +15,7 @@ use crate::base::{Name, Status};
 use crate::storage::{Attr, AttrChange, Chain, Kind, Node, Out, SetTime};
 
 use super::at_calls;
-use super::convert::{ITSELF, kind, mode, owner, status, times};
+use super::convert::{ITSELF, Which, kind, mode, owner, status, times};
 use super::data::QUIET;
 use super::descriptors::{Held, Use};
 use super::{LocalMount, Place};
@@ -145,10 +145,10 @@ impl LocalMount {
         let Some(fileid) = chain.met_as() else { return Ok(()) };
         // To a client of NFS what has another id is another object, so no server is asked.
         let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
-        let is = statx(held, c"", flags, StatxFlags::INO | StatxFlags::TYPE).map_err(status)?;
-        match FileType::from_raw_mode(is.stx_mode.into()) {
+        let is = Which::at(held, c"", flags).map_err(status)?;
+        match FileType::from_raw_mode(is.mode) {
             FileType::Directory => Ok(()),
-            _ if is.stx_ino != fileid => Err(Status::Stale),
+            _ if is.fileid != fileid => Err(Status::Stale),
             _ => Ok(()),
         }
     }
@@ -222,8 +222,8 @@ impl LocalMount {
         let sure = believed && change.uid.or(change.gid).is_none();
         // Without asking the server.
         let flags = if self.nfs { ITSELF | AtFlags::STATX_DONT_SYNC } else { ITSELF };
-        let is = || statx(place.fd(), place.name(), flags, StatxFlags::MODE).ok();
-        sure && is().is_some_and(|is| u32::from(is.stx_mode) & 0o7777 == bits & 0o7777)
+        let is = || Which::at(place.fd(), place.name(), flags).ok();
+        sure && is().is_some_and(|is| is.mode & 0o7777 == bits & 0o7777)
     }
 
     /// REMOVE, or RMDIR by its flag. `near` is the directory of the one before: in a window of them it is mostly the same.
@@ -257,8 +257,8 @@ impl LocalMount {
         let Some((Node::Chain(up), name)) = &chain.parent else { return false };
         let Ok(above) = self.dir(up) else { return false };
         let number = |fd: BorrowedFd<'_>, name: &CStr, flags| {
-            let is = statx(fd, name, flags | AtFlags::STATX_DONT_SYNC, StatxFlags::INO).ok()?;
-            Some((is.stx_dev_major, is.stx_dev_minor, is.stx_ino))
+            let is = Which::at(fd, name, flags | AtFlags::STATX_DONT_SYNC).ok()?;
+            Some((is.device, is.fileid))
         };
         let is = number(held.fd(), c"..", AtFlags::empty());
         let was_moved = is.is_some() && is != number(above.fd(), c"", AtFlags::EMPTY_PATH);

@@ -91,7 +91,12 @@ pub fn open(entry: &Entry, root: &[u8], dir: &[u8]) -> Result<Opened, Reason> {
 /// What an open object is, asked of the server.
 pub fn fresh(object: BorrowedFd<'_>) -> io::Result<Seen> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
-    let is = statx(object, "", flags, StatxFlags::BASIC_STATS)?;
+    let is = statx(object, "", flags, StatxFlags::BASIC_STATS).map_err(|errno| match errno {
+        Errno::NOSYS => io::Error::other(
+            "several mounts want Linux 4.11 or later: no older one can be made to ask the server (statx)",
+        ),
+        errno => errno.into(),
+    })?;
     let time = |at: rustix::fs::StatxTimestamp| (at.tv_sec, at.tv_nsec);
     Ok(Seen {
         fileid: is.stx_ino,
