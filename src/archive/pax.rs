@@ -27,6 +27,8 @@ pub(super) struct Overrides {
     pub attributes: Attributes,
     /// GNU tar's mark, in a global header, of a file that began on another volume: the file's name.
     pub continued: Option<Vec<u8>>,
+    /// GNU tar's volume label, in a global header.
+    pub label: Option<Vec<u8>>,
 }
 
 /// The GNU.sparse records, formats 0.0, 0.1 and 1.0.
@@ -80,6 +82,7 @@ impl Overrides {
             b"SCHILY.devmajor" => (self.dev[0], bad) = device(value),
             b"SCHILY.devminor" => (self.dev[1], bad) = device(value),
             b"GNU.volume.filename" => self.continued = bytes(),
+            b"GNU.volume.label" => self.label = bytes(),
             b"hdrcharset" => odd = !matches!(value, b"" | b"BINARY" | b"ISO-IR 10646 2000 UTF-8"),
             _ => {
                 if let Some(key) = key.strip_prefix(b"GNU.sparse.")

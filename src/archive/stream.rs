@@ -323,6 +323,8 @@ impl Archive {
                         // What is one file's: a copy of it for each member could be of any size.
                         self.globals.sparse = Default::default();
                         self.globals.attributes = Default::default();
+                        let label = self.globals.label.take().map(|name| Label { name, mtime: member.mtime });
+                        self.label = label.or(self.label.take());
                         let continued = self.globals.continued.take().map(|name| continued(&name));
                         extensions.bad = extensions.bad.or(applied.err()).or(continued);
                     }

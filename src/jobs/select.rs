@@ -159,6 +159,11 @@ impl Selection {
         Matched { operands: vec![false; self.operands.as_ref().map_or(0, Vec::len)], count: 0 }
     }
 
+    /// The same, where nobody asks which operands match.
+    pub fn lets_in(&self, path: &[u8]) -> bool {
+        self.is_everything() || self.selects(path, &mut self.matched())
+    }
+
     /// Is the object of this path selected? Notes which operands it matches.
     pub fn selects(&self, path: &[u8], matched: &mut Matched) -> bool {
         if self.is_everything() {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::time::{Duration, UNIX_EPOCH};
 
 use super::cli_support::{Bench, Ran};
 
@@ -322,4 +323,45 @@ fn a_pattern_is_about_the_operands_behind_it() {
     // All that reads an archive takes them for all members, as GNU tar.
     bench.run("-cf o.tar --sort=name a b").ok();
     assert_eq!(bench.run("-tf o.tar a --exclude=x b").ok().stdout, "a/\na/y\nb/\nb/y\n");
+}
+
+#[test]
+fn a_directory_of_which_no_name_is_left_is_that_of_one_top_level() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.path("app/sub")).unwrap();
+    fs::write(bench.path("app/sub/a.txt"), "alpha").unwrap();
+    for (dir, mode, secs) in [("app/sub", 0o750, 2), ("app", 0o700, 1)] {
+        let path = bench.path(dir);
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        fs::File::open(&path).unwrap().set_modified(UNIX_EPOCH + Duration::from_secs(secs)).unwrap();
+    }
+    bench.run("-cf o.tar app").ok();
+    let attributes = |line: &str| {
+        bench.run(&format!("{line} -C out")).ok();
+        let top = fs::metadata(bench.path("out/n/top")).unwrap();
+        fs::remove_dir_all(bench.path("out/n")).unwrap();
+        (top.mode() & 0o7777, top.mtime())
+    };
+    // With two names off, the last directory that has no name left says how it is: GNU tar's result.
+    assert_eq!(attributes("-xf o.tar --strip-components=1 --one-top-level=n/top"), (0o700, 1));
+    assert_eq!(attributes("-xf o.tar --strip-components=2 --one-top-level=n/top"), (0o750, 2));
+    // Without that directory, there is nothing that it would stand for.
+    bench.run("-xf o.tar --strip-components=2 -C out").ok();
+    assert_eq!(fs::read(bench.path("out/a.txt")).unwrap(), b"alpha");
+}
+
+#[test]
+fn what_is_left_out_need_not_be_there() {
+    let bench = Bench::new();
+    fs::write(bench.path("b.txt"), "b").unwrap();
+    fs::write(bench.path("list"), "gone.log\n").unwrap();
+    for line in [
+        "--exclude=*.log b.txt gone.log sub/gone.log",
+        "--exclude=gone* b.txt gone.log/",
+        "--exclude=*.log b.txt -T list",
+    ] {
+        bench.run(&format!("-cf o.tar {line}")).ok();
+        assert_eq!(bench.run("-tf o.tar").ok().stdout, "b.txt\n", "{line}");
+    }
+    bench.run("-cf o.tar --exclude=*.log b.txt gone").ended(2, "partar: gone: Cannot stat: No such file or directory");
 }

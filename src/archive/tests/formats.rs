@@ -341,6 +341,19 @@ fn numbers_that_do_not_fit_are_told_and_make_no_device() {
 }
 
 #[test]
+fn a_label_is_told_of_a_header_of_its_own_and_of_a_global_one() {
+    let global = pax(b'g', &[("GNU.volume.label", "lab"), ("GNU.volume.number", "1")]);
+    for before in [entry("lab", b'V', b""), global] {
+        let archive = [&before[..], &entry("a", b'0', b"abc"), &END].concat();
+        let mut archive = Archive::new(file(&archive), Options::default());
+        assert_eq!(archive.next().unwrap().unwrap().path, b"a");
+        let label = archive.take_label().unwrap();
+        assert_eq!((&label.name[..], label.mtime.secs), (&b"lab"[..], 1_000_000_000));
+        assert!(archive.next().unwrap().is_none() && archive.take_label().is_none());
+    }
+}
+
+#[test]
 fn what_stands_before_a_label_is_not_the_next_member_s() {
     let extended = pax(b'x', &[("path", "foo"), ("size", "1")]);
     let seen = read(&[&extended[..], &entry("label", b'V', b""), &entry("a", b'0', b"abc"), &END].concat());

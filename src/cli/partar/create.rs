@@ -29,6 +29,7 @@ use crate::cli::session::{Ended, Session, processors};
 use crate::crew::{Crew, Stop};
 use crate::jobs::Live;
 use crate::jobs::create::{Archived, Operand, Options, Output, Summary, create};
+use crate::jobs::select::Selection;
 use crate::mounts::nfs::Usage;
 use crate::storage::{Mount, Shape};
 
@@ -454,7 +455,7 @@ impl<'a> Operands<'a> {
                 Err(error) => return Some(Err(Failure::refused(b"", error))),
             };
             let is_told = self.lost.contains(&named.dir);
-            if is_told && !named.is_whole() {
+            if is_told && !named.is_whole() || self.is_left_out(&named) {
                 continue;
             }
             match self.open(&named) {
@@ -471,13 +472,25 @@ impl<'a> Operands<'a> {
         }
     }
 
+    /// What is left out there besides.
+    fn exclude(&self, named: &Named) -> Option<&Arc<Selection>> {
+        let holds = |(from, _): &&(usize, Arc<Selection>)| *from <= named.before;
+        self.creation.excludes_behind.iter().rfind(holds).map(|(_, exclude)| exclude)
+    }
+
+    /// Is it left out by its name? It need not be there then, as with GNU tar. Of a URL the job knows the name.
+    fn is_left_out(&self, named: &Named) -> bool {
+        let lets_in = |exclude: &Selection| exclude.lets_in(&named.name);
+        let is_let_in = lets_in(&self.creation.options.exclude) && self.exclude(named).is_none_or(|own| lets_in(own));
+        !is_let_in && !named.name.starts_with(b"nfs://")
+    }
+
     fn open(&self, named: &Named) -> Result<Operand, Lost> {
-        let Named { dir, name, recursion, before } = named;
+        let Named { dir, name, recursion, .. } = named;
         let base = Location::parse(dir);
         let base = base.map_err(|error| Lost::Base(Failure::refused(dir.as_encoded_bytes(), error.to_string())))?;
         let operand = self.places.operand(&base, name, (*recursion, self.creation.dereference))?;
-        let exclude = self.creation.excludes_behind.iter().rfind(|(from, _)| from <= before);
-        Ok(Operand { exclude: exclude.map(|(_, exclude)| exclude.clone()).unwrap_or_default(), ..operand })
+        Ok(Operand { exclude: self.exclude(named).cloned().unwrap_or_default(), ..operand })
     }
 }
 

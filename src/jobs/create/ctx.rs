@@ -193,8 +193,7 @@ impl<'a> Ctx<'a> {
 
     /// Do the patterns, and those of its operand, let this path in?
     pub fn includes(&self, path: &[u8], of_operand: &Selection) -> bool {
-        let lets_in = |exclude: &Selection| exclude.is_everything() || exclude.selects(path, &mut exclude.matched());
-        lets_in(&self.options.exclude) && lets_in(of_operand)
+        self.options.exclude.lets_in(path) && of_operand.lets_in(path)
     }
 
     /// Is an object in a directory to be stored, by what its listing says?

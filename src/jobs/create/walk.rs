@@ -95,6 +95,11 @@ fn not_listed(ctx: &Ctx<'_>, via: (Port<'_>, Route), dir: &Dir, (proc, status): 
 /// Finds an operand on its way.
 fn find(ctx: &Ctx<'_>, operand: Operand) -> Vec<Walked> {
     let Operand { volume, way, name, fs_root, recursive, exclude, follow } = operand;
+    let path = trimmed(name.clone());
+    // As with GNU tar, what is left out need not be there.
+    if !ctx.includes(&path, &exclude) {
+        return Vec::new();
+    }
     let port = ctx.port(&volume);
     let route = port.route();
     let (node, attr) = match go(port, route, &way) {
@@ -104,8 +109,7 @@ fn find(ctx: &Ctx<'_>, operand: Operand) -> Vec<Walked> {
             return Vec::new();
         }
     };
-    let path = trimmed(name);
-    if !ctx.includes(&path, &exclude) || !ctx.is_wanted(&path, &attr) {
+    if !ctx.is_wanted(&path, &attr) {
         return Vec::new();
     }
     let tree = Arc::new(Tree {

@@ -156,7 +156,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             let result = self.below(head, member, extra, (&above, &name));
             return self.settle(result);
         }
-        let result = match self.placed(path) {
+        let result = match self.placed(path, member.kind) {
             Ok(Place::Below(names)) => match names.split_last() {
                 Some((name, above)) => {
                     if self.ctx.options.top.is_empty() {
@@ -295,7 +295,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
     }
 
     fn link(&mut self, head: Head, member: &Member, above: &[Name], name: &Name) -> Result<(), (Head, Outcome)> {
-        let target = match self.placed(&member.link) {
+        let target = match self.placed(&member.link, MemberKind::HardLink) {
             Ok(Place::Below(target)) => target,
             Ok(_) => {
                 let outcome = refused(path_of(&head, member), "its target is the destination itself");

@@ -60,10 +60,11 @@ impl Producer<'_, '_, '_> {
         transform.apply_to_link(member);
     }
 
-    /// Where a path of the archive goes.
-    pub(super) fn placed(&self, path: &[u8]) -> Result<Place, String> {
+    /// Where a path of the archive goes. As with GNU tar, a directory of which no name is left stands for that of `--one-top-level`.
+    pub(super) fn placed(&self, path: &[u8], kind: MemberKind) -> Result<Place, String> {
         let (options, top) = (self.ctx.options, &self.ctx.options.top);
         Ok(match path::place(path, options.strip_components)? {
+            Place::Stripped if kind == MemberKind::Dir && !top.is_empty() => Place::Below(top.clone()),
             Place::Root if !top.is_empty() => Place::Below(top.clone()),
             Place::Below(names) if !names.starts_with(top) => Place::Below([&top[..], &names[..]].concat()),
             place => place,
