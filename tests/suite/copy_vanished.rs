@@ -2,19 +2,22 @@
 
 #![allow(clippy::unwrap_used)] // also in the helpers of tests
 
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parfs::base::Status;
 use parfs::jobs::copy::{Options, Verify};
-use parfs::mounts::MemoryMount;
+use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::storage::{Beyond, Call, Mount, Node, Op};
 
 use crate::ask::{Ask, mode};
 use crate::copies::{Ran, crew, run, sync, volume};
 use crate::nasty::{past, put, set, set_time};
 use crate::remove_odd::{Odd, pass};
-use crate::tree::dump;
+use crate::tree::{Tree, dump};
 
 fn go(source: Arc<Odd>, target: &Arc<MemoryMount>, options: &Options) -> Ran {
     run(&volume(vec![source]), &volume(vec![target.clone() as _]), options, &crew(3, 3))
@@ -202,5 +205,31 @@ fn what_is_replaced_before_it_is_read_is_looked_up_again() {
         ran.clean();
         let (is, copied) = (dump(&*from), dump(&*to));
         assert_eq!((is["f"].kind, is["f"].size), (copied["f"].kind, copied["f"].size));
+    }
+}
+
+/// On this host a name is opened: a symbolic link or a directory that has it by then cannot be read as the file that was listed.
+#[test]
+fn a_large_file_that_becomes_something_else_before_it_is_read_is_looked_up_again() {
+    let link: fn(&Path) = |path| symlink("release-2", path).unwrap();
+    let dir: fn(&Path) = |path| {
+        fs::create_dir(path).unwrap();
+        fs::write(path.join("in"), b"data").unwrap();
+    };
+    for (becomes, options) in [(link, sync()), (dir, sync()), (link, Options { atomic: true, ..sync() })] {
+        let (from, to) = (tempfile::tempdir().unwrap(), Arc::new(MemoryMount::new()));
+        fs::write(from.path().join("big"), vec![7; 3_000_000]).unwrap();
+        let mount = Arc::new(LocalMount::open(from.path()).unwrap());
+        let (place, read) = (from.path().join("big"), AtomicBool::new(false));
+        let odd = Odd::new(&mount, move |mount, call| {
+            if matches!(call.op, Op::Read { .. }) && !read.swap(true, Ordering::Relaxed) {
+                fs::remove_file(&place).unwrap();
+                becomes(&place);
+            }
+            pass(mount, call);
+        });
+        go(odd, &to, &options).clean();
+        let kinds = |tree: Tree| tree.into_iter().map(|(path, at)| (path, at.kind)).collect::<Vec<_>>();
+        assert_eq!(kinds(dump(&*mount)), kinds(dump(&*to)));
     }
 }

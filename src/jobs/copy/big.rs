@@ -392,17 +392,30 @@ fn finish(ctx: &Ctx<'_>, routes: Routes, big: &Big, due: &mut Vec<Due<Task>>) {
     complete::run(ctx, routes, vec![item], due);
 }
 
-/// Has another file got the name of one that reading ended with `status`? Once that is a reason to read it from its name on; an error says
-/// that nothing has the name.
+/// Has something else got the name of a file that reading ended with `status`? Another file is a reason to read it once more from its name
+/// on, as large as it is; what cannot be read as one at all costs nothing, and is looked up as often as small ones are. An error says that
+/// nothing has the name.
 fn is_another(ctx: &Ctx<'_>, routes: Routes, known: &Known, status: Status) -> Result<bool, Trouble> {
     let object = &known.object;
-    if !matches!(status, Status::NoEnt | Status::Stale) || object.single {
+    let is_gone = matches!(status, Status::NoEnt | Status::Stale);
+    let has_tries = object.is_to_be_looked_up(status) && (!is_gone || object.tries == 0);
+    let may_be = if is_gone { !object.single } else { has_tries };
+    if !may_be {
         return Ok(false);
     }
-    match ctx.source.look_up(routes.source, &object.dir.source, &object.name) {
+    let found = match object.single {
+        true => ctx.source.one(routes.source, Call::get_attr(&known.node)).attr(),
+        false => {
+            ctx.source.look_up(routes.source, &object.dir.source, &object.name).map(|(_, attr)| attr).map_err(|e| e.1)
+        }
+    };
+    match found {
         // A file system may number a new file as the one that was removed before it.
-        Ok((_, is)) => Ok(object.tries == 0 && (is.fileid, is.ctime) != (known.attr.fileid, known.attr.ctime)),
-        Err((_, Status::NoEnt)) => Err(fill::vanished()),
+        Ok(is) => {
+            let id = |attr: &Attr| (attr.kind, attr.fileid, attr.ctime);
+            Ok(has_tries && id(&is) != id(&known.attr))
+        }
+        Err(Status::NoEnt) => Err(fill::vanished()),
         Err(_) => Ok(false),
     }
 }
