@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // also in the helpers of tests
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -11,6 +12,7 @@ use std::time::Duration;
 use rustix::fs::FileType;
 
 use parfs::archive::{Codec, Input, MemberKind};
+use parfs::base::Status;
 use parfs::jobs::create::{Options, Pack, Summary};
 use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::storage::{Attr, AttrChange, Beyond, Call, Mount, Node, Op, Tap, Tapped};
@@ -546,4 +548,37 @@ fn a_piece_that_was_written_to_behind_the_last_one_is_told() {
     let volume = shared(vec![odd as Arc<dyn Mount>]);
     let made = stream(vec![named(&volume, "big")], &Options::default(), &crew(4, 2));
     assert_eq!((made.summary.changed, made.summary.warnings), (1, vec!["big: file changed as we read it".into()]));
+}
+
+/// As many as are looked up again are remembered, and of the others it is told what became of them.
+#[test]
+fn of_more_than_are_looked_up_again_only_what_is_gone_is_told_as_removed() {
+    const FILES: usize = 10_004;
+    let mount = Arc::new(MemoryMount::new());
+    let top = mount.dir(&mount.root(), "top");
+    let names: HashMap<u64, String> = (0..FILES)
+        .map(|i| {
+            let (name, node) = (i.to_string(), mount.file(&top, i.to_string(), b"x"));
+            (mount.get_attr(&node).unwrap().fileid, name)
+        })
+        .collect();
+    let reads = AtomicUsize::new(0);
+    let odd = Odd::new(&mount, move |mount, call| match &call.op {
+        Op::Read { node, .. } => {
+            let n = reads.fetch_add(1, Ordering::Relaxed);
+            if n >= FILES {
+                return pass(mount, call);
+            }
+            if n % 2 == 1 {
+                mount.remove(&top, &names[&mount.get_attr(node).unwrap().fileid]).unwrap();
+            }
+            call.fail(Status::Stale);
+        }
+        _ => pass(mount, call),
+    });
+    let made = stream(vec![named(&shared(vec![odd as Arc<dyn Mount>]), "top")], &Options::default(), &crew(1, 1));
+    assert_eq!((made.summary.files, made.summary.changed), (5_000, 5_002));
+    assert_eq!(made.failures.len(), 2, "{:?}", made.failures);
+    let told = |failure: &String| failure.contains("something else took its place before it was read");
+    assert!(made.failures.iter().all(told), "{:?}", made.failures);
 }

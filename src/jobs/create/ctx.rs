@@ -17,7 +17,7 @@ use super::super::transform::Part;
 use super::entry::{Entry, Home, Listing};
 use super::front::Front;
 use super::recheck::Rechecks;
-use super::{Names, Options};
+use super::{Names, Options, walk};
 
 /// Files that went before they were read and are looked up once more, at once.
 const AGAIN_MAX: usize = 10_000;
@@ -149,11 +149,11 @@ impl<'a> Ctx<'a> {
     /// What was listed here is not there. Whoever writes a file anew and renames it, so that there always is one, is to find it in the
     /// archive: at the end its name is looked up once more.
     pub fn missed(&self, home: Home, path: &[u8]) {
-        if self.notes(home, path) {
+        if self.notes(home.clone(), path) {
             return;
         }
         if self.held_missed().rounds < AGAIN_ROUNDS {
-            return self.vanished(path);
+            return walk::leave_out(self, &home, path);
         }
         let times = AGAIN_ROUNDS + 1;
         let why =
@@ -183,6 +183,15 @@ impl<'a> Ctx<'a> {
         // Lanes note them in any order.
         paths.sort_by(|(_, a), (_, b)| a.cmp(b));
         paths
+    }
+
+    /// Something else took the place of what was listed, and nothing more is noted.
+    pub fn overran(&self, path: &[u8]) {
+        let why = format!(
+            "something else took its place before it was read, as of more than {AGAIN_MAX} files, which are as many as are looked up \
+             again; it is not archived"
+        );
+        self.failed(Failure::refused(path, why));
     }
 
     /// It went between the listing and now.

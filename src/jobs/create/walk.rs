@@ -140,17 +140,52 @@ fn find_again(ctx: &Ctx<'_>, dir: &Arc<Dir>, path: Vec<u8>) -> Vec<Walked> {
     let Ok(name) = Name::new(dir.name(&path)) else { return Vec::new() };
     let mut found = match port.look_up(via.1, &dir.node, &name) {
         Ok((node, attr)) => vec![found_in(dir, path, node, attr)],
-        Err((proc, status)) => {
-            match status {
-                Status::NoEnt => ctx.vanished(&path),
-                Status::Stale if is_gone(via, dir) => ctx.vanished(&path),
-                status => ctx.failed(Failure::call(&path, proc, status)),
-            }
+        Err(error) => {
+            not_found(ctx, via, dir, &path, error);
             return Vec::new();
         }
     };
     describe(ctx, via, dir, &mut found);
     with_listings(ctx, found, Some(dir))
+}
+
+/// Tells of what a directory does not have any more, or what cannot be looked up in it.
+fn not_found(ctx: &Ctx<'_>, via: (Port<'_>, Route), dir: &Dir, path: &[u8], (proc, status): (Proc, Status)) {
+    match status {
+        Status::NoEnt => ctx.vanished(path),
+        Status::Stale if is_gone(via, dir) => ctx.vanished(path),
+        status => ctx.failed(Failure::call(path, proc, status)),
+    }
+}
+
+/// Tells what became of something that was not there when it was to be read, and that is not looked up again at the end: it was removed, or
+/// what has its place is not archived.
+pub(super) fn leave_out(ctx: &Ctx<'_>, home: &Home, path: &[u8]) {
+    let via = |volume| {
+        let port = ctx.port(volume);
+        (port, port.route())
+    };
+    match home {
+        Home::Operand(tree) => {
+            let (port, route) = via(&tree.volume);
+            match go(port, route, &tree.way) {
+                Ok(_) => ctx.overran(path),
+                Err((proc, status)) => ctx.failed(Failure::call(path, proc, status)),
+            }
+        }
+        Home::Dir(dir) => {
+            let (port, route) = via(&dir.tree.volume);
+            let Ok(name) = Name::new(dir.name(path)) else { return };
+            match port.look_up(route, &dir.node, &name) {
+                Ok((node, attr)) => {
+                    let mut found = vec![found_in(dir, path.to_vec(), node, attr)];
+                    follow(ctx, dir, &mut found);
+                    found.iter().for_each(|entry| ctx.overran(&entry.path));
+                }
+                Err(error) => not_found(ctx, (port, route), dir, path, error),
+            }
+        }
+    }
 }
 
 /// Is a directory not there by now whose handle is stale? A server that knows no handle any more, the root's neither, has removed nothing.
