@@ -58,7 +58,7 @@ fn into_memory(archive: &[u8], lanes: usize, window: usize) {
     let volume = Volume::new(vec![Arc::new(MemoryMount::new())], Spread::First);
     let crew = Crew::new(Shape { lanes, window }, 64 << 20).expect("a few threads");
     let mut archive = Archive::new(Input::Seekable(Arc::new(archive.to_vec())), Default::default());
-    let done = extract(&volume, &mut archive, &Options::default(), &NoOwners, &crew, &Live::default(), &|_| {});
+    let done = extract(&volume, &mut archive, &Options::default(), &NoOwners, &crew, &Live::default(), &|_, _| {});
     assert_eq!((done.files, crew.report().count()), (2_000, 0));
 }
 

@@ -100,7 +100,7 @@ fuzz_target!(|bytes: &[u8]| {
         _ => Input::Pipe(Box::new(Pipe(Cursor::new(archive)))),
     };
     let mut archive = Archive::new(input, parfs::archive::Options::default());
-    let summary = extract(&volume, &mut archive, &options, &Few, &crew, &Live::default(), &|_| {});
+    let summary = extract(&volume, &mut archive, &options, &Few, &crew, &Live::default(), &|_, _| {});
     assert_eq!(crew.budget().held(), 0);
     assert!(summary.stopped.is_none());
     let made = summary.files + summary.dirs + summary.links + summary.skipped;

@@ -370,7 +370,8 @@ fn what_is_newer_is_kept() {
     put("out/top/a.txt", 1_600_000_001);
     put("out/top/sub/b.log", 1_599_999_999);
     let ran = bench.run("-xf a.tar -C out --keep-newer-files").ok();
-    assert_eq!(ran.stderr, "");
+    let told = |name| format!("partar: Current 'top/{name}' is newer or same age\n");
+    assert_eq!(ran.stderr, ["a.txt", "link"].map(told).concat());
     assert_eq!(fs::read(bench.path("out/top/a.txt")).unwrap(), b"mine");
     assert_eq!(fs::metadata(bench.path("out/top/sub/b.log")).unwrap().len(), 10_000);
     put("out/top/a.txt", 1_600_000_000);

@@ -227,3 +227,35 @@ fn a_directory_that_is_not_replaced_keeps_its_time() {
     assert_eq!(fs::read_to_string(bench.out().join("d/b")).unwrap(), "b");
     assert_eq!(fs::metadata(bench.out().join("d")).unwrap().mtime(), MTIME as i64 + 1);
 }
+
+/// GNU tar tells one of them with -v alone, and the other always.
+#[test]
+fn what_is_left_as_it_is_is_told() {
+    let bench = Bench::new();
+    fs::write(bench.path("d.tar"), Tar::default().file("a", "a").file("b", "b").file("c", "c").bytes()).unwrap();
+    for name in ["a", "c"] {
+        fs::write(bench.out().join(name), "newer").unwrap();
+    }
+    let of = |stderr: &str| -> Vec<String> {
+        stderr.lines().filter_map(|line| line.strip_prefix("partar: ")).map(String::from).collect()
+    };
+    for (options, stdout, told) in [
+        ("-xf d.tar -C out --skip-old-files", "", vec![]),
+        ("-xvf d.tar -C out --skip-old-files", "b\n", vec!["a: skipping existing file", "c: skipping existing file"]),
+        ("-xf d.tar -C out --skip-old-files --strip-components=1 -v", "", vec![]),
+        (
+            "-xf d.tar -C out --keep-newer-files",
+            "",
+            vec!["Current 'a' is newer or same age", "Current 'c' is newer or same age"],
+        ),
+    ] {
+        fs::remove_file(bench.out().join("b")).ok();
+        let ran = bench.run(options).ok();
+        assert_eq!(
+            (&ran.stdout[..], of(&ran.stderr)),
+            (stdout, told.into_iter().map(String::from).collect()),
+            "{ran:?}"
+        );
+        assert_eq!(fs::read(bench.out().join("a")).unwrap(), b"newer");
+    }
+}

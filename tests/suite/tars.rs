@@ -191,7 +191,11 @@ pub fn pipe(bytes: Vec<u8>) -> Input {
 pub fn extract(volume: &Volume, input: Input, options: &Options, crew: &Crew) -> Ran {
     let mut archive = Archive::new(input, archive::Options::default());
     let done = Mutex::new(Vec::new());
-    let tell = |path: &[u8]| done.lock().unwrap().push(String::from_utf8_lossy(path).into_owned());
+    let tell = |path: &[u8], fate| {
+        if fate == extract::Fate::Made {
+            done.lock().unwrap().push(String::from_utf8_lossy(path).into_owned());
+        }
+    };
     let summary = extract::extract(volume, &mut archive, options, &Nobody, crew, &Live::default(), &tell);
     let failures = crew.report().failures().iter().map(ToString::to_string).collect();
     assert_eq!(crew.budget().held(), 0, "all permits are given back");

@@ -102,7 +102,7 @@ impl Round {
                     }
                 }
             });
-            let done = extract(&volume, &mut archive, &options, &HostOwners::default(), &crew, &live, &|_: &[u8]| {});
+            let done = extract(&volume, &mut archive, &options, &HostOwners::default(), &crew, &live, &|_, _| {});
             drop(ended);
             done
         });

@@ -17,7 +17,7 @@ use crate::cli::location::Location;
 use crate::cli::owners::HostOwners;
 use crate::cli::session::{Ended, Session};
 use crate::jobs::Live;
-use crate::jobs::extract::{Options, Summary, extract};
+use crate::jobs::extract::{Existing, Fate, Options, Summary, extract};
 use crate::storage::Mount;
 
 use super::create::{self, How};
@@ -98,10 +98,15 @@ fn extract_all(
     let keeper = index::prepare(high, &mut archive, &options.select, &console)?;
     let live = Arc::new(Live::default());
     live.total_bytes.store(opened.bytes.unwrap_or(0), Ordering::Relaxed);
-    let list = |path: &[u8]| {
-        if high.manner.verbose > 0 {
-            console.print(Shown(path));
+    let is_verbose = high.manner.verbose > 0;
+    let list = |path: &[u8], fate: Fate| match (fate, options.existing) {
+        (Fate::Made, _) if is_verbose => console.print(Shown(path)),
+        // GNU tar tells it without -v too.
+        (Fate::Left, Existing::KeepNewer) => {
+            console.message(format_args!("Current '{}' is newer or same age", Shown(path)));
         }
+        (Fate::Left, _) if is_verbose => console.message(format_args!("{}: skipping existing file", Shown(path))),
+        _ => {}
     };
     let stays = options.existing.stays();
     let start = Instant::now();

@@ -166,7 +166,7 @@ fn enter_dirs(ctx: &Ctx<'_>, route: Route, parents: &mut Parents, works: &mut [W
                 Err(Why::Failed { path: failed, cause }) if *failed == dir.path() => {
                     Outcome::Failed(Failure { path: path.clone(), cause })
                 }
-                Err(Why::Skipped { path: skipped }) if *skipped == dir.path() => Outcome::Skipped,
+                Err(Why::Skipped { path: skipped }) if *skipped == dir.path() => Outcome::Left,
                 Err(why) => Outcome::Failed(why.of_member(path)),
             });
             continue;

@@ -13,8 +13,8 @@ use crate::storage::{Attr, Call, Mount, Node, Route, SetTime, Volume};
 
 use super::super::Live;
 use super::super::port::Port;
-use super::Options;
 use super::batch::Batch;
+use super::{Fate, Options};
 
 /// Members that a lane is given at once where calls wait for nothing, at least: then to hand them over is much of what they cost.
 /// A forecast of a million empty files on a directory took 3.0 s of two processors that others used too in windows of 4, 2.4 s in windows of
@@ -28,8 +28,10 @@ const OVERWRITTEN_MAX: usize = 1 << 20;
 #[derive(Debug)]
 pub(super) enum Outcome {
     Done,
-    /// It was there, and options say to leave it.
+    /// There was nothing to do: it is there as it should be, or no name of it is left.
     Skipped,
+    /// Something was there, and options say to leave it.
+    Left,
     /// It is there and whole, but for what is told of it.
     Lacking(Failure),
     Failed(Failure),
@@ -98,7 +100,7 @@ impl Sums {
                 }
                 self.bytes += bytes;
             }
-            Outcome::Skipped => self.skipped += 1,
+            Outcome::Skipped | Outcome::Left => self.skipped += 1,
             Outcome::Failed(_) => {}
             Outcome::Undone => self.undone += 1,
         }
@@ -118,10 +120,10 @@ pub(super) struct Front {
     pub gap: bool,
 }
 
-/// Told in archive order: path and outcome (done, undone).
+/// Told in archive order.
 struct Told {
     path: Vec<u8>,
-    done: bool,
+    fate: Option<Fate>,
     undone: bool,
 }
 
@@ -130,7 +132,7 @@ pub(super) struct Ctx<'a> {
     pub options: &'a Options,
     pub crew: &'a Crew,
     pub live: &'a Live,
-    pub done: &'a (dyn Fn(&[u8]) + Sync),
+    pub done: &'a (dyn Fn(&[u8], Fate) + Sync),
     pub flight: Flight,
     pub port: Port<'a>,
     pub write_max: usize,
@@ -167,7 +169,7 @@ impl<'a> Ctx<'a> {
         options: &'a Options,
         crew: &'a Crew,
         live: &'a Live,
-        done: &'a (dyn Fn(&[u8]) + Sync),
+        done: &'a (dyn Fn(&[u8], Fate) + Sync),
     ) -> Ctx<'a> {
         let write_max = usize::try_from(volume.limits().write_max).unwrap_or(usize::MAX).max(1);
         let port = Port::new(volume, crew.shape().window);
@@ -299,7 +301,11 @@ impl<'a> Ctx<'a> {
         let told = all.into_iter().map(|(head, outcome)| {
             let told = Told {
                 path: head.path,
-                done: matches!(outcome, Outcome::Done | Outcome::Lacking(_)),
+                fate: match outcome {
+                    Outcome::Done | Outcome::Lacking(_) => Some(Fate::Made),
+                    Outcome::Left => Some(Fate::Left),
+                    Outcome::Skipped | Outcome::Failed(_) | Outcome::Undone => None,
+                },
                 // Also a file that was begun and not ended.
                 undone: matches!(&outcome, Outcome::Undone)
                     || matches!(&outcome, Outcome::Failed(failure) if failure.is_cancelled()),
@@ -339,8 +345,8 @@ impl<'a> Ctx<'a> {
     }
 
     fn tell(&self, told: Told, front: &mut Front) {
-        if told.done {
-            (self.done)(&told.path);
+        if let Some(fate) = told.fate {
+            (self.done)(&told.path, fate);
         }
         front.gap |= told.undone;
         if !front.gap {

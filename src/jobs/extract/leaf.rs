@@ -205,7 +205,7 @@ impl<'a> Making<'a> {
         let existing = ctx.options.existing;
         match existing {
             Existing::Keep if !repeated => return Err(self.failed(proc, Status::Exist)),
-            Existing::Skip if !repeated => return Err(Outcome::Skipped),
+            Existing::Skip if !repeated => return Err(Outcome::Left),
             _ => {}
         }
         let (node, attr) = match ctx.look_up(route, self.parent, self.name) {
@@ -223,8 +223,8 @@ impl<'a> Making<'a> {
         }
         match existing {
             Existing::Keep => Err(self.failed(proc, Status::Exist)),
-            Existing::Skip => Err(Outcome::Skipped),
-            Existing::KeepNewer if attr.kind != Kind::Dir && attr.mtime >= self.meta.dated => Err(Outcome::Skipped),
+            Existing::Skip => Err(Outcome::Left),
+            Existing::KeepNewer if attr.kind != Kind::Dir && attr.mtime >= self.meta.dated => Err(Outcome::Left),
             // Members that are files of their own may be names of one file here. Written into at once, it would have data of both.
             Existing::Overwrite if file_over_file && ctx.takes_over(&attr, self.parent.key_of(self.name)) => {
                 let empty = AttrChange { size: Some(0), ..AttrChange::default() };

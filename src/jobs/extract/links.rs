@@ -168,19 +168,19 @@ fn settle(ctx: &Ctx<'_>, route: Route, ready: &Ready, parent: &Node, target: &Ta
         }
         // What is there may be this link: no error then, as GNU tar has it also under -k.
         if ctx.options.existing == Existing::Skip && !repeated {
-            return Outcome::Skipped;
+            return Outcome::Left;
         }
         match ctx.look_up(route, parent, &link.name) {
             // The link is there: from an earlier run, a first try whose answer was lost, or as its own target.
             Ok((_, attr)) if is_same(ctx, &attr, &target.attr) => return Outcome::Done,
             Ok(_) if ctx.options.existing == Existing::Keep => return failed(Proc::Link, Status::Exist),
-            Ok(_) if ctx.options.existing == Existing::Skip => return Outcome::Skipped,
+            Ok(_) if ctx.options.existing == Existing::Skip => return Outcome::Left,
             Ok((_, attr))
                 if ctx.options.existing == Existing::KeepNewer
                     && attr.kind != Kind::Dir
                     && attr.mtime >= link.dated =>
             {
-                return Outcome::Skipped;
+                return Outcome::Left;
             }
             Ok((_, attr)) => {
                 if let Err((proc, status)) = leaf::remove(ctx, route, parent, &link.name, attr.kind) {

@@ -127,7 +127,7 @@ pub enum Existing {
     UnlinkFirst,
     /// A failure (`-k`).
     Keep,
-    /// Leave it, in silence (`--skip-old-files`).
+    /// Leave it, which is no failure (`--skip-old-files`).
     Skip,
     /// Leave what is as new as the member, or newer; else as `Replace` (`--keep-newer-files`). A directory never replaces what is none.
     KeepNewer,
@@ -140,6 +140,15 @@ impl Existing {
     pub fn stays(self) -> bool {
         matches!(self, Existing::Keep | Existing::Skip | Existing::KeepNewer)
     }
+}
+
+/// What is told of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It was made.
+    Made,
+    /// Something has its name, and is left as it is by `Options::existing`.
+    Left,
 }
 
 /// Whose the objects become.
@@ -191,8 +200,8 @@ pub struct Summary {
     pub stopped: Option<String>,
 }
 
-/// Extracts the archive's members below the volume's root. `done` hears the path of each member that was made, in the
-/// archive's order, from one thread at a time.
+/// Extracts the archive's members below the volume's root. `done` hears the path of each member that was made or left, in
+/// the archive's order, from one thread at a time.
 pub fn extract(
     volume: &Volume,
     archive: &mut Archive,
@@ -200,7 +209,7 @@ pub fn extract(
     owners: &dyn Owners,
     crew: &Crew,
     live: &Live,
-    done: &(dyn Fn(&[u8]) + Sync),
+    done: &(dyn Fn(&[u8], Fate) + Sync),
 ) -> Summary {
     let start = Instant::now();
     let waited = crew.budget().waited();

@@ -88,7 +88,7 @@ impl<'a> Run<'a> {
         let source = ImaginedArchive::new(tree).map_err(archive_error)?;
         let mut archive = Archive::new(Input::Seekable(Arc::new(source)), tar::Options::default());
         let live = Live::default();
-        let done = extract::extract(&volume, &mut archive, options, &HostOwners::default(), &crew, &live, &|_| ());
+        let done = extract::extract(&volume, &mut archive, options, &HostOwners::default(), &crew, &live, &|_, _| ());
         ended(&crew, done.archive_error.or(done.stopped)).map(|()| done.files)
     }
 
