@@ -205,9 +205,16 @@ fn a_known_suffix_goes_before_a_codecs_letter() {
         ("czaf y.unknown in", gzip),
         ("-czaf y.tar.xz in --no-auto-compress", gzip),
         ("-czf y.tar.xz in", gzip),
+        ("-a -I gzip -cf y.tar.xz in", xz),
+        ("-I gzip -a -cf y.tar.xz in --level=1", xz),
+        ("-a -I gzip -cf y.tar in", gzip),
+        ("-I gzip -a -cf y.tar.xz in --no-auto-compress", gzip),
+        ("-J -a -I xz -cf y.tgz in", gzip),
+        ("-z -I gzip -cf y.tar.xz in", gzip),
+        ("-a -I xz -cf y.tar.lz in", xz),
     ] {
         bench.run(line).ok();
-        let name = line.split(' ').nth(1).unwrap();
+        let name = line.split(' ').find(|word| word.starts_with("y.")).unwrap();
         assert!(fs::read(bench.path(name)).unwrap().starts_with(magic), "{line}");
     }
 }

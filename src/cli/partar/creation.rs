@@ -132,23 +132,25 @@ fn is_plain(name: &[u8]) -> bool {
     matches!(Codec::by_name(name), Ok(Codec::Plain))
 }
 
-/// How it is to be packed. As for GNU tar, `-a` with a suffix that is known goes before a codec's letter.
+/// How it is to be packed. As for GNU tar, `-a` with a suffix that is known goes before a codec's letter and before `-I`.
 fn packed(low: &Low, archive: &ArchiveName) -> Result<Packed, Unclear> {
     let by_name = low.codec.auto_compress && !low.codec.no_auto_compress;
-    let has_suffix = match archive {
-        ArchiveName::Stdin => false,
-        ArchiveName::Path(path) => !is_plain(path.as_os_str().as_bytes()),
-        ArchiveName::Nfs(url, _) => !is_plain(&url.path),
+    let suffix = match archive {
+        ArchiveName::Stdin => Ok(Codec::Plain),
+        ArchiveName::Path(path) => Codec::by_name(path.as_os_str().as_bytes()),
+        ArchiveName::Nfs(url, _) => Codec::by_name(&url.path),
     };
     let said = high::codec_said(low)?;
     match (high::program(low)?, said) {
-        (Some(_), Some(_)) => Err(Usage("Conflicting compression options".into())),
+        // A suffix of what is not carried here asks for -I.
+        (program, _) if by_name && suffix != Ok(Codec::Plain) && (program.is_none() || suffix.is_ok()) => {
+            Ok(Packed::ByName)
+        }
         (Some(_), None) if low.codec.level.is_some() => {
             Err(Usage("--level is not told to the command of -I; give it there: -I 'gzip -9'".into()))
         }
         (Some(command), None) => Ok(Packed::Program(command.clone())),
-        (None, Some((codec, _))) if !by_name || !has_suffix => Ok(Packed::As(codec)),
-        (None, Some(_)) => Ok(Packed::ByName),
+        (_, Some((codec, _))) => Ok(Packed::As(codec)),
         (None, None) if by_name => Ok(Packed::ByName),
         (None, None) => Ok(Packed::As(Codec::Plain)),
     }

@@ -361,10 +361,11 @@ pub fn codec_said(low: &Low) -> Result<Option<(Codec, &'static str)>, Unclear> {
     .into_iter()
     .filter_map(|(given, codec, flag)| given.then_some((codec, flag)))
     .collect();
+    let mut commands = flags.use_compress_program.iter();
     match said[..] {
         [] => Ok(None),
-        [_] if !flags.use_compress_program.is_empty() => Err(Usage("Conflicting compression options".into())),
-        [said] => Ok(Some(said)),
+        // GNU tar's `-z` is `-I gzip`.
+        [said] if commands.all(|command| *command == *format!("{:?}", said.0).to_lowercase()) => Ok(Some(said)),
         _ => Err(Usage("Conflicting compression options".into())),
     }
 }
