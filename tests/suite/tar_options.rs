@@ -372,3 +372,30 @@ fn what_is_left_out_need_not_be_there() {
     }
     bench.run("-cf o.tar --exclude=*.log b.txt gone").ended(2, "partar: gone: Cannot stat: No such file or directory");
 }
+
+/// As GNU tar: each new name in a directory changes its time.
+#[test]
+fn a_directory_that_the_archive_has_is_not_stored_anew() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.path("d/e")).unwrap();
+    fs::write(bench.path("d/f"), "f").unwrap();
+    bench.run("-cf u.tar d").ok();
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(10);
+    let touch = |name: &str| fs::File::open(bench.path(name)).unwrap().set_modified(later).unwrap();
+    let listed = || {
+        let mut names: Vec<String> = bench.run("-tf u.tar").ok().stdout.lines().map(String::from).collect();
+        names.sort();
+        names.join(" ")
+    };
+    fs::write(bench.path("d/e/new"), "new").unwrap();
+    ["d", "d/e"].into_iter().for_each(touch);
+    bench.run("-uf u.tar d").ok();
+    assert_eq!(listed(), "d/ d/e/ d/e/new d/f");
+    // What is a file in the archive would be in the way of what is in the directory.
+    fs::remove_file(bench.path("d/f")).unwrap();
+    fs::create_dir(bench.path("d/f")).unwrap();
+    for _ in 0..2 {
+        bench.run("-uf u.tar d").ok();
+        assert_eq!(listed(), "d/ d/e/ d/e/new d/f d/f/");
+    }
+}

@@ -10,7 +10,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::archive::write::{self, RECORD_BYTES, label};
-use crate::archive::{Archive, ArchiveError, Codec, FinishWrite, Pack, Packing, ReadAt};
+use crate::archive::{Archive, ArchiveError, Codec, FinishWrite, MemberKind, Pack, Packing, ReadAt};
 use crate::base::name::Shown;
 use crate::base::{Failure, Time};
 use crate::cli::Exit;
@@ -28,7 +28,7 @@ use crate::cli::places::{self, Lost, Places};
 use crate::cli::session::{Ended, Session, processors};
 use crate::crew::{Crew, Stop};
 use crate::jobs::Live;
-use crate::jobs::create::{Archived, Operand, Options, Output, Summary, create};
+use crate::jobs::create::{Archived, Latest, Operand, Options, Output, Summary, create};
 use crate::jobs::select::Selection;
 use crate::mounts::nfs::Usage;
 use crate::storage::{Mount, Shape};
@@ -329,13 +329,13 @@ struct Had {
     len: u64,
     /// There are others than zeros behind the end.
     goes_on: bool,
-    /// The latest, and whether that is known to the nanosecond.
-    times: HashMap<Vec<u8>, (Time, bool)>,
+    /// Of each name.
+    names: HashMap<Vec<u8>, Latest>,
 }
 
 impl Archived for Had {
-    fn mtime(&self, path: &[u8]) -> Option<(Time, bool)> {
-        self.times.get(plain(path)).copied()
+    fn latest(&self, path: &[u8]) -> Option<Latest> {
+        self.names.get(plain(path)).copied()
     }
 }
 
@@ -376,12 +376,16 @@ fn had(high: &High, opener: &mut Opener, keep_times: bool) -> Result<Had, String
             }
             Ok(None) => break,
             Ok(Some(member)) if keep_times => {
-                if had.times.len() == UPDATED_MAX {
+                if had.names.len() == UPDATED_MAX {
                     return Err(format!("{name}: has more than {UPDATED_MAX} members; use -r"));
                 }
-                let time = (member.mtime, archive.has_records() || member.mtime.nanos != 0);
-                let latest = had.times.entry(plain(&member.path).to_vec()).or_insert(time);
-                *latest = time.max(*latest);
+                let (path, mtime) = (plain(&member.path).to_vec(), member.mtime);
+                let (is_dir, whole) = (member.kind == MemberKind::Dir, mtime.nanos == 0);
+                let latest = Latest { mtime, is_exact: archive.has_records() || !whole, is_dir };
+                let entry = had.names.entry(path).or_insert(latest);
+                let of = |it: &Latest| (it.mtime, it.is_exact);
+                let (mtime, is_exact) = of(entry).max(of(&latest));
+                *entry = Latest { mtime, is_exact, is_dir };
             }
             // An end is what is written now.
             Ok(Some(_)) => {}

@@ -17,7 +17,7 @@ use super::super::transform::Part;
 use super::entry::{Entry, Home, Listing};
 use super::front::Front;
 use super::recheck::Rechecks;
-use super::{Names, Options, walk};
+use super::{Latest, Names, Options, walk};
 
 /// Files that went before they were read and are looked up once more, at once.
 const AGAIN_MAX: usize = 10_000;
@@ -218,12 +218,17 @@ impl<'a> Ctx<'a> {
     }
 
     /// Has the archive a member of this name that is not older? Some have whole seconds only; of others a change within the second is one, as
-    /// for GNU tar.
+    /// for GNU tar, which stores no directory anew: each new name in it changes its time.
     pub fn is_archived(&self, path: &[u8], attr: &Attr) -> bool {
         let Some(archived) = &self.options.update else { return false };
         // It is there under the name that it would get.
-        let was = archived.mtime(&self.name_of(path, Part::Member));
-        was.is_some_and(|(was, is_exact)| if is_exact { attr.mtime <= was } else { attr.mtime.secs <= was.secs })
+        archived.latest(&self.name_of(path, Part::Member)).is_some_and(|Latest { mtime, is_exact, is_dir }| {
+            match is_exact {
+                _ if attr.kind == Kind::Dir => is_dir,
+                true => attr.mtime <= mtime,
+                false => attr.mtime.secs <= mtime.secs,
+            }
+        })
     }
 
     /// What the archive has for a path: without what would lead out of the place where it is extracted, and then transformed. As of GNU tar,

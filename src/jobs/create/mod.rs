@@ -139,8 +139,19 @@ pub struct Newer {
 
 /// What an archive that is updated has already.
 pub trait Archived: Send + Sync + std::fmt::Debug {
-    /// The latest time of a member of this name, and whether it is known to the nanosecond; else to the second.
-    fn mtime(&self, path: &[u8]) -> Option<(Time, bool)>;
+    /// What it has of this name.
+    fn latest(&self, path: &[u8]) -> Option<Latest>;
+}
+
+/// What an archive has of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Latest {
+    /// The latest time of a member of this name.
+    pub mtime: Time,
+    /// That is known to the nanosecond; else to the second.
+    pub is_exact: bool,
+    /// The last member of this name is a directory.
+    pub is_dir: bool,
 }
 
 /// Attributes of all members.
