@@ -117,6 +117,15 @@ impl Places {
         Ok(Operand { volume, way, name: name.to_vec(), fs_root, recursive, exclude, follow: follow.then(below) })
     }
 
+    /// What an operand is called in an archive: by a URL's last name, else as it is typed.
+    pub fn called(&self, name: &[u8]) -> Vec<u8> {
+        let last = match Location::parse(OsStr::from_bytes(name)) {
+            Ok(Location::Nfs(url, _)) => self.exports().name(&url).ok().flatten(),
+            _ => None,
+        };
+        last.map_or_else(|| name.to_vec(), |last| last.as_bytes().to_vec())
+    }
+
     /// An object of this host.
     fn local(&self, base: &Path, name: &[u8], follow: bool) -> Result<(Arc<Volume>, Vec<Name>), String> {
         self.at(find(base, name, follow).map_err(|error| unseen(&error))?)

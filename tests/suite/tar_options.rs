@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::cli_support::{Bench, Ran};
+use super::cli_support::{Bench, Ran, Sim};
 
 /// The long options of `tar --usage`.
 const GNU_TAR: &str = "--absolute-names --acls --add-file --after-date --anchored --append --atime-preserve --auto-compress --backup \
@@ -370,6 +370,11 @@ fn what_is_left_out_need_not_be_there() {
         bench.run(&format!("-cf o.tar {line}")).ok();
         assert_eq!(bench.run("-tf o.tar").ok().stdout, "b.txt\n", "{line}");
     }
+    // Where it would be has to be there.
+    bench.run("-cf o.tar -C nowhere --exclude=*.log gone.log").ended(2, "partar: nowhere: Cannot open");
+    let sim = Sim::start(&[]);
+    let url = &sim.url;
+    bench.run(&format!("-cf o.tar --exclude=*.log {url}gone.log b.txt -C {url} sub/gone.log")).ok();
     bench.run("-cf o.tar --exclude=*.log b.txt gone").ended(2, "partar: gone: Cannot stat: No such file or directory");
 }
 

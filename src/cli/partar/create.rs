@@ -459,7 +459,7 @@ impl<'a> Operands<'a> {
                 Err(error) => return Some(Err(Failure::refused(b"", error))),
             };
             let is_told = self.lost.contains(&named.dir);
-            if is_told && !named.is_whole() || self.is_left_out(&named) {
+            if is_told && !named.is_whole() {
                 continue;
             }
             match self.open(&named) {
@@ -470,6 +470,8 @@ impl<'a> Operands<'a> {
                     }
                     return Some(Err(failure));
                 }
+                // As with GNU tar, what is left out by its name need not be there.
+                Err(Lost::Operand(_)) if self.is_left_out(&named) => {}
                 Err(Lost::Operand(failure)) => return Some(Err(failure)),
                 Ok(operand) => return Some(Ok(operand)),
             }
@@ -482,11 +484,10 @@ impl<'a> Operands<'a> {
         self.creation.excludes_behind.iter().rfind(holds).map(|(_, exclude)| exclude)
     }
 
-    /// Is it left out by its name? It need not be there then, as with GNU tar. Of a URL the job knows the name.
     fn is_left_out(&self, named: &Named) -> bool {
-        let lets_in = |exclude: &Selection| exclude.lets_in(&named.name);
-        let is_let_in = lets_in(&self.creation.options.exclude) && self.exclude(named).is_none_or(|own| lets_in(own));
-        !is_let_in && !named.name.starts_with(b"nfs://")
+        let name = self.places.called(&named.name);
+        let lets_in = |exclude: &Selection| exclude.lets_in(&name);
+        !(lets_in(&self.creation.options.exclude) && self.exclude(named).is_none_or(|own| lets_in(own)))
     }
 
     fn open(&self, named: &Named) -> Result<Operand, Lost> {

@@ -91,8 +91,10 @@ pub fn exit(console: &Console, caught: &Caught, clean: bool, differs: bool) -> E
 }
 
 fn note_codec(high: &High, console: &Console, codec: Codec) {
+    // What a program unpacks has no codec of its own to be checked.
     if let Some((said, flag)) = high.codec_said
         && said != codec
+        && high.program.is_none()
     {
         let (found, said) = (format!("{codec:?}").to_lowercase(), format!("{said:?}").to_lowercase());
         console.message(format_args!("{}: is {found} by its content, not {said} as {flag} says", high.archive));

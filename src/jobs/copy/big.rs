@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use crate::base::{Proc, Status};
 use crate::crew::Due;
 use crate::storage::Beyond;
-use crate::storage::{Attr, Call, Lent, Mount, Node, Op, Promise, Route, Sought};
+use crate::storage::{Attr, Call, Kind, Lent, Mount, Node, Op, Promise, Route, Sought};
 
 use super::super::port::Port;
 use super::super::write;
@@ -410,6 +410,8 @@ fn is_another(ctx: &Ctx<'_>, routes: Routes, known: &Known, status: Status) -> R
         }
     };
     match found {
+        // What is copied alone is no directory's entry, and cannot become one.
+        Ok(is) if object.single && is.kind == Kind::Dir => Ok(false),
         // A file system may number a new file as the one that was removed before it.
         Ok(is) => {
             let id = |attr: &Attr| (attr.kind, attr.fileid, attr.ctime);
