@@ -187,6 +187,28 @@ fn a_list_of_logs_is_refused_by_name() {
     loads.run("--name=a --numjobs=2 --read_iolog=l1:l2").ended(1, "a list of logs is not shared out");
 }
 
+/// As in fio: a name that is misspelt makes no file, and no good result.
+#[test]
+fn what_is_only_read_has_to_be_there_where_nothing_gives_its_size() {
+    let loads = Loads::new();
+    fs::write(loads.path("j.0.0"), [0; 20_000]).unwrap();
+    for line in ["--filename=j.0.0:zz", "--filename=j.0.0:zz --size=100%", "--nrfiles=2"] {
+        let ran = loads.run(&format!("--name=j {line}"));
+        assert!(ran.status == Some(1) && ran.stdout.contains("No such file or directory"), "{line}: {ran:?}");
+    }
+    assert!(!loads.path("zz").exists() && !loads.path("j.0.1").exists());
+    loads.run("--name=j --filename=j.0.0:zz --rw=randrw").ok();
+    loads.run("--name=j --filename=j.0.0:yy --size=64k").ok();
+    assert!(loads.path("zz").exists() && loads.path("yy").exists());
+}
+
+#[test]
+fn a_mapping_is_made_safe_range_by_range() {
+    let loads = Loads::new();
+    let json = loads.json("--name=j --rw=write --size=64k --ioengine=mmap --sync_file_range=write:2");
+    assert_eq!(json["jobs"][0]["write"]["total_ios"], 16);
+}
+
 #[test]
 fn a_state_file_says_how_far_a_job_came() {
     let loads = Loads::new();

@@ -220,6 +220,8 @@ fn needed<'a>(
     let is_there = match there {
         Ok(There::File(size)) if *size >= extent.size => return None,
         Ok(There::File(_)) => true,
+        // As in fio what is only read has to be there, where nothing says how large it would be.
+        Ok(There::Nothing) if extent.size == 0 && settings.load.reads() && !settings.load.writes() => return None,
         Ok(There::Nothing) => false,
         _ => return None,
     };
