@@ -53,7 +53,8 @@ impl Run<'_> {
         let allow = |_: &[u8], path: &[u8], kind| self.options.rules.allow(path).of(kind);
         let port = Port::new(target.volume, self.crew.shape().window);
         let (one_file_system, opens) = (self.options.one_file_system, self.options.user.is_some());
-        let how = How { force: true, one_file_system, opens, ..How::default() };
+        // What is mounted there was never a part of the copy.
+        let how = How { force: true, one_file_system, mounts_kept: true, opens, ..How::default() };
         let source_root: OnceLock<Spared<'_>> = OnceLock::new();
         let spare = |node: &Node, fsid: u64, fileid: u64| {
             let all = source_root.get().into_iter().chain(self.deletes.spared);

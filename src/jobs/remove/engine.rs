@@ -126,6 +126,8 @@ impl Met {
 pub(in crate::jobs) struct How {
     pub older_than: Option<Time>,
     pub one_file_system: bool,
+    /// What is left alone of other file systems is told, and no failure, as it is with rm.
+    pub mounts_kept: bool,
     /// Refuse a root of another file system than the directory it is in, also where it is only emptied.
     pub same_device: bool,
     /// The file system and file id of a directory that is never removed nor emptied.

@@ -57,6 +57,17 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         }
     }
 
+    /// A directory of another file system, where those are left alone.
+    fn leave_mounted(&mut self, up: &Arc<Frame<T>>, name: Option<&Name>) {
+        const WHY: &str = "skipping it, since it's on a different device";
+        if !self.engine.how.mounts_kept {
+            return self.refuse(up, name, WHY);
+        }
+        let path = Shown(self.cursor.path(up, name)).to_string();
+        self.engine.counts.warn(format!("{path}: {WHY}"));
+        self.keep(up);
+    }
+
     /// Is a directory the root of a file system? It is asked for where that was not known when it was entered.
     fn is_fs_root(&self, up: &Frame<T>) -> bool {
         let Some(above) = up.up.as_deref() else { return false };
@@ -77,7 +88,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         let root = up.root.as_deref();
         let emptied = root.is_some_and(|root| root.contents || root.name.is_none());
         if other_fs && self.engine.how.one_file_system && !emptied {
-            return self.refuse(up, name.as_ref(), "skipping it, since it's on a different device");
+            return self.leave_mounted(up, name.as_ref());
         }
         if other_fs && root.is_some() && (!emptied || self.engine.how.same_device) {
             return self.refuse(up, name.as_ref(), "it is the root of a mounted file system");

@@ -158,7 +158,8 @@ fn run(
     let start = Instant::now();
     let counts = Counts::default();
     let Options { older_than, one_file_system, same_device, host_root, empty_only, force, rehearsal, .. } = *options;
-    let how = How { older_than, one_file_system, same_device, host_root, empty_only, force, opens: false, rehearsal };
+    let how =
+        How { older_than, one_file_system, same_device, host_root, empty_only, force, rehearsal, ..How::default() };
     let allow = |shown: &[u8], path: &[u8], _| Some(!options.excluded.has(shown, path));
     let mut engine = Engine::new(Port::new(volume, crew.shape().window), how, crew, live, &counts, tell);
     if !options.excluded.is_empty() {
