@@ -87,17 +87,22 @@ fn root_attr(mounts: &Mounts) -> Option<Attr> {
 
 /// Is the name that of a symbolic link?
 pub fn is_link(mounts: &Mounts, name: &Name) -> bool {
-    let Some(mount) = mounts.first() else { return false };
+    kind(mounts, name) == Some(Kind::Symlink)
+}
+
+/// What has the name; none where nobody says so.
+pub fn kind(mounts: &Mounts, name: &Name) -> Option<Kind> {
+    let mount = mounts.first()?;
     let root = mount.root();
     let mut calls = [Call::lookup(&root, name)];
     mount.perform(&mut calls);
-    let Ok(found) = calls[0].found() else { return false };
+    let found = calls[0].found().ok()?;
     let mut calls = [Call::get_attr(&found.node)];
     let attr = found.attr.or_else(|| {
         mount.perform(&mut calls);
         calls[0].attr().ok()
     });
-    attr.is_some_and(|attr| attr.kind == Kind::Symlink)
+    attr.map(|attr| attr.kind)
 }
 
 impl Exports {

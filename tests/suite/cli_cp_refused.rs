@@ -1,9 +1,9 @@
 //! parcp: what is refused before anything is touched, and the words that come near to it.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 
-use super::cli_support::{Bench, Ran};
+use super::cli_support::{Bench, Ran, Sim};
 use super::tree::{assert_same, dump_dir};
 
 /// rsync's `-rt` is cp's `-r -t SRC`: what was meant as the source would be cleared.
@@ -71,6 +71,38 @@ fn what_is_no_file_is_not_replaced_by_one() {
         .unwrap();
     bench.run_as("parcp a.tar fifo").ended(1, "'fifo' is a device, FIFO or socket");
     assert!(!fs::symlink_metadata(&fifo).unwrap().is_file());
+}
+
+/// Where nothing would be written into it, it is equal or replaced like any entry: the same command twice is one run.
+#[test]
+fn a_fifo_is_copied_onto_a_fifo() {
+    let bench = Bench::new();
+    let make = |name: &str, bits| {
+        let mode = rustix::fs::Mode::from_raw_mode(bits);
+        rustix::fs::mknodat(rustix::fs::CWD, bench.path(name), rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    };
+    make("s", 0o640);
+    let meta = |name: &str| fs::symlink_metadata(bench.path(name)).unwrap();
+    for _ in 0..2 {
+        bench.run_as("parcp s p").ok();
+        bench.run_as("parcp --verify-only s p").ok();
+        bench.run_as("parcp --dry-run s p").ok();
+    }
+    let is = |name: &str| (meta(name).file_type(), meta(name).mode(), meta(name).modified().unwrap());
+    assert_eq!(is("s"), is("p"));
+    make("other", 0o600);
+    bench.run_as("parcp --verify-only s other").ended(1, "");
+    bench.run_as("parcp s other").ok();
+    assert_eq!(is("s"), is("other"));
+    symlink("a.tar", bench.path("link")).unwrap();
+    bench.run_as("parcp link other").ok();
+    assert!(bench.path("other").is_symlink());
+    // From a server too.
+    let sim = Sim::start(&["--dir", bench.path(".").to_str().unwrap(), "--unlimited"]);
+    for _ in 0..2 {
+        bench.run_as(&format!("parcp {}s p", sim.url)).ok();
+    }
+    bench.run_as(&format!("parcp {}a.tar p", sim.url)).ended(1, "'p' is a device, FIFO or socket");
 }
 
 /// What /dev/stdout is: here no link but the bench's own is ever in danger.

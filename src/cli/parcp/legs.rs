@@ -14,10 +14,11 @@ use rustix::io::Errno;
 use crate::base::name::Shown;
 use crate::base::{Failure, Name};
 use crate::cli::console::reason;
-use crate::cli::exports::{Exports, Found, is_link};
+use crate::cli::exports::{Exports, Found, is_link, kind};
 use crate::cli::location::{Location, is_absent, is_fs_root, real};
 use crate::jobs::copy::Verify;
 use crate::mounts::nfs::{NfsMount, Usage};
+use crate::storage::Kind;
 
 use super::across::Destinations;
 use super::high::High;
@@ -79,6 +80,20 @@ struct Source {
     is_dir: bool,
     /// Its own name, where it has one.
     name: Option<Name>,
+}
+
+impl Source {
+    /// Is it a regular file? What cannot be asked may be one.
+    fn is_file(&self) -> bool {
+        let Some(name) = self.name.as_ref().filter(|_| !self.is_dir) else { return false };
+        match &self.place.base {
+            Base::Dir(dir) => {
+                let path = dir.join(OsStr::from_bytes(name.as_bytes()));
+                fs::symlink_metadata(path).map_or(true, |meta| meta.is_file())
+            }
+            Base::Nfs(mounts) => kind(mounts, name).is_none_or(|kind| kind == Kind::File),
+        }
+    }
 }
 
 /// The path without the slashes at its end, and whether there were any.
@@ -204,8 +219,10 @@ fn mapped(location: &Location, source: &Source, (exports, usage): (&mut Exports,
             match fs::metadata(path) {
                 Ok(meta) if meta.is_dir() => return Ok(in_dir(Base::Dir(path.clone()), is_fs_root(path), shown)),
                 Ok(_) if source.is_dir => return Err(not_over()),
-                // cp would write into it. Copies replace, and nobody means to replace /dev/null.
-                Ok(meta) if !meta.is_file() => return Err(not_written(&shown, "a device, FIFO or socket")),
+                // cp would write into it. Copies replace, and nobody means to replace /dev/null by a file.
+                Ok(meta) if !meta.is_file() && source.is_file() => {
+                    return Err(not_written(&shown, "a device, FIFO or socket"));
+                }
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(cannot_stat(&shown, &error)),
                 // Nor /dev/stdout, whatever that is now.
                 _ if leads_into_proc(OsStr::from_bytes(bytes).into()) => {
