@@ -112,6 +112,46 @@ fn missing_objects_are_errors_unless_forced() {
     bench.run_as("parrm a.tar/").ended(1, "a.tar/: Not a directory");
 }
 
+/// To look at it with the slash fails as at what is not there. A link to a directory is there.
+#[test]
+fn what_is_no_directory_behind_a_slash_is_nothing_to_force() {
+    let (bench, served) = (Bench::new(), tempfile::tempdir().unwrap());
+    for dir in [served.path().to_path_buf(), bench.path(".")] {
+        fs::create_dir_all(dir.join("d/in")).unwrap();
+        fs::write(dir.join("x"), "").unwrap();
+        for (link, text) in [("gone", "no"), ("lost", "d/no/y"), ("lx", "x"), ("ld", "d/in"), ("up", "../no")] {
+            symlink(text, dir.join(link)).unwrap();
+        }
+    }
+    let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--unlimited"]);
+    let listed = |flags: &str, names: &str, end: &str, dir: &str| {
+        let list: String = names.split(' ').map(|name| format!("{name}/{end}")).collect();
+        let zero = if end == "\0" { "-0 " } else { "" };
+        let command = bench.command_as("parrm", format!("{flags} {zero}--files-from - {dir}").split_whitespace());
+        run_with(command, list.as_bytes())
+    };
+    for name in ["x", "gone", "lost", "lx"] {
+        bench.run_as(&format!("parrm -f {name}/")).ok();
+        bench.run_as(&format!("parrm -f {}{name}/", sim.url)).ok();
+        bench.run_as(&format!("parrm {}{name}/", sim.url)).ended(1, "Not a directory");
+    }
+    for end in ["\0", "\n"] {
+        for dir in ["", &sim.url] {
+            assert_eq!(listed("-f", "x gone lost lx", end, dir).ok().stderr, "");
+            listed("", "x", end, dir).ended(1, "x/: Not a directory");
+            for link in ["ld", "up"] {
+                listed("-f", link, end, dir).ended(1, &format!("{link}/: Not a directory"));
+            }
+        }
+    }
+    bench.run_as("parrm -rf ld/").ended(1, "Not a directory");
+    bench.run_as(&format!("parrm -rf {}ld/", sim.url)).ended(1, "Not a directory");
+    for dir in [served.path().to_path_buf(), bench.path(".")] {
+        let all = ["x", "gone", "lost", "lx", "ld", "up", "d/in"];
+        assert!(all.iter().all(|name| fs::symlink_metadata(dir.join(name)).is_ok()));
+    }
+}
+
 #[test]
 fn what_cannot_be_on_a_server_is_nothing_to_force() {
     let (bench, served) = (Bench::new(), tempfile::tempdir().unwrap());

@@ -119,10 +119,12 @@ impl Points {
     }
 }
 
-/// Is there a slash behind what is no directory? To look at that fails as at what is not there, which GNU rm's -f ignores.
+/// Is there a slash behind what is no directory, be it a link that leads nowhere? To look at that fails as at what is not there, which GNU rm's
+/// -f ignores.
 pub fn cannot_be(operand: &Path) -> bool {
+    use ErrorKind::{NotADirectory, NotFound};
     let slash = operand.as_os_str().as_bytes().ends_with(b"/");
-    slash && matches!(fs::symlink_metadata(operand), Err(error) if error.kind() == ErrorKind::NotADirectory)
+    slash && matches!(fs::symlink_metadata(operand), Err(error) if matches!(error.kind(), NotADirectory | NotFound))
 }
 
 /// Where the local path `operand` is. An error says why it is refused.

@@ -257,7 +257,7 @@ pub fn checked(volume: &Volume, groups: Vec<(Group, Node)>, rule: Rule) -> (Vec<
             w.dir_fsid = above.ok().map(|above| above.fsid);
             let is_dir = found.is_some_and(|attr| attr.kind == Kind::Dir);
             let verdict = match (found, above) {
-                (Some(_), _) if w.slash && !is_dir => Err("Not a directory".to_string()),
+                (Some(_), _) if w.slash && !is_dir && !rule.force => Err("Not a directory".to_string()),
                 (Some(attr), Ok(above)) if is_dir && attr.fsid != above.fsid => {
                     w.fs_root = true;
                     operands::check_root(true, rule)

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use crate::base::name::{SNAPSHOT, Shown};
 use crate::base::{Name, Proc, Status};
-use crate::storage::{Call, Kind};
+use crate::storage::{Call, Kind, Node};
 
 use super::engine::{Met, Spares, Step, Tried};
 use super::frame::{Frame, flag};
@@ -47,7 +47,10 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             (_, Some(name)) if up.root.as_ref().is_some_and(|root| root.contents) => {
                 self.fail(up, Some(&name), Proc::ReadDirPlus, Status::NotDir);
             }
-            (_, name) if up.has(flag::MUST_BE_DIR) => self.refuse(up, name.as_ref(), "Not a directory"),
+            (kind, Some(name)) if up.has(flag::MUST_BE_DIR) => {
+                let link = met.node.filter(|_| kind == Some(Kind::Symlink));
+                self.not_a_directory(up, &name, link.as_ref());
+            }
             (_, Some(_)) if young => self.keep(up),
             (_, Some(name)) if tried.perm => self.fail(up, Some(&name), Proc::Remove, Status::Perm),
             (kind, Some(name)) => {
@@ -55,6 +58,31 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
                 self.push(Step::Remove { up: up.clone(), name, tried });
             }
         }
+    }
+
+    /// What was written with a slash behind it and is no directory. To look at it so fails as at what is not there, which rm's -f ignores; with a
+    /// `link` that leads to a directory it does not.
+    fn not_a_directory(&mut self, up: &Arc<Frame<T>>, name: &Name, link: Option<&Node>) {
+        if self.engine.how.force && !link.is_some_and(|link| self.may_lead_to_dir(up, link)) {
+            return self.vanished(up.clone(), Some(name));
+        }
+        self.refuse(up, Some(name), "Not a directory");
+    }
+
+    /// May a link of `up` lead to a directory? What lies below where the link is tells; what lies elsewhere may.
+    fn may_lead_to_dir(&self, up: &Frame<T>, link: &Node) -> bool {
+        let (port, route) = (self.engine.port, self.engine.port.route());
+        let Ok(text) = port.one(route, Call::read_link(link)).into_text() else { return true };
+        let mut dir = up.node.clone();
+        for part in text.split(|byte| *byte == b'/').enumerate().filter(|(at, part)| *at == 0 || !part.is_empty()) {
+            let Ok(name) = Name::new(part.1) else { return true };
+            match port.look_up(route, &dir, &name) {
+                Ok((node, attr)) if attr.kind == Kind::Dir => dir = node,
+                Ok((_, attr)) => return attr.kind == Kind::Symlink,
+                Err((_, status)) => return !matches!(status, Status::NoEnt | Status::NotDir),
+            }
+        }
+        true
     }
 
     /// A directory of another file system, where those are left alone.
