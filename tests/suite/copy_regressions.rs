@@ -332,6 +332,26 @@ fn nothing_is_removed_of_other_file_systems_with_x() {
     }
 }
 
+/// A directory that only keeps what is excluded is nothing that was deleted: what it is in was set the source's time by each run.
+#[test]
+fn a_directory_that_stays_for_what_is_excluded_costs_no_change_of_the_one_above() {
+    let (from, to) = (memory(), memory());
+    file(&*from, &from.root(), "f", b"data", 1);
+    to.file(&to.dir(&to.root(), "x"), "keep", b"");
+    let options = Options { rules: Rules::new(&[(false, "keep".into())]).unwrap(), ..sync() };
+    go(&from, &to, &options).clean();
+    let (counting, ledger) = counted(to.clone());
+    let ran = run(&volume(vec![from.clone() as _]), &volume(vec![counting]), &options, &crew(3, 3)).clean();
+    assert_eq!((ran.deeds.len(), ledger.tally().get(Proc::SetAttr).calls), (0, 0), "{:?}", ran.deeds);
+    assert!(paths(&*to).contains("x/keep"));
+    // What goes beside it does change it.
+    to.file(&node_at(&*to, &["x"]), "goes", b"");
+    to.file(&to.root(), "goes", b"");
+    let (counting, ledger) = counted(to.clone());
+    let ran = run(&volume(vec![from as _]), &volume(vec![counting]), &options, &crew(3, 3)).clean();
+    assert_eq!((ran.summary.deleted, ledger.tally().get(Proc::SetAttr).calls), (2, 1), "{:?}", ran.deeds);
+}
+
 #[test]
 fn looking_for_the_destination_in_the_source_leaves_nothing_behind() {
     let mount = memory();

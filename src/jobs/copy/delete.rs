@@ -164,14 +164,17 @@ fn settle(ctx: &Ctx<'_>, next: Vec<Due<RemoveTask<Tag>>>, finished: Vec<(Tag, bo
     for (tag, gone) in finished {
         match tag {
             Tag::Extra(dir) => {
-                dir.touch();
+                // What stays has changed nothing in it.
+                if gone {
+                    dir.touch();
+                }
                 dir.leave(due);
             }
             Tag::Replace(object) => {
                 let object = object.lock().expect("nothing panics while it takes this").take();
                 let Some(mut object) = object else { continue };
-                object.dir.touch();
                 if gone {
+                    object.dir.touch();
                     object.at = At::Absent;
                     due.push(Task::Object(object).due());
                 } else {
