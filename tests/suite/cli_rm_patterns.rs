@@ -1,6 +1,8 @@
 //! parrm's patterns and ages through the binary: what they leave alone, and what is told of those that mean nothing.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
 use super::cli_rm::{left, plant};
@@ -183,6 +185,46 @@ fn patterns_of_exports_are_urls_or_paths() {
     // A URL that is none is a usage error, and nothing of the rest goes.
     bench.run_as(&format!("parrm a.tar {operand} nfs://127.0.0.1:2049")).failed("names no export path");
     assert!(bench.path("a.tar").exists() && served.path().join("e/p/x").exists());
+}
+
+/// A name may be any bytes, and so may a pattern.
+#[test]
+fn a_pattern_that_is_no_text_leaves_what_it_names_alone() {
+    let bench = Bench::new();
+    let at = |bytes: &[u8]| bench.path(OsStr::from_bytes(bytes));
+    let line = |args: &[&[u8]]| {
+        fs::create_dir_all(at(b"t\xff/d")).unwrap();
+        for name in [&b"t\xff/\xff"[..], b"t\xff/d/\xffx", b"t\xff/goes"] {
+            fs::write(at(name), "").unwrap();
+        }
+        let ran = bench.command_as("parrm", args.iter().map(|arg| OsStr::from_bytes(arg))).output().unwrap();
+        assert!(ran.status.success() && !at(b"t\xff/goes").exists(), "{ran:?}");
+        [at(b"t\xff/\xff").exists(), at(b"t\xff/d/\xffx").exists()]
+    };
+    let whole = [bench.path("").canonicalize().unwrap().as_os_str().as_bytes(), b"/t\xff/d/"].concat();
+    fs::write(bench.path("patterns"), b"\xff\n\xff?\n").unwrap();
+    for (option, pattern, kept) in [
+        (&b"--exclude"[..], &b"\xff"[..], [true, false]),
+        (b"--exclude", b"\xff*", [true, true]),
+        (b"--exclude", b"t\xff/d", [false, true]),
+        (b"--exclude", &whole, [false, true]),
+        (b"--exclude", b"d/\xffx", [false, true]),
+        (b"--exclude-from", b"patterns", [true, true]),
+    ] {
+        assert_eq!(line(&[option, pattern, b"t\xff"]), kept, "{}", pattern.escape_ascii());
+    }
+    let (served, sim) =
+        (bench.path("served"), Sim::start(&["--dir", bench.path(".").to_str().unwrap(), "--unlimited"]));
+    fs::create_dir_all(&served).unwrap();
+    fs::write(served.join(OsStr::from_bytes(b"\xff")), "").unwrap();
+    fs::write(served.join("goes"), "").unwrap();
+    for pattern in [[sim.url.as_bytes(), b"served/\xff"].concat(), [sim.url.as_bytes(), b"served/%ff"].concat()] {
+        let args = [&b"--exclude"[..], &pattern, sim.url.as_bytes()];
+        let args = [args[0], args[1], &[args[2], b"served"].concat()].map(OsStr::from_bytes).map(ToOwned::to_owned);
+        let ran = bench.command_as("parrm", args).output().unwrap();
+        assert!(ran.status.success() && served.join(OsStr::from_bytes(b"\xff")).exists(), "{ran:?}");
+        assert!(!served.join("goes").exists());
+    }
 }
 
 #[test]

@@ -109,13 +109,10 @@ pub fn excluded(typed: Vec<Vec<u8>>, operands: &[OsString], list: Option<&List>)
         return Ok(Excluded::default());
     }
     let here = Here::new(operands)?;
-    let (mut texts, mut all) = (Vec::with_capacity(typed.len()), Vec::new());
-    for (of, typed) in typed.into_iter().enumerate() {
-        let text = String::from_utf8(typed)
-            .map_err(|bad| Usage(format!("pattern '{}' is not UTF-8 text", Shown(bad.as_bytes()))))?;
-        let why = |why: String| Usage(format!("pattern '{}' {why}", Shown(text.as_bytes())));
-        all.extend(readings(of, &text, &here).map_err(why)?);
-        texts.push(text);
+    let mut all = Vec::new();
+    for (of, text) in typed.iter().enumerate() {
+        let why = |why: String| Usage(format!("pattern '{}' {why}", Shown(text)));
+        all.extend(readings(of, text, &here).map_err(why)?);
     }
     let places = match list {
         None => {
@@ -124,7 +121,7 @@ pub fn excluded(typed: Vec<Vec<u8>>, operands: &[OsString], list: Option<&List>)
         }
         Some(_) => Places { typed: HashMap::new(), base: base(operands.first(), &here) },
     };
-    Excluded::new(texts, &all, places).map_err(|error| Usage(error.to_string()))
+    Excluded::new(typed, &all, places).map_err(|error| Usage(error.to_string()))
 }
 
 fn trimmed(path: &[u8]) -> &[u8] {
@@ -144,62 +141,70 @@ fn base(dir: Option<&OsString>, here: &Here) -> Place {
 }
 
 /// All that `typed` may mean. An error says why it can mean nothing.
-fn readings(of: usize, typed: &str, here: &Here) -> Result<Vec<Reading>, String> {
-    if let Some(why) = lists::doubtful(typed) {
-        return Err(format!("is not clear: {why}"));
-    }
-    if typed == "~" || typed.starts_with("~/") {
+fn readings(of: usize, typed: &[u8], here: &Here) -> Result<Vec<Reading>, String> {
+    check(typed)?;
+    if typed == b"~" || typed.starts_with(b"~/") {
         return Err("is not clear: no shell has replaced its '~'; write $HOME, or ./~ for that name".into());
     }
-    let Some(url) = typed.strip_prefix("nfs://") else {
+    let Some(url) = typed.strip_prefix(b"nfs://") else {
         return of_path(of, typed, here);
     };
     if !here.has_urls {
         return Err("is a URL, and no operand is; write the path".into());
     }
     // Hosts are ways to an export, and an operand may name others of them than the pattern.
-    let path = url.find('/').map(|slash| &url[slash..]).ok_or("names no path")?;
+    let from = |text: &[u8], byte: u8| text.iter().position(|b| *b == byte);
+    let path = from(url, b'/').map(|slash| &url[slash..]).ok_or("names no path")?;
     let mut readings = of_path(of, &decoded(path)?, here)?;
-    if let Some((before, after)) = path.split_once('?')
-        && after.contains('=')
+    if let Some((before, after)) = from(path, b'?').map(|mark| (&path[..mark], &path[mark + 1..]))
+        && after.contains(&b'=')
     {
-        let below = after.find('/').map_or("", |slash| &after[slash..]);
-        readings.extend(of_path(of, &decoded(&format!("{before}{below}"))?, here)?);
+        let below = from(after, b'/').map_or(&b""[..], |slash| &after[slash..]);
+        readings.extend(of_path(of, &decoded(&[before, below].concat())?, here)?);
     }
-    readings.extend(shown(of, &typed.split('/').filter(|part| !is_dot(part)).collect::<Vec<_>>().join("/")));
+    readings.extend(shown(of, &parts(typed).join(&b'/')));
     Ok(readings)
 }
 
 /// A URL's path as a pattern.
-fn decoded(path: &str) -> Result<String, String> {
-    let url = Url::parse(&format!("nfs://h{}", path.replace('?', "%3F"))).map_err(|error| error.to_string())?;
-    let path = String::from_utf8(url.path).map_err(|_| "is not UTF-8 text")?;
-    lists::doubtful(&path).map_or(Ok(path), |why| Err(format!("is not clear: {why}")))
+fn decoded(path: &[u8]) -> Result<Vec<u8>, String> {
+    let plain = |byte: &u8| match byte {
+        b'?' | 0x80.. => format!("%{byte:02X}"),
+        byte => char::from(*byte).into(),
+    };
+    let text: String = path.iter().map(plain).collect();
+    let url = Url::parse(&format!("nfs://h{text}")).map_err(|error| error.to_string())?;
+    check(&url.path)?;
+    Ok(url.path)
 }
 
-fn is_dot(part: &str) -> bool {
-    part.is_empty() || part == "."
+fn check(pattern: &[u8]) -> Result<(), String> {
+    lists::doubtful(&String::from_utf8_lossy(pattern)).map_or(Ok(()), |why| Err(format!("is not clear: {why}")))
+}
+
+fn parts(text: &[u8]) -> Vec<&[u8]> {
+    text.split(|byte| *byte == b'/').filter(|part| !matches!(*part, b"" | b".")).collect()
 }
 
 /// What a path may mean.
-fn of_path(of: usize, text: &str, here: &Here) -> Result<Vec<Reading>, String> {
-    let parts: Vec<&str> = text.split('/').filter(|part| !is_dot(part)).collect();
+fn of_path(of: usize, text: &[u8], here: &Here) -> Result<Vec<Reading>, String> {
+    let parts = parts(text);
     if parts.is_empty() {
         return Err("names nothing that could stay".into());
     }
-    let (rooted, anchored) = (text.starts_with('/'), text.starts_with('/') || text.starts_with("./"));
+    let (rooted, anchored) = (text.starts_with(b"/"), text.starts_with(b"/") || text.starts_with(b"./"));
     let mut readings = of_parts(of, &parts, rooted, anchored, here);
     // As git and others have it, `**` may also stand for no directory at all.
-    let without: Vec<&str> = parts.iter().copied().filter(|part| *part != "**").collect();
+    let without: Vec<&[u8]> = parts.iter().copied().filter(|part| *part != b"**").collect();
     if without.len() < parts.len() && !without.is_empty() {
-        readings.extend(of_parts(of, &without, rooted, anchored && parts[0] != "**", here));
+        readings.extend(of_parts(of, &without, rooted, anchored && parts[0] != b"**", here));
     }
     Ok(readings)
 }
 
-fn of_parts(of: usize, parts: &[&str], rooted: bool, anchored: bool, here: &Here) -> Vec<Reading> {
-    let text = parts.join("/");
-    let reading = |against, text: &str, anchored| {
+fn of_parts(of: usize, parts: &[&[u8]], rooted: bool, anchored: bool, here: &Here) -> Vec<Reading> {
+    let text = parts.join(&b'/');
+    let reading = |against, text: &[u8], anchored| {
         let pattern = Pattern { anchored, ..Pattern::exclude(text) };
         Reading { of, against, pattern }
     };
@@ -208,7 +213,7 @@ fn of_parts(of: usize, parts: &[&str], rooted: bool, anchored: bool, here: &Here
         readings.extend(shown(of, &text));
     }
     // What begins with a wildcard is about no directory above the operand.
-    if parts.len() > 1 && !parts[0].starts_with('*') {
+    if parts.len() > 1 && !parts[0].starts_with(b"*") {
         readings.push(reading(Against::Inside, &text, true));
     }
     let whole = match rooted {
@@ -220,31 +225,31 @@ fn of_parts(of: usize, parts: &[&str], rooted: bool, anchored: bool, here: &Here
 }
 
 /// As the operand is typed.
-fn shown(of: usize, text: &str) -> Option<Reading> {
+fn shown(of: usize, text: &[u8]) -> Option<Reading> {
     let pattern = Pattern { anchored: true, ..Pattern::exclude(text) };
     Some(Reading { of, against: Against::Shown, pattern })
 }
 
-/// A directory's path as literal parts of a pattern. A path that is no text cannot be in one.
-fn of_dir(dir: &Path) -> Vec<String> {
-    let text = dir.to_str().unwrap_or_default();
-    text.split('/').filter(|part| !is_dot(part)).map(escaped).collect()
+/// A directory's path as literal parts of a pattern.
+fn of_dir(dir: &Path) -> Vec<Vec<u8>> {
+    parts(dir.as_os_str().as_bytes()).into_iter().map(escaped).collect()
 }
 
 /// The absolute pattern of `parts` below `dir`; also with the symbolic links on its way followed, as far as it has no wildcards.
-fn absolute(dir: Vec<String>, parts: &[&str]) -> Vec<String> {
+fn absolute(dir: Vec<Vec<u8>>, parts: &[&[u8]]) -> Vec<Vec<u8>> {
     let is_name = parts.len() == 1 && !dir.is_empty();
-    let parts: Vec<String> = dir.into_iter().chain(parts.iter().map(|part| part.to_string())).collect();
-    let mut all = vec![parts.join("/")];
+    let parts: Vec<Vec<u8>> = dir.into_iter().chain(parts.iter().map(|part| part.to_vec())).collect();
+    let mut all = vec![parts.join(&b'/')];
     if is_name {
         return all;
     }
-    let literal: Vec<String> = parts.iter().map_while(|part| literal(part)).collect();
+    let literal: Vec<Vec<u8>> = parts.iter().map_while(|part| literal(part)).collect();
     // What it names may be a symbolic link itself, or what that leads to.
     for most in [literal.len(), literal.len().saturating_sub(1)] {
         let found = (1..=most).rev().find_map(|n| {
-            let path = Path::new("/").join(literal[..n].join("/")).canonicalize().ok()?;
-            Some([of_dir(&path), parts[n..].to_vec()].concat().join("/"))
+            let named = literal[..n].join(&b'/');
+            let path = Path::new("/").join(OsStr::from_bytes(&named)).canonicalize().ok()?;
+            Some([of_dir(&path), parts[n..].to_vec()].concat().join(&b'/'))
         });
         all.extend(found.filter(|found| !found.is_empty()));
     }
@@ -254,32 +259,36 @@ fn absolute(dir: Vec<String>, parts: &[&str]) -> Vec<String> {
 }
 
 /// What a part without wildcards names.
-fn literal(part: &str) -> Option<String> {
-    let (mut text, mut rest) = (String::new(), part.chars());
-    while let Some(c) = rest.next() {
-        match c {
-            '*' | '?' | '[' => return None,
-            '\\' => text.extend(rest.next()),
-            c => text.push(c),
+fn literal(part: &[u8]) -> Option<Vec<u8>> {
+    let (mut text, mut rest) = (Vec::new(), part.iter());
+    while let Some(byte) = rest.next() {
+        match byte {
+            b'*' | b'?' | b'[' => return None,
+            b'\\' => text.extend(rest.next()),
+            byte => text.push(*byte),
         }
     }
     Some(text)
 }
 
-fn escaped(part: &str) -> String {
-    let escape = |c: char| matches!(c, '*' | '?' | '[' | ']' | '\\').then_some('\\').into_iter().chain([c]);
-    part.chars().flat_map(escape).collect()
+fn escaped(part: &[u8]) -> Vec<u8> {
+    let escape = |byte: &u8| {
+        let special = matches!(byte, b'*' | b'?' | b'[' | b']' | b'\\');
+        special.then_some(b'\\').into_iter().chain([*byte])
+    };
+    part.iter().flat_map(escape).collect()
 }
 
 /// Of the patterns that kept nothing, those that name a path without wildcards, and those that look like another program's.
 pub fn unmet(excluded: &Excluded) -> Vec<String> {
     let is_foreign = |text: &str| text.starts_with('!') || text.contains(['{', '}']) || text.trim() != text;
-    let is_told = |typed: &&str| {
+    let is_told = |typed: &&[u8]| {
+        let typed = String::from_utf8_lossy(typed);
         let text = typed.trim_matches('/');
-        (text.contains('/') && literal(text).is_some()) || is_foreign(text)
+        (text.contains('/') && literal(text.as_bytes()).is_some()) || is_foreign(text)
     };
     let unmet = excluded.unmet().filter(is_told).take(UNMET_MAX);
-    unmet.map(|typed| format!("pattern '{}' of --exclude has left nothing alone", Shown(typed.as_bytes()))).collect()
+    unmet.map(|typed| format!("pattern '{}' of --exclude has left nothing alone", Shown(typed))).collect()
 }
 
 /// Patterns that are told to have kept nothing, at most.
@@ -296,7 +305,7 @@ mod tests {
             typed: [(trimmed(operand.as_bytes()).to_vec(), here.place(OsStr::new(operand)))].into(),
             base: Place::default(),
         };
-        Excluded::new(vec![pattern.into()], &readings(0, pattern, &here).unwrap(), places).unwrap()
+        Excluded::new(vec![pattern.into()], &readings(0, pattern.as_bytes(), &here).unwrap(), places).unwrap()
     }
 
     /// Does `pattern` keep what is at `below` in the operand, seen from /data/u?
@@ -366,7 +375,7 @@ mod tests {
         let name = operand.trim_end_matches('/').rsplit('/').next().unwrap();
         let excluded = excluded_by(pattern, operand);
         let kept = excluded.operand(operand.as_bytes(), Some(name.as_bytes()));
-        kept.map(|told| told.unwrap_or_default().to_string())
+        kept.map(|told| String::from_utf8(told.unwrap_or_default().to_vec()).unwrap())
     }
 
     #[test]
@@ -392,14 +401,14 @@ mod tests {
 
     #[test]
     fn directories_names_are_no_wildcards() {
-        assert_eq!(of_dir(Path::new("/a[b]/c*")), ["a\\[b\\]", "c\\*"]);
-        assert_eq!((literal("a\\[b\\]").as_deref(), literal("a[b]")), (Some("a[b]"), None));
+        assert_eq!(of_dir(Path::new("/a[b]/c*")), [b"a\\[b\\]".to_vec(), b"c\\*".to_vec()]);
+        assert_eq!((literal(b"a\\[b\\]").as_deref(), literal(b"a[b]")), (Some(&b"a[b]"[..]), None));
     }
 
     #[test]
     fn what_can_mean_nothing_is_refused() {
         let here = Here { dirs: vec!["/data/u".into()], has_urls: false };
-        let why = |pattern: &str| readings(0, pattern, &here).unwrap_err();
+        let why = |pattern: &str| readings(0, pattern.as_bytes(), &here).unwrap_err();
         for pattern in ["../u/p/x", "p/q/../x", "x\r", "~/x", "~"] {
             assert!(why(pattern).starts_with("is not clear: "), "{pattern}");
         }
@@ -409,7 +418,7 @@ mod tests {
         assert!(why("nfs://h/p/x").contains("write the path"));
         let here = Here { has_urls: true, ..here };
         for pattern in ["nfs://h", "nfs://h/", "nfs://h/p/../x", "nfs://h/p/%2e%2e/x"] {
-            assert!(readings(0, pattern, &here).is_err(), "{pattern}");
+            assert!(readings(0, pattern.as_bytes(), &here).is_err(), "{pattern}");
         }
     }
 }

@@ -76,7 +76,7 @@ fn joined(base: &[u8], operand: &[u8]) -> Vec<u8> {
 /// What stays, and which patterns have kept something. The default lets everything go.
 #[derive(Clone, Debug, Default)]
 pub struct Excluded {
-    typed: Vec<String>,
+    typed: Vec<Vec<u8>>,
     /// By pattern: it has kept something.
     met: Arc<Vec<AtomicBool>>,
     below: Globs,
@@ -88,7 +88,7 @@ pub struct Excluded {
 
 impl Excluded {
     /// Patterns as they were typed, and what they may mean.
-    pub fn new(typed: Vec<String>, readings: &[Reading], mut places: Places) -> Result<Excluded, BadPattern> {
+    pub fn new(typed: Vec<Vec<u8>>, readings: &[Reading], mut places: Places) -> Result<Excluded, BadPattern> {
         // Patterns are written without the first slash.
         let all = places.typed.values_mut().flat_map(|place| place.paths.iter_mut().chain(&mut place.ways));
         all.for_each(|path| *path = normal(path));
@@ -115,7 +115,7 @@ impl Excluded {
             pattern: Pattern::exclude(text.as_bytes()),
         };
         let readings: Vec<Reading> = patterns.iter().enumerate().map(reading).collect();
-        Excluded::new(patterns.iter().map(|text| text.to_string()).collect(), &readings, Places::default())
+        Excluded::new(patterns.iter().map(|text| text.as_bytes().to_vec()).collect(), &readings, Places::default())
     }
 
     /// True when nothing stays.
@@ -134,7 +134,7 @@ impl Excluded {
     }
 
     /// Does this operand stay, with all that is in it? Then the pattern that names it by its path, if it is not only one by its name.
-    pub fn operand(&self, shown: &[u8], name: Option<&[u8]>) -> Option<Option<&str>> {
+    pub fn operand(&self, shown: &[u8], name: Option<&[u8]>) -> Option<Option<&[u8]>> {
         let end = shown.iter().rposition(|b| *b != b'/').map_or(0, |last| last + 1);
         let by_path = self.by_path(shown, &shown[..end], None);
         let by_name = name.map_or(Vec::new(), |name| self.below.matches(name));
@@ -143,8 +143,8 @@ impl Excluded {
             self.places.ways(&shown[..end]).iter().flat_map(|way| self.below.matches(way)).collect();
         [&by_path, &by_name, &by_way].into_iter().for_each(|by| self.note(by));
         let is_more = |of: &&usize| !by_name.contains(of);
-        let by_more = by_path.iter().find(|of| self.typed[**of].contains('/') || is_more(of));
-        let path = by_more.or_else(|| by_way.iter().find(is_more)).map(|of| self.typed[*of].as_str());
+        let by_more = by_path.iter().find(|of| self.typed[**of].contains(&b'/') || is_more(of));
+        let path = by_more.or_else(|| by_way.iter().find(is_more)).map(|of| self.typed[*of].as_slice());
         (!by_path.is_empty() || !by_name.is_empty() || !by_way.is_empty()).then_some(path)
     }
 
@@ -175,8 +175,8 @@ impl Excluded {
     }
 
     /// The patterns that have kept nothing.
-    pub fn unmet(&self) -> impl Iterator<Item = &str> {
+    pub fn unmet(&self) -> impl Iterator<Item = &[u8]> {
         let unmet = self.typed.iter().zip(self.met.iter()).filter(|(_, met)| !met.load(Ordering::Relaxed));
-        unmet.map(|(typed, _)| typed.as_str())
+        unmet.map(|(typed, _)| typed.as_slice())
     }
 }

@@ -170,7 +170,7 @@ impl State<'_> {
             engine.counts.kept.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             // That a whole tree stays may not be what was meant; where a name stays that was given, it is.
             if let Some(pattern) = pattern {
-                let (shown, pattern) = (Shown(&operand.shown), Shown(pattern.as_bytes()));
+                let (shown, pattern) = (Shown(&operand.shown), Shown(pattern));
                 let why = "names it, or a directory above it";
                 engine.counts.warn(format!("{shown}: left alone with all that is in it: pattern '{pattern}' {why}"));
             }
