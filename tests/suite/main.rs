@@ -36,7 +36,6 @@ mod copy_losses;
 mod copy_regressions;
 mod copy_replaced;
 mod copy_shared;
-mod copy_stood;
 mod copy_trees;
 mod copy_vanished;
 mod create;

@@ -83,7 +83,6 @@ impl High {
             preserve,
             user: (asked.groups && !is_root)
                 .then(|| User { uid: destination.uid(host.uid), groups: destination.groups().into() }),
-            is_root,
             one_file_system: low.attributes.one_file_system > 0 || low.attributes.restore,
             delete,
             atomic: low.data.atomic,

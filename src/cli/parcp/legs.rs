@@ -83,15 +83,18 @@ struct Source {
 }
 
 impl Source {
-    /// Is it a regular file? What cannot be asked may be one.
-    fn is_file(&self) -> bool {
+    /// Is it a device, FIFO or socket? What cannot be asked is none. A link's target is most often a file.
+    fn is_special(&self) -> bool {
         let Some(name) = self.name.as_ref().filter(|_| !self.is_dir) else { return false };
         match &self.place.base {
             Base::Dir(dir) => {
                 let path = dir.join(OsStr::from_bytes(name.as_bytes()));
-                fs::symlink_metadata(path).map_or(true, |meta| meta.is_file())
+                let is = |meta: fs::Metadata| !meta.is_file() && !meta.is_dir() && !meta.is_symlink();
+                fs::symlink_metadata(path).is_ok_and(is)
             }
-            Base::Nfs(mounts) => kind(mounts, name).is_none_or(|kind| kind == Kind::File),
+            Base::Nfs(mounts) => {
+                kind(mounts, name).is_some_and(|kind| !matches!(kind, Kind::File | Kind::Dir | Kind::Symlink))
+            }
         }
     }
 }
@@ -220,7 +223,7 @@ fn mapped(location: &Location, source: &Source, (exports, usage): (&mut Exports,
                 Ok(meta) if meta.is_dir() => return Ok(in_dir(Base::Dir(path.clone()), is_fs_root(path), shown)),
                 Ok(_) if source.is_dir => return Err(not_over()),
                 // cp would write into it. Copies replace, and nobody means to replace /dev/null by a file.
-                Ok(meta) if !meta.is_file() && source.is_file() => {
+                Ok(meta) if !meta.is_file() && !source.is_special() => {
                     return Err(not_written(&shown, "a device, FIFO or socket"));
                 }
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(cannot_stat(&shown, &error)),

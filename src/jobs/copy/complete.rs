@@ -49,13 +49,8 @@ pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mut Vec
         }
         let was_there = !matches!(object.at, At::Absent);
         ctx.tell(if was_there { Deed::Updated } else { Deed::Made }, place.0, place.1);
-        if made.owner_refused && (ctx.options.preserve.uid || ctx.options.preserve.gid) {
+        if made.owner_refused {
             ctx.fail(place.0, place.1, owner_refused());
-        } else if made.owner_refused {
-            ctx.warn_once("owners of replaced files", || {
-                "some files that were replaced belonged to another user or group, and what took their places could not be given to them"
-                    .into()
-            });
         }
         if let Some(status) = mode_refused {
             let reason = format!("copied, but its mode cannot be set: {status}");
@@ -189,25 +184,22 @@ fn last_change(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> AttrC
         _ if ctx.options.preserve.times => at(decide::time_of_no_copy(attr)),
         _ => AttrChange::default(),
     };
-    let stood = item.stood(ctx).map(|(_, is)| is);
-    let mode = decide::mode(ctx.options, attr, stood);
+    let mode = decide::mode(ctx.options, attr);
     // Writing to a file clears the bits above 0777.
     // A mode that is not to be kept is as the directory's ACL, or the server, would have it.
-    let keeps = ctx.options.preserve.mode || stood.is_some();
+    let keeps = ctx.options.preserve.mode;
     let is_other = made.shut_out || made.other_mode && keeps || mode & 0o7000 != 0 && (!made.existed || keeps);
     let due = attr.kind != Kind::Symlink && is_other;
-    let mode = due.then(|| {
-        decide::owned(decide::of_mode(ctx.options, attr, stood), mode, owner(ctx, routes, (item, stood, mode), made))
-    });
+    let mode = due.then(|| decide::owned(attr, mode, owner(ctx, routes, item, made)));
     AttrChange { mode, size: item.size_due, ..times }
 }
 
 /// Whose the object is now, where its set-id bits depend on that.
-fn owner(ctx: &Ctx<'_>, routes: Routes, (item, stood, mode): (&Item, Option<&Attr>, u32), made: &Made) -> (u32, u32) {
-    match decide::owner(ctx.options, item.attr(), stood) {
-        (Some(uid), Some(gid)) if !made.owner_refused => return (uid, gid),
-        _ if mode & decide::SET_ID == 0 => return (item.attr().uid, item.attr().gid),
-        _ => {}
+fn owner(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> (u32, u32) {
+    let attr = item.attr();
+    let given = matches!(decide::owner(ctx.options, attr), (Some(_), Some(_))) && !made.owner_refused;
+    if given || attr.mode & decide::SET_ID == 0 {
+        return (attr.uid, attr.gid);
     }
     let is = ctx.target.one(routes.target, Call::get_attr(&made.node)).attr();
     is.map_or((u32::MAX, u32::MAX), |is| (is.uid, is.gid))

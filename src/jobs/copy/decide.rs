@@ -121,21 +121,17 @@ pub(super) fn has_more_names(options: &Options, source: &Attr, target: &Attr) ->
 }
 
 /// User and group that a copy is to get. Nobody has the number -1, which a server may say all the same: to chown(2) it leaves the owner as
-/// it is. What is made anew where a file `stood` gets that one's where the source's are not carried at all.
-pub(super) fn owner(options: &Options, source: &Attr, stood: Option<&Attr>) -> (Option<u32>, Option<u32>) {
+/// it is.
+pub(super) fn owner(options: &Options, source: &Attr) -> (Option<u32>, Option<u32>) {
     let keep = &options.preserve;
-    let stood = stood.filter(|_| options.user.is_none());
-    let of = |keeps: bool, id: u32, was: Option<u32>| {
-        let id = if keeps { Some(id) } else { was };
-        id.filter(|id| *id != u32::MAX)
-    };
-    (of(keep.uid, source.uid, stood.map(|was| was.uid)), of(keep.gid, source.gid, stood.map(|was| was.gid)))
+    let of = |keeps: bool, id: u32| (keeps && id != u32::MAX).then_some(id);
+    (of(keep.uid, source.uid), of(keep.gid, source.gid))
 }
 
 /// The attributes in which the target differs.
 pub(super) fn change(by: By<'_>, source: &Attr, target: &Attr) -> AttrChange {
     let keep = &by.options.preserve;
-    let (uid, gid) = owner(by.options, source, None);
+    let (uid, gid) = owner(by.options, source);
     let (uid, gid) = (uid.filter(|uid| *uid != target.uid), gid.filter(|gid| *gid != target.gid));
     let wanted = owned(source, source.mode, (uid.unwrap_or(target.uid), gid.unwrap_or(target.gid)));
     // Giving a file away clears its set-id bits.
@@ -164,14 +160,14 @@ pub(super) fn owned(source: &Attr, mode: u32, (uid, gid): (u32, u32)) -> u32 {
 }
 
 /// What a new object is made with. Set-id bits come when all else is done.
-pub(super) fn make(options: &Options, source: &Attr, stood: Option<&Attr>) -> AttrChange {
-    let (uid, gid) = owner(options, source, stood);
+pub(super) fn make(options: &Options, source: &Attr) -> AttrChange {
+    let (uid, gid) = owner(options, source);
     AttrChange {
         mode: (source.kind != Kind::Symlink)
-            .then(|| mode(options, source, stood) & !(if source.kind == Kind::Dir { 0 } else { SET_ID })),
+            .then(|| mode(options, source) & !(if source.kind == Kind::Dir { 0 } else { SET_ID })),
         uid,
         gid,
-        masked: if stood.is_some() { None } else { masked(options, source) },
+        masked: masked(options, source),
         ..AttrChange::default()
     }
 }
@@ -187,20 +183,9 @@ pub(super) fn masked(options: &Options, source: &Attr) -> Option<u32> {
     (!is_exact(options) && source.kind != Kind::Symlink).then_some(source.mode & 0o777 & options.umask)
 }
 
-/// The mode that an object is to have in the end. The set-id bits of a file that `stood` there go as they would if it were written into:
-/// not for root.
-pub(super) fn mode(options: &Options, source: &Attr, stood: Option<&Attr>) -> u32 {
-    match stood {
-        _ if options.preserve.mode => source.mode,
-        Some(stood) if options.is_root => stood.mode,
-        Some(stood) => stood.mode & !SET_ID,
-        None => source.mode & 0o777 & !options.umask,
-    }
-}
-
-/// Whose mode a copy gets: set-id bits are for that one's owner and group.
-pub(super) fn of_mode<'a>(options: &Options, source: &'a Attr, stood: Option<&'a Attr>) -> &'a Attr {
-    stood.filter(|_| !options.preserve.mode).unwrap_or(source)
+/// The mode that an object is to have in the end.
+pub(super) fn mode(options: &Options, source: &Attr) -> u32 {
+    if options.preserve.mode { source.mode } else { source.mode & 0o777 & !options.umask }
 }
 
 /// The times that an object is to have in the end.
@@ -232,7 +217,6 @@ pub(super) fn difference(by: By<'_>, source: &Attr, target: &Attr) -> Option<&'s
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Preserve, User};
     use super::*;
 
     /// Each is a file of its own.
@@ -333,31 +317,6 @@ mod tests {
         assert_eq!(verdict_again(by(&options), &source, &left), Verdict::Content);
         assert_eq!(verdict_again(by(&options), &source, &Attr { mode: 0, ..left }), Verdict::Content);
         assert_eq!(verdict_again(by(&options), &source, &source), Verdict::Equal);
-    }
-
-    /// What it is to be is what it would be if it were written into.
-    #[test]
-    fn what_is_made_anew_is_like_the_file_that_stood_there_in_what_is_not_carried() {
-        let stood = Attr { mode: 0o4640, uid: 7, gid: 8, ..file(9, 9) };
-        let source = file(1, 1);
-        let made = |mode, owner, is_root, user: Option<User>| {
-            let preserve = Preserve { mode, uid: owner, gid: owner, ..Preserve::ALL };
-            let options = Options { preserve, is_root, user, umask: 0o077, ..Options::default() };
-            let change = make(&options, &source, Some(&stood));
-            assert_eq!(
-                (change.masked, of_mode(&options, &source, Some(&stood)).mode),
-                (None, if mode { 0o644 } else { 0o4640 })
-            );
-            (change.mode, (change.uid, change.gid), super::mode(&options, &source, Some(&stood)))
-        };
-        let (ours, theirs, none) = ((Some(1), Some(1)), (Some(7), Some(8)), (None, None));
-        assert_eq!(made(false, false, true, None), (Some(0o640), theirs, 0o4640));
-        assert_eq!(made(false, false, false, None), (Some(0o640), theirs, 0o640));
-        assert_eq!(made(false, true, true, None), (Some(0o640), ours, 0o4640));
-        assert_eq!(made(true, false, true, None), (Some(0o644), theirs, 0o644));
-        // Of a user's groups those that it may give are carried.
-        let user = User { uid: 1, groups: [1].into() };
-        assert_eq!(made(true, false, false, Some(user)), (Some(0o644), none, 0o644));
     }
 
     #[test]

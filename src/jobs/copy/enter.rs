@@ -183,7 +183,7 @@ fn make(
         return;
     }
     let change = |entering: &Entering| {
-        let all = decide::make(ctx.options, &entering.dir.attr, None);
+        let all = decide::make(ctx.options, &entering.dir.attr);
         let shut_out = xattrs::shut_out(ctx, &entering.dir.source, &entering.dir.attr);
         // While it is filled, its owner must be able to.
         let mode = all.mode.map(|mode| mode & !shut_out | 0o700);
@@ -360,7 +360,7 @@ fn has_mode_of_acl(ctx: &Ctx<'_>, node: &Node) -> bool {
 /// What is to be set on a directory when all is in it, its extended attributes too.
 fn last_change(ctx: &Ctx<'_>, dir: &Dir) -> Option<AttrChange> {
     let made = dir.entered().filter(|_| !ctx.compares())?;
-    let wanted = decide::mode(ctx.options, &dir.attr, None);
+    let wanted = decide::mode(ctx.options, &dir.attr);
     let change = match &made.was {
         None => {
             // Its mode comes with the time: making it may have left bits out, and its owner was let in.
@@ -370,7 +370,7 @@ fn last_change(ctx: &Ctx<'_>, dir: &Dir) -> Option<AttrChange> {
                 Some(mode) => Some(mode & (wanted | !0o700)),
                 None => shut(ctx, &made.node, wanted),
             };
-            let all = decide::make(ctx.options, &dir.attr, None);
+            let all = decide::make(ctx.options, &dir.attr);
             let (uid, gid) = match made {
                 _ if dir.is_root() => (all.uid, all.gid),
                 Made { owner_refused: true, .. } => (None, None),

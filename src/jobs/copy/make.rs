@@ -81,8 +81,6 @@ pub(super) struct Item {
     pub trouble: Option<Trouble>,
     /// The bits of its mode that it is not to have before its ACL is set.
     pub shut_out: u32,
-    /// The ACL of the file whose place it takes.
-    pub acl: Option<Vec<u8>>,
     /// It has become another task.
     pub elsewhere: bool,
     /// Nothing is left to be done to it.
@@ -100,7 +98,6 @@ impl Item {
             mode_refused: None,
             trouble: None,
             shut_out: 0,
-            acl: None,
             elsewhere: false,
             is_complete: false,
         }
@@ -116,7 +113,7 @@ impl Item {
 
     /// What it is made with.
     fn made_with(&self, ctx: &Ctx<'_>) -> AttrChange {
-        let all = decide::make(ctx.options, self.attr(), self.stood(ctx).map(|(_, is)| is));
+        let all = decide::make(ctx.options, self.attr());
         AttrChange { mode: all.mode.map(|mode| mode & !self.shut_out), ..all }
     }
 
@@ -139,13 +136,6 @@ impl Item {
         let alike = is.kind == Kind::File && self.attr().kind == Kind::File && is.nlink < 2;
         (alike && !ctx.options.atomic && !self.object().unlink).then_some((node, is))
     }
-
-    /// The file whose place one takes that is made anew. To whom it was open, and to whom not, is nothing that a copy changes.
-    pub fn stood(&self, ctx: &Ctx<'_>) -> Option<(&Node, &Attr)> {
-        let At::Present(Some(node), is) = &self.object().at else { return None };
-        let alike = is.kind == Kind::File && self.attr().kind == Kind::File;
-        (alike && self.reused(ctx).is_none()).then_some((node, is))
-    }
 }
 
 /// Makes the objects; each is over then, or has become another task.
@@ -163,7 +153,6 @@ pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mut Vec
     read_texts(ctx, routes, &mut items, due);
     fill::read_small(ctx, routes, &mut items, due);
     probe_large(ctx, routes, &mut items, due);
-    keep_acls(ctx, routes, &mut items);
     clear(ctx, routes, &mut items);
     make(ctx, routes, &mut items, due);
     for item in &mut items {
@@ -205,27 +194,6 @@ fn probe_large(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<
                 fill::begin_again(item, due);
             }
             Err(status) => item.trouble = Some(Trouble::Call(On::Source, Proc::Read, status)),
-        }
-    }
-}
-
-/// Notes the ACLs of files that are about to be replaced.
-fn keep_acls(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
-    for item in items.iter_mut().filter(|item| item.is_open()) {
-        let Some((node, _)) = item.stood(ctx) else { continue };
-        match xattrs::access_acl(ctx, routes.target, node) {
-            Ok(acl) => item.acl = acl,
-            Err((proc, status)) => item.trouble = Some(Trouble::Call(On::Target, proc, status)),
-        }
-    }
-}
-
-/// Gives them to what takes their places, while there is nothing in that yet.
-fn give_acls(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
-    for item in items.iter_mut().filter(|item| item.is_open() && item.stood(ctx).is_some()) {
-        let Some(made) = &item.made else { continue };
-        if let Err(error) = xattrs::give_access_acl(ctx, routes.target, &made.node, item.acl.as_deref()) {
-            item.trouble = Some(Trouble::on_target(error));
         }
     }
 }
@@ -323,7 +291,6 @@ fn make(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Tas
     }
     reach(items, Stage::Begun);
     give_owners(ctx, routes, items);
-    give_acls(ctx, routes, items);
     let open = items.iter().filter(|item| item.is_open());
     let made = open.filter_map(|item| item.made.as_ref().map(|made| (item.attr(), &made.node, made.owner)));
     groups::give_new(ctx, routes.target, made);
@@ -335,7 +302,7 @@ fn give_owners(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
     let (mut due, mut changes) = (Vec::new(), Vec::new());
     let left_out = |item: &Item| {
         let made = item.made.as_ref().filter(|made| item.is_open() && !made.existed && !made.owner_refused);
-        let (uid, gid) = item.made_with(ctx).not_given(made.and_then(|made| made.owner));
+        let (uid, gid) = decide::make(ctx.options, item.attr()).not_given(made.and_then(|made| made.owner));
         AttrChange { uid, gid, ..AttrChange::default() }
     };
     if ctx.owners_refused.load(Ordering::Relaxed) {
@@ -404,7 +371,7 @@ fn without_shutting(ctx: &Ctx<'_>, routes: Routes, item: &mut Item, out: Outcome
 }
 
 fn settle(ctx: &Ctx<'_>, routes: Routes, item: &mut Item, out: Outcome, due: &mut Vec<Due<Task>>) {
-    let gives_away = item.made_with(ctx).gives_away();
+    let gives_away = ctx.options.preserve.uid || ctx.options.preserve.gid;
     let (mut out, mut owner, mut cleared) = (out, true, false);
     loop {
         match out {

@@ -67,8 +67,6 @@ pub struct Options {
     pub preserve: Preserve,
     /// Who copies, where that is not root and ownership is to be carried: of groups only its own are.
     pub user: Option<User>,
-    /// Root copies, who takes no set-id bits from what it writes into.
-    pub is_root: bool,
     /// Directories of other file systems than the source's root are made and not entered.
     pub one_file_system: bool,
     /// Remove from the target what the source lacks.
@@ -114,7 +112,6 @@ impl Default for Options {
             existing: Existing::default(),
             preserve: Preserve::ALL,
             user: None,
-            is_root: false,
             one_file_system: false,
             delete: None,
             atomic: false,

@@ -238,7 +238,7 @@ impl Run<'_> {
                 false
             }
             (At::Absent, Some((parent, _, name))) => {
-                let all = decide::make(ctx.options, &root.attr, None);
+                let all = decide::make(ctx.options, &root.attr);
                 let shut_out = xattrs::shut_out(ctx, &root.source, &root.attr);
                 let mode = all.mode.map(|mode| mode & !shut_out | 0o700);
                 let change = AttrChange { mode, masked: all.masked, ..Default::default() };

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use crate::base::name::Shown;
 use crate::base::{Name, Proc, Status};
-use crate::storage::{Attr, Call, Kind, Mount, NO_XATTR, Node, Route};
+use crate::storage::{Attr, Call, Kind, NO_XATTR, Node, Route};
 
 use super::super::port::Port;
 use super::ctx::{Ctx, On, Trouble};
@@ -112,48 +112,6 @@ fn has_access_acl(port: Port<'_>, route: Route, node: &Node) -> bool {
     match list(port, route, node) {
         Ok(names) => names.iter().any(|name| name == ACCESS_ACL),
         Err(status) => status != Status::NotSupp,
-    }
-}
-
-/// Has what takes a file's place that one's ACL? Where no mode is carried: the one that it keeps is that ACL's mask. A directory's
-/// default ACL is not asked for who else may read it.
-fn keeps_access_acl(ctx: &Ctx<'_>) -> bool {
-    let keep = &ctx.options.preserve;
-    !keep.mode && !keep.acls && ctx.target.volume.limits().extras.xattrs
-}
-
-/// The ACL of a file, for what takes its place.
-pub(super) fn access_acl(ctx: &Ctx<'_>, route: Route, node: &Node) -> Result<Option<Vec<u8>>, (Proc, Status)> {
-    if !keeps_access_acl(ctx) {
-        return Ok(None);
-    }
-    match get(ctx.target, route, node, ACCESS_ACL) {
-        Ok(acl) => Ok(Some(acl)),
-        Err(NO_XATTR | Status::NotSupp | Status::NoEnt) => Ok(None),
-        Err(status) => Err((Proc::GetXattr, status)),
-    }
-}
-
-/// Gives a file just that ACL.
-pub(super) fn give_access_acl(
-    ctx: &Ctx<'_>,
-    route: Route,
-    node: &Node,
-    acl: Option<&[u8]>,
-) -> Result<(), (Proc, Status)> {
-    if !keeps_access_acl(ctx) {
-        return Ok(());
-    }
-    let call = ctx.target.one(
-        route,
-        match acl {
-            Some(acl) => Call::set_xattr(node, ACCESS_ACL, acl),
-            None => Call::remove_xattr(node, ACCESS_ACL),
-        },
-    );
-    match call.status() {
-        Err(NO_XATTR | Status::NotSupp) if acl.is_none() => Ok(()),
-        status => status.map_err(|status| (call.proc(), status)),
     }
 }
 
