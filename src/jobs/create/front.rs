@@ -56,9 +56,24 @@ struct State<L, E> {
     /// Entries listed and not taken.
     entries: usize,
     under_way: usize,
+    /// Entries that a listing is expected to bring: those of the largest lately.
+    page: usize,
     /// Roots added.
     roots: u32,
     broken: bool,
+}
+
+impl<L, E> State<L, E> {
+    /// Is as much listed, or to come of what is under way, as may be? Those under way count as well: a page each of 1,000 directories is
+    /// 350,000 entries, and the next page of the first one, for which all wait, would stand behind them in a server's line.
+    fn is_full(&self, ahead_max: usize) -> bool {
+        self.entries + self.under_way * self.page >= ahead_max
+    }
+
+    /// Learns from a listing's entries what the next ones may bring: at once that it is more, slowly that it is less.
+    fn learn(&mut self, found: usize) {
+        self.page = found.max(self.page - self.page.saturating_sub(found).div_ceil(8));
+    }
 }
 
 /// Listings of type `L` that lead to entries of type `E`.
@@ -71,8 +86,15 @@ pub(super) struct Front<L, E> {
 
 impl<L, E> Front<L, E> {
     pub fn new(ahead_max: usize) -> Front<L, E> {
-        let state =
-            State { slots: BTreeMap::new(), due: BTreeSet::new(), entries: 0, under_way: 0, roots: 0, broken: false };
+        let state = State {
+            slots: BTreeMap::new(),
+            due: BTreeSet::new(),
+            entries: 0,
+            under_way: 0,
+            page: 0,
+            roots: 0,
+            broken: false,
+        };
         Front { state: Mutex::new(state), changed: Bell::default(), ahead_max }
     }
 
@@ -104,7 +126,7 @@ impl<L, E> Front<L, E> {
         while begun.len() < max && state.under_way < under_way_max {
             let Some(key) = state.due.first().cloned() else { break };
             let is_first = state.slots.first_key_value().is_some_and(|(first, _)| *first == key);
-            if state.entries >= self.ahead_max && !is_first {
+            if state.is_full(self.ahead_max) && !is_first {
                 break;
             }
             state.due.pop_first();
@@ -125,6 +147,7 @@ impl<L, E> Front<L, E> {
         if !matches!(state.slots.remove(&key), Some(Slot::UnderWay(true))) {
             key.push(0);
         }
+        let before = state.entries;
         let mut run = Vec::new();
         let mut put = |state: &mut State<L, E>, slot| {
             if let Slot::Due(..) = slot {
@@ -160,6 +183,8 @@ impl<L, E> Front<L, E> {
             state.entries += run.len();
             put(&mut state, Slot::Run(run));
         }
+        let found = state.entries - before;
+        state.learn(found);
         self.changed.ring(state);
     }
 
@@ -194,7 +219,7 @@ impl<L, E> Front<L, E> {
         let is_there = first.is_none_or(|(_, slot)| matches!(slot, Slot::Run(_)));
         let due = state.due.first();
         let may_begin =
-            due.is_some_and(|due| state.entries < self.ahead_max || first.is_some_and(|(key, _)| key == due));
+            due.is_some_and(|due| !state.is_full(self.ahead_max) || first.is_some_and(|(key, _)| key == due));
         let goes_on = is_there || state.broken || (may_begin && state.under_way < under_way_max);
         if !goes_on {
             drop(self.changed.wait_timeout(state, LOOK_EVERY).expect("nothing panics while it holds the front"));
@@ -263,6 +288,20 @@ mod tests {
             // Four listings under way may each bring a page, and those of the first places always come.
             assert!(most <= ahead_max + 4 * 3 + 5 * 3, "{most} were held with {ahead_max}");
         }
+    }
+
+    /// What may come of listings under way is held as well, so they are fewer the more each brings.
+    #[test]
+    fn listings_under_way_are_held_to_what_they_may_bring() {
+        let front: Front<usize, usize> = Front::new(1000);
+        front.add(0);
+        let mut begun = front.begin((1, 1), 4096);
+        let listings = (1..=500).map(Grown::Listing);
+        front.grow(begun.remove(0).0, [Grown::Entries((1..=500).collect())].into_iter().chain(listings));
+        assert_eq!(front.begin((1, 500), 4096).len(), 1, "500 are listed, 500 may come");
+        assert!(matches!(front.take(), Next::Run(_)));
+        assert_eq!(front.begin((1, 500), 4096).len(), 1, "1,000 may come of two");
+        assert!(front.begin((1, 500), 4096).is_empty());
     }
 
     #[test]
