@@ -44,6 +44,20 @@ fn an_archive_on_a_target_is_made_and_added_to() {
     assert_eq!(ran.stdout, "top/a.txt\ntop/sub/\ntop/sub/b.log\n");
 }
 
+/// As GNU tar does, whether mktemp(1) made the file here or on an export.
+#[test]
+fn an_empty_file_is_an_archive_without_members() {
+    let bench = Bench::new();
+    bench.run("xf a.tar -C out").ok();
+    let sim = Sim::start(&["--dir", bench.path("").to_str().unwrap(), "--unlimited"]);
+    for (at, how) in [(String::new(), "-rf"), (sim.url.clone(), "-rf"), (sim.url.clone(), "-uf")] {
+        fs::write(bench.path("empty.tar"), "").unwrap();
+        bench.run(&format!("{how} {at}empty.tar -C out top/a.txt")).ok();
+        assert_eq!(bench.run("-tf empty.tar").ok().stdout, "top/a.txt\n", "{how} {at}");
+        assert_eq!(bench.path("empty.tar").metadata().unwrap().len(), 10_240);
+    }
+}
+
 #[test]
 fn the_simulator_reports_what_it_served_when_it_is_ended() {
     let bench = Bench::new();

@@ -188,6 +188,9 @@ fn a_load_is_forecast_from_its_own_command_line() {
     assert!(text.contains("Note: j: iodepth_low= is left out; ") && text.contains("latency_target= is left"), "{text}");
     let text = plan(&format!("load {job} --bs=32k --iodepth_low=64")).ok().stdout;
     assert!(!text.contains("left out; the forecast is of the whole"), "{text}");
+    for what in ["capacity --targets 1,8", "volume --total 20T --volumes 20 --vpu 120"] {
+        assert_eq!(plan(&format!("--json {what}")).ok().stdout, plan(&format!("{what} --json")).ok().stdout);
+    }
     plan("load --name=j --ioengine=null").failed("reads and writes nothing");
     plan("load --name=j --rw=nonsense").failed("nonsense");
 }

@@ -460,6 +460,8 @@ fn ordinary_disks_are_well() {
         |root: &Path| outline(doctor(root, &["--json"])).into_iter().find(|is| is.starts_with("device sd")).unwrap();
     let sata = with_disk("sda", &[&ssd[..], &[("device/vendor", "ATA     ")]].concat());
     assert_eq!(checks(sata.path()), "device sda: ");
+    fs::write(sata.path().join("sys/block/sda/queue/scheduler"), "\n").unwrap();
+    assert_eq!(checks(sata.path()), "device sda: ", "one without a name is none");
     let network = with_disk("sda", &[&ssd[..], &[("device/vendor", "ORACLE")]].concat());
     assert_eq!(checks(network.path()), "device sda: scheduler queue_depth nr_requests");
     // The same plugged in by USB, which the place of the device tells.

@@ -87,7 +87,7 @@ fn scheduler(root: &Root, disk: &Disk) -> Option<String> {
     let path = disk.file("queue/scheduler");
     let text = root.text(&path, &format!("the scheduler of {}", disk.name))?;
     let chosen = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
-    let chosen = chosen.or_else(|| Some(text.as_str()).filter(|text| !text.contains(' ')))?;
+    let chosen = chosen.or_else(|| Some(text.trim()).filter(|text| !text.is_empty() && !text.contains(' ')))?;
     Some(crate::base::name::Printable(chosen.as_bytes()).to_string())
 }
 

@@ -14,6 +14,7 @@ mod machine;
 mod mounts;
 mod nfs;
 mod options;
+mod places;
 mod root;
 mod show;
 #[cfg(test)]

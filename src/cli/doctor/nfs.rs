@@ -1,6 +1,6 @@
 //! The host's mounts of NFS as its kernel has them: one for each superblock, for that is what has connections, locks and counters.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::net::IpAddr;
 use std::os::unix::ffi::OsStrExt;
@@ -14,6 +14,7 @@ use crate::mounts::local::peers::mountstats::{self, Counts, Sent};
 use super::fstab::{self, Line};
 use super::mounts::NCONNECT;
 use super::options::{self, Options};
+use super::places::{Place, Places};
 use super::root::Root;
 use super::words::shell;
 
@@ -72,13 +73,18 @@ pub struct Clients {
     left_out: Vec<Client>,
 }
 
-/// `NV SERVER PORT DEV FSID FSC`, one line for each superblock (fs/nfs/client.c): the file system's number of this device.
-fn fsid_of(volumes: &str, device: (u32, u32)) -> Option<String> {
-    let device = format!("{}:{}", device.0, device.1);
-    let line = volumes.lines().find(|line| line.split_whitespace().nth(3) == Some(&device))?;
-    let fsid = line.split_whitespace().nth(4)?;
+/// `NV SERVER PORT DEV FSID FSC`, one line for each superblock (fs/nfs/client.c): the file systems' numbers by device.
+fn fsids(volumes: &str) -> HashMap<&str, &str> {
+    let mut fsids = HashMap::new();
+    for line in volumes.lines() {
+        let mut words = line.split_whitespace().skip(3);
+        if let (Some(device), Some(fsid)) = (words.next(), words.next()) {
+            fsids.entry(device).or_insert(fsid);
+        }
+    }
     // A server that sends none shows zeros, as any other might.
-    (fsid.len() <= 33 && fsid != "0:0").then(|| fsid.to_string())
+    fsids.retain(|_, fsid| fsid.len() <= 33 && *fsid != "0:0");
+    fsids
 }
 
 /// The mounts in the kernel's table whose root is not the file system's own: bind mounts of a directory. Of NFS Linux shows `/` there
@@ -146,33 +152,6 @@ fn anew(mut mounts: Vec<Again<'_>>) -> Vec<String> {
     std::iter::once(umount).chain(commands.into_iter().map(mount)).collect()
 }
 
-/// What else is where a mount is.
-#[derive(Clone, Debug, Default)]
-pub struct Place {
-    /// Mount points below it, and its own for each mount that is over or under it.
-    within: Vec<PathBuf>,
-    /// The kernel mounted it by itself, when a path crossed into another file system of the server.
-    is_crossed: bool,
-}
-
-impl Place {
-    fn of(table: &Table, entry: &Entry, export: &Export, is_in_fstab: bool) -> Place {
-        let mut within: Vec<PathBuf> =
-            table.points().filter(|point| point.starts_with(&entry.point)).map(Path::to_path_buf).collect();
-        if let Some(own) = within.iter().position(|point| *point == entry.point) {
-            within.swap_remove(own);
-        }
-        let has_crossed = |above: &Entry, of: &Export| {
-            let Ok(way) = entry.point.strip_prefix(&above.point) else { return false };
-            let path = Path::new(OsStr::from_bytes(&export.path)).strip_prefix(OsStr::from_bytes(&of.path));
-            !way.as_os_str().is_empty() && of.host == export.host && path.is_ok_and(|path| path == way)
-        };
-        let is_crossed = !is_in_fstab
-            && table.nfs().into_iter().any(|(above, of)| above.device != entry.device && has_crossed(above, &of));
-        Place { within, is_crossed }
-    }
-}
-
 impl Further {
     fn again(&self) -> Again<'_> {
         let point = self.entry.point.as_path();
@@ -210,10 +189,11 @@ impl Clients {
             clients.fstab.iter().find(is_its).cloned()
         };
         let bound = bound(&root.may_bytes("/proc/self/mountinfo").unwrap_or_default());
+        let places = Places::of(table);
         for (entry, export) in table.nfs() {
             let typed = typed(&clients, entry, &export);
             let is_elses = typed.is_none() && clients.fstab.iter().any(|line| line.point == entry.point);
-            let place = Place::of(table, entry, &export, typed.is_some() || points.contains(&entry.point));
+            let place = places.place(entry, &export, typed.is_some() || points.contains(&entry.point));
             let entry = entry.clone();
             if let Some(known) = clients.all.iter_mut().find(|known| known.entry.device == entry.device) {
                 let (is_in_fstab, is_part) = (!is_elses && points.contains(&entry.point), bound.contains(&entry.id));
@@ -229,11 +209,15 @@ impl Clients {
         }
         let counts = root.read("/proc/self/mountstats", "what the mounts sent, and how fast the servers answered");
         let counts = mountstats::parse(&counts.unwrap_or_default());
+        // Of several at one point the last, which is the one that is seen.
+        let counts: HashMap<&Path, &Counts> = counts.iter().map(|counts| (counts.point.as_path(), counts)).collect();
         let volumes =
             root.text("/proc/fs/nfsfs/volumes", "whether mounts show one file system, by the servers' numbers");
+        let fsids = fsids(volumes.as_deref().unwrap_or_default());
         for client in &mut clients.all {
-            client.counts = counts.iter().rfind(|counts| counts.point == client.entry.point).cloned();
-            client.fsid = fsid_of(volumes.as_deref().unwrap_or_default(), client.entry.device);
+            let (major, minor) = client.entry.device;
+            client.counts = counts.get(client.entry.point.as_path()).copied().cloned();
+            client.fsid = fsids.get(&*format!("{major}:{minor}")).map(|fsid| fsid.to_string());
         }
         clients
     }
@@ -491,7 +475,6 @@ mod tests {
             v3 0a000005  801 0:52         9f3c01e24:0                       no \n\
             v3 0a000006  801 0:53         0:0                               no \n\
             v3 short\n";
-        assert_eq!(fsid_of(volumes, (0, 52)).as_deref(), Some("9f3c01e24:0"));
-        assert_eq!((fsid_of(volumes, (0, 53)), fsid_of(volumes, (0, 5)), fsid_of("", (0, 1))), (None, None, None));
+        assert_eq!((fsids(volumes), fsids("")), (HashMap::from([("0:52", "9f3c01e24:0")]), HashMap::new()));
     }
 }

@@ -352,7 +352,6 @@ fn had(high: &High, opener: &mut Opener, keep_times: bool) -> Result<Had, String
     if let ArchiveName::Path(path) = name {
         match std::fs::metadata(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(had),
-            Ok(meta) if meta.is_file() && meta.len() == 0 => return Ok(had),
             Ok(meta) if !meta.is_file() => return Err(format!("{name}: Cannot be added to: it is no regular file")),
             _ => {}
         }
@@ -368,6 +367,10 @@ fn had(high: &High, opener: &mut Opener, keep_times: bool) -> Result<Had, String
         return Err(format!("{name}: Cannot update compressed archives"));
     }
     let mut archive = Archive::new(opened.input, high.reading());
+    // A file that mktemp(1) made.
+    if archive.source().is_some_and(|source| source.len() == 0) {
+        return Ok(had);
+    }
     loop {
         match archive.next() {
             // With -i all of it is read.

@@ -99,21 +99,6 @@ struct Plan {
     notes: Vec<String>,
 }
 
-/// Where `parfs plan`'s arguments say `load` behind options that this plan has: those options, and what follows.
-pub fn behind_options(args: &[OsString]) -> Option<Vec<OsString>> {
-    let mut at = 0;
-    while let Some(word) = args.get(at).and_then(|word| word.to_str()) {
-        at += match word {
-            "load" => return Some([&args[..at], &args[at + 1..]].concat()),
-            "--json" => 1,
-            "--targets" | "--latency" | "--rtt" | "--profile" | "--scale" => 2,
-            other if other.starts_with("--") && other.contains('=') => 1,
-            _ => return None,
-        };
-    }
-    None
-}
-
 /// The parser.
 pub fn command() -> Command {
     Low::command()

@@ -89,13 +89,30 @@ pub fn run(args: Vec<OsString>) -> Exit {
         "-V" => forecast::run(vec!["--version".into()]),
         "--help" | "-h" | "help" => super::shown(&console, &format!("{HELP}\n{}", forecast::help())),
         "load" => load::run(rest),
-        word if word.starts_with('-') => match load::behind_options(&args) {
-            Some(args) => load::run(args),
+        word if word.starts_with('-') => match behind_options(&args) {
+            Some(args) => run(args),
             None => forecast::run(args),
         },
         word if forecast::is_job(word) => forecast::run(args),
         other => refuse(format!("nothing called '{other}' can be planned; see parfs plan --help")),
     }
+}
+
+/// What has options of its own and stands behind options that forecasts have as well, put in front of them.
+fn behind_options(args: &[OsString]) -> Option<Vec<OsString>> {
+    let mut at = 0;
+    while let Some(word) = args.get(at).and_then(|word| word.to_str()) {
+        at += match word {
+            "capacity" | "volume" | "load" => {
+                return Some([&args[at..=at], &args[..at], &args[at + 1..]].concat());
+            }
+            "--json" => 1,
+            "--targets" | "--latency" | "--rtt" | "--profile" | "--scale" => 2,
+            other if other.starts_with("--") && other.contains('=') => 1,
+            _ => return None,
+        };
+    }
+    None
 }
 
 /// The profile in FILE as `parse` reads it; without one the built-in profile.
