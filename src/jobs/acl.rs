@@ -63,6 +63,22 @@ pub fn from_text(text: &[u8], owners: Option<&dyn Owners>) -> Result<Vec<u8>, St
     Ok(bytes)
 }
 
+/// What an ACL lets the file's group do: its own entry, as far as the mask lets it. None for what is no ACL.
+pub(super) fn group(xattr: &[u8]) -> Option<u32> {
+    let (version, entries) = xattr.split_first_chunk::<HEADER_BYTES>()?;
+    let (entries, rest) = entries.as_chunks::<ENTRY_BYTES>();
+    if u32::from_le_bytes(*version) != VERSION || !rest.is_empty() {
+        return None;
+    }
+    let perm = |wanted: u16| {
+        let of = |&[tag0, tag1, perm0, perm1, ..]: &[u8; ENTRY_BYTES]| {
+            (u16::from_le_bytes([tag0, tag1]) == wanted).then(|| u16::from_le_bytes([perm0, perm1]))
+        };
+        entries.iter().find_map(of)
+    };
+    Some(u32::from(perm(GROUP_OBJ)? & perm(MASK).unwrap_or(7) & 7))
+}
+
 /// The text of an attribute's bytes, an entry on each line, as GNU tar stores it; with `names`' names where it has them.
 /// The error says what is wrong with the bytes.
 pub fn to_text(xattr: &[u8], names: Option<&dyn Names>) -> Result<Vec<u8>, String> {

@@ -182,7 +182,7 @@ fn a_user_deletes_what_does_not_let_its_owner_in() {
             for dir in [&below, &shut] {
                 set(&*to, dir, AttrChange { mode: Some(bits), ..AttrChange::default() });
             }
-            let user = Some(User { uid: 1000, groups: Arc::default() });
+            let user = Some(User { uid: 1000, groups: Arc::default(), carried: true });
             go(&from, &as_its_owner(&to), &Options { user, ..sync() }, lanes).clean();
             assert_same(&dump(&*from), &dump(&*to), &format!("{bits:o} {lanes}"));
         }
@@ -199,7 +199,7 @@ fn a_directory_that_was_opened_and_stays_is_shut_again() {
             to.file(&shut, name, b"1");
         }
         set(&*to, &shut, mode(bits));
-        let mut options = Options { user: Some(User { uid: 1000, groups: Arc::default() }), ..sync() };
+        let mut options = Options { user: Some(User { uid: 1000, groups: Arc::default(), carried: true }), ..sync() };
         match max {
             None => options.rules = Rules::new(&[(false, "keep".into())]).unwrap(),
             Some(_) => options.delete = options.delete.map(|delete| Delete { max, ..delete }),
@@ -221,7 +221,7 @@ fn a_directory_that_was_opened_and_stays_is_shut_again() {
         }
         _ => pass(mount, call),
     });
-    let options = Options { user: Some(User { uid: 1000, groups: Arc::default() }), ..sync() };
+    let options = Options { user: Some(User { uid: 1000, groups: Arc::default(), carried: true }), ..sync() };
     let ran = go(&from, &owned, &options, 1);
     assert_eq!((ran.failures.len(), to.get_attr(&shut).unwrap().mode), (1, 0o500), "{ran:?}");
     assert!(!dump(&*to).contains_key("shut/f"), "{ran:?}");

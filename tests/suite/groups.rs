@@ -196,7 +196,7 @@ fn a_group_is_given_by_a_call_of_its_own_and_what_is_refused_is_not_asked_again(
         [("plain", 0o644, 50), ("set", 0o2755, 50), ("other", 0o644, 77), ("odd", 0o644, 51), ("dir", 0o2755, 50)];
     objects.iter().for_each(|(name, mode, gid)| made(&*source, name, *mode, *gid));
     let target: Arc<dyn Mount> = Arc::new(Linux(MemoryMount::new()));
-    let user = User { uid: 0, groups: [0, 50, 51].into() };
+    let user = User { uid: 0, groups: [0, 50, 51].into(), carried: true };
     let preserve = Preserve { uid: false, gid: false, ..Preserve::ALL };
     let options = Options { preserve, user: Some(user), ..Options::default() };
     let (_, first, ran) = asked(&source, &target, &options, (1, 1));

@@ -36,6 +36,7 @@ mod copy_losses;
 mod copy_regressions;
 mod copy_replaced;
 mod copy_shared;
+mod copy_stood;
 mod copy_trees;
 mod copy_vanished;
 mod create;

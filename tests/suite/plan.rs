@@ -120,6 +120,36 @@ fn laws_2_and_3_what_is_forecast_is_what_runs_ask_and_issue() {
     }
 }
 
+/// What takes the place of a file is given that one's mode, and owner, by calls that there are in any case.
+#[test]
+fn what_replaces_older_files_is_forecast() {
+    let (bench, served) = (Bench::new(), tempfile::tempdir().unwrap());
+    let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--unlimited"]);
+    let plant = |top: &Path, secs: u64| {
+        fs::create_dir_all(top).unwrap();
+        for (name, mode, size) in [("a", 0o600, 9), ("b", 0o4755, 70_000), ("c", 0o664, 5 << 20), ("d", 0o2711, 0)] {
+            let data = vec![b'x'; size + usize::try_from(secs).unwrap()];
+            fs::write(top.join(name), data).unwrap();
+            fs::set_permissions(top.join(name), fs::Permissions::from_mode(mode)).unwrap();
+            let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(secs);
+            fs::File::options().write(true).open(top.join(name)).unwrap().set_modified(time).unwrap();
+        }
+    };
+    plant(&bench.path("s"), 5);
+    let url = sim.url.trim_end_matches('/');
+    for arguments in ["", "?uid=0&gid=0", "?uid=1000&gid=1000&gids=50"] {
+        for keeps in ["mode", "ownership", "mode,ownership", "mode,timestamps", "mode,ownership,timestamps"] {
+            for way in ["-u", "--atomic", "--size-only"] {
+                let _ = fs::remove_dir_all(served.path().join("d"));
+                plant(&served.path().join("d"), 1);
+                fs::set_permissions(served.path().join("d"), fs::Permissions::from_mode(0o777)).unwrap();
+                let line = format!("-a {way} --no-preserve={keeps} s/ {url}/d{arguments}");
+                holds(&bench, served.path(), "copy", "parcp", &line);
+            }
+        }
+    }
+}
+
 /// `-h` is tar's --dereference where tar's options are; elsewhere it is plan's.
 #[test]
 fn a_jobs_own_h_is_the_jobs() {

@@ -81,8 +81,11 @@ impl High {
             compare: compare(&low),
             existing: low.compare.existing(),
             preserve,
-            user: (asked.groups && !is_root)
-                .then(|| User { uid: destination.uid(host.uid), groups: destination.groups().into() }),
+            user: (!is_root).then(|| User {
+                uid: destination.uid(host.uid),
+                groups: destination.groups().into(),
+                carried: asked.groups,
+            }),
             one_file_system: low.attributes.one_file_system > 0 || low.attributes.restore,
             delete,
             atomic: low.data.atomic,

@@ -49,7 +49,7 @@ pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mut Vec
         }
         let was_there = !matches!(object.at, At::Absent);
         ctx.tell(if was_there { Deed::Updated } else { Deed::Made }, place.0, place.1);
-        if made.owner_refused {
+        if made.owner_refused && (ctx.options.preserve.uid || ctx.options.preserve.gid) {
             ctx.fail(place.0, place.1, owner_refused());
         }
         if let Some(status) = mode_refused {
@@ -184,20 +184,21 @@ fn last_change(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> AttrC
         _ if ctx.options.preserve.times => at(decide::time_of_no_copy(attr)),
         _ => AttrChange::default(),
     };
-    let mode = decide::mode(ctx.options, attr);
+    let mode = made.mode.unwrap_or_else(|| decide::mode(ctx.options, attr, None));
     // Writing to a file clears the bits above 0777.
     // A mode that is not to be kept is as the directory's ACL, or the server, would have it.
-    let keeps = ctx.options.preserve.mode;
+    let keeps = ctx.options.preserve.mode || made.mode.is_some();
     let is_other = made.shut_out || made.other_mode && keeps || mode & 0o7000 != 0 && (!made.existed || keeps);
     let due = attr.kind != Kind::Symlink && is_other;
-    let mode = due.then(|| decide::owned(attr, mode, owner(ctx, routes, item, made)));
+    let owned = || decide::owned(attr, mode, owner(ctx, routes, item, made));
+    let mode = due.then(|| made.mode.unwrap_or_else(owned));
     AttrChange { mode, size: item.size_due, ..times }
 }
 
 /// Whose the object is now, where its set-id bits depend on that.
 fn owner(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> (u32, u32) {
     let attr = item.attr();
-    let given = matches!(decide::owner(ctx.options, attr), (Some(_), Some(_))) && !made.owner_refused;
+    let given = matches!(decide::owner(ctx.options, attr, None), (Some(_), Some(_))) && !made.owner_refused;
     if given || attr.mode & decide::SET_ID == 0 {
         return (attr.uid, attr.gid);
     }

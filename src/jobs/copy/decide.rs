@@ -121,17 +121,22 @@ pub(super) fn has_more_names(options: &Options, source: &Attr, target: &Attr) ->
 }
 
 /// User and group that a copy is to get. Nobody has the number -1, which a server may say all the same: to chown(2) it leaves the owner as
-/// it is.
-pub(super) fn owner(options: &Options, source: &Attr) -> (Option<u32>, Option<u32>) {
+/// it is. What takes the place of a file that `stood` there gets that one's where they are not carried; a user can give nothing away, and
+/// its groups are given by other words (`groups`).
+pub(super) fn owner(options: &Options, source: &Attr, stood: Option<&Attr>) -> (Option<u32>, Option<u32>) {
     let keep = &options.preserve;
-    let of = |keeps: bool, id: u32| (keeps && id != u32::MAX).then_some(id);
-    (of(keep.uid, source.uid), of(keep.gid, source.gid))
+    let stood = stood.filter(|_| options.user.is_none());
+    let of = |keeps: bool, id: u32, was: Option<u32>| {
+        let id = if keeps { Some(id) } else { was };
+        id.filter(|id| *id != u32::MAX)
+    };
+    (of(keep.uid, source.uid, stood.map(|was| was.uid)), of(keep.gid, source.gid, stood.map(|was| was.gid)))
 }
 
 /// The attributes in which the target differs.
 pub(super) fn change(by: By<'_>, source: &Attr, target: &Attr) -> AttrChange {
     let keep = &by.options.preserve;
-    let (uid, gid) = owner(by.options, source);
+    let (uid, gid) = owner(by.options, source, None);
     let (uid, gid) = (uid.filter(|uid| *uid != target.uid), gid.filter(|gid| *gid != target.gid));
     let wanted = owned(source, source.mode, (uid.unwrap_or(target.uid), gid.unwrap_or(target.gid)));
     // Giving a file away clears its set-id bits.
@@ -160,14 +165,14 @@ pub(super) fn owned(source: &Attr, mode: u32, (uid, gid): (u32, u32)) -> u32 {
 }
 
 /// What a new object is made with. Set-id bits come when all else is done.
-pub(super) fn make(options: &Options, source: &Attr) -> AttrChange {
-    let (uid, gid) = owner(options, source);
+pub(super) fn make(options: &Options, source: &Attr, stood: Option<&Attr>) -> AttrChange {
+    let (uid, gid) = owner(options, source, stood);
     AttrChange {
         mode: (source.kind != Kind::Symlink)
-            .then(|| mode(options, source) & !(if source.kind == Kind::Dir { 0 } else { SET_ID })),
+            .then(|| mode(options, source, stood) & !(if source.kind == Kind::Dir { 0 } else { SET_ID })),
         uid,
         gid,
-        masked: masked(options, source),
+        masked: if stood.is_some() { None } else { masked(options, source) },
         ..AttrChange::default()
     }
 }
@@ -183,9 +188,15 @@ pub(super) fn masked(options: &Options, source: &Attr) -> Option<u32> {
     (!is_exact(options) && source.kind != Kind::Symlink).then_some(source.mode & 0o777 & options.umask)
 }
 
-/// The mode that an object is to have in the end.
-pub(super) fn mode(options: &Options, source: &Attr) -> u32 {
-    if options.preserve.mode { source.mode } else { source.mode & 0o777 & !options.umask }
+/// The mode that an object is to have in the end. The set-id bits of a file that `stood` there go as if it had been written into: not
+/// for root.
+pub(super) fn mode(options: &Options, source: &Attr, stood: Option<&Attr>) -> u32 {
+    match stood {
+        _ if options.preserve.mode => source.mode,
+        Some(stood) if options.user.is_none() => stood.mode,
+        Some(stood) => stood.mode & !SET_ID,
+        None => source.mode & 0o777 & !options.umask,
+    }
 }
 
 /// The times that an object is to have in the end.

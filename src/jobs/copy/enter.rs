@@ -183,7 +183,7 @@ fn make(
         return;
     }
     let change = |entering: &Entering| {
-        let all = decide::make(ctx.options, &entering.dir.attr);
+        let all = decide::make(ctx.options, &entering.dir.attr, None);
         let shut_out = xattrs::shut_out(ctx, &entering.dir.source, &entering.dir.attr);
         // While it is filled, its owner must be able to.
         let mode = all.mode.map(|mode| mode & !shut_out | 0o700);
@@ -202,7 +202,8 @@ fn make(
     drop(calls);
     let made = absent.iter().zip(&answers).filter_map(|(entering, answer)| {
         let found = answer.as_ref().ok()?;
-        Some((&entering.dir.attr, &found.node, found.attr.map(|is| (is.uid, is.gid))))
+        let gid = groups::wanted(ctx, &entering.dir.attr, None);
+        Some((gid, &found.node, found.attr.map(|is| (is.uid, is.gid))))
     });
     groups::give_new(ctx, route, made);
     for (entering, answer) in absent.into_iter().zip(answers) {
@@ -360,7 +361,7 @@ fn has_mode_of_acl(ctx: &Ctx<'_>, node: &Node) -> bool {
 /// What is to be set on a directory when all is in it, its extended attributes too.
 fn last_change(ctx: &Ctx<'_>, dir: &Dir) -> Option<AttrChange> {
     let made = dir.entered().filter(|_| !ctx.compares())?;
-    let wanted = decide::mode(ctx.options, &dir.attr);
+    let wanted = decide::mode(ctx.options, &dir.attr, None);
     let change = match &made.was {
         None => {
             // Its mode comes with the time: making it may have left bits out, and its owner was let in.
@@ -370,7 +371,7 @@ fn last_change(ctx: &Ctx<'_>, dir: &Dir) -> Option<AttrChange> {
                 Some(mode) => Some(mode & (wanted | !0o700)),
                 None => shut(ctx, &made.node, wanted),
             };
-            let all = decide::make(ctx.options, &dir.attr);
+            let all = decide::make(ctx.options, &dir.attr, None);
             let (uid, gid) = match made {
                 _ if dir.is_root() => (all.uid, all.gid),
                 Made { owner_refused: true, .. } => (None, None),

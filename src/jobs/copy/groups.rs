@@ -3,7 +3,8 @@
 //! Each is given by a SETATTR of its own, before what is in the object is written: a refusal then takes nothing else with it. Linux's server
 //! takes a group of root alone with what makes an object (nfsd_create_setattr), and one that is set takes set-id bits that come with it
 //! (nfsd_sanitize_attrs). What has its group by the reply costs nothing, as nearly everything does; what a server refuses once is not
-//! asked of it again. A group that cannot be given is no error, as for cp -a.
+//! asked of it again. A group that cannot be given is no error, as for cp -a. What takes the place of a file, and gets no group of the source's,
+//! is given that file's in the same way.
 
 use std::sync::Arc;
 
@@ -28,22 +29,29 @@ pub(super) struct Settling {
     pub regrouped: bool,
 }
 
-/// The group that an object of this user's is to be given: the source's, if the user may and the object has another.
-fn due(ctx: &Ctx<'_>, source: &Attr, is: (u32, u32)) -> Option<u32> {
+/// The group that an object is to have, as far as this user may give it: the source's, if that is carried, or that of the file that `stood`
+/// there.
+pub(super) fn wanted(ctx: &Ctx<'_>, source: &Attr, stood: Option<&Attr>) -> Option<u32> {
     let user = ctx.options.user.as_ref()?;
-    let wanted = (user.uid, source.gid);
-    (is.0 == wanted.0 && is.1 != wanted.1 && user.groups.contains(&wanted.1) && !ctx.is_refused_group(wanted.1))
-        .then_some(wanted.1)
+    let carried = user.carried.then_some(source.gid);
+    let may = |gid: &u32| user.groups.contains(gid) && !ctx.is_refused_group(*gid);
+    carried.filter(may).or_else(|| stood.map(|was| was.gid).filter(may))
+}
+
+/// The same, where the object is this user's and has another.
+fn due(ctx: &Ctx<'_>, wanted: Option<u32>, is: (u32, u32)) -> Option<u32> {
+    let user = ctx.options.user.as_ref()?;
+    wanted.filter(|gid| is.0 == user.uid && is.1 != *gid)
 }
 
 /// The same of one that was there before; what has names that the source does not have is left.
 pub(super) fn due_of_old(ctx: &Ctx<'_>, source: &Attr, is: &Attr) -> Option<u32> {
-    due(ctx, source, (is.uid, is.gid)).filter(|_| !ctx.has_more_names(source, is))
+    due(ctx, wanted(ctx, source, None), (is.uid, is.gid)).filter(|_| !ctx.has_more_names(source, is))
 }
 
 /// The groups that a whole copy may be given beside its owner's: none for root, which is asked by other words.
 pub(super) fn open(ctx: &Ctx<'_>) -> Arc<[u32]> {
-    let Some(user) = &ctx.options.user else { return Arc::default() };
+    let Some(user) = ctx.options.user.as_ref().filter(|user| user.carried) else { return Arc::default() };
     if user.groups.iter().any(|gid| ctx.is_refused_group(*gid)) {
         return user.groups.iter().copied().filter(|gid| !ctx.is_refused_group(*gid)).collect();
     }
@@ -52,7 +60,8 @@ pub(super) fn open(ctx: &Ctx<'_>) -> Arc<[u32]> {
 
 /// What differs beside content, in one word: as far as this user could change it.
 pub(super) fn difference(ctx: &Ctx<'_>, source: &Attr, is: &Attr) -> Option<&'static str> {
-    decide::difference(ctx.by(), source, is).or_else(|| due(ctx, source, (is.uid, is.gid)).map(|_| "group"))
+    decide::difference(ctx.by(), source, is)
+        .or_else(|| due(ctx, wanted(ctx, source, None), (is.uid, is.gid)).map(|_| "group"))
 }
 
 /// Gives the groups; tells of each whether it was given.
@@ -70,18 +79,31 @@ fn give(ctx: &Ctx<'_>, route: Route, objects: &[(&Node, u32)]) -> Vec<bool> {
     answers.collect()
 }
 
-/// Gives new objects their groups: `is` is what the reply said of each.
+/// Whose a new object is.
+pub(super) fn ask(ctx: &Ctx<'_>, route: Route, node: &Node) -> Option<(u32, u32)> {
+    ctx.target.one(route, Call::get_attr(node)).attr().ok().map(|is| (is.uid, is.gid))
+}
+
+/// Gives new objects the groups that are `wanted`: the third of each is whose it is, by the reply. Comes back: of each whose it is then, as far as
+/// that is known.
 pub(super) fn give_new<'n>(
     ctx: &Ctx<'_>,
     route: Route,
-    made: impl IntoIterator<Item = (&'n Attr, &'n Node, Option<(u32, u32)>)>,
-) {
-    let Some(user) = &ctx.options.user else { return };
-    let ask = |node| ctx.target.one(route, Call::get_attr(node)).attr().ok().map(|is| (is.uid, is.gid));
-    let theirs = made.into_iter().filter(|(source, ..)| user.groups.contains(&source.gid));
-    let due: Vec<_> =
-        theirs.filter_map(|(source, node, is)| Some((node, due(ctx, source, is.or_else(|| ask(node))?)?))).collect();
-    give(ctx, route, &due);
+    made: impl IntoIterator<Item = (Option<u32>, &'n Node, Option<(u32, u32)>)>,
+) -> Vec<Option<(u32, u32)>> {
+    let (mut owners, mut of, mut changes) = (Vec::new(), Vec::new(), Vec::new());
+    for (wanted, node, is) in made {
+        let is = if wanted.is_some() { is.or_else(|| ask(ctx, route, node)) } else { is };
+        if let Some(gid) = is.and_then(|is| due(ctx, wanted, is)) {
+            of.push(owners.len());
+            changes.push((node, gid));
+        }
+        owners.push(is);
+    }
+    for ((i, (_, gid)), given) in of.into_iter().zip(&changes).zip(give(ctx, route, &changes)) {
+        owners[i] = owners[i].map(|(uid, was)| (uid, if given { *gid } else { was }));
+    }
+    owners
 }
 
 /// Gives a directory that was there its group; returns what it is then, and whether that is something else.

@@ -15,6 +15,7 @@ use super::ctx::{Ctx, On, Trouble};
 use super::decide;
 use super::fill;
 use super::groups;
+use super::stood;
 use super::task::{At, Object, Task};
 use super::whole;
 use super::xattrs;
@@ -32,6 +33,8 @@ pub(super) struct Made {
     pub shut_out: bool,
     pub existed: bool,
     pub owner_refused: bool,
+    /// The mode that it is to have in the end, where that is of the file whose place it takes.
+    pub mode: Option<u32>,
     pub stage: Stage,
     /// The name it has until it is complete.
     pub aside: Option<Name>,
@@ -49,6 +52,7 @@ impl Made {
             shut_out: false,
             existed: false,
             owner_refused: false,
+            mode: None,
             stage,
             aside,
         }
@@ -81,6 +85,10 @@ pub(super) struct Item {
     pub trouble: Option<Trouble>,
     /// The bits of its mode that it is not to have before its ACL is set.
     pub shut_out: u32,
+    /// The file whose place it takes, as far as it is to be like that one.
+    pub stood: Option<Attr>,
+    /// That one's ACL, if it is to get it.
+    pub acl: Option<Vec<u8>>,
     /// It has become another task.
     pub elsewhere: bool,
     /// Nothing is left to be done to it.
@@ -98,6 +106,8 @@ impl Item {
             mode_refused: None,
             trouble: None,
             shut_out: 0,
+            stood: None,
+            acl: None,
             elsewhere: false,
             is_complete: false,
         }
@@ -112,8 +122,8 @@ impl Item {
     }
 
     /// What it is made with.
-    fn made_with(&self, ctx: &Ctx<'_>) -> AttrChange {
-        let all = decide::make(ctx.options, self.attr());
+    pub fn made_with(&self, ctx: &Ctx<'_>) -> AttrChange {
+        let all = decide::make(ctx.options, self.attr(), self.stood.as_ref());
         AttrChange { mode: all.mode.map(|mode| mode & !self.shut_out), ..all }
     }
 
@@ -136,6 +146,13 @@ impl Item {
         let alike = is.kind == Kind::File && self.attr().kind == Kind::File && is.nlink < 2;
         (alike && !ctx.options.atomic && !self.object().unlink).then_some((node, is))
     }
+
+    /// A file that is not written into, but gives its place to another.
+    pub fn replaced(&self, ctx: &Ctx<'_>) -> Option<(Node, Attr)> {
+        let At::Present(Some(node), is) = &self.object().at else { return None };
+        let alike = is.kind == Kind::File && self.attr().kind == Kind::File;
+        (alike && self.reused(ctx).is_none()).then(|| (node.clone(), *is))
+    }
 }
 
 /// Makes the objects; each is over then, or has become another task.
@@ -153,6 +170,7 @@ pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: Vec<Item>, due: &mut Vec
     read_texts(ctx, routes, &mut items, due);
     fill::read_small(ctx, routes, &mut items, due);
     probe_large(ctx, routes, &mut items, due);
+    stood::note(ctx, routes.target, &mut items);
     clear(ctx, routes, &mut items);
     make(ctx, routes, &mut items, due);
     for item in &mut items {
@@ -258,7 +276,7 @@ fn make(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Tas
     for item in items.iter_mut().filter(|item| item.is_open()) {
         item.shut_out = match item.reused(ctx) {
             Some((node, _)) => xattrs::shut_out_of(ctx, routes.target, (&item.known.node, node), item.attr()),
-            None => xattrs::shut_out(ctx, &item.known.node, item.attr()),
+            None => xattrs::shut_out(ctx, &item.known.node, item.attr()) | stood::shut_out(ctx, item),
         };
     }
     let mut asked = Vec::new();
@@ -291,9 +309,15 @@ fn make(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Tas
     }
     reach(items, Stage::Begun);
     give_owners(ctx, routes, items);
+    let wanted = |item: &Item| groups::wanted(ctx, item.attr(), item.stood.as_ref());
     let open = items.iter().filter(|item| item.is_open());
-    let made = open.filter_map(|item| item.made.as_ref().map(|made| (item.attr(), &made.node, made.owner)));
-    groups::give_new(ctx, routes.target, made);
+    let made = open.filter_map(|item| item.made.as_ref().map(|made| (wanted(item), &made.node, made.owner)));
+    let owners = groups::give_new(ctx, routes.target, made);
+    let open = items.iter_mut().filter(|item| item.is_open());
+    for (made, owner) in open.filter_map(|item| item.made.as_mut()).zip(owners) {
+        made.owner = owner;
+    }
+    stood::settle(ctx, routes.target, items);
 }
 
 /// Sets the owners that the server left out without a word: before there are bytes that another may read, and before attributes that
@@ -302,7 +326,7 @@ fn give_owners(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
     let (mut due, mut changes) = (Vec::new(), Vec::new());
     let left_out = |item: &Item| {
         let made = item.made.as_ref().filter(|made| item.is_open() && !made.existed && !made.owner_refused);
-        let (uid, gid) = decide::make(ctx.options, item.attr()).not_given(made.and_then(|made| made.owner));
+        let (uid, gid) = item.made_with(ctx).not_given(made.and_then(|made| made.owner));
         AttrChange { uid, gid, ..AttrChange::default() }
     };
     if ctx.owners_refused.load(Ordering::Relaxed) {
@@ -371,7 +395,7 @@ fn without_shutting(ctx: &Ctx<'_>, routes: Routes, item: &mut Item, out: Outcome
 }
 
 fn settle(ctx: &Ctx<'_>, routes: Routes, item: &mut Item, out: Outcome, due: &mut Vec<Due<Task>>) {
-    let gives_away = ctx.options.preserve.uid || ctx.options.preserve.gid;
+    let gives_away = item.made_with(ctx).gives_away();
     let (mut out, mut owner, mut cleared) = (out, true, false);
     loop {
         match out {

@@ -32,6 +32,7 @@ mod make;
 mod run;
 mod shares;
 mod spared;
+mod stood;
 mod task;
 mod visit;
 mod whole;
@@ -65,7 +66,7 @@ pub struct Options {
     pub existing: Existing,
     /// Which attributes are carried.
     pub preserve: Preserve,
-    /// Who copies, where that is not root and ownership is to be carried: of groups only its own are.
+    /// Who copies, where that is not root.
     pub user: Option<User>,
     /// Directories of other file systems than the source's root are made and not entered.
     pub one_file_system: bool,
@@ -135,6 +136,8 @@ pub struct User {
     pub uid: u32,
     /// The groups that it is a member of.
     pub groups: Arc<[u32]>,
+    /// Ownership is to be carried: these groups are.
+    pub carried: bool,
 }
 
 /// When a regular file counts as equal to the source's.

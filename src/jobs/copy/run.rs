@@ -238,7 +238,7 @@ impl Run<'_> {
                 false
             }
             (At::Absent, Some((parent, _, name))) => {
-                let all = decide::make(ctx.options, &root.attr);
+                let all = decide::make(ctx.options, &root.attr, None);
                 let shut_out = xattrs::shut_out(ctx, &root.source, &root.attr);
                 let mode = all.mode.map(|mode| mode & !shut_out | 0o700);
                 let change = AttrChange { mode, masked: all.masked, ..Default::default() };
@@ -253,7 +253,7 @@ impl Run<'_> {
                         ctx::add(&ctx.counts.dirs, 1);
                         ctx.tell(Deed::Made, root, None);
                         let is = made.attr.map(|is| (is.uid, is.gid));
-                        groups::give_new(ctx, route, [(&root.attr, &made.node, is)]);
+                        groups::give_new(ctx, route, [(groups::wanted(ctx, &root.attr, None), &made.node, is)]);
                         // Its owner comes with its other attributes, when all is in it.
                         let inherits = ctx.xattrs && xattrs::has_default_acl(ctx, route, &made.node);
                         let let_in = enter::let_in(ctx, route, &root.attr, &made);

@@ -11,11 +11,11 @@ use super::super::port::Port;
 use super::ctx::{Ctx, On, Trouble};
 use super::dir::Dir;
 
-const ACCESS_ACL: &[u8] = b"system.posix_acl_access";
+pub(super) const ACCESS_ACL: &[u8] = b"system.posix_acl_access";
 const DEFAULT_ACL: &[u8] = b"system.posix_acl_default";
 
 /// The bits of the group, or of an ACL's mask.
-const GROUP: u32 = 0o070;
+pub(super) const GROUP: u32 = 0o070;
 
 /// How often an attribute that vanishes between its listing and its reading is listed anew.
 const TRIES_MAX: usize = 3;
@@ -26,7 +26,7 @@ fn list(port: Port<'_>, route: Route, node: &Node) -> Result<Vec<Vec<u8>>, Statu
     port.one(route, Call::list_xattrs(node)).into_xattr_names()
 }
 
-fn get(port: Port<'_>, route: Route, node: &Node, name: &[u8]) -> Result<Vec<u8>, Status> {
+pub(super) fn get(port: Port<'_>, route: Route, node: &Node, name: &[u8]) -> Result<Vec<u8>, Status> {
     port.one(route, Call::get_xattr(node, name)).into_xattr()
 }
 

@@ -1,0 +1,231 @@
+//! What takes the place of a file, rather than being written into it, is as that was in all that is not carried.
+
+#![allow(clippy::unwrap_used)] // also in the helpers of tests
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parfs::base::Status;
+use parfs::base::price::Ceiling;
+use parfs::jobs::copy::{Compare, Existing, Options, Preserve, User};
+use parfs::mounts::MemoryMount;
+use parfs::mounts::nfs::{Url, Usage, attach};
+use parfs::sim::{Config, Server};
+use parfs::storage::{AttrChange, Beyond, Call, Mount, Op};
+
+use crate::ask::{Ask, mode};
+use crate::copies::{asked, assert_asked, crew, run, volume};
+use crate::nasty::{acl, past, put, set, set_time};
+use crate::remove_odd::{Odd, pass};
+use crate::tree::{content, node_at};
+
+const SIZES: [usize; 2] = [3, 3 << 20];
+const ACL: &[u8] = b"system.posix_acl_access";
+
+fn memory() -> Arc<MemoryMount> {
+    Arc::new(MemoryMount::new())
+}
+
+/// Ways that files are not written into: by -u, --size-only and --atomic, and where they have other names.
+fn ways() -> [(Options, bool); 4] {
+    let plain = || Options { range_bytes: 1 << 20, ..Options::default() };
+    [
+        (Options { existing: Existing::UnlessNewer, ..plain() }, false),
+        (Options { compare: Compare::Size, ..plain() }, false),
+        (Options { atomic: true, ..plain() }, false),
+        (plain(), true),
+    ]
+}
+
+/// A file of these attributes.
+fn planted(mount: &MemoryMount, data: &[u8], bits: u32, owner: (u32, u32), n: i64) {
+    let node = mount.file(&mount.root(), "f", b"");
+    put(mount, &node, 0, data);
+    set(mount, &node, AttrChange { uid: Some(owner.0), gid: Some(owner.1), ..AttrChange::default() });
+    set(mount, &node, mode(bits));
+    set_time(mount, &node, past(n));
+}
+
+/// A source and a target, whose file is the older one.
+fn sides(size: usize, bits: u32, linked: bool) -> (Arc<MemoryMount>, Arc<MemoryMount>) {
+    let (from, to) = (memory(), memory());
+    planted(&from, &vec![7; size], 0o644, (1, 2), 9);
+    planted(&to, b"was", bits, (7, 8), 1);
+    if size == 3 {
+        put(&*to, &node_at(&*to, &["f"]), 3, b"more");
+        set_time(&*to, &node_at(&*to, &["f"]), past(1));
+    }
+    if linked {
+        to.link(&node_at(&*to, &["f"]), &to.root(), "other").unwrap();
+    }
+    (from, to)
+}
+
+/// Served to root, whom it believes.
+fn served(mount: &Arc<MemoryMount>) -> (Server, Arc<dyn Mount>) {
+    let ceiling = Ceiling { iops: f64::INFINITY, bytes_per_s: f64::INFINITY, latency: Duration::ZERO };
+    let server = Server::start(mount.clone(), Config { targets: 1, ceiling, ..Config::default() }).unwrap();
+    let view = attach(&Url::parse(&format!("{}?uid=0", server.url())).unwrap(), Usage::Writes).unwrap().remove(0);
+    (server, view)
+}
+
+fn keeping(options: &Options, keeps: (bool, bool)) -> Options {
+    let preserve = Preserve { mode: keeps.0, acls: keeps.0, uid: keeps.1, gid: keeps.1, ..Preserve::ALL };
+    Options { preserve, ..options.clone() }
+}
+
+fn is(mount: &MemoryMount) -> (u32, (u32, u32)) {
+    let mut calls = [Call::get_attr(&node_at(mount, &["f"]))];
+    mount.perform(&mut calls);
+    let attr = calls[0].attr().unwrap();
+    (attr.mode, (attr.uid, attr.gid))
+}
+
+#[test]
+fn a_file_that_is_replaced_keeps_the_mode_and_owner_that_are_not_carried() {
+    for ((options, linked), size) in ways().into_iter().flat_map(|way| SIZES.map(|size| (way.clone(), size))) {
+        for (keeps, bits, want) in [
+            ((false, false), 0o600, (0o600, (7, 8))),
+            ((false, false), 0o6711, (0o6711, (7, 8))),
+            ((true, false), 0o600, (0o644, (7, 8))),
+            ((false, true), 0o600, (0o600, (1, 2))),
+            ((false, true), 0o4700, (0o700, (1, 2))),
+        ] {
+            let context = format!("{options:?} {linked} {size} {keeps:?} {bits:o}");
+            let (from, to) = sides(size, bits, linked);
+            run(&volume(vec![from.clone()]), &volume(vec![to.clone()]), &keeping(&options, keeps), &crew(2, 3)).clean();
+            assert_eq!((is(&to), content(&*to, "f").len()), (want, size), "{context}");
+            // Over the wire it is so, and costs what carrying all does; set-id bits are one more change of the mode that is due.
+            let whole = |keeps| {
+                let (from, to) = sides(size, bits, linked);
+                let (_server, view) = served(&to);
+                let (_, tally, ran) = asked(&(from as Arc<dyn Mount>), &view, &keeping(&options, keeps), (1, 1));
+                ran.clean();
+                (tally, is(&to))
+            };
+            let (tally, over_nfs) = whole(keeps);
+            assert_eq!(over_nfs, want, "{context}");
+            assert_asked(whole((true, true)).0, tally, &context);
+        }
+    }
+}
+
+/// What is written into loses its set-id bits, unless root writes; and it stays its owner's, which a user's new file cannot.
+#[test]
+fn a_user_keeps_the_groups_that_it_may_give_and_opens_nothing_to_others() {
+    let user = |uid, carried| Some(User { uid, groups: [0, 2, 8].into(), carried });
+    let preserve = Preserve { mode: false, acls: false, uid: false, gid: false, ..Preserve::ALL };
+    // What is made in memory is made by user and group 0.
+    for (user, stood, want, kept) in [
+        (None, (7, 8, 0o4775), (7, 8, 0o4775), true),
+        (user(0, false), (0, 8, 0o2775), (0, 8, 0o775), true),
+        (user(0, false), (7, 8, 0o4664), (0, 8, 0o664), false),
+        (user(0, false), (0, 9, 0o664), (0, 0, 0o644), false),
+        // The source's, which cp gives the file that it writes into.
+        (user(0, true), (0, 8, 0o660), (0, 2, 0o660), true),
+    ] {
+        for size in SIZES {
+            let (from, to) = sides(size, stood.2, false);
+            set(&*to, &node_at(&*to, &["f"]), AttrChange { uid: Some(stood.0), gid: Some(stood.1), ..mode(stood.2) });
+            let options = Options { atomic: true, user: user.clone(), preserve, ..Options::default() };
+            let ran = run(&volume(vec![from]), &volume(vec![to.clone()]), &options, &crew(1, 1));
+            assert_eq!(
+                (is(&to), &ran.failures),
+                ((want.2, (want.0, want.1)), &Vec::new()),
+                "{user:?} {stood:?} {size}"
+            );
+            let told = ran.summary.warnings.iter().any(|text| text.contains("belonged to another user or group"));
+            assert_eq!(told, !kept, "{user:?} {stood:?} {:?}", ran.summary.warnings);
+        }
+    }
+    // The source's mode, too, is for the group that the file had.
+    let (from, to) = sides(3, 0o600, false);
+    set(&*to, &node_at(&*to, &["f"]), AttrChange { uid: Some(0), gid: Some(8), ..AttrChange::default() });
+    let user = Some(User { uid: 0, groups: [0, 8].into(), carried: true });
+    let options = Options {
+        atomic: true,
+        user,
+        preserve: Preserve { uid: false, gid: false, ..Preserve::ALL },
+        ..Options::default()
+    };
+    run(&volume(vec![from]), &volume(vec![to.clone()]), &options, &crew(1, 1)).clean();
+    assert_eq!(is(&to), (0o644, (0, 8)));
+}
+
+/// The mode that is kept is an ACL's mask: without the ACL it would be the group's.
+#[test]
+fn a_file_that_is_replaced_keeps_its_acl_with_its_mode() {
+    for ((options, linked), size) in ways().into_iter().flat_map(|way| SIZES.map(|size| (way.clone(), size))) {
+        let (from, to) = sides(size, 0o660, linked);
+        let value = acl(0o660);
+        give(&to, &value);
+        let was = is(&to);
+        // Before there is a byte in it.
+        let odd = Odd::new(&to, |mount, call| {
+            if let Op::Write { node, .. } = &call.op {
+                let mut calls = [Call::get_xattr(node, ACL)];
+                mount.perform(&mut calls);
+                let [call] = calls;
+                assert!(call.into_xattr().is_ok(), "written into without its ACL");
+            }
+            pass(mount, call);
+        });
+        run(&volume(vec![from]), &volume(vec![odd]), &keeping(&options, (false, false)), &crew(2, 3)).clean();
+        assert_eq!((acl_of(&to), is(&to), content(&*to, "f").len()), (Ok(value), was, size));
+    }
+}
+
+fn give(mount: &MemoryMount, value: &[u8]) {
+    let node = node_at(mount, &["f"]);
+    let mut calls = [Call::set_xattr(&node, ACL, value)];
+    mount.perform(&mut calls);
+    assert_eq!(calls[0].status(), Ok(()));
+}
+
+fn acl_of(mount: &MemoryMount) -> Result<Vec<u8>, Status> {
+    let node = node_at(mount, &["f"]);
+    let mut calls = [Call::get_xattr(&node, ACL)];
+    mount.perform(&mut calls);
+    let [call] = calls;
+    call.into_xattr()
+}
+
+/// The group's entry of that ACL is r-x, its mask rw-: of a file that has no ACL the group may read.
+#[test]
+fn where_an_acl_is_not_kept_the_group_gets_no_more_than_it_had() {
+    for ((options, linked), size) in ways().into_iter().flat_map(|way| SIZES.map(|size| (way.clone(), size))) {
+        for (acls, status, bits) in
+            [(true, Status::Pending, 0o640), (false, Status::Perm, 0o640), (false, Status::NoSpc, 0o640)]
+        {
+            let (from, to) = sides(size, 0o660, linked);
+            give(&to, &acl(0o660));
+            let odd = Odd::new(&to, move |mount, call| match &mut call.op {
+                Op::Beyond(Beyond::SetXattr { out, .. }) => *out = Err(status),
+                _ => pass(mount, call),
+            });
+            let mut options = keeping(&options, (false, false));
+            options.preserve.acls = acls;
+            let ran = run(&volume(vec![from]), &volume(vec![odd]), &options, &crew(2, 3));
+            let context = format!("{options:?} {linked} {size} {status:?} {:?}", ran.summary.warnings);
+            assert_eq!(
+                (&ran.failures, is(&to), content(&*to, "f").len()),
+                (&Vec::new(), (bits, (7, 8)), size),
+                "{context}"
+            );
+            assert_eq!((acl_of(&to).is_err(), ran.summary.warnings.len()), (true, usize::from(!acls)), "{context}");
+        }
+    }
+}
+
+/// It may be an ACL that lets the group do nothing.
+#[test]
+fn where_an_acl_cannot_be_read_the_group_gets_nothing() {
+    let (from, to) = sides(3, 0o664, false);
+    let odd = Odd::new(&to, |mount, call| match &mut call.op {
+        Op::Beyond(Beyond::GetXattr { out, .. }) => *out = Err(Status::Io),
+        _ => pass(mount, call),
+    });
+    let options = Options { atomic: true, ..keeping(&Options::default(), (false, false)) };
+    run(&volume(vec![from]), &volume(vec![odd]), &options, &crew(1, 1)).clean();
+    assert_eq!(is(&to), (0o604, (7, 8)));
+}
