@@ -114,6 +114,24 @@ fn a_slash_behind_a_path_of_a_list_means_a_directory() {
     assert!(!bench.path("sub").exists());
 }
 
+/// By another name of the list it has been removed meanwhile.
+#[test]
+fn a_link_that_is_gone_before_it_is_read_is_nothing_to_force() {
+    for (status, force) in [Status::NoEnt, Status::Stale, Status::Access].map(|s| [(s, true), (s, false)]).concat() {
+        let memory = Arc::new(MemoryMount::new());
+        plant(&*memory, &["l -> no"]);
+        let odd = Odd::new(&memory, move |mount, call| match &mut call.op {
+            Op::ReadLink { out, .. } => *out = Err(status),
+            _ => pass(mount, call),
+        });
+        let list = Operand { must_be_dir: true, ..operand(&*memory, "l") };
+        let options = Options { force, ..Options::default() };
+        let ran = remove_all(&volume(&odd), [Ok(list)].into_iter(), &options, &crew(1, 1));
+        let wants: &[&str] = if force && status != Status::Access { &[] } else { &["l: Not a directory"] };
+        assert_eq!(ran.failures, wants, "{status:?} {force}");
+    }
+}
+
 /// What was an old directory was removed as whatever it had become.
 #[test]
 fn what_was_a_directory_is_chosen_anew() {

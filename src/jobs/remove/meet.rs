@@ -72,7 +72,11 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
     /// May a link of `up` lead to a directory? What lies below where the link is tells; what lies elsewhere may.
     fn may_lead_to_dir(&self, up: &Frame<T>, link: &Node) -> bool {
         let (port, route) = (self.engine.port, self.engine.port.route());
-        let Ok(text) = port.one(route, Call::read_link(link)).into_text() else { return true };
+        let text = match port.one(route, Call::read_link(link)).into_text() {
+            Ok(text) => text,
+            // By another name of the list it has been removed.
+            Err(status) => return !matches!(status, Status::NoEnt | Status::Stale),
+        };
         let mut dir = up.node.clone();
         for part in text.split(|byte| *byte == b'/').enumerate().filter(|(at, part)| *at == 0 || !part.is_empty()) {
             let Ok(name) = Name::new(part.1) else { return true };
