@@ -120,6 +120,28 @@ fn laws_2_and_3_what_is_forecast_is_what_runs_ask_and_issue() {
     }
 }
 
+/// Whether a file ends in a hole a forecast does not know: it reads none.
+#[test]
+fn a_copy_without_times_of_files_with_holes_is_forecast() {
+    let (bench, served) = (Bench::new(), tempfile::tempdir().unwrap());
+    fs::create_dir(bench.path("s")).unwrap();
+    for (name, data, size) in
+        [("end", 40 << 10, 100 << 10), ("whole", 100 << 10, 100 << 10), ("large", 2 << 20, 5 << 20)]
+    {
+        fs::write(bench.path("s").join(name), vec![b'x'; data]).unwrap();
+        fs::File::options().write(true).open(bench.path("s").join(name)).unwrap().set_len(size).unwrap();
+    }
+    let sim = Sim::start(&["--dir", served.path().to_str().unwrap(), "--unlimited"]);
+    let url = sim.url.trim_end_matches('/');
+    for (line, dir) in [("-r --no-preserve=timestamps", "a"), ("-a", "b"), ("-a", "b"), ("-a -I", "b")] {
+        holds(&bench, served.path(), "copy", "parcp", &format!("{line} s/ {url}/{dir}"));
+    }
+    // In how many pieces a large one of a server is written is known by reading it alone.
+    let line = format!("-r --no-preserve=timestamps --exclude large {url}/a/ {url}/c");
+    holds(&bench, served.path(), "copy", "parcp", &line);
+    assert_eq!(fs::metadata(served.path().join("c/end")).unwrap().len(), 100 << 10);
+}
+
 /// What takes the place of a file is given that one's mode, and owner, by calls that there are in any case.
 #[test]
 fn what_replaces_older_files_is_forecast() {

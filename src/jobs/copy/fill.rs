@@ -236,9 +236,10 @@ pub(super) fn write_small(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
         for (i, item) in items.iter().enumerate() {
             let is_file = item.is_open() && item.attr().kind == Kind::File;
             let Some(made) = item.made.as_ref().filter(|_| is_file) else { continue };
-            let cut = pieces(&item.data, 0, ctx.write_max, hole_min(ctx, item.attr()));
-            let end = cut.last().map_or(0, |(offset, data)| offset + data.len() as u64);
-            if end < item.data.len() as u64 {
+            let hole_min = hole_min(ctx, item.attr());
+            let cut = pieces(&item.data, 0, ctx.write_max, hole_min);
+            // Whether it ends in a hole is nothing that a forecast knows, which reads no file: as of larger ones its size is set in any case.
+            if hole_min.is_some() && !item.data.is_empty() {
                 sized.push((i, item.data.len() as u64));
             }
             written += item.data.len() as u64;
