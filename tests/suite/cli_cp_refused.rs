@@ -27,6 +27,18 @@ fn nothing_is_deleted_where_t_stands_among_other_letters() {
     assert!(bench.path("B/src/B/precious").exists() && bench.path("B/f").exists());
 }
 
+/// What is not there was meant as the destination.
+#[test]
+fn a_t_alone_that_may_be_rsyncs_is_told() {
+    let bench = Bench::new();
+    fs::create_dir(bench.path("src")).unwrap();
+    let words = "parcp: B: cannot stat: No such file or directory; -t is cp's, and makes 'src' the destination: for rsync's leave it \
+                 out, as times are kept";
+    bench.run_as("parcp -t src B --delete").ended(1, words);
+    let ran = bench.run_as("parcp -t src B").ended(1, "parcp: B: cannot stat: No such file or directory");
+    assert!(!ran.stderr.contains("rsync"), "{}", ran.stderr);
+}
+
 /// rsync leaves the mount points out.
 #[test]
 fn one_file_system_twice_is_refused() {

@@ -370,7 +370,7 @@ pub fn legs(
     let mut taken: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
     for location in &high.sources {
         match below(location, high, &directory, &mut exports, is_one) {
-            Err(why) => refused.push(Refused::new(location, why, (high, &mut exports))),
+            Err(why) => refused.push(Refused::new(location, meant_as_destination(why, high), (high, &mut exports))),
             Ok(leg) => match last_name(&leg).and_then(|name| taken.insert(name, location.shown())) {
                 None => add(&mut legs, leg),
                 Some(before) if before == location.shown() => {} // typed twice
@@ -389,6 +389,18 @@ pub fn legs(
         Some(refusal) => Err(refusal),
         None => Ok((legs, refused)),
     }
+}
+
+/// What is not there may have been meant as the destination, and -t as rsync's, which is about times.
+fn meant_as_destination(why: String, high: &High) -> String {
+    if high.options.delete.is_none() || high.sources.len() > 1 || !why.starts_with("cannot stat") {
+        return why;
+    }
+    let directory = high.destination.shown();
+    format!(
+        "{why}; -t is cp's, and makes '{}' the destination: for rsync's leave it out, as times are kept",
+        Shown(&directory)
+    )
 }
 
 /// Contents that go into the directory itself: with `--delete`, all that other sources bring to it is nothing of theirs.
