@@ -75,12 +75,9 @@ impl Pattern {
 /// What is selected. The default selects everything.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// Exclude patterns for one name: about names, whatever a path begins with.
+    /// Exclude patterns: about paths as they are, as GNU tar has it. `*/a` is `./a` too, an anchored `a` is not, and `?` is the `.` of all
+    /// that is stored as `./a`.
     excludes: Set,
-    /// Those for a place: about paths as they are, as GNU tar has it. `*/a` is `./a` too, and an anchored `a` is not.
-    placed: Set,
-    /// Those that begin with `./`: about paths that do so too.
-    dotted: Set,
     /// None: everything that is not excluded.
     operands: Option<Vec<Vec<u8>>>,
     literal: HashMap<Vec<u8>, usize>,
@@ -115,16 +112,7 @@ impl Selection {
 
     /// Selects what `members` match (None: everything) less what `excludes` match.
     pub fn of(excludes: &[Pattern], members: Option<&[Pattern]>) -> Result<Selection, BadPattern> {
-        let (dotted, others): (Vec<Pattern>, Vec<Pattern>) =
-            excludes.iter().cloned().partition(|pattern| pattern.text.starts_with(b"./"));
-        let (placed, plain): (Vec<Pattern>, Vec<Pattern>) =
-            others.into_iter().partition(|pattern| pattern.anchored || pattern.text.contains(&b'/'));
-        let mut selection = Selection {
-            excludes: Set::new(&plain)?,
-            placed: Set::new(&placed)?,
-            dotted: Set::new(&dotted)?,
-            ..Selection::default()
-        };
+        let mut selection = Selection { excludes: Set::new(excludes)?, ..Selection::default() };
         let Some(members) = members else { return Ok(selection) };
         selection.operands = Some(members.iter().map(|member| member.text.clone()).collect());
         let mut wild = Vec::new();
@@ -136,7 +124,7 @@ impl Selection {
             } else {
                 // A directory's name may end in a slash; members' paths are compared without it.
                 let text = member.text.strip_suffix(b"/").unwrap_or(&member.text).to_vec();
-                wild.push(Pattern { text, ..member.clone() });
+                wild.push(undotted(Pattern { text, ..member.clone() }));
                 of_wild.push(i);
             }
         }
@@ -146,7 +134,7 @@ impl Selection {
 
     /// True when it selects everything.
     pub fn is_everything(&self) -> bool {
-        self.excludes.is_empty() && self.placed.is_empty() && self.dotted.is_empty() && self.operands.is_none()
+        self.excludes.is_empty() && self.operands.is_none()
     }
 
     /// True when only some members are named, as against left out.
@@ -169,15 +157,11 @@ impl Selection {
         if self.is_everything() {
             return true;
         }
-        let is_dotted = path.starts_with(b"./");
-        let is_placed = !self.placed.is_empty() && self.placed.is_match(without_end(path));
-        let path = rooted(path);
-        let is_excluded = is_placed
-            || !self.excludes.is_empty() && self.excludes.is_match(&path)
-            || is_dotted && !path.is_empty() && !self.dotted.is_empty() && self.dotted.is_match(&path);
+        let is_excluded = !self.excludes.is_empty() && self.excludes.is_match(without_end(path));
         if self.operands.is_none() {
             return !is_excluded;
         }
+        let path = rooted(path);
         // An operand of which all is excluded was found all the same.
         let mut selected = false;
         for wild in if self.wild.is_empty() { Vec::new() } else { self.wild.matches(&path) } {
@@ -217,7 +201,8 @@ pub(super) struct Globs {
 impl Globs {
     /// Patterns, each with a number of the caller's.
     pub fn new<'a>(patterns: impl Iterator<Item = (usize, &'a Pattern)>) -> Result<Globs, BadPattern> {
-        let (of, patterns): (Vec<usize>, Vec<Pattern>) = patterns.map(|(of, pattern)| (of, pattern.clone())).unzip();
+        let (of, patterns): (Vec<usize>, Vec<Pattern>) =
+            patterns.map(|(of, pattern)| (of, undotted(pattern.clone()))).unzip();
         Ok(Globs { set: Set::new(&patterns)?, of })
     }
 
@@ -228,6 +213,14 @@ impl Globs {
     /// The numbers of the patterns that match `path`, which is [`normal`].
     pub fn matches(&self, path: &[u8]) -> Vec<usize> {
         self.set.matches(path).into_iter().map(|pattern| self.of[pattern]).collect()
+    }
+}
+
+/// A pattern for paths without the `./` that they may begin with: what is behind its own is their start.
+fn undotted(pattern: Pattern) -> Pattern {
+    match pattern.text.strip_prefix(b"./") {
+        Some(text) => Pattern { text: text.to_vec(), anchored: true, ..pattern },
+        None => pattern,
     }
 }
 

@@ -13,20 +13,17 @@ impl Set {
     pub fn new(patterns: &[Pattern]) -> Result<Set, BadPattern> {
         let mut all = Patterns::default();
         for (place, pattern) in patterns.iter().enumerate() {
-            let plain = pattern.text.strip_prefix(b"./").unwrap_or(&pattern.text);
             // A script's unset variable: nobody has that name, not even the root, whose path is empty as well.
-            if plain.is_empty() {
+            if pattern.text.is_empty() {
                 continue;
             }
             let reach = if pattern.match_slash { Reach::Slashes } else { Reach::Name };
             let shell = match pattern.wildcards {
-                true => Shell::pattern(plain, reach, pattern.ignore_case)
+                true => Shell::pattern(&pattern.text, reach, pattern.ignore_case)
                     .map_err(|reason| BadPattern::new(&pattern.text, reason))?,
-                false => Shell::name(plain, pattern.ignore_case),
+                false => Shell::name(&pattern.text, pattern.ignore_case),
             };
-            // Paths come without the `./` that they may begin with, so this is their start.
-            let anchored = pattern.anchored || pattern.text.starts_with(b"./");
-            all.add(place, shell, Way { anchored, below: pattern.below });
+            all.add(place, shell, Way { anchored: pattern.anchored, below: pattern.below });
         }
         Ok(Set(all))
     }

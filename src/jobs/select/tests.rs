@@ -48,6 +48,18 @@ fn excludes_as_gnu_tar() {
         ("a/b", "./a/b/", true),
         ("a/b", "a//b", false),
         ("*/", "a/", false),
+        // So is the dot that they begin with.
+        ("?", ".", true),
+        ("?", "./ab", true),
+        ("?", "ab", false),
+        (".*", "./", true),
+        (".*", "./a", true),
+        (".*", "a/b", false),
+        (".?*", ".", false),
+        (".?*", "./a", true),
+        (".", "./a/b", true),
+        ("./.", "././a", true),
+        ("./a", "././a", true),
     ] {
         assert_eq!(excluded(pattern, path), expected, "{pattern} {path}");
     }
@@ -101,9 +113,15 @@ fn an_operand_without_a_name_selects_everything() {
 /// As `tar -c --anchored --exclude=a .` of GNU tar 1.34, which stores all.
 #[test]
 fn an_anchored_pattern_begins_where_the_path_does() {
-    for (pattern, path, expected) in
-        [("a", "./a", false), ("./a", "./a/x", true), ("*/a", "./a/x", true), ("a", "a/", true), ("a*", "./a.b", false)]
-    {
+    for (pattern, path, expected) in [
+        ("a", "./a", false),
+        ("./a", "./a/x", true),
+        ("*/a", "./a/x", true),
+        ("a", "a/", true),
+        ("a*", "./a.b", false),
+        ("./a", "././a", false),
+        ("?", "./ab", true),
+    ] {
         let anchored = Pattern { anchored: true, ..Pattern::exclude(pattern) };
         let selection = Selection::of(&[anchored], None).unwrap();
         assert_eq!(!selection.selects(path.as_bytes(), &mut selection.matched()), expected, "{pattern} {path}");
