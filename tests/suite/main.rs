@@ -99,6 +99,7 @@ mod slow;
 mod strict;
 mod tar_locked;
 mod tar_options;
+mod tar_told;
 mod targets;
 mod tars;
 mod tidy;

@@ -231,6 +231,12 @@ impl<'a> Ctx<'a> {
         })
     }
 
+    /// Has the archive that is updated a directory of this name?
+    pub fn has_dir(&self, path: &[u8]) -> bool {
+        let Some(archived) = &self.options.update else { return false };
+        archived.latest(&self.name_of(path, Part::Member)).is_some_and(|latest| latest.is_dir)
+    }
+
     /// What the archive has for a path: without what would lead out of the place where it is extracted, and then transformed. As of GNU tar,
     /// expressions are about names without a leading slash, and what they make of a name is stored.
     pub fn name_of<'p>(&self, path: &'p [u8], part: Part) -> Cow<'p, [u8]> {

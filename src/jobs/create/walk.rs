@@ -239,6 +239,10 @@ fn follow(ctx: &Ctx<'_>, dir: &Dir, entries: &mut Vec<Entry>) {
         };
         let (volume, way) = match follow.follow(&entry.path) {
             Ok(found) => found,
+            // With -u, GNU tar takes the names in a directory that the archive has for operands, which are to lead to something.
+            Err(Unfollowed::Nothing) if ctx.has_dir(&dir.path) => {
+                return refused("Cannot stat: No such file or directory".into());
+            }
             Err(Unfollowed::Nothing) => {
                 ctx.vanished(&entry.path);
                 return false;
