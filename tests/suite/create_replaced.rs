@@ -12,16 +12,16 @@ use std::time::Duration;
 use rustix::fs::FileType;
 
 use parfs::archive::{Codec, Input, MemberKind};
-use parfs::base::Status;
-use parfs::jobs::create::{Options, Pack, Summary};
+use parfs::base::{Status, Time};
+use parfs::jobs::create::{Newer, Options, Pack, Summary};
 use parfs::mounts::{LocalMount, MemoryMount};
-use parfs::storage::{Attr, AttrChange, Beyond, Call, Mount, Node, Op, Tap, Tapped};
+use parfs::storage::{Attr, AttrChange, Beyond, Call, Mount, Node, Op, SetTime, Tap, Tapped};
 
 use crate::ask::Ask;
 use crate::copies::crew;
 use crate::create::members;
 use crate::creates::{Made, named, packed, shared, stream, whole};
-use crate::nasty::put;
+use crate::nasty::{put, set};
 use crate::remove_odd::{Odd, pass};
 
 /// Does something to the tree just before what is at `top/d/x` is read, so many times.
@@ -550,9 +550,8 @@ fn a_piece_that_was_written_to_behind_the_last_one_is_told() {
     assert_eq!((made.summary.changed, made.summary.warnings), (1, vec!["big: file changed as we read it".into()]));
 }
 
-/// As many as are looked up again are remembered, and of the others it is told what became of them.
-#[test]
-fn of_more_than_are_looked_up_again_only_what_is_gone_is_told_as_removed() {
+/// An archive of 10,004 files, each replaced before it is read, every other one removed; `then` comes before the 10,001st is read.
+fn of_many_replaced(options: &Options, then: impl Fn(&dyn Mount) + Send + Sync + 'static) -> Made {
     const FILES: usize = 10_004;
     let mount = Arc::new(MemoryMount::new());
     let top = mount.dir(&mount.root(), "top");
@@ -569,6 +568,9 @@ fn of_more_than_are_looked_up_again_only_what_is_gone_is_told_as_removed() {
             if n >= FILES {
                 return pass(mount, call);
             }
+            if n == 10_000 {
+                then(mount);
+            }
             if n % 2 == 1 {
                 mount.remove(&top, &names[&mount.get_attr(node).unwrap().fileid]).unwrap();
             }
@@ -576,9 +578,23 @@ fn of_more_than_are_looked_up_again_only_what_is_gone_is_told_as_removed() {
         }
         _ => pass(mount, call),
     });
-    let made = stream(vec![named(&shared(vec![odd as Arc<dyn Mount>]), "top")], &Options::default(), &crew(1, 1));
+    stream(vec![named(&shared(vec![odd as Arc<dyn Mount>]), "top")], options, &crew(1, 1))
+}
+
+/// As many as are looked up again are remembered, and of the others it is told what became of them.
+#[test]
+fn of_more_than_are_looked_up_again_only_what_is_gone_is_told_as_removed() {
+    let made = of_many_replaced(&Options::default(), |_| ());
     assert_eq!((made.summary.files, made.summary.changed), (5_000, 5_002));
     assert_eq!(made.failures.len(), 2, "{:?}", made.failures);
     let told = |failure: &String| failure.contains("something else took its place before it was read");
     assert!(made.failures.iter().all(told), "{:?}", made.failures);
+    // What is older than is wanted by then is no failure.
+    let newer = Some(Newer { than: Time { secs: 10, nanos: 0 }, or_changed: false });
+    let made = of_many_replaced(&Options { newer, ..Options::default() }, |mount| {
+        let top = mount.lookup(&mount.root(), "top").unwrap().node;
+        let old = AttrChange { mtime: SetTime::At(Time::default()), ..AttrChange::default() };
+        (0..10_004).filter_map(|name| mount.lookup(&top, name.to_string()).ok()).for_each(|x| set(mount, &x.node, old));
+    });
+    assert_eq!((made.failures, made.summary.files, made.summary.changed), (Vec::<String>::new(), 0, 5_002));
 }

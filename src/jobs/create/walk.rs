@@ -169,7 +169,8 @@ pub(super) fn leave_out(ctx: &Ctx<'_>, home: &Home, path: &[u8]) {
         Home::Operand(tree) => {
             let (port, route) = via(&tree.volume);
             match go(port, route, &tree.way) {
-                Ok(_) => ctx.overran(path),
+                Ok((_, attr)) if ctx.is_wanted(path, &attr) => ctx.overran(path),
+                Ok(_) => {}
                 Err((proc, status)) => ctx.failed(Failure::call(path, proc, status)),
             }
         }
@@ -180,6 +181,7 @@ pub(super) fn leave_out(ctx: &Ctx<'_>, home: &Home, path: &[u8]) {
                 Ok((node, attr)) => {
                     let mut found = vec![found_in(dir, path.to_vec(), node, attr)];
                     follow(ctx, dir, &mut found);
+                    found.retain(|entry| ctx.is_wanted(&entry.path, &entry.attr));
                     found.iter().for_each(|entry| ctx.overran(&entry.path));
                 }
                 Err(error) => not_found(ctx, (port, route), dir, path, error),
