@@ -56,6 +56,17 @@ pub(super) fn inside(name: &[u8]) -> &[u8] {
     }
 }
 
+/// A path without its first `strip` components.
+pub(super) fn stripped(path: &[u8], strip: usize) -> &[u8] {
+    let mut rest = path;
+    for _ in 0..strip {
+        let end = rest.iter().position(|b| *b == b'/').unwrap_or(rest.len());
+        let next = rest[end..].iter().position(|b| *b != b'/').map_or(rest.len(), |slashes| end + slashes);
+        rest = &rest[next..];
+    }
+    rest
+}
+
 /// Would something be taken off the name?
 pub(super) fn leads_out(name: &[u8]) -> bool {
     prefix_len(name) > 0

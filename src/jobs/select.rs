@@ -237,7 +237,7 @@ fn rooted(path: &[u8]) -> Vec<u8> {
 }
 
 /// The path without the slashes that it ends with.
-fn without_end(path: &[u8]) -> &[u8] {
+pub(super) fn without_end(path: &[u8]) -> &[u8] {
     let end = path.iter().rposition(|byte| *byte != b'/').map_or(1, |last| last + 1);
     &path[..end.min(path.len())]
 }

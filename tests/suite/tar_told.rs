@@ -29,3 +29,27 @@ fn a_link_that_leads_nowhere_is_missing_where_the_archive_has_its_directory() {
     fs::rename(bench.path("d"), bench.path("e")).unwrap();
     bench.run("-uhf new.tar e").ended(1, "e/l: File removed before we read it");
 }
+
+#[test]
+fn what_would_be_in_a_file_cannot_be_compared() {
+    let bench = Bench::new();
+    bench.run("-xf a.tar -C out").ok();
+    fs::remove_dir_all(bench.path("out/top/sub")).unwrap();
+    let missing = [
+        "top/sub: Warning: Cannot stat: No such file or directory",
+        "top/sub/b.log: Warning: Cannot stat: No such file or directory",
+    ];
+    assert_eq!(told(&bench.run("-df a.tar -C out").ended(1, "")), missing);
+    symlink("nowhere", bench.path("out/top/sub")).unwrap();
+    bench.run("-df a.tar -C out").ended(1, "top/sub/b.log: Warning: Cannot stat: ");
+    fs::remove_file(bench.path("out/top/sub")).unwrap();
+    fs::write(bench.path("out/top/sub"), "").unwrap();
+    let ran = bench.run("-df a.tar -C out").failed("partar: top/sub/b.log: Cannot stat: Not a directory\n");
+    assert_eq!(ran.stdout, "top/sub: File type differs\n");
+    fs::rename(bench.path("out/top"), bench.path("out/was")).unwrap();
+    fs::write(bench.path("out/top"), "").unwrap();
+    bench.run("-df a.tar -C out").failed("partar: top/link: Cannot readlink: Not a directory\n");
+    bench
+        .run("-df a.tar -C out --strip-components=1")
+        .ended(1, "partar: sub/b.log: Warning: Cannot stat: No such file");
+}

@@ -65,8 +65,8 @@ fn compare_all(
     let tell = |path: &[u8], finding: &Finding| match finding {
         Finding::Compared if high.manner.verbose == 0 => {}
         Finding::Compared => console.print(Shown(path)),
-        Finding::Differs(text) => console.print(format_args!("{}: {text}", Shown(plain(path)))),
-        Finding::Missing(text) => console.message(format_args!("{}: {text}", Shown(plain(path)))),
+        Finding::Differs(text) => console.print(format_args!("{}: {text}", Shown(path))),
+        Finding::Missing(text) => console.message(format_args!("{}: {text}", Shown(path))),
     };
     let start = Instant::now();
     let done = session.with_progress(&live, &crew, || {
@@ -81,10 +81,4 @@ fn compare_all(
     let clean = session.tell_failures(&crew);
     reading::totals(high, &console, &archive, elapsed);
     Ok(reading::exit(&console, &caught, clean && !archive.is_flawed(), done.different > 0))
-}
-
-/// A directory's name without its slash.
-fn plain(path: &[u8]) -> &[u8] {
-    let end = path.iter().rposition(|b| *b != b'/').map_or(path.len(), |last| last + 1);
-    &path[..end]
 }

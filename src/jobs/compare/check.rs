@@ -69,21 +69,27 @@ fn look_up(ctx: &Ctx<'_>, route: Route, batch: &[Piece]) -> Vec<Result<(Node, At
         .collect()
 }
 
-/// There is no such object, or what it would be in is no directory.
-fn missing(status: Status) -> Finding {
-    Finding::Missing(format!("Warning: Cannot stat: {status}"))
-}
-
-/// Notes that a member's object cannot be found.
+/// Notes that a member's object cannot be found. What would be in a file is a failure, as for GNU tar, which is told of a missing object
+/// only where there is nothing.
 fn absent(piece: &Piece, (proc, status): (Proc, Status)) {
     let item = &piece.item;
     if item.over.swap(true, Ordering::AcqRel) {
         return;
     }
+    let what = if item.member.kind == MemberKind::Symlink { "readlink" } else { "stat" };
+    let missing = |status| Finding::Missing(format!("Warning: Cannot {what}: {status}"));
     match status {
-        Status::NoEnt | Status::NotDir => note(item, missing(status)),
-        status => fail(item, Failure::call(&item.member.path, proc, status)),
+        Status::NoEnt => note(item, missing(status)),
+        // A symbolic link may lead to a directory that has it; it is not followed.
+        Status::Loop => note(item, missing(Status::NotDir)),
+        Status::NotDir => fail(item, Failure::refused(&shown(item), format!("Cannot {what}: {status}"))),
+        status => fail(item, Failure::call(&shown(item), proc, status)),
     }
+}
+
+/// The member's path as it is told of its object.
+fn shown(item: &Item) -> Vec<u8> {
+    item.verdict.lock().expect("nothing panics while it notes").shown.clone()
 }
 
 /// Keeps the first failure of a member, after which nothing more of it is compared.

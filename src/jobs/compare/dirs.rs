@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use crate::base::{Name, Proc, Status};
-use crate::storage::{Call, Mount, Node, Route, Volume};
+use crate::storage::{Kind, Mount, Node, Route, Volume};
 
 use crate::jobs::port::Port;
 
@@ -21,7 +21,7 @@ impl Dirs {
         Dirs { root: volume.root(), known: Mutex::default() }
     }
 
-    /// The directory of these names; not through symbolic links.
+    /// The directory of these names; not through symbolic links, which are `Loop`, as for open(2) with O_NOFOLLOW.
     pub fn find(&self, port: Port<'_>, route: Route, names: &[Name]) -> Result<Node, (Proc, Status)> {
         let (mut node, mut covered) = (self.root.clone(), 0);
         {
@@ -34,8 +34,11 @@ impl Dirs {
             }
         }
         for upto in covered..names.len() {
-            let call = port.one(route, Call::lookup(&node, &names[upto]));
-            node = call.found().map_err(|status| (Proc::Lookup, status))?.node;
+            let (found, attr) = port.look_up(route, &node, &names[upto])?;
+            if attr.kind == Kind::Symlink {
+                return Err((Proc::Lookup, Status::Loop));
+            }
+            node = found;
             let mut known = self.known.lock().expect("nothing panics while it looks");
             if known.len() >= DIRS_MAX {
                 known.clear();

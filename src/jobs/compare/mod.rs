@@ -23,10 +23,10 @@ use super::Live;
 use super::extract::owners::Ids;
 use super::extract::path::{Place, place};
 use super::extract::{Owner, Owners};
-use super::inside::inside;
+use super::inside::{inside, stripped};
 use super::members::{Members, Names, Read};
 use super::port::Port;
-use super::select::Selection;
+use super::select::{Selection, without_end};
 use super::transform::Transform;
 
 use dirs::Dirs;
@@ -79,7 +79,7 @@ pub struct Summary {
 /// What a member is found to be, until it is told.
 #[derive(Debug, Default)]
 struct Verdict {
-    /// What is compared, as it is told: the member's path as it is below the directory.
+    /// What is compared, as it is told: the member's path as it is below the directory, without a slash at its end.
     shown: Vec<u8>,
     findings: Vec<Finding>,
     failure: Option<Failure>,
@@ -237,7 +237,7 @@ impl Producer<'_, '_, '_> {
                 Err(reason) => return self.refuse(number, &member.path, &format!("its target: {reason}")),
             };
         }
-        let shown = stripped(path, strip).to_vec();
+        let shown = without_end(stripped(path, strip)).to_vec();
         let ids = self.ids.of(&member);
         let size = if member.kind == MemberKind::File { member.size } else { 0 };
         let ranges = usize::try_from(size.div_ceil(RANGE_BYTES)).unwrap_or(usize::MAX).max(1);
@@ -322,17 +322,6 @@ impl Producer<'_, '_, '_> {
             drop(ticket);
         });
     }
-}
-
-/// A path without its first `strip` components.
-fn stripped(path: &[u8], strip: usize) -> &[u8] {
-    let mut rest = path;
-    for _ in 0..strip {
-        let end = rest.iter().position(|b| *b == b'/').unwrap_or(rest.len());
-        let next = rest[end..].iter().position(|b| *b != b'/').map_or(rest.len(), |slashes| end + slashes);
-        rest = &rest[next..];
-    }
-    rest
 }
 
 /// How far the stored data of a file has been put into ranges.
