@@ -52,7 +52,7 @@ fn check(member: &Member, bytes: usize) {
 /// What is read can be written and is then read the same, but for a slash at the end of a directory's name.
 fn check_written(member: &Member) {
     let mut bytes = Vec::new();
-    if write::header(member, Format::Pax, &mut bytes).is_err() {
+    if write::header(member, Format::Pax, false, &mut bytes).is_err() {
         return;
     }
     assert_eq!(bytes.len() % 512, 0);

@@ -34,7 +34,7 @@ fn archive(members: &[(Member, &[u8])]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (member, data) in members {
         let size = data.len() as u64;
-        write::header(&Member { stored: size, size, ..member.clone() }, Format::Pax, &mut bytes).unwrap();
+        write::header(&Member { stored: size, size, ..member.clone() }, Format::Pax, false, &mut bytes).unwrap();
         bytes.extend_from_slice(data);
         bytes.resize(bytes.len() + write::padding(size), 0);
     }

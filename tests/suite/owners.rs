@@ -45,7 +45,7 @@ fn archive() -> Vec<u8> {
         let (uid, gid) = OURS;
         let path = path.into();
         let member = Member { path, kind, mode, uid, gid, link, size, stored: size, mtime: MTIME, ..Member::default() };
-        write::header(&member, Format::Pax, &mut bytes).unwrap();
+        write::header(&member, Format::Pax, false, &mut bytes).unwrap();
         bytes.extend_from_slice(data);
         bytes.resize(bytes.len() + write::padding(size), 0);
     }
@@ -319,7 +319,7 @@ fn an_owner_that_is_refused_is_told_of_each_object() {
     });
     let to = Arc::new(MemoryMount::new());
     let bytes = members.fold(Vec::new(), |mut bytes, member| {
-        write::header(&member, Format::Pax, &mut bytes).unwrap();
+        write::header(&member, Format::Pax, false, &mut bytes).unwrap();
         bytes
     });
     let end = write::end(bytes.len() as u64, 512);
@@ -474,7 +474,7 @@ fn an_owner_that_is_left_out_without_a_word_is_no_other_s() {
         let path = format!("f{i}").into_bytes();
         let (kind, uid) = (MemberKind::File, owner(i));
         let member = Member { path, kind, mode: 0o6755, uid, mtime: MTIME, ..Member::default() };
-        write::header(&member, Format::Pax, &mut bytes).unwrap();
+        write::header(&member, Format::Pax, false, &mut bytes).unwrap();
     }
     let archive = [bytes.clone(), write::end(bytes.len() as u64, 512)].concat();
     for (lanes, window) in [(1, 1), (2, 8)] {

@@ -5,6 +5,9 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use parfs::archive::write::{Format, header};
+use parfs::archive::{Member, MemberKind};
+
 use crate::cli_support::{Bench, Ran};
 
 /// Lines of stderr without the program's name, and without the one that ends a failed run.
@@ -52,4 +55,25 @@ fn what_would_be_in_a_file_cannot_be_compared() {
     bench
         .run("-df a.tar -C out --strip-components=1")
         .ended(1, "partar: sub/b.log: Warning: Cannot stat: No such file");
+}
+
+#[test]
+fn a_long_names_block_has_roots_names_unless_owners_are_numbers() {
+    let names = [(false, &b"who"[..]), (false, b""), (true, b"")];
+    for (numeric, owner) in names {
+        let (uname, gname) = (owner.to_vec(), owner.to_vec());
+        let member = Member { path: vec![b'x'; 101], kind: MemberKind::File, uname, gname, ..Member::default() };
+        let mut blocks = Vec::new();
+        header(&member, Format::Gnu, numeric, &mut blocks).unwrap();
+        let name = |at: usize| blocks[at..at + 32].split(|byte| *byte == 0).next().unwrap();
+        let root: &[u8] = if numeric { b"" } else { b"root" };
+        assert_eq!((&blocks[..13], name(265), name(297)), (&b"././@LongLink"[..], root, root), "{owner:?} {numeric}");
+        assert_eq!((name(1024 + 265), name(1024 + 297)), (owner, owner));
+    }
+    let bench = Bench::new();
+    fs::write(bench.path("y".repeat(101)), "").unwrap();
+    for (more, is_root) in [("--owner=:5 --group=:6", true), ("--numeric-owner", false)] {
+        bench.run(&format!("-cf o.tar --format=gnu {more} {}", "y".repeat(101))).ok();
+        assert_eq!(fs::read(bench.path("o.tar")).unwrap()[265..].starts_with(b"root"), is_root, "{more}");
+    }
 }

@@ -8,7 +8,7 @@ const FORMATS: [Format; 3] = [Format::Ustar, Format::Gnu, Format::Pax];
 
 fn blocks(member: &Member, format: Format) -> Result<Vec<u8>, Unfit> {
     let mut out = b"before".to_vec();
-    let written = write::header(member, format, &mut out);
+    let written = write::header(member, format, false, &mut out);
     assert!(out.starts_with(b"before") && (written.is_ok() || out.len() == 6));
     written.map(|()| out.split_off(6))
 }

@@ -83,11 +83,12 @@ pub enum Unfit {
 /// is appended; owner's names that are too long for the format are left out, for the numbers hold.
 ///
 /// A directory's name gets its trailing slash. `stored` and `size` count for files only, `link` for links, `dev` for devices.
-pub fn header(member: &Member, format: Format, out: &mut Vec<u8>) -> Result<(), Unfit> {
+/// `numeric`: no owner is named, whatever member it is of.
+pub fn header(member: &Member, format: Format, numeric: bool, out: &mut Vec<u8>) -> Result<(), Unfit> {
     let start = out.len();
     let written = check(member, format).and_then(|()| match format {
         Format::Ustar => ustar(member, out),
-        Format::Gnu => gnu(member, out),
+        Format::Gnu => gnu(member, numeric, out),
         Format::Pax => pax::member(member, out),
     });
     if written.is_err() {
@@ -234,10 +235,10 @@ fn ustar(member: &Member, out: &mut Vec<u8>) -> Result<(), Unfit> {
     block::append(&Fields { prefix, ..fields(member, last) }, Format::Ustar, out)
 }
 
-fn gnu(member: &Member, out: &mut Vec<u8>) -> Result<(), Unfit> {
+fn gnu(member: &Member, numeric: bool, out: &mut Vec<u8>) -> Result<(), Unfit> {
     let (name, link) = (name(member), link(member));
-    // GNU tar gives these blocks root's names, unless it was asked for numbers only.
-    let owner: &[u8] = if member.uname.is_empty() && member.gname.is_empty() { b"" } else { b"root" };
+    // GNU tar gives these blocks root's names, whoever owns the member, unless it was asked for numbers only.
+    let owner: &[u8] = if numeric { b"" } else { b"root" };
     if link.len() > block::LINK.len() {
         long(link, b'K', owner, out)?;
     }

@@ -532,7 +532,7 @@ mod tests {
     fn a_read_of_nothing_is_no_end_of_what_goes_on() {
         let mut member = Vec::new();
         let of = Member { path: b"f".to_vec(), kind: MemberKind::File, mode: 0o644, ..Member::default() };
-        crate::archive::write::header(&of, crate::archive::write::Format::Gnu, &mut member).unwrap();
+        crate::archive::write::header(&of, crate::archive::write::Format::Gnu, false, &mut member).unwrap();
         for (len, whole) in [(512, true), (513, false), (1 << 20, false)] {
             let mut archive = Archive::new(Input::Seekable(Arc::new(Short(member.clone(), len))), Default::default());
             assert!(archive.next().unwrap().is_some());

@@ -7,6 +7,7 @@ use crate::archive::{Member, MemberKind};
 use crate::base::Failure;
 use crate::storage::Kind;
 
+use super::Options;
 use super::ctx::{Ctx, add};
 use super::entry::Entry;
 use super::member::{Made, Maker};
@@ -57,7 +58,8 @@ impl<G: FnMut(Piece) -> bool> Layout<G> {
     pub fn entry(&mut self, ctx: &Ctx<'_>, mut entry: Entry) -> bool {
         let Some(Made { member, fate, link_to }) = self.maker.member(ctx, &mut entry) else { return true };
         let before = self.piece.heads.len();
-        if let Err(unfit) = header(member, ctx.options.format, &mut self.piece.heads) {
+        let Options { format, ref attributes, .. } = *ctx.options;
+        if let Err(unfit) = header(member, format, attributes.numeric, &mut self.piece.heads) {
             self.maker.forget(&entry);
             ctx.failed(Failure::refused(&entry.path, unfit.to_string()));
             return true;

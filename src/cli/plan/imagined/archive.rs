@@ -43,7 +43,7 @@ fn file_member(dir: u64, file: u64, size: u64) -> Member {
 
 fn head(member: &Member) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
-    write::header(member, Format::Pax, &mut head).map_err(io::Error::other)?;
+    write::header(member, Format::Pax, false, &mut head).map_err(io::Error::other)?;
     Ok(head)
 }
 
