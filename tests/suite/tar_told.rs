@@ -77,3 +77,25 @@ fn a_long_names_block_has_roots_names_unless_owners_are_numbers() {
         assert_eq!(fs::read(bench.path("o.tar")).unwrap()[265..].starts_with(b"root"), is_root, "{more}");
     }
 }
+
+#[test]
+fn what_is_below_a_directory_without_a_header_is_left_out_with_it() {
+    let bench = Bench::new();
+    let long = "x".repeat(101);
+    for dir in [format!("d/{long}/e"), format!("d/{long}2")] {
+        fs::create_dir_all(bench.path(dir)).unwrap();
+    }
+    for file in [format!("d/{long}/a"), format!("d/{long}/e/b"), format!("d/{long}2/c"), "d/t".into()] {
+        fs::write(bench.path(file), "").unwrap();
+    }
+    let stored = |operands: &str, said: &[&str]| {
+        let ran = bench.run(&format!("-cf u.tar --format=ustar --sort=name {operands}")).failed("");
+        assert_eq!(told(&ran), said, "{operands}");
+        bench.run("-tf u.tar").ok().stdout.replace(&long, "X").replace('\n', " ")
+    };
+    let unsplit = |name: &str| format!("{name}: file name is too long (cannot be split); not dumped");
+    let (one, two) = (unsplit(&format!("d/{long}/")), unsplit(&format!("d/{long}2/")));
+    assert_eq!(stored("d", &[&one, &two]), "d/ d/t ");
+    // An operand by itself is stored all the same.
+    assert_eq!(stored(&format!("d/{long} d/{long}/a d/t"), &[&one]), "d/X/a d/t ");
+}
