@@ -9,6 +9,7 @@ use crate::crew::Crew;
 use super::Live;
 use super::inside::{self, Of, TakenOff};
 use super::select::{Matched, Selection};
+use super::transform::Transform;
 
 /// Bytes of the archive after which a display is told how far it was read: lanes write beside it.
 const SHOWN_BYTES: u64 = 64 << 10;
@@ -23,6 +24,16 @@ pub enum Names {
     Inside,
     /// The same, and members with `..` are refused, as they are not extracted.
     Extracted,
+}
+
+/// Makes a link lead where it does once it is extracted: so GNU tar lists it, beside the name that the archive has.
+pub fn lead(member: &mut Member, transform: Option<&Transform>, strip: usize) {
+    if let Some(transform) = transform {
+        transform.apply_to_link(member);
+    }
+    if member.kind == MemberKind::HardLink && strip > 0 {
+        member.link = inside::stripped(&member.link, strip).to_vec();
+    }
 }
 
 /// How reading ended.

@@ -79,6 +79,28 @@ fn a_long_names_block_has_roots_names_unless_owners_are_numbers() {
 }
 
 #[test]
+fn links_are_listed_as_they_would_be_extracted() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.path("a/b")).unwrap();
+    fs::write(bench.path("a/b/f"), "f").unwrap();
+    fs::hard_link(bench.path("a/b/f"), bench.path("a/b/h")).unwrap();
+    symlink("../f", bench.path("a/b/s")).unwrap();
+    bench.run("-cf l.tar --sort=name a").ok();
+    let leads = |more: &str| {
+        let ran = bench.command(&format!("-tvf l.tar {more}")).output().map(Ran::of).unwrap().ok();
+        let ends = ran.stdout.lines().filter_map(|line| line.split_once(" a/b/").map(|(_, end)| end.to_owned()));
+        ends.filter(|end| end.starts_with(['h', 's'])).collect::<Vec<_>>()
+    };
+    assert_eq!(leads(""), ["h link to a/b/f", "s -> ../f"]);
+    assert_eq!(leads("--strip-components=1"), ["h link to b/f", "s -> ../f"]);
+    assert_eq!(leads("--strip-components=9"), ["h link to ", "s -> ../f"]);
+    assert_eq!(leads("--transform=s,f$,g,"), ["h link to a/b/g", "s -> ../g"]);
+    assert_eq!(leads("--transform=s,f$,g,S"), ["h link to a/b/g", "s -> ../f"]);
+    assert_eq!(leads("--strip-components=2 --transform=s,^,Q/,"), ["h link to b/f", "s -> Q/../f"]);
+    assert_eq!(bench.run("-tf l.tar --transform=s,^,Q/,").ok().stdout, "a/\na/b/\na/b/f\na/b/h\na/b/s\n");
+}
+
+#[test]
 fn what_is_below_a_directory_without_a_header_is_left_out_with_it() {
     let bench = Bench::new();
     let long = "x".repeat(101);

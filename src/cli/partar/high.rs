@@ -96,8 +96,8 @@ const ABOUT: [(&str, &str, &str); 37] = [
     ("resume", "x", ""),
     ("one_top_level", "x", "tcru"),
     ("to_stdout", "x", "tdcru"),
-    ("strip_components", "xd", "tcru"),
-    ("transform", "xdcru", "t"),
+    ("strip_components", "xtd", "cru"),
+    ("transform", "xtdcru", ""),
     ("xattrs_include", "xcru", "td"),
     ("xattrs_exclude", "xcru", "td"),
     ("ignore_zeros", "xtdru", "c"),
@@ -147,6 +147,8 @@ impl High {
                 numeric: low.attributes.numeric_owner,
                 full_time: low.output.full_time,
                 utc: low.output.utc,
+                transform: transform(&low)?,
+                strip_components: low.choice.strip_components.unwrap_or(0),
                 names: if low.choice.absolute_names { Names::Kept } else { Names::Inside },
             }),
             'd' => Mode::Compare {
@@ -187,9 +189,7 @@ impl High {
             idle,
         })
     }
-}
 
-impl High {
     /// How its archive is read.
     pub fn reading(&self) -> archive::Options {
         archive::Options { ignore_zeros: self.ignore_zeros }

@@ -15,8 +15,9 @@ use crate::cli::Exit;
 use crate::cli::bound::Flow;
 use crate::cli::session::Session;
 use crate::jobs::Live;
-use crate::jobs::members::{Members, Names};
+use crate::jobs::members::{Members, Names, lead};
 use crate::jobs::select::Selection;
+use crate::jobs::transform::Transform;
 use crate::storage::Shape;
 
 use super::high::High;
@@ -41,6 +42,10 @@ pub struct Options {
     pub full_time: bool,
     /// Times in UTC, not in local time.
     pub utc: bool,
+    /// Changes where links lead, as of extracted ones; names are shown as they are.
+    pub transform: Option<Transform>,
+    /// Leading components taken off the targets of hard links.
+    pub strip_components: usize,
     /// Whether what would lead out of a destination is told, and hard links lead where they would be made.
     pub names: Names,
 }
@@ -86,6 +91,7 @@ fn list(high: &High, options: &Options, session: &mut Session<'_>, job: &mut Job
                 console.print(lines.label(&label, options.long));
             }
             if options.long {
+                lead(&mut member, options.transform.as_ref(), options.strip_components);
                 console.print(lines.long(&member));
             } else {
                 console.print(Shown(&member.path));
@@ -239,6 +245,8 @@ mod tests {
             numeric: false,
             full_time,
             utc: true,
+            transform: None,
+            strip_components: 0,
             names: Names::Inside,
         };
         let root = |member: Member| Member { uname: b"root".into(), gname: b"root".into(), ..member };
