@@ -121,3 +121,23 @@ fn what_is_below_a_directory_without_a_header_is_left_out_with_it() {
     // An operand by itself is stored all the same.
     assert_eq!(stored(&format!("d/{long} d/{long}/a d/t"), &[&one]), "d/X/a d/t ");
 }
+
+#[test]
+fn files_that_are_passed_over_are_told_by_their_own_paths() {
+    let bench = Bench::new();
+    bench.run("-xf a.tar -C out --strip-components=1").ok();
+    bench.run("-xf a.tar -C out --one-top-level=Q").ok();
+    for (more, own) in [
+        ("--strip-components=1", ["a.txt", "sub/b.log", "link"]),
+        ("--one-top-level=Q", ["Q/top/a.txt", "Q/top/sub/b.log", "Q/top/link"]),
+        ("--transform=s,^,/Q//,", ["Q//top/a.txt", "Q//top/sub/b.log", "Q//top/link"]),
+    ] {
+        let ran = bench.run(&format!("-xvf a.tar -C out --skip-old-files {more}")).ok();
+        let skipped: Vec<&str> =
+            told(&ran).into_iter().filter_map(|line| line.strip_suffix(": skipping existing file")).collect();
+        assert_eq!(skipped, own, "{more}");
+        let ran = bench.run(&format!("-xf a.tar -C out --keep-newer-files {more}")).ok();
+        let newer = own.map(|path| format!("Current '{path}' is newer or same age"));
+        assert!(newer.iter().all(|line| told(&ran).contains(&&line[..])), "{ran:?}");
+    }
+}

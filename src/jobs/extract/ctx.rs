@@ -345,8 +345,10 @@ impl<'a> Ctx<'a> {
     }
 
     fn tell(&self, told: Told, front: &mut Front) {
-        if let Some(fate) = told.fate {
-            (self.done)(&told.path, fate);
+        match told.fate {
+            Some(Fate::Left) => (self.done)(&self.options.placed_path(&told.path), Fate::Left),
+            Some(fate) => (self.done)(&told.path, fate),
+            None => {}
         }
         front.gap |= told.undone;
         if !front.gap {

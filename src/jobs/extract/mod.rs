@@ -37,11 +37,13 @@ use crate::crew::Crew;
 use crate::storage::Volume;
 
 use super::Live;
+use super::inside::{inside, stripped};
 use super::members::{Members, Names};
-use super::select::Selection;
+use super::select::{Selection, without_end};
 use super::transform::Transform;
 use super::xattr_masks::XattrMasks;
 use ctx::Ctx;
+use path::Place;
 use producer::Producer;
 
 /// How often a name that keeps coming back is removed and made again.
@@ -114,6 +116,18 @@ impl Default for Options {
             range_bytes: 4 << 20,
             dirs_max: 100_000,
         }
+    }
+}
+
+impl Options {
+    /// The path below the destination of what a member of this path would be. It is made anew from the member's where it is told: kept for
+    /// each that is under way it would be twice the memory.
+    fn placed_path(&self, path: &[u8]) -> Vec<u8> {
+        let changed = self.transform.as_ref().map(|transform| transform.apply_to_path(path));
+        let path = without_end(stripped(inside(changed.as_deref().unwrap_or(path)), self.strip_components));
+        let is_in_top = matches!(path::place(path, 0), Ok(Place::Below(names)) if names.starts_with(&self.top));
+        let top = self.top.iter().map(Name::as_bytes).filter(|_| !is_in_top);
+        top.chain([path].into_iter().filter(|path| !path.is_empty())).collect::<Vec<_>>().join(&b'/')
     }
 }
 
