@@ -270,9 +270,10 @@ mod tests {
 
     #[test]
     fn options_stand_before_the_job_or_before_its_name() {
-        let behind = |line: &str| behind_options(&words(line));
-        assert_eq!(behind("--targets 1,4 --json load --name=j"), Some(words("--targets 1,4 --json --name=j")));
-        assert_eq!(behind("--latency=1ms load j.fio"), Some(words("--latency=1ms j.fio")));
+        let behind = |line: &str| super::super::behind_options(&words(line));
+        assert_eq!(behind("--targets 1,4 --json load --name=j"), Some(words("load --targets 1,4 --json --name=j")));
+        assert_eq!(behind("--latency=1ms load j.fio"), Some(words("load --latency=1ms j.fio")));
+        assert_eq!(behind("--json volume --vpu 50"), Some(words("volume --json --vpu 50")));
         assert_eq!(behind("--targets 1,4 extract load"), None);
         assert_eq!(behind("--targets"), None);
         let low = Low::try_parse_from(words("x --rtt 2ms --targets 4 --name=j --latency_target=5 --json")).unwrap();
