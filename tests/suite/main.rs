@@ -62,6 +62,7 @@ mod hostile;
 mod imagined;
 mod leased;
 mod load;
+mod load_files;
 mod load_host;
 mod load_iolog;
 mod load_jobs;

@@ -230,7 +230,8 @@ fn needed<'a>(
     let filled = !only_writes || (settings.files.overwrite && !settings.files.append) || settings.engine.name == "mmap";
     let layout =
         Layout { size: extent.size, filled, allocate: settings.files.allocate, fsync: settings.files.create_fsync };
-    if settings.files.append && is_there {
+    // What is appended needs no room ahead; what is also read has to be there, and is made anew with the rest, as in fio.
+    if settings.files.append && is_there && !filled {
         return None;
     }
     let contents = Contents::new(&settings.buffers, clone.seeds, settings.load.block_min() as usize);
