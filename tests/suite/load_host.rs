@@ -178,7 +178,24 @@ fn a_command_that_fails_afterwards_is_told() {
     let ran = loads.run("--name=a --size=4k --rw=write --exec_postrun=false");
     assert!(ran.status == Some(0) && ran.stderr.contains("fio: exec_postrun=false: "), "{ran:?}");
     assert!(ran.stdout.contains("err= 0"), "{ran:?}");
-    loads.run("--name=a --size=4k --rw=write --exec_prerun=false").ended(1, "fio: exec_prerun=false: ");
+    let job = "--name=b --size=4k --rw=write --exec_prerun=false --exec_postrun=true";
+    loads.run(job).ended(1, "fio: exec_prerun=false: ");
+    assert!(!loads.path("b.postrun.txt").exists(), "which follows what was begun");
+}
+
+/// Measured of fio 3.33: what a job began with is ended ahead of what removes its files, and also where it only makes them.
+#[test]
+fn commands_run_around_what_is_only_made_and_see_its_files() {
+    let loads = Loads::new();
+    let said = |name: &str| fs::read_to_string(loads.path(name)).unwrap();
+    for more in ["", "--create_only=1", "--create_only=1 --unlink=1", "--unlink=1"] {
+        loads.run(&format!("--name=a --size=4k --rw=write --exec_prerun=ls --exec_postrun=ls {more}")).ok();
+        assert!(said("a.prerun.txt").contains("a.prerun.txt"), "{more}");
+        assert!(said("a.postrun.txt").contains("a.0.0"), "{more}");
+        ["a.prerun.txt", "a.postrun.txt"].iter().for_each(|name| fs::remove_file(loads.path(name)).unwrap());
+    }
+    let failing = loads.run("--name=a --size=4k --rw=write --create_only=1 --exec_prerun=false --exec_postrun=ls");
+    assert!(failing.status == Some(1) && !loads.path("a.postrun.txt").exists(), "{failing:?}");
 }
 
 #[test]

@@ -31,7 +31,7 @@ use super::open::OpenFiles;
 use super::recorder::{Recorder, Times};
 use super::traced::Traced;
 use super::unwritten::Unwritten;
-use super::upkeep::unlink_all;
+use super::upkeep::{command, unlink_all};
 use super::verifiers::Verifiers;
 use crate::base::reason;
 
@@ -205,12 +205,13 @@ pub fn run<E: Engine>(engine: E, work: &Work<'_>, go: &dyn Fn()) -> JobResult {
 fn drive<E: Engine>(engine: E, work: &Work<'_>, go: &dyn Fn()) -> JobResult {
     let mut runner = Runner::new(engine, work);
     runner.adopt_host();
-    if runner.failed.is_none() && !runner.command(work.settings.host.before.as_deref(), "prerun") {
-        runner.failed = Some(Failed::new(Errno::IO, "func=exec_prerun"));
+    if runner.failed.is_none() {
+        runner.failed = before(work);
     }
     if runner.failed.is_none() {
         runner.prepare();
     }
+    let is_prepared = runner.failed.is_none();
     work.live.set_state(State::Initialized);
     go();
     runner.begin();
@@ -218,13 +219,30 @@ fn drive<E: Engine>(engine: E, work: &Work<'_>, go: &dyn Fn()) -> JobResult {
     if runner.failed.is_none() {
         runner.all_passes();
     }
-    runner.finish()
+    runner.finish(is_prepared)
 }
 
-/// The result of a clone that does no I/O (create_only). As in fio its files go where unlink= says so.
+/// The result of a clone that does no I/O (create_only). As in fio its commands run, and its files go where unlink= says so.
 pub fn only_create(work: &Work<'_>) -> JobResult {
+    let refused = before(work);
+    if refused.is_none() {
+        after(work);
+    }
     let unlinked = work.settings.files.unlink.then(|| unlink_all(work)).flatten();
-    unlinked.map_or_else(|| idle(work), |reason| failed(work, Errno::from_raw_os_error(reason.errno), &reason.detail))
+    refused
+        .or(unlinked)
+        .map_or_else(|| idle(work), |reason| failed(work, Errno::from_raw_os_error(reason.errno), &reason.detail))
+}
+
+/// exec_prerun=. What cannot be prepared is not begun.
+fn before(work: &Work<'_>) -> Option<Failed> {
+    let is_done = command(work, work.settings.host.before.as_deref(), "prerun");
+    (!is_done).then(|| Failed::new(Errno::IO, "func=exec_prerun"))
+}
+
+/// exec_postrun=. The I/O was done: as in fio what follows it does not fail the job.
+fn after(work: &Work<'_>) {
+    command(work, work.settings.host.after.as_deref(), "postrun");
 }
 
 /// The result of a clone that never ran: what a thread was charged with meanwhile is not its own.
@@ -370,8 +388,8 @@ impl<'a, E: Engine> Runner<'a, E> {
         self.work.live.set_state(if self.counts { State::Running } else { State::Ramping });
     }
 
-    /// Ends what is under way, makes data safe where that is asked for, closes.
-    fn finish(mut self) -> JobResult {
+    /// Ends what is under way, makes data safe where that is asked for, closes. `is_prepared`: it has begun its I/O, or could have.
+    fn finish(mut self, is_prepared: bool) -> JobResult {
         self.drain();
         self.verifiers.take().into_iter().for_each(Verifiers::end);
         self.now = self.work.clock.now();
@@ -387,11 +405,12 @@ impl<'a, E: Engine> Runner<'a, E> {
         if let Some(text) = failed {
             self.log_failed(text);
         }
+        if is_prepared {
+            after(self.work);
+        }
         if self.work.settings.files.unlink {
             self.unlink_all();
         }
-        // The I/O was done: as in fio what follows it does not fail the job.
-        self.command(self.work.settings.host.after.as_deref(), "postrun");
         self.failed.take_if(|failed| failed.errno == 0);
         if let Some(failed) = &self.failed {
             (result.errors.error, result.errors.detail) = (failed.errno, failed.detail.clone());

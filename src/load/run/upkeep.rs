@@ -175,16 +175,6 @@ impl<E: Engine> Runner<'_, E> {
         }
     }
 
-    /// exec_prerun and exec_postrun; what they print goes to a file, as in fio. False for one that failed, which is told.
-    pub(super) fn command(&self, command: Option<&str>, when: &str) -> bool {
-        let Some(command) = command else { return true };
-        let done = self.work.host.shell(command, &format!("{}.{when}.txt", self.work.settings.name));
-        if let Err(reason) = &done {
-            self.work.host.tell(&format!("fio: exec_{when}={command}: {reason}"));
-        }
-        done.is_ok()
-    }
-
     /// cpus_allowed, nice, prio and prioclass, of this thread.
     pub(super) fn adopt_host(&mut self) {
         let host = &self.work.settings.host;
@@ -346,6 +336,16 @@ impl<E: Engine> Runner<'_, E> {
         }
         self.cycle = (self.now, done);
     }
+}
+
+/// exec_prerun and exec_postrun; what they print goes to a file, as in fio. False for one that failed, which is told.
+pub(super) fn command(work: &Work<'_>, command: Option<&str>, when: &str) -> bool {
+    let Some(command) = command else { return true };
+    let done = work.host.shell(command, &format!("{}.{when}.txt", work.settings.name));
+    if let Err(reason) = &done {
+        work.host.tell(&format!("fio: exec_{when}={command}: {reason}"));
+    }
+    done.is_ok()
 }
 
 /// Removes a clone's files; the first failure, and a line for each.
