@@ -198,6 +198,19 @@ fn commands_run_around_what_is_only_made_and_see_its_files() {
     assert!(failing.status == Some(1) && !loads.path("a.postrun.txt").exists(), "{failing:?}");
 }
 
+/// As in fio, of jobs that continue_on_error= lets go on, also where they had nothing to go on with.
+#[test]
+fn errors_are_counted_of_jobs_without_io() {
+    let loads = Loads::new();
+    let ran = loads.run(
+        "--output-format=json --continue_on_error=all --name=a --size=4k --create_only=1 --name=b --filename=nothing --size=0",
+    );
+    let jobs = document(&ran)["jobs"].clone();
+    for job in [0, 1] {
+        assert_eq!((&jobs[job]["total_err"], &jobs[job]["first_error"]), (&0.into(), &0.into()), "{ran:?}");
+    }
+}
+
 #[test]
 fn a_list_of_logs_is_refused_by_name() {
     let loads = Loads::new();

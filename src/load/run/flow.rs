@@ -391,8 +391,8 @@ impl<'a, E: Engine> Runner<'a, E> {
     /// As in fio: of the kinds that continue_on_error= names, also the error is counted that ends the job.
     pub(super) fn count_error(&mut self, counts: bool, errno: i32) {
         if counts {
-            let (total, first) = self.recorder.result.errors.continued.unwrap_or((0, errno));
-            self.recorder.result.errors.continued = Some((total + 1, first));
+            let (total, first) = self.recorder.result.errors.continued.unwrap_or_default();
+            self.recorder.result.errors.continued = Some((total + 1, if total == 0 { errno } else { first }));
         }
     }
 

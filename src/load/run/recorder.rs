@@ -4,7 +4,7 @@
 //! Leaves out: reading the clock.
 
 use super::super::histogram::Moments;
-use super::super::results::{DirectionResult, JobResult, Latency, Target};
+use super::super::results::{DirectionResult, Errors, JobResult, Latency, Target};
 use super::super::settings::{Measures, Settings};
 use super::super::timeline::Timeline;
 use super::super::{Direction, Each};
@@ -84,6 +84,7 @@ impl Recorder {
             timeline: measures.samples.then(Timeline::default),
             ..DirectionResult::default()
         };
+        let continued = settings.errors.continues().then_some((0, 0));
         let result = JobResult {
             name: settings.name.clone(),
             group,
@@ -96,6 +97,7 @@ impl Recorder {
             unified: measures.unified,
             target: target(settings),
             percentiles: measures.percentiles.clone(),
+            errors: Errors { continued, ..Errors::default() },
             ..JobResult::default()
         };
         let (bw_every, iops_every) = (ns(measures.bw_every).max(1), ns(measures.iops_every).max(1));

@@ -50,9 +50,6 @@ impl<E: Engine> Runner<'_, E> {
 
     pub(super) fn snapshot(&self) -> JobResult {
         let mut result = self.recorder.snapshot(self.now);
-        if self.work.settings.errors.continues() && result.errors.continued.is_none() {
-            result.errors.continued = Some((0, 0));
-        }
         if let Some(failed) = &self.failed {
             (result.errors.error, result.errors.detail) = (failed.errno, failed.detail.clone());
         } else if let Some((_, first)) = result.errors.continued {
