@@ -211,6 +211,14 @@ fn errors_are_counted_of_jobs_without_io() {
     }
 }
 
+/// The others under way are waited for, and are no reason of their own.
+#[test]
+fn the_first_io_above_max_latency_is_told() {
+    let loads = Loads::new();
+    let ran = loads.run("--name=a --size=64k --ioengine=libaio --iodepth=8 --max_latency=1us");
+    assert!(ran.status == Some(1) && ran.stderr.matches("exceeds specified max").count() == 1, "{ran:?}");
+}
+
 #[test]
 fn a_list_of_logs_is_refused_by_name() {
     let loads = Loads::new();

@@ -305,11 +305,12 @@ impl<'a, E: Engine> Runner<'a, E> {
         let is_target_missed = self.search.as_mut().is_some_and(|search| !search.takes(took));
         let most = pacing.latency_max.filter(|most| took > ns(*most));
         let missed = pacing.latency.as_ref().filter(|_| is_target_missed).map(|asked| asked.target);
-        let Some(most) = most.or(missed) else { return };
+        // The first ends the job; those under way are waited for, not judged.
+        let Some(most) = most.or(missed).filter(|_| self.failed.is_none()) else { return };
         let text = format!("latency of {took} nsec exceeds specified max ({} nsec)", ns(most));
         let (path, Extent { offset, len }) = (self.path(next.file).display(), next.extent);
         self.work.host.tell(&format!("fio: {text}: {path} {} {offset} {len}", next.direction.name()));
-        self.failed.get_or_insert_with(|| Failed::new(Errno::TIMEDOUT, text));
+        self.failed = Some(Failed::new(Errno::TIMEDOUT, text));
     }
 
     /// What is left of a short I/O; one that moved nothing has failed.
