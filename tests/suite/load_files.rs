@@ -26,3 +26,14 @@ fn a_file_that_is_read_and_appended_to_is_laid_out_with_what_is_appended() {
     let data = fs::read(loads.path("f")).unwrap();
     assert!(data.len() == 75_536 && data[..10_000] == [1; 10_000], "what is only appended to is kept");
 }
+
+#[test]
+fn a_file_is_in_the_directory_that_stood_ahead_of_its_name() {
+    let loads = Loads::new();
+    ["d", "e"].iter().for_each(|dir| fs::create_dir(loads.path(dir)).unwrap());
+    let job = "[global]\nrw=write\nsize=4k\nfilename=f\n[a]\nfilename=g\ndirectory=d\n[b]\nfilename=h\ndirectory=e\n";
+    fs::write(loads.path("jobs.fio"), job).unwrap();
+    loads.json("jobs.fio");
+    assert!(["f", "d/g", "e/h"].iter().all(|file| loads.path(file).is_file()));
+    assert!(!loads.path("d/f").exists() && !loads.path("d/h").exists());
+}

@@ -168,7 +168,7 @@ fn a_stream_is_no_file() {
     assert!(ran.status == Some(1) && ran.stderr.contains("'filename=-' is not supported here"), "{ran:?}");
     assert!(!loads.path("-").exists());
     fs::create_dir(loads.path("d")).unwrap();
-    loads.json("--name=a --filename=- --directory=d --size=4k --rw=write");
+    loads.json("--name=a --directory=d --filename=- --size=4k --rw=write");
 }
 
 /// As in fio the I/O was done; what cannot be prepared is not begun.

@@ -52,10 +52,12 @@ fn target(settings: &Settings, clone: u32) -> String {
         true => &settings.files.directories,
         false => &settings.engine.nfs_urls,
     };
-    // Files that are named are in the first directory.
-    let is_first = settings.engine.nfs_urls.is_empty() && !settings.files.names.is_empty();
-    let index = if is_first { 0 } else { clone as usize % entries.len().max(1) };
-    entries.get(index).cloned().unwrap_or_else(|| ".".into())
+    let entry = match settings.files.names.first() {
+        // Files that are named are in one directory.
+        Some(file) if settings.engine.nfs_urls.is_empty() => file.directory.as_ref(),
+        _ => entries.get(clone as usize % entries.len().max(1)),
+    };
+    entry.cloned().unwrap_or_else(|| ".".into())
 }
 
 /// Bytes a second of each group, by direction: all bytes in the longest time.

@@ -45,7 +45,7 @@ impl<E: Engine> Runner<'_, E> {
     /// Does what the log says, from its first line to its last.
     pub(super) fn replay_log(&mut self, replay: &Replay) {
         let names = &self.work.settings.files.names;
-        let files: HashMap<&str, u32> = names.iter().map(String::as_str).zip(0..).collect();
+        let files: HashMap<&str, u32> = names.iter().map(|file| file.name.as_str()).zip(0..).collect();
         let start = self.work.clock.now();
         let mut lines = match self.work.host.read(&replay.path) {
             Ok(from) => Lines::new(from, &replay.path),

@@ -1,6 +1,6 @@
 //! The names of one clone's files.
 //!
-//! Promises: fio's rules. Clones have a directory each in turn for names that are generated; files that are named are in the first.
+//! Promises: fio's rules. Clones have a directory each in turn for names that are generated; files that are named are in one.
 //! Leaves out: whether they are there. fio takes a job whose name is that of a device as working on it (`[/dev/vdb]`); who can look says so.
 
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub fn file_names(settings: &Settings, clone: u32, is_device: bool) -> Vec<PathB
         None => PathBuf::from(name),
     };
     if !files.names.is_empty() {
-        return files.names.iter().map(|name| within(files.directories.first(), name)).collect();
+        return files.names.iter().map(|file| within(file.directory.as_ref(), &file.name)).collect();
     }
     let directory = match files.directories.len() {
         0 => None,
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn given_names() {
-        let line = "--name=j --filename=f1:f\\:2 --directory=/a:/b --nrfiles=7";
+        let line = "--name=j --directory=/a:/b --filename=f1:f\\:2 --nrfiles=7";
         assert_eq!(names(line, 1), ["/a/f1", "/a/f:2"]);
         assert_eq!(names("--name=j --filename=/x/f", 0), ["/x/f"]);
     }

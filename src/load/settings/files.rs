@@ -8,7 +8,7 @@ use super::super::job::BadJob;
 use super::super::options::Value;
 use super::super::value;
 use super::asked::Asked;
-use super::{Advice, Allocate, Files, Search, Service};
+use super::{Advice, Allocate, FileName, Files, Search, Service};
 
 /// Where clones work: directories of the host, or URLs.
 #[derive(Default)]
@@ -69,21 +69,23 @@ fn urls(text: &str) -> Result<Vec<String>, String> {
 
 /// What filename= and opendir= name together.
 struct Named {
-    names: Vec<String>,
+    names: Vec<FileName>,
     search: Option<Search>,
     /// How many of all of them the job works on, if not on all.
     used: Option<u32>,
 }
 
-/// As in fio (measured with 3.33): names of a global section and of the job's are all used, the same name also twice; an nrfiles= behind
-/// them is how many of those ahead of it are used, and one ahead of them is of generated names alone.
-fn named(asked: &Asked<'_>) -> Named {
-    let (mut names, mut search, mut used) = (Vec::new(), None, None::<u32>);
+/// As in fio (measured with 3.33): names of a global section and of the job's are all used, the same name also twice, each in the directory
+/// of a directory= ahead of it; an nrfiles= behind them is how many of those ahead of it are used, and one ahead of them is of generated
+/// names alone. `all_in` is where all of them are, whatever stands where.
+fn named(asked: &Asked<'_>, all_in: Option<&String>) -> Named {
+    let (mut names, mut search, mut used, mut directory) = (Vec::new(), None, None::<u32>, all_in);
     for given in asked.job.all() {
         match (given.spec.name, &given.value) {
+            ("directory", Value::Names(list)) if all_in.is_none() => directory = list.first(),
             ("filename", Value::Names(more)) => {
                 used = used.map(|used| used.saturating_add(u32::try_from(more.len()).unwrap_or(u32::MAX)));
-                names.extend(more.iter().cloned());
+                names.extend(more.iter().map(|name| FileName { directory: directory.cloned(), name: name.clone() }));
             }
             ("opendir", Value::Text(dir)) => {
                 used = None;
@@ -104,14 +106,21 @@ fn named(asked: &Asked<'_>) -> Named {
 }
 
 pub(super) fn files(asked: &mut Asked<'_>, directories: Vec<String>) -> Result<Files, BadJob> {
-    let Named { names, search, used } = named(asked);
+    let has_targets = asked.has("x_targets");
+    let Named { names, search, used } = named(asked, directories.first().filter(|_| has_targets));
     // In a directory it is a file's name, as in fio.
-    if directories.is_empty() && names.iter().any(|name| name == "-") {
+    if names.iter().any(|file| file.directory.is_none() && file.name == "-") {
         return Err(asked
             .refused("filename", "standard input and output are streams without offsets; name a file (./- is one)"));
     }
-    if !names.is_empty() && directories.len() > 1 {
-        let option = if asked.has("x_targets") { "x_targets" } else { "directory" };
+    if let Some(file) = names.iter().find(|file| file.directory.as_ref() != directories.first()) {
+        let place = file.directory.as_deref().unwrap_or("no directory");
+        asked.note(format!(
+            "fio: filename={} stands ahead of directory={}: as in fio that file is in {place}",
+            file.name, directories[0]
+        ));
+    } else if !names.is_empty() && directories.len() > 1 {
+        let option = if has_targets { "x_targets" } else { "directory" };
         asked.note(format!(
             "fio: filename is given, so that all files are in {}; other entries of {option} are for generated names",
             directories[0]

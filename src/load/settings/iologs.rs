@@ -9,7 +9,7 @@ use super::super::job::BadJob;
 use super::super::offsets::Sizes;
 use super::super::value::{self, Amount};
 use super::asked::Asked;
-use super::{Settings, Verify, how};
+use super::{FileName, Settings, Verify, how};
 
 /// Logs of I/O.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,6 +76,8 @@ impl Settings {
     pub fn take_files(&mut self, ahead: usize, found: Vec<String>, used: Option<u32>) {
         let all_open = self.files.open_max >= self.files.count;
         let at = ahead.min(self.files.names.len());
+        let directory = self.files.directories.first().cloned();
+        let found = found.into_iter().map(|name| FileName { directory: directory.clone(), name });
         self.files.names.splice(at..at, found);
         self.files.names.truncate(used.map_or(usize::MAX, |used| used as usize));
         self.files.count = u32::try_from(self.files.names.len()).unwrap_or(u32::MAX);

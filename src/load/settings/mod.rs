@@ -230,11 +230,20 @@ pub struct Search {
     pub used: Option<u32>,
 }
 
+/// A file of filename=.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileName {
+    /// The directory that it is in, if any: as in fio the first of a directory= that stood ahead of it.
+    pub directory: Option<String>,
+    /// As it was given.
+    pub name: String,
+}
+
 /// On which files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Files {
-    /// filename=, without directories in front; empty for generated names.
-    pub names: Vec<String>,
+    /// filename=; empty for generated names.
+    pub names: Vec<FileName>,
     /// opendir=.
     pub search: Option<Search>,
     /// directory=.

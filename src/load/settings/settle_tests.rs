@@ -9,7 +9,7 @@ use super::super::super::options::{Given, OptionError, TABLE};
 use super::super::super::pace::Rate;
 use super::super::super::value::KbBase;
 use super::super::super::verify::Check;
-use super::super::{Advice, Allocate, Content, OpenSync, Service, WindowValue};
+use super::super::{Advice, Allocate, Content, FileName, OpenSync, Service, WindowValue};
 use super::*;
 
 /// The first job of a command line; blanks that stand ahead of `--` separate its words.
@@ -262,8 +262,8 @@ fn targets() {
     assert!(error("--ioengine=nfs --x_targets=/a").contains("needs URLs"));
     assert!(error("--ioengine=filestat --x_nconnect=4").contains("requires nfs_url"));
     assert!(error("--ioengine=nfs --nfs_url=nfs://a/b --x_nconnect=17").contains("17 (16 max)"));
-    assert_eq!(notices("--filename=f --directory=/a:/b").len(), 1);
-    assert_eq!(notices("--filename=f --directory=/a"), [""; 0]);
+    assert_eq!(notices("--directory=/a:/b --filename=f").len(), 1);
+    assert_eq!(notices("--directory=/a --filename=f"), [""; 0]);
 }
 
 #[test]
@@ -287,7 +287,21 @@ fn files_of_a_job() {
         error("--nrfiles=0").contains("a job without files") && error("--numjobs=0").contains("a job without clones")
     );
     assert!(error("--fill_device=1 --rw=randrw").contains("fill_device"));
-    assert_eq!(files("--filename=a:b --filename=a").names, ["a", "b", "a"], "all that were named");
+}
+
+/// Measured of fio 3.33.
+#[test]
+fn files_that_are_named_are_in_the_directory_that_stood_ahead_of_them() {
+    let places = |line: &str| {
+        let place = |file: &FileName| format!("{}/{}", file.directory.as_deref().unwrap_or("."), file.name);
+        job(line).files.names.iter().map(place).collect::<Vec<_>>()
+    };
+    assert_eq!(places("--filename=a:b --filename=a"), ["./a", "./b", "./a"], "all that were named");
+    assert_eq!(places("--directory=d:e --filename=a"), ["d/a"]);
+    assert_eq!(places("--filename=a --directory=d --filename=b --directory=e"), ["./a", "d/b"]);
+    assert_eq!(places("--filename=a --x_targets=/d:/e"), ["/d/a"], "which are of all of the job");
+    let told = notices("--filename=a --directory=d");
+    assert_eq!(told, ["fio: filename=a stands ahead of directory=d: as in fio that file is in no directory"]);
 }
 
 /// fio 3.33 takes them, and is ended for want of memory.
