@@ -120,6 +120,7 @@ fn shown_as_one_line() {
         shown("[global]\nfilename=f\nbs=4k\n[a]\nsize=1m\n[global]\nrw=write\n[b]\n[c]\nnumjobs=2\n"),
         "--bs=4k --filename=f --name=a --size=1m --bs=4k --rw=write --filename=f --name=b --name=c --numjobs=2 "
     );
+    assert_eq!(shown("[a]\nblockalign=8k\n[b]\nba=4k\n"), "--name=a --ba=8k --name=b --ba=4k ");
     assert_eq!(
         shown("[a]\ndescription=one\nioengine=io_uring\nregisterfiles=1\nkb_base=1000\nrw=read\n"),
         "--name=a --kb_base=1000 --description=\"one\" --ioengine=io_uring --rw=read --registerfiles=1 "

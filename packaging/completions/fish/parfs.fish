@@ -964,7 +964,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand load" -l unit_base -d 'one o
 8\t''
 1\t''"
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l opendir -d 'a text' -r
-complete -c parfs -n "__fish_parfs_using_subcommand load" -l blockalign -l ba -d 'a number, or one each for reads, writes and trims' -r
+complete -c parfs -n "__fish_parfs_using_subcommand load" -l ba -l blockalign -d 'a number, or one each for reads, writes and trims' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l bs_unaligned -l blocksize_unaligned -d '0 or 1; 0 if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l zonemode -d 'one of none; none if not given' -r -f -a "none\t''"
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l softrandommap -d '0 or 1; 0 if not given' -r
@@ -1288,7 +1288,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand parload" -l unit_base -d 'on
 8\t''
 1\t''"
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l opendir -d 'a text' -r
-complete -c parfs -n "__fish_parfs_using_subcommand parload" -l blockalign -l ba -d 'a number, or one each for reads, writes and trims' -r
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -l ba -l blockalign -d 'a number, or one each for reads, writes and trims' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l bs_unaligned -l blocksize_unaligned -d '0 or 1; 0 if not given' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l zonemode -d 'one of none; none if not given' -r -f -a "none\t''"
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l softrandommap -d '0 or 1; 0 if not given' -r

@@ -184,7 +184,7 @@ complete -c parload -l unit_base -d 'one of 0, 8, 1; 0 if not given' -r -f -a "0
 8\t''
 1\t''"
 complete -c parload -l opendir -d 'a text' -r
-complete -c parload -l blockalign -l ba -d 'a number, or one each for reads, writes and trims' -r
+complete -c parload -l ba -l blockalign -d 'a number, or one each for reads, writes and trims' -r
 complete -c parload -l bs_unaligned -l blocksize_unaligned -d '0 or 1; 0 if not given' -r
 complete -c parload -l zonemode -d 'one of none; none if not given' -r -f -a "none\t''"
 complete -c parload -l softrandommap -d '0 or 1; 0 if not given' -r

@@ -178,7 +178,7 @@ pub static TABLE: &[Spec] = &[
     first("kb_base", &[], Choice(&["1024", "1000"]), "1024"),
     first("unit_base", &[], Choice(&["0", "8", "1"]), "0"),
     second("opendir", &[], Text, ""),
-    second("blockalign", &["ba"], BLOCKS, ""),
+    second("ba", &["blockalign"], BLOCKS, ""),
     second("bs_unaligned", &["blocksize_unaligned"], Flag, "0"),
     second("zonemode", &[], Choice(&["none"]), "none"),
     second("softrandommap", &[], Bool, "0"),

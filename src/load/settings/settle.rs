@@ -24,7 +24,7 @@ pub struct Settled {
 #[rustfmt::skip] // a list is read by its groups
 pub const CARRIED: &[&str] = &[
     "description", "name", "wait_for", "filename", "directory", "filename_format", "x_targets", "x_per_target", "x_samples",
-    "rw", "bs", "bsrange", "bssplit", "blockalign", "bs_unaligned", "randrepeat", "allrandrepeat", "randseed", "norandommap",
+    "rw", "bs", "bsrange", "bssplit", "ba", "bs_unaligned", "randrepeat", "allrandrepeat", "randseed", "norandommap",
     "random_distribution", "percentage_random", "rw_sequencer", "rwmixread", "rwmixwrite",
     "ioengine", "iodepth", "iodepth_batch", "iodepth_batch_complete_min", "iodepth_batch_complete_max", "iodepth_low",
     "serialize_overlap", "direct", "buffered", "registerfiles", "fixedbufs", "hipri", "sqthread_poll", "nonvectored", "uncached",

@@ -52,7 +52,7 @@ fn each_option_of_the_table_is_in_one_list() {
 const SAMPLES: &[(&str, &str)] = &[
     ("", "description=text"), ("", "name=other"), ("", "wait_for=before"), ("", "filename=a:b"), ("", "directory=/a"),
     ("", "filename_format=$filenum"), ("", "x_targets=/a:/b"), ("", "x_per_target"), ("", "x_samples"),
-    ("", "rw=write"), ("", "bs=8k"), ("", "bsrange=1k-2k"), ("", "bssplit=1k/50:2k/50"), ("rw=randread", "blockalign=8k"),
+    ("", "rw=write"), ("", "bs=8k"), ("", "bsrange=1k-2k"), ("", "bssplit=1k/50:2k/50"), ("rw=randread", "ba=8k"),
     ("", "bs_unaligned"), ("", "randrepeat=0"), ("randrepeat=0", "allrandrepeat=1"), ("", "randseed=5"), ("", "norandommap"),
     ("", "random_distribution=zipf:1.2"), ("", "percentage_random=50"), ("rw=randread:8", "rw_sequencer=identical"),
     ("rw=randrw", "rwmixread=70"), ("rw=randrw", "rwmixwrite=70"),

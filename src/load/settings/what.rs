@@ -131,7 +131,7 @@ fn plans(asked: &mut Asked<'_>, rw: &str, more: Option<String>, sizes: Each<Size
     let base = super::super::job::base(asked.job.all());
     let distributions = distribution::parse(word, more.as_deref(), base);
     let distributions = distributions.map_err(|error| asked.bad("random_distribution", error.0))?;
-    let aligns = asked.merged("blockalign", |value| match value {
+    let aligns = asked.merged("ba", |value| match value {
         Value::Each(each) => Some(*each),
         _ => None,
     });
