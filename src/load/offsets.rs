@@ -71,8 +71,8 @@ impl Sizes {
 /// What follows an I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The bytes behind it, and `skip` more (`rw=read:skip`); from the start again where that leads out of the region, until a pass has moved
-    /// as many bytes as the region has.
+    /// The bytes behind it, and `skip` more (`rw=read:skip`); from the start again where that leads out of the file, until a pass has moved
+    /// as many bytes as the region has. Where it leads out of the region alone the pass is over.
     #[allow(missing_docs)] // as above
     Sequential { skip: u64 },
     /// A new offset after `run` I/Os (`rw=randread:run`); within a run the next bytes, or the same again (`rw_sequencer=identical`).
@@ -125,6 +125,8 @@ const PIECES_MAX: u64 = 128;
 pub struct Offsets {
     plan: Plan,
     region: Extent,
+    /// Bytes of the file that the region is of.
+    file_bytes: u64,
     seeds: Seeds,
     /// Tells this file and direction from the clone's others.
     part: u64,
@@ -246,6 +248,7 @@ impl Offsets {
         Offsets {
             plan,
             region,
+            file_bytes: region.offset.saturating_add(region.len),
             seeds,
             part,
             pass: 0,
@@ -257,6 +260,11 @@ impl Offsets {
             last: None,
             left_in_run: 0,
         }
+    }
+
+    /// The region is of a file of so many bytes, if those are more than it needs.
+    pub fn in_file(&mut self, bytes: u64) {
+        self.file_bytes = self.file_bytes.max(bytes);
     }
 
     fn picks(plan: &Plan, len: u64, seeds: Seeds, part: u64, pass: u64) -> Picks {
@@ -296,10 +304,7 @@ impl Offsets {
         let (offset, len) = match self.plan.order {
             Order::Sequential { skip } => {
                 let (offset, len) = self.onward()?;
-                let end = offset + len;
-                // As fio 3.33, which ends a pass early where an I/O ends with the file, or does not fit.
-                let is_out = skip > 0 && end < self.region.len && end + skip >= self.region.len;
-                self.position = if is_out { 0 } else { end + skip };
+                self.position = self.behind(offset + len, skip);
                 (offset, len)
             }
             Order::Random { run, identical } => {
@@ -318,6 +323,14 @@ impl Offsets {
         self.pass += 1;
         (self.picked, self.position, self.left_in_run) = (0, 0, 0);
         self.picks = Offsets::picks(&self.plan, self.region.len, self.seeds, self.part, self.pass);
+    }
+
+    /// Where the next I/O is, of what is sequential and has an I/O that ended at `end`. As fio 3.33, which ends a pass early where an I/O
+    /// ends with the file, or does not fit; and which begins as far behind the region's start as that is behind the file's.
+    fn behind(&self, end: u64, skip: u64) -> u64 {
+        let next = end.saturating_add(skip);
+        let is_out = skip > 0 && self.region.offset + end < self.file_bytes && next >= self.file_bytes;
+        if is_out { self.region.offset } else { next }
     }
 
     fn random_io(&mut self, run: u64, identical: bool) -> Option<(u64, u64)> {

@@ -297,7 +297,6 @@ REASONED = {
     "counted fsync mixed": "fio syncs again between reads until the next write; here after every N writes",
     "counted two sizes": "with blocks of several sizes fio ends before all of the file was visited; here all of it is",
     "counted ba": "fio's notice about the random map goes to stderr, which stays empty here",
-    "counted read sequence": "fio begins anew at the end of the file until all bytes are moved; here holes are left out of the pass",
     "counted backwards": "backward I/O is refused by name",
     "counted error that ends": "fio counts an I/O that failed among those that were done",
     "counted exit of two": "fio reports no error of a job that may not create its files, though its exit status counts it",

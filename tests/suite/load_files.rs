@@ -28,6 +28,22 @@ fn a_file_that_is_read_and_appended_to_is_laid_out_with_what_is_appended() {
 }
 
 #[test]
+fn holes_begin_anew_at_the_end_of_the_file_and_not_of_the_jobs_part() {
+    let loads = Loads::new();
+    fs::write(loads.path("f"), [0; 131_072]).unwrap();
+    for (line, ios) in [
+        ("--rw=read:4k --size=64k", 8),
+        ("--rw=read:4k --size=64k --loops=2", 16),
+        ("--rw=read:8k --size=64k", 6),
+        ("--rw=read:4k --size=64k --io_size=96k", 24),
+        ("--rw=write:4k --filesize=64k --size=128k", 8),
+        ("--rw=read:4k --size=128k", 32),
+    ] {
+        assert_eq!(moved(&loads, &format!("--name=a --filename=f {line}")).0, ios, "{line}");
+    }
+}
+
+#[test]
 fn a_file_is_in_the_directory_that_stood_ahead_of_its_name() {
     let loads = Loads::new();
     ["d", "e"].iter().for_each(|dir| fs::create_dir(loads.path(dir)).unwrap());
@@ -36,4 +52,32 @@ fn a_file_is_in_the_directory_that_stood_ahead_of_its_name() {
     loads.json("jobs.fio");
     assert!(["f", "d/g", "e/h"].iter().all(|file| loads.path(file).is_file()));
     assert!(!loads.path("d/f").exists() && !loads.path("d/h").exists());
+}
+
+/// The limit of all loops, the passes that end with the files, and those that come on top until less than a block is left.
+#[test]
+fn loops_and_io_size_are_counted_as_in_fio() {
+    let loads = Loads::new();
+    for (line, ios) in [
+        ("--bs=4k --size=64k --io_size=10k --loops=2", 5),
+        ("--bs=4k --size=64k --io_size=30k --loops=3", 23),
+        ("--bs=12k --size=64k --io_size=50k --loops=2", 9),
+        ("--bs=12k --size=64k --io_size=90k --loops=3", 15),
+        ("--bs=12k --size=64k --io_size=128k", 10),
+        ("--bs=12k --size=64k --io_size=150k --loops=3", 15),
+        ("--bs=12k --size=64k --io_size=200k --loops=2", 20),
+        ("--bs=12k --size=64k --io_size=70k", 5),
+        ("--bs=12k --size=60k --io_size=64k", 5),
+        ("--bs=4k --size=64k --io_size=128k", 32),
+        ("--bs=4k --size=64k --loops=3", 48),
+    ] {
+        for rw in ["read", "randread", "write", "randwrite"] {
+            let line = format!("--name=a --ioengine=null --rw={rw} {line}");
+            assert_eq!(moved(&loads, &line).0, ios, "{line}");
+        }
+    }
+    for (line, ios) in [("--io_size=100k --loops=2", 50), ("--io_size=70k --loops=3", 53), ("--io_size=30k", 8)] {
+        let line = format!("--name=a --ioengine=null --rw=randwrite --norandommap --size=64k {line}");
+        assert_eq!(moved(&loads, &line).0, ios, "{line}");
+    }
 }

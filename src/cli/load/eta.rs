@@ -194,7 +194,7 @@ fn seconds_left(live: &Live, settings: &Settings, now: u64) -> Option<u64> {
         return by_time;
     }
     let done: u64 = live.done().iter().map(|(_, (_, bytes))| bytes).sum();
-    let all = live.expected.load(Ordering::Relaxed).saturating_mul(settings.span.loops.max(1));
+    let all = live.expected.load(Ordering::Relaxed);
     let by_bytes = (done > 0 && all > 0).then(|| {
         let left = all.saturating_sub(done);
         (u128::from(spent) * u128::from(left) / u128::from(done) / 1_000_000_000) as u64

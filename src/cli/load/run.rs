@@ -343,7 +343,7 @@ impl<'a> Run<'a> {
         if let Err(reason) = found {
             return failed(&work, Errno::from_raw_os_error(reason.errno), "func=setup_files");
         }
-        live.expected.store(work.pass_bytes, Ordering::Relaxed);
+        live.expected.store(work.total_bytes, Ordering::Relaxed);
         if work.settings.files.create_only {
             return only_create(&work);
         }
@@ -368,7 +368,8 @@ impl<'a> Run<'a> {
             number: start.number,
             place: self.places.place(start.job, start.clone).0,
             files: found.as_ref().map_or(Vec::new(), |found| found.files.clone()),
-            pass_bytes: found.as_ref().map_or(0, |found| found.pass_bytes),
+            there: found.as_ref().map_or(Vec::new(), |found| found.there.clone()),
+            total_bytes: found.as_ref().map_or(0, |found| found.total_bytes),
             seeds: self.seeds(index),
             live,
             clock: self.clock,

@@ -45,10 +45,10 @@ impl Visits {
         offsets.next_io().map(|extent| (direction, extent))
     }
 
-    fn restart(&mut self) {
+    fn each(&mut self, act: impl Fn(&mut Offsets)) {
         match self {
-            Visits::Shared(offsets) | Visits::One(_, offsets) => offsets.restart(),
-            Visits::Apart(offsets) => Direction::ALL.into_iter().for_each(|direction| offsets[direction].restart()),
+            Visits::Shared(offsets) | Visits::One(_, offsets) => act(offsets),
+            Visits::Apart(offsets) => Direction::ALL.into_iter().for_each(|direction| act(&mut offsets[direction])),
         }
     }
 }
@@ -86,13 +86,10 @@ pub struct Choice {
     turn: usize,
     pick: Pick,
     mix: Mix,
-    /// Bytes of a pass, and of all files.
-    pass_bytes: u64,
-    held: u64,
-    /// Bytes and I/Os that were given in this pass.
+    /// Bytes at most, and those that were given: of a job that fills its time, in a pass.
+    total_bytes: u64,
     given: u64,
-    /// Files begin anew within a pass: io_size is more than they hold.
-    wraps: bool,
+    fills: bool,
     /// This pass began where another ended, and no file has begun anew in it.
     is_midway: bool,
     /// A file has an end: each of its blocks was visited. Without the map a random load has none, as in fio.
@@ -111,8 +108,8 @@ fn is_mapped(plan: &Plan) -> bool {
 }
 
 impl Choice {
-    /// Over the parts `regions` of a clone's files; `pass_bytes` is what one pass moves at most.
-    pub fn new(settings: &Settings, seeds: Seeds, regions: &[Extent], pass_bytes: u64) -> Choice {
+    /// Over the parts `regions` of a clone's files; `total_bytes` is what they are to move at most, or one pass where the job fills its time.
+    pub fn new(settings: &Settings, seeds: Seeds, regions: &[Extent], total_bytes: u64) -> Choice {
         let load = &settings.load;
         let file = |(index, region): (usize, &Extent)| File {
             visits: visits(load, seeds, *region, index as u64),
@@ -132,7 +129,6 @@ impl Choice {
             }
         };
         let has_end = |plan: &Plan| plan.map || matches!(plan.order, Order::Sequential { .. });
-        let held: u64 = regions.iter().map(|region| region.len).sum();
         Choice {
             left: files.len(),
             most: (settings.files.open_max as usize).max(1),
@@ -141,10 +137,9 @@ impl Choice {
             files,
             pick,
             mix: Mix::new(load.read_percent, seeds.random(Stream::Mix, 0)),
-            pass_bytes,
-            held,
+            total_bytes,
             given: 0,
-            wraps: pass_bytes > held,
+            fills: settings.span.fills(),
             is_midway: false,
             has_end: load.reads() && has_end(&load.plans.read) || load.writes() && has_end(&load.plans.write),
             rounds: 0,
@@ -154,15 +149,21 @@ impl Choice {
         }
     }
 
+    /// How large the files are that the parts are of.
+    pub fn in_files(mut self, bytes: &[u64]) -> Choice {
+        self.files.iter_mut().zip(bytes).for_each(|(file, bytes)| file.visits.each(|offsets| offsets.in_file(*bytes)));
+        self
+    }
+
     /// The next I/O; None at the end of a pass. `late` says by how much each direction may not start yet.
     #[inline]
     pub fn next_io(&mut self, late: &Each<Duration>) -> Option<Next> {
         let mut rounds = 0;
-        while self.given < self.pass_bytes {
+        while self.given < self.total_bytes {
             if self.left == 0 {
                 // A file without room for even one I/O ends the pass.
                 rounds += 1;
-                if rounds > 1 || !(self.wraps || self.is_midway) {
+                if rounds > 1 || !self.is_midway {
                     return None;
                 }
                 self.begin_round();
@@ -189,11 +190,6 @@ impl Choice {
         None
     }
 
-    /// A pass may visit a block again: it moves more than the files hold.
-    pub fn wraps(&self) -> bool {
-        self.wraps
-    }
-
     /// How often files began anew after each of their blocks was visited.
     pub fn rounds(&self) -> u64 {
         self.rounds
@@ -202,7 +198,7 @@ impl Choice {
     fn begin_round(&mut self) {
         self.rounds += u64::from(self.has_end);
         self.files.iter_mut().for_each(|file| {
-            file.visits.restart();
+            file.visits.each(Offsets::restart);
             (file.is_done, file.is_under_way) = (false, false);
         });
         self.left = self.files.len();
@@ -215,24 +211,21 @@ impl Choice {
     /// The next pass, over all files from their start.
     pub fn restart(&mut self) {
         self.begin_round();
-        (self.given, self.is_midway) = (0, false);
+        self.is_midway = false;
+        self.end_pass();
     }
 
     /// The next pass; as in fio it goes on where a pass ended that was smaller than the files.
     pub fn go_on(&mut self) {
         self.rounds += u64::from(self.has_end);
-        (self.given, self.is_midway) = (0, true);
+        self.is_midway = true;
+        self.end_pass();
     }
 
-    /// How many passes of loops= one was. As in fio an io_size= beyond the files is that of all passes together: it may have been several, and
-    /// those that follow it are of the files alone.
-    pub fn end_pass(&mut self) -> u64 {
-        if !self.wraps || self.given < self.pass_bytes {
-            return 1;
+    fn end_pass(&mut self) {
+        if self.fills {
+            self.given = 0;
         }
-        let passes = self.pass_bytes.div_ceil(self.held.max(1));
-        (self.pass_bytes, self.wraps) = (self.held, false);
-        passes
     }
 
     /// `file` is under way no more: what stands behind it is next.

@@ -77,8 +77,10 @@ pub struct Work<'a> {
     pub place: &'a dyn Place,
     /// Its files, and the part of each that it works on.
     pub files: Vec<(PathBuf, Extent)>,
-    /// Bytes of a pass.
-    pub pass_bytes: u64,
+    /// Bytes of each that were there, where that is known.
+    pub there: Vec<u64>,
+    /// Bytes of I/O at most: of a job that fills its time, in a pass.
+    pub total_bytes: u64,
     /// Where its random numbers come from.
     pub seeds: Seeds,
     /// What it shows.
@@ -272,7 +274,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         // A log that is replayed says itself where I/O goes.
         let chooses = settings.io_logs.replay.is_none();
         let regions: Vec<Extent> = work.files.iter().filter(|_| chooses).map(|(_, region)| *region).collect();
-        let choice = Choice::new(settings, work.seeds, &regions, work.pass_bytes);
+        let choice = Choice::new(settings, work.seeds, &regions, work.total_bytes).in_files(&work.there);
         let depth = if engine.waits() { 1 } else { settings.engine.in_flight.max(1) };
         let largest = settings.load.blocks.iter().map(|(_, (_, most))| *most).max().unwrap_or(1);
         let recorder = Recorder::new(settings, work.group, !engine.waits());

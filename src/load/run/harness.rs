@@ -46,8 +46,8 @@ impl Host for Nobody {
 /// Each file's part: 16 blocks.
 pub(super) const REGION: Extent = Extent { offset: 4096, len: 65536 };
 
-/// Runs `line` over `files` files, in passes of `pass_bytes`.
-pub(super) fn run_clone<E: Engine>(line: &str, files: usize, pass_bytes: u64, live: &Live, engine: E) -> JobResult {
+/// Runs `line` over `files` files, in passes of `total_bytes`.
+pub(super) fn run_clone<E: Engine>(line: &str, files: usize, total_bytes: u64, live: &Live, engine: E) -> JobResult {
     let words: Vec<String> = format!("--name=j --bs=4k {line}").split_whitespace().map(str::to_owned).collect();
     let Ok(Asked::Run(asked)) = parse(&words) else { panic!("{line}") };
     let settings = settle(&asked.jobs[0], &General::default()).unwrap().settings;
@@ -59,7 +59,8 @@ pub(super) fn run_clone<E: Engine>(line: &str, files: usize, pass_bytes: u64, li
         number: 1,
         place: &NullPlace,
         files: (0..files).map(|file| (format!("f{file}").into(), REGION)).collect(),
-        pass_bytes,
+        there: Vec::new(),
+        total_bytes,
         seeds: Seeds::new(None, true, 0, 1),
         live,
         clock: Clock::start(),

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 
 use super::super::engine::Engine;
 use super::super::pace::AfterPass;
+use super::super::value::Amount;
 use super::super::{Direction, Each};
 use super::choice::Next;
 use super::clone::{Failed, Runner};
@@ -23,8 +24,9 @@ impl<E: Engine> Runner<'_, E> {
         let read_back = verify.is_some_and(|verify| verify.read_back) && settings.load.writes();
         let mut passes = 0;
         loop {
+            let before = self.moved();
             self.replay = (only || read_back).then(|| self.choice.clone());
-            let once = settings.load.plans[Direction::Write].visits_once() && !self.choice.wraps();
+            let once = settings.load.plans[Direction::Write].visits_once();
             self.latest = self.replay.clone().filter(|_| !once).map(Latest::new);
             (self.pass_issued, self.checked, self.is_synced) = (0, 0, false);
             self.unwritten = Unwritten::default();
@@ -44,8 +46,9 @@ impl<E: Engine> Runner<'_, E> {
                 self.check_pass();
             }
             self.pass_most = self.pass_most.max(self.pass_issued);
-            passes += self.choice.end_pass();
-            if self.is_over() || self.failed.is_some() || settings.span.after_pass(passes) == AfterPass::End {
+            passes += 1;
+            let is_last = settings.span.after_pass(passes) == AfterPass::End && !self.falls_short(before);
+            if self.is_over() || self.failed.is_some() || is_last {
                 return;
             }
             if settings.files.unlink_each_loop {
@@ -60,6 +63,21 @@ impl<E: Engine> Runner<'_, E> {
         }
     }
 
+    /// Bytes that the job has moved, those that were read back among them.
+    fn moved(&self) -> u64 {
+        self.work.live.done().iter().map(|(_, (_, bytes))| *bytes).sum()
+    }
+
+    /// As in fio there are passes beyond loops= until an io_size= is moved but for less than a block. One after which no more was moved than
+    /// `before` would be followed by others without end.
+    fn falls_short(&self, before: u64) -> bool {
+        let load = &self.work.settings.load;
+        let Some(Amount::Bytes(io)) = load.io_size else { return false };
+        let most = load.blocks.iter().map(|(_, (_, most))| *most).max().unwrap_or(1);
+        let (moved, is_replay) = (self.moved(), self.work.settings.io_logs.replay.is_some());
+        !is_replay && !self.has_all_ios() && moved > before && io.saturating_sub(moved) >= most.max(1)
+    }
+
     /// A pass without an I/O would be followed by others without end. Where the time is not to be filled, that is the job, as in fio.
     fn nothing_fits(&mut self) {
         let text = "no block fits into what the job's files and sizes leave";
@@ -71,9 +89,15 @@ impl<E: Engine> Runner<'_, E> {
         self.now >= self.ends || self.work.live.is_ending()
     }
 
-    /// As in fio, number_ios= is of each pass.
+    /// As in fio, number_ios= is of each pass, and with those of all loops= those that are read back are counted.
     pub(super) fn has_all_ios(&self) -> bool {
-        self.pass_issued >= self.ios_max
+        let (load, span) = (&self.work.settings.load, &self.work.settings.span);
+        let is_limited = load.number_ios > 0 && !span.fills();
+        let has_all = || {
+            let ended: u64 = self.work.live.done().iter().map(|(_, (ios, _))| *ios).sum();
+            ended + self.in_flight as u64 >= load.number_ios.saturating_mul(span.loops)
+        };
+        self.pass_issued >= self.ios_max || is_limited && has_all()
     }
 
     /// One pass over the load.

@@ -42,8 +42,10 @@ pub struct Asked<'a> {
 pub struct Found {
     /// Names, and the part of each that it works on.
     pub files: Vec<(PathBuf, Extent)>,
-    /// Bytes of a pass.
-    pub pass_bytes: u64,
+    /// Bytes of each that are there before it is laid out.
+    pub there: Vec<u64>,
+    /// Bytes of I/O at most: of a job that fills its time, in a pass.
+    pub total_bytes: u64,
 }
 
 /// A file that has to be made.
@@ -156,9 +158,10 @@ impl<'a> All<'a> {
             return Err(NotReady::new(Errno::PERM, text.into()));
         }
         needed_now.into_iter().for_each(|new| self.add(index, new));
-        let pass_bytes = total_io(clone.settings, &extents);
+        let total_bytes = total_io(clone.settings, &extents);
         let regions = clone.paths.iter().cloned().zip(extents.iter().map(|extent| extent.region));
-        Ok(Found { files: regions.collect(), pass_bytes })
+        let there = extents.iter().map(|extent| extent.there).collect();
+        Ok(Found { files: regions.collect(), there, total_bytes })
     }
 
     /// What is there once the files of the clones ahead are laid out: a later job without a size has it from them, as in fio.

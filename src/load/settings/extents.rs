@@ -17,6 +17,8 @@ pub struct FileExtent {
     pub size: u64,
     /// Where the I/O goes.
     pub region: Extent,
+    /// Bytes that it has now, which may be more.
+    pub there: u64,
 }
 
 /// Offsets are no larger: off_t.
@@ -28,7 +30,10 @@ pub fn files(settings: &Settings, clone: u32, there: &[There], seeds: Seeds) -> 
     let load = &settings.load;
     if settings.io_logs.replay.is_some() {
         // A log says where its I/O goes; as in fio no file is laid out for it.
-        let whole = |there: &There| FileExtent { size: 0, region: Extent { offset: 0, len: size_of(*there) } };
+        let whole = |there: &There| {
+            let len = size_of(*there);
+            FileExtent { size: 0, region: Extent { offset: 0, len }, there: len }
+        };
         return Ok(there.iter().map(whole).collect());
     }
     let given = given(settings);
@@ -63,15 +68,13 @@ pub fn files(settings: &Settings, clone: u32, there: &[There], seeds: Seeds) -> 
             len = if percent < 100 { part / min * min } else { part };
         }
         let end = offset.checked_add(len).filter(|end| *end <= OFFSET_MAX).ok_or_else(|| invalid(settings))?;
-        found.push(match *there {
+        let (size, len) = match *there {
             // A device does not grow.
-            There::Device(size) => {
-                let len = end.min(size).checked_sub(offset).ok_or_else(|| invalid(settings))?;
-                FileExtent { size: 0, region: Extent { offset, len } }
-            }
-            There::Stream => FileExtent { size: 0, region: Extent { offset, len } },
-            _ => FileExtent { size: if fills { 0 } else { end }, region: Extent { offset, len } },
-        });
+            There::Device(size) => (0, end.min(size).checked_sub(offset).ok_or_else(|| invalid(settings))?),
+            There::Stream => (0, len),
+            _ => (if fills { 0 } else { end }, len),
+        };
+        found.push(FileExtent { size, region: Extent { offset, len }, there: size_of(*there) });
     }
     if bytes(settings, &found) < min {
         return Err("fio: blocksize is larger than data set range".into());
@@ -79,22 +82,12 @@ pub fn files(settings: &Settings, clone: u32, there: &[There], seeds: Seeds) -> 
     Ok(found)
 }
 
-/// Bytes of I/O in one pass over `files`; more than they have where io_size= asks for more. As in fio, a job that fills its time has no
-/// io_size=.
+/// Bytes of I/O over `files` at most: of a job that fills its time in a pass, without an io_size= as in fio; of others in all of its loops.
 pub fn total_io(settings: &Settings, files: &[FileExtent]) -> u64 {
     match settings.load.io_size {
-        Some(Amount::Bytes(io)) if !settings.span.fills() => {
-            let held = files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.region.len));
-            let most = settings.load.blocks.iter().map(|(_, (_, most))| *most).max().unwrap_or(1);
-            match io.checked_sub(most) {
-                // As in fio, whose loops end with the files, unless less than a block is left.
-                Some(room) if settings.span.loops > 1 && io > held && held > 0 => {
-                    (room / held + 1).saturating_mul(held)
-                }
-                _ => io,
-            }
-        }
-        _ => bytes(settings, files),
+        _ if settings.span.fills() => bytes(settings, files),
+        Some(Amount::Bytes(io)) => io.saturating_mul(settings.span.loops),
+        _ => bytes(settings, files).saturating_mul(settings.span.loops),
     }
 }
 

