@@ -368,7 +368,7 @@ fn had(high: &High, opener: &mut Opener, keep_times: bool) -> Result<Had, String
     }
     let mut archive = Archive::new(opened.input, high.reading());
     // A file that mktemp(1) made.
-    if archive.source().is_some_and(|source| source.len() == 0) {
+    if archive.source().is_some_and(|source| source.is_empty()) {
         return Ok(had);
     }
     loop {
