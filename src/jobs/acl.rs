@@ -63,20 +63,26 @@ pub fn from_text(text: &[u8], owners: Option<&dyn Owners>) -> Result<Vec<u8>, St
     Ok(bytes)
 }
 
-/// What an ACL lets the file's group do: its own entry, as far as the mask lets it. None for what is no ACL.
-pub(super) fn group(xattr: &[u8]) -> Option<u32> {
+/// What an ACL lets the file's group do, and what each user and group that it names: their entries, as far as the mask lets them. None for
+/// what is no ACL.
+pub(super) fn granted(xattr: &[u8]) -> Option<(u32, u32)> {
     let (version, entries) = xattr.split_first_chunk::<HEADER_BYTES>()?;
     let (entries, rest) = entries.as_chunks::<ENTRY_BYTES>();
     if u32::from_le_bytes(*version) != VERSION || !rest.is_empty() {
         return None;
     }
-    let perm = |wanted: u16| {
-        let of = |&[tag0, tag1, perm0, perm1, ..]: &[u8; ENTRY_BYTES]| {
-            (u16::from_le_bytes([tag0, tag1]) == wanted).then(|| u16::from_le_bytes([perm0, perm1]))
-        };
-        entries.iter().find_map(of)
-    };
-    Some(u32::from(perm(GROUP_OBJ)? & perm(MASK).unwrap_or(7) & 7))
+    let (mut group, mut named, mut mask) = (None, 7, 7);
+    for &[tag0, tag1, perm0, perm1, ..] in entries {
+        let perm = u32::from(u16::from_le_bytes([perm0, perm1])) & 7;
+        match u16::from_le_bytes([tag0, tag1]) {
+            GROUP_OBJ => group = Some(perm),
+            USER | GROUP => named &= perm,
+            MASK => mask = perm,
+            _ => {}
+        }
+    }
+    let is_named = entries.iter().any(|entry| matches!(u16::from_le_bytes([entry[0], entry[1]]), USER | GROUP));
+    Some((group? & mask, if is_named { named & mask } else { 7 }))
 }
 
 /// The text of an attribute's bytes, an entry on each line, as GNU tar stores it; with `names`' names where it has them.

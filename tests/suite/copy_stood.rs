@@ -2,14 +2,16 @@
 
 #![allow(clippy::unwrap_used)] // also in the helpers of tests
 
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use parfs::base::Status;
 use parfs::base::price::Ceiling;
 use parfs::jobs::copy::{Compare, Existing, Options, Preserve, User};
-use parfs::mounts::MemoryMount;
 use parfs::mounts::nfs::{Url, Usage, attach};
+use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::sim::{Config, Server};
 use parfs::storage::{AttrChange, Beyond, Call, Mount, Op};
 
@@ -121,6 +123,8 @@ fn a_user_keeps_the_groups_that_it_may_give_and_opens_nothing_to_others() {
         (user(0, false), (0, 8, 0o2775), (0, 8, 0o775), true),
         (user(0, false), (7, 8, 0o4664), (0, 8, 0o664), false),
         (user(0, false), (0, 9, 0o664), (0, 0, 0o644), false),
+        // Who is in group 9 is one of the others now.
+        (user(0, false), (0, 9, 0o604), (0, 0, 0o600), false),
         // The source's, which cp gives the file that it writes into.
         (user(0, true), (0, 8, 0o660), (0, 2, 0o660), true),
     ] {
@@ -217,7 +221,7 @@ fn where_an_acl_is_not_kept_the_group_gets_no_more_than_it_had() {
     }
 }
 
-/// It may be an ACL that lets the group do nothing.
+/// It may be an ACL that lets nobody else do anything.
 #[test]
 fn where_an_acl_cannot_be_read_the_group_gets_nothing() {
     let (from, to) = sides(3, 0o664, false);
@@ -227,5 +231,84 @@ fn where_an_acl_cannot_be_read_the_group_gets_nothing() {
     });
     let options = Options { atomic: true, ..keeping(&Options::default(), (false, false)) };
     run(&volume(vec![from]), &volume(vec![odd]), &options, &crew(1, 1)).clean();
-    assert_eq!(is(&to), (0o604, (7, 8)));
+    assert_eq!(is(&to), (0o600, (7, 8)));
+}
+
+/// Without the ACL the user whom it denies would be one of the others.
+#[test]
+fn where_an_acl_is_not_kept_whom_it_denies_is_denied() {
+    let mut denying = acl(0o664);
+    denying[14] = 0; // the bits of the user that is named
+    let (from, to) = sides(3, 0o664, false);
+    give(&to, &denying);
+    let odd = Odd::new(&to, |mount, call| match &mut call.op {
+        Op::Beyond(Beyond::SetXattr { out, .. }) => *out = Err(Status::NoSpc),
+        _ => pass(mount, call),
+    });
+    let options = Options { atomic: true, ..keeping(&Options::default(), (false, false)) };
+    run(&volume(vec![from]), &volume(vec![odd]), &options, &crew(1, 1)).clean();
+    assert_eq!((is(&to), acl_of(&to).is_err()), ((0o600, (7, 8)), true));
+}
+
+/// The bits that all have who are not the owner are there from the start: no call is due for them.
+#[test]
+fn a_mode_that_says_the_same_of_group_and_others_costs_no_call() {
+    let asked = |bits| {
+        let (from, to) = sides(3, bits, false);
+        let (_server, view) = served(&to);
+        let preserve = Preserve { times: false, ..keeping(&Options::default(), (false, false)).preserve };
+        let options = Options { atomic: true, preserve, ..Options::default() };
+        let (_, tally, ran) = asked(&(from as Arc<dyn Mount>), &view, &options, (1, 1));
+        ran.clean();
+        assert_eq!(is(&to), (bits, (7, 8)));
+        tally
+    };
+    assert_asked(asked(0o600), asked(0o644), "0644");
+    assert_asked(asked(0o755), asked(0o666), "0666");
+}
+
+/// A large file that changes while it is read is begun anew, and then written into.
+#[test]
+fn a_file_that_is_begun_anew_keeps_the_mode_of_the_one_whose_place_it_took() {
+    for bits in [0o664, 0o640, 0o4750] {
+        let (from, to) = sides(SIZES[1], bits, true);
+        let (source, is_touched) = (from.clone(), AtomicBool::new(false));
+        let odd = Odd::new(&from, move |mount, call| {
+            let reads = matches!(call.op, Op::Read { .. });
+            pass(mount, call);
+            if reads && !is_touched.swap(true, Ordering::SeqCst) {
+                put(&*source, &node_at(&*source, &["f"]), 0, b"changed");
+            }
+        });
+        let options = Options { range_bytes: 1 << 20, ..keeping(&Options::default(), (false, false)) };
+        let ran = run(&volume(vec![odd]), &volume(vec![to.clone()]), &options, &crew(1, 1));
+        assert_eq!((ran.summary.read_again, is(&to)), (1, (bits & 0o777, (7, 8))), "{bits:o} {:?}", ran.failures);
+        assert!(content(&*to, "f").starts_with(b"changed"));
+    }
+}
+
+/// The directory's ACL is taken off at the end, and its mask are the group's bits until then.
+#[test]
+fn whom_a_directorys_acl_lets_in_reads_nothing_of_what_is_written_below_it() {
+    let from = memory();
+    planted(&from, b"secret", 0o640, (1, 2), 9);
+    let dir = tempfile::tempdir().unwrap();
+    let default = "system.posix_acl_default";
+    rustix::fs::setxattr(dir.path(), default, &acl(0o770), rustix::fs::XattrFlags::empty()).unwrap();
+    let written = Arc::new(AtomicU32::new(0));
+    let count = written.clone();
+    let odd = Odd::new(&Arc::new(LocalMount::open(dir.path()).unwrap()), move |mount, call| {
+        if let Op::Write { node, .. } = &call.op {
+            let mut calls = [Call::get_attr(node)];
+            mount.perform(&mut calls);
+            assert_eq!(calls[0].attr().unwrap().mode & 0o7777, 0o600, "while it is written");
+            count.fetch_add(1, Ordering::SeqCst);
+        }
+        pass(mount, call);
+    });
+    let preserve = Preserve { uid: false, gid: false, ..Preserve::ALL };
+    let options = Options { preserve, ..Options::default() };
+    run(&volume(vec![from]), &volume(vec![odd]), &options, &crew(1, 1)).clean();
+    let made = std::fs::metadata(dir.path().join("f")).unwrap();
+    assert_eq!((made.permissions().mode() & 0o7777, written.load(Ordering::SeqCst)), (0o640, 1));
 }

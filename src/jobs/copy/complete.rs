@@ -121,7 +121,7 @@ pub(super) fn discard_silently(
         ctx.target.one(routes.target, Call::remove(&object.dir.made().node, aside));
     } else if made.stage == Stage::Begun && attr.kind == Kind::File {
         let time = decide::time_of_no_copy(attr);
-        let is_dated = empty(ctx, routes, &made.node, time)?;
+        let is_dated = empty(ctx, routes, &made.node, (time, made.mode))?;
         // NFSv3 has no time before a source's of 1970: -u would take the emptied file for the newer one. What could not be given a time may
         // be another's.
         if time > attr.mtime && is_dated {
@@ -140,7 +140,7 @@ fn unmade(ctx: &Ctx<'_>, routes: Routes, object: &Object, attr: &Attr) -> Result
     let found = ctx.target.look_up(routes.target, &object.dir.made().node, &object.name);
     match found.map_err(|(_, status)| status) {
         Ok((node, is)) if is.kind == Kind::File && is.size == 0 => {
-            empty(ctx, routes, &node, decide::time_of_no_copy(attr)).map(drop)
+            empty(ctx, routes, &node, (decide::time_of_no_copy(attr), None)).map(drop)
         }
         // What is not answered now either may be there.
         Err(status @ (Status::Io | Status::Errno(_))) => Err(status),
@@ -148,12 +148,13 @@ fn unmade(ctx: &Ctx<'_>, routes: Routes, object: &Object, attr: &Attr) -> Result
     }
 }
 
-/// Empties a file and gives it a time; false where it has no time of ours, as another's has that may be written. It is looked at
+/// Empties a file and gives it a time, and the mode of the file whose place it has, of which nothing is known afterwards; false where it has no time of ours, as another's has that may be written. It is looked at
 /// afterwards, and emptied once more: behind a SETATTR that went well the kernel's client of a `soft` mount wrote what it still had (seen of
 /// Linux 6.12, after an outage).
-fn empty(ctx: &Ctx<'_>, routes: Routes, node: &Node, time: Time) -> Result<bool, Status> {
+fn empty(ctx: &Ctx<'_>, routes: Routes, node: &Node, (time, mode): (Time, Option<u32>)) -> Result<bool, Status> {
+    let mode = mode.map(|mode| mode & !decide::SET_ID);
     let emptied = AttrChange { size: Some(0), ..AttrChange::default() };
-    let dated = AttrChange { mtime: SetTime::At(time), ..emptied };
+    let dated = AttrChange { mtime: SetTime::At(time), mode, ..emptied };
     let mut change = dated;
     let mut why = Status::Pending;
     for _ in 0..2 {

@@ -184,7 +184,7 @@ fn make(
     }
     let change = |entering: &Entering| {
         let all = decide::make(ctx.options, &entering.dir.attr, None);
-        let shut_out = xattrs::shut_out(ctx, &entering.dir.source, &entering.dir.attr);
+        let shut_out = xattrs::shut_out(ctx, &entering.dir.source, &entering.dir.attr, inherits(&entering.dir));
         // While it is filled, its owner must be able to.
         let mode = all.mode.map(|mode| mode & !shut_out | 0o700);
         if entering.owner {
@@ -211,7 +211,7 @@ fn make(
         match answer {
             Ok(found) => {
                 touch_parent(&dir);
-                let inherits = dir.parent().is_some_and(|(parent, _)| parent.made().inherits);
+                let inherits = inherits(&dir);
                 let owner_is = found.attr.map(|is| (is.uid, is.gid));
                 let let_in = let_in(ctx, route, &dir.attr, &found);
                 dir.set_made(Made { owner_refused: !owner, owner_is, inherits, let_in, ..Made::new(found.node, None) });
@@ -356,6 +356,11 @@ fn has_mode_of_acl(ctx: &Ctx<'_>, node: &Node) -> bool {
         && ctx.options.preserve.acls
         && !ctx.options.preserve.mode
         && xattrs::has_acl(ctx, ctx.target.route(), node)
+}
+
+/// Does it get an ACL of the directory that it is made in?
+fn inherits(dir: &Dir) -> bool {
+    dir.parent().is_some_and(|(parent, _)| parent.made().inherits)
 }
 
 /// What is to be set on a directory when all is in it, its extended attributes too.

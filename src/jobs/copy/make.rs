@@ -276,7 +276,10 @@ fn make(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Tas
     for item in items.iter_mut().filter(|item| item.is_open()) {
         item.shut_out = match item.reused(ctx) {
             Some((node, _)) => xattrs::shut_out_of(ctx, routes.target, (&item.known.node, node), item.attr()),
-            None => xattrs::shut_out(ctx, &item.known.node, item.attr()) | stood::shut_out(ctx, item),
+            None => {
+                let inherits = item.object().dir.made().inherits;
+                xattrs::shut_out(ctx, &item.known.node, item.attr(), inherits) | stood::shut_out(ctx, item)
+            }
         };
     }
     let mut asked = Vec::new();

@@ -1,8 +1,8 @@
 //! What takes the place of a file, rather than being written into it, is like that one in what is not carried, as if it had been written
 //! into: in its owner and group, its mode, and its ACL where neither modes nor ACLs are carried.
 //!
-//! The group's bits of that mode may be the mask of that ACL. So they are held back until group and ACL are what they were; where they
-//! cannot be, nobody gets what only others had.
+//! The group's bits of that mode may be the mask of that ACL, and who is denied by a name or as the group is one of the others without it. So
+//! what not all of them had is held back until group and ACL are what they were; where they cannot be, all get what each had.
 //!
 //! Leaves out: ACLs that a server has and NFSv3 does not show.
 
@@ -30,27 +30,39 @@ pub(super) fn note(ctx: &Ctx<'_>, route: Route, items: &mut [Item]) {
         let Some((node, mut is)) = item.replaced(ctx) else { continue };
         if sees_acls(ctx) {
             match xattrs::get(ctx.target, route, &node, ACCESS_ACL) {
-                Ok(acl) if ctx.options.preserve.acls => is.mode = without(is.mode, &acl),
+                Ok(acl) if ctx.options.preserve.acls => is.mode = narrowed(is.mode, Some(&acl), true),
                 Ok(acl) => item.acl = Some(acl),
                 Err(NO_XATTR | Status::NotSupp) => {}
-                // It may be one that lets the group do nothing.
-                Err(_) => is.mode &= !GROUP,
+                // It may be one that lets nobody else do anything.
+                Err(status) => {
+                    acls_are_lost(ctx, "read", status);
+                    is.mode &= !(GROUP | OTHERS);
+                }
             }
         }
         item.stood = Some(is);
     }
 }
 
-/// A mode, the group's bits of which are the mask of this ACL, where there is no ACL any more.
-fn without(mode: u32, acl: &[u8]) -> u32 {
-    mode & !GROUP | mode & acl::group(acl).map_or(0, |bits| bits << 3)
+/// The mode of what had this ACL and has none any more, and of what has not its group. Who was denied by a name, or as the group, may be one
+/// of the others now, and who was one of them may be in the group.
+fn narrowed(mode: u32, acl: Option<&[u8]>, has_its_group: bool) -> u32 {
+    let (group, named) = match acl {
+        Some(acl) => acl::granted(acl).unwrap_or((0, 0)),
+        None => ((mode & GROUP) >> 3, 7),
+    };
+    let (all, others) = (group & named, mode & OTHERS & named);
+    let (group, others) = if has_its_group { (all, others) } else { (all & others, all & others) };
+    mode & !(GROUP | OTHERS) | group << 3 | others
 }
 
 /// The bits that it is made without.
 pub(super) fn shut_out(ctx: &Ctx<'_>, item: &Item) -> u32 {
     let keep = &ctx.options.preserve;
     // Behind an ACL that is carried no mode is set: it would be its mask.
-    item.stood.filter(|_| !keep.mode && !keep.acls).map_or(0, |stood| stood.mode & GROUP)
+    let Some(stood) = item.stood.filter(|_| !keep.mode && !keep.acls) else { return 0 };
+    let at_once = item.acl.is_none().then(|| narrowed(stood.mode, None, false)).unwrap_or_default();
+    stood.mode & (GROUP | OTHERS) & !at_once
 }
 
 /// Settles the modes of what was made, and gives it the ACLs, while there is nothing in it yet.
@@ -69,11 +81,14 @@ pub(super) fn settle(ctx: &Ctx<'_>, route: Route, items: &mut [Item]) {
             continue;
         }
         let mut mode = decide::mode(ctx.options, item.attr(), Some(&stood));
-        if !has_its_group(ctx, (item.attr(), &stood), is) {
-            // Who is in that one was of the others.
-            mode &= !GROUP | (mode & OTHERS) << 3;
-        } else if !give_acl(ctx, route, &made.node, item.acl.as_deref()) {
-            mode = item.acl.as_deref().map_or(mode & !GROUP, |acl| without(mode, acl));
+        let (acl, has_its_group) = (item.acl.as_deref(), has_its_group(ctx, (item.attr(), &stood), is));
+        let has_its_acl = give_acl(ctx, route, (item, &made.node), acl.filter(|_| has_its_group));
+        if !(has_its_group && has_its_acl) {
+            mode = narrowed(mode, acl, has_its_group);
+        }
+        // The mask of the ACL that its directory gave it.
+        if !has_its_acl && (acl.is_none() || !has_its_group) {
+            mode &= !GROUP;
         }
         // Giving a file away clears them.
         if is != (stood.uid, stood.gid) {
@@ -104,8 +119,10 @@ fn has_its_group(ctx: &Ctx<'_>, (source, stood): (&Attr, &Attr), is: (u32, u32))
 }
 
 /// Gives it this ACL, or takes the one off that its directory gave it; false if it cannot be.
-fn give_acl(ctx: &Ctx<'_>, route: Route, node: &Node, acl: Option<&[u8]>) -> bool {
-    if !sees_acls(ctx) || ctx.options.preserve.acls {
+fn give_acl(ctx: &Ctx<'_>, route: Route, (item, node): (&Item, &Node), acl: Option<&[u8]>) -> bool {
+    // Without extended attributes to carry nobody has looked whether its directory gives one.
+    let may_inherit = !ctx.xattrs || item.object().dir.made().inherits;
+    if !sees_acls(ctx) || ctx.options.preserve.acls || acl.is_none() && !may_inherit {
         return true;
     }
     let call = match acl {
@@ -116,10 +133,15 @@ fn give_acl(ctx: &Ctx<'_>, route: Route, node: &Node, acl: Option<&[u8]>) -> boo
         Ok(()) => true,
         Err(NO_XATTR | Status::NotSupp) if acl.is_none() => true,
         Err(status) => {
-            ctx.warn_once("ACLs of replaced files", || {
-                format!("some files that were replaced had ACLs that cannot be set on what took their places: {status}")
-            });
+            acls_are_lost(ctx, "set on what took their places", status);
             false
         }
     }
+}
+
+/// The others are given no more for that.
+fn acls_are_lost(ctx: &Ctx<'_>, what: &str, status: Status) {
+    ctx.warn_once("ACLs of replaced files", || {
+        format!("some files that were replaced had ACLs that cannot be {what}: {status}")
+    });
 }

@@ -92,11 +92,13 @@ fn shuts(ctx: &Ctx<'_>) -> bool {
 
 /// The bits of a mode that a copy is not to have before it has its ACL: where the source has one they are its mask, and whom it shuts out
 /// would be let in meanwhile.
-pub(super) fn shut_out(ctx: &Ctx<'_>, source: &Node, attr: &Attr) -> u32 {
+///
+/// So it is of one that `inherits` an ACL of its directory, until it is without.
+pub(super) fn shut_out(ctx: &Ctx<'_>, source: &Node, attr: &Attr, inherits: bool) -> u32 {
     if !shuts(ctx) || attr.kind == Kind::Symlink || attr.mode & GROUP == 0 {
         return 0;
     }
-    if has_access_acl(ctx.source, ctx.source.route(), source) { GROUP } else { 0 }
+    if inherits || has_access_acl(ctx.source, ctx.source.route(), source) { GROUP } else { 0 }
 }
 
 /// The same of a file that is written into as it is: its own ACL lets others in too.
@@ -104,7 +106,7 @@ pub(super) fn shut_out_of(ctx: &Ctx<'_>, route: Route, (source, target): (&Node,
     if !shuts(ctx) {
         return 0;
     }
-    if has_access_acl(ctx.target, route, target) { GROUP } else { shut_out(ctx, source, attr) }
+    if has_access_acl(ctx.target, route, target) { GROUP } else { shut_out(ctx, source, attr, false) }
 }
 
 /// What cannot be listed may have one.
