@@ -141,21 +141,3 @@ fn files_that_are_passed_over_are_told_by_their_own_paths() {
         assert!(newer.iter().all(|line| told(&ran).contains(&&line[..])), "{ran:?}");
     }
 }
-
-#[test]
-fn a_hard_link_that_is_there_is_not_passed_over() {
-    let bench = Bench::new();
-    fs::create_dir(bench.path("d")).unwrap();
-    fs::write(bench.path("d/f"), "f").unwrap();
-    fs::hard_link(bench.path("d/f"), bench.path("d/h")).unwrap();
-    bench.run("-cf l.tar --sort=name d").ok();
-    let skipping = |name: &str| format!("{name}: skipping existing file");
-    let run = || bench.run("-xvf l.tar --skip-old-files").ok();
-    let ran = run();
-    assert_eq!((&ran.stdout[..], ran.stderr.contains(&skipping("d/f"))), ("d/\nd/h\n", true), "{ran:?}");
-    fs::remove_file(bench.path("d/h")).unwrap();
-    fs::write(bench.path("d/h"), "another").unwrap();
-    let ran = run();
-    assert!(ran.stdout == "d/\n" && ran.stderr.contains(&skipping("d/h")), "{ran:?}");
-    assert_eq!(fs::read(bench.path("d/h")).unwrap(), b"another");
-}

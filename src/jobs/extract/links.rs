@@ -148,7 +148,7 @@ fn settle(ctx: &Ctx<'_>, route: Route, ready: &Ready, parent: &Node, target: &Ta
     let (mut found, mut target) = (None::<Target>, target);
     let failed = |proc, status| Outcome::Failed(Failure::call(&link.head.path, proc, status));
     let route = ctx.volume.route_replacing(route);
-    let mut status = call.status();
+    let (mut status, mut repeated) = (call.status(), call.repeated);
     for _ in 0..TRIES_MAX {
         match status {
             Ok(()) => return Outcome::Done,
@@ -160,14 +160,18 @@ fn settle(ctx: &Ctx<'_>, route: Route, ready: &Ready, parent: &Node, target: &Ta
                     Some(Err(failure)) => return Outcome::Failed(failure),
                     None => {}
                 }
-                status = ctx.one(route, Call::link(&target.node, parent, &link.name)).status();
+                let again = ctx.one(route, Call::link(&target.node, parent, &link.name));
+                (status, repeated) = (again.status(), again.repeated);
                 continue;
             }
             Err(status) => return failed(Proc::Link, status),
         }
+        // What is there may be this link: no error then, as GNU tar has it also under -k.
+        if ctx.options.existing == Existing::Skip && !repeated {
+            return Outcome::Left;
+        }
         match ctx.look_up(route, parent, &link.name) {
-            // The link is there: from an earlier run, a first try whose answer was lost, or as its own target. GNU tar has it for made, also
-            // under -k and --skip-old-files.
+            // The link is there: from an earlier run, a first try whose answer was lost, or as its own target.
             Ok((_, attr)) if is_same(ctx, &attr, &target.attr) => return Outcome::Done,
             Ok(_) if ctx.options.existing == Existing::Keep => return failed(Proc::Link, Status::Exist),
             Ok(_) if ctx.options.existing == Existing::Skip => return Outcome::Left,
@@ -186,7 +190,8 @@ fn settle(ctx: &Ctx<'_>, route: Route, ready: &Ready, parent: &Node, target: &Ta
             Err((_, Status::NoEnt)) => {}
             Err((proc, status)) => return failed(proc, status),
         }
-        status = ctx.one(route, Call::link(&target.node, parent, &link.name)).status();
+        let again = ctx.one(route, Call::link(&target.node, parent, &link.name));
+        (status, repeated) = (again.status(), again.repeated);
     }
     status.map_or_else(|status| failed(Proc::Link, status), |()| Outcome::Done)
 }
