@@ -27,9 +27,16 @@ pub enum Names {
 }
 
 /// Makes a link lead where it does once it is extracted: so GNU tar lists it, beside the name that the archive has.
-pub fn lead(member: &mut Member, transform: Option<&Transform>, strip: usize) {
+pub fn lead(member: &mut Member, transform: Option<&Transform>, strip: usize, names: Names) {
     if let Some(transform) = transform {
         transform.apply_to_link(member);
+        if member.kind == MemberKind::HardLink && names != Names::Kept {
+            member.link = inside::inside(&member.link).to_vec();
+            // As GNU tar has what an expression leaves nothing of.
+            if member.link.is_empty() {
+                member.link.push(b'.');
+            }
+        }
     }
     if member.kind == MemberKind::HardLink && strip > 0 {
         member.link = inside::stripped(&member.link, strip).to_vec();

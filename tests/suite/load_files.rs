@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use super::cli_support::Sim;
 use super::load::Loads;
 
 fn moved(loads: &Loads, line: &str) -> (u64, u64) {
@@ -25,6 +26,37 @@ fn a_file_that_is_read_and_appended_to_is_laid_out_with_what_is_appended() {
     assert_eq!(moved(&loads, "--name=a --filename=f --rw=write --size=64k --file_append=1"), (16, 65536));
     let data = fs::read(loads.path("f")).unwrap();
     assert!(data.len() == 75_536 && data[..10_000] == [1; 10_000], "what is only appended to is kept");
+    // fio has no engine for memory that appends, and its engine for NFS makes no files.
+    let sim = Sim::start(&["--dir", loads.path("").to_str().unwrap(), "--unlimited"]);
+    let nfs = format!("--ioengine=nfs --nfs_url={}", sim.url);
+    for (engine, rw) in
+        [("--ioengine=mmap", "write"), ("--ioengine=mmap", "read"), (nfs.as_str(), "rw"), (&nfs, "read")]
+    {
+        fs::write(loads.path("f"), [1; 10_000]).unwrap();
+        loads.run(&format!("--name=a {engine} --filename=f --rw={rw} --size=64k --file_append=1"));
+        assert_eq!(fs::read(loads.path("f")).unwrap()[..10_000], [1; 10_000], "{engine} {rw}");
+    }
+}
+
+/// As fio, which ends a job that has moved all its bytes, though loops are left; it unlinks ahead of each.
+#[test]
+fn a_job_that_has_moved_all_is_over_whatever_loops_are_left() {
+    let loads = Loads::new();
+    let line = "--name=a --rw=read:8k --bs=12k --size=100k --loops=2 --unlink_each_loop=1";
+    assert_eq!(moved(&loads, line).0, 17);
+    assert!(!loads.path("a.0.0").exists());
+}
+
+#[test]
+fn what_a_directory_is_searched_for_is_in_the_one_that_stood_ahead_of_it() {
+    let loads = Loads::new();
+    for dir in ["od", "a/od"] {
+        fs::create_dir_all(loads.path(dir)).unwrap();
+        fs::write(loads.path(dir).join("1"), [1; 16_384]).unwrap();
+    }
+    loads.json("--name=x --rw=write --size=8k --opendir=od --directory=a");
+    let is_kept = |dir: &str| fs::read(loads.path(dir).join("1")).unwrap() == [1; 16_384];
+    assert_eq!((is_kept("od"), is_kept("a/od")), (false, true));
 }
 
 #[test]

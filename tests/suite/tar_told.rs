@@ -31,6 +31,7 @@ fn a_link_that_leads_nowhere_is_missing_where_the_archive_has_its_directory() {
     assert_eq!(told(&ran).len(), 2, "{ran:?}");
     fs::rename(bench.path("d"), bench.path("e")).unwrap();
     bench.run("-uhf new.tar e").ended(1, "e/l: File removed before we read it");
+    bench.run("-uhf old.tar --transform=s,e,d, e").ended(1, "e/l: File removed before we read it");
 }
 
 #[test]
@@ -97,6 +98,8 @@ fn links_are_listed_as_they_would_be_extracted() {
     assert_eq!(leads("--transform=s,f$,g,"), ["h link to a/b/g", "s -> ../g"]);
     assert_eq!(leads("--transform=s,f$,g,S"), ["h link to a/b/g", "s -> ../f"]);
     assert_eq!(leads("--strip-components=2 --transform=s,^,Q/,"), ["h link to b/f", "s -> Q/../f"]);
+    assert_eq!(leads("--transform=s,^a,/Q,h"), ["h link to Q/b/f", "s -> ../f"]);
+    assert_eq!(leads("--transform=s,.*,,h"), ["h link to .", "s -> ../f"]);
     assert_eq!(bench.run("-tf l.tar --transform=s,^,Q/,").ok().stdout, "a/\na/b/\na/b/f\na/b/h\na/b/s\n");
 }
 

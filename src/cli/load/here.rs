@@ -67,11 +67,11 @@ fn expanded(text: &str) -> Result<String, String> {
 /// Looks up what settings name; `sys` is /sys.
 pub fn look_up(settings: &mut Settings, general: &General, sys: &Path) -> Result<(), String> {
     follow_log(settings, general)?;
-    if let Some(Search { dir, ahead, used }) = settings.files.search.clone() {
+    if let Some(Search { dir, directory, ahead, used }) = settings.files.search.clone() {
         let room = used.map(|used| (used as usize).saturating_sub(ahead));
         let found = search(Path::new(&dir), room)
             .map_err(|error| format!("fio: {error}\nfio: failed parsing opendir={dir}"))?;
-        settings.take_files(ahead, found, used);
+        settings.take_files(ahead, (found, directory), used);
     }
     if let Some((cpus, _)) = &settings.host.cpus {
         check_processors(cpus, sys)?;

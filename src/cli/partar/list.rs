@@ -91,7 +91,7 @@ fn list(high: &High, options: &Options, session: &mut Session<'_>, job: &mut Job
                 console.print(lines.label(&label, options.long));
             }
             if options.long {
-                lead(&mut member, options.transform.as_ref(), options.strip_components);
+                lead(&mut member, options.transform.as_ref(), options.strip_components, options.names);
                 console.print(lines.long(&member));
             } else {
                 console.print(Shown(&member.path));

@@ -61,7 +61,7 @@ pub(super) fn shut_out(ctx: &Ctx<'_>, item: &Item) -> u32 {
     let keep = &ctx.options.preserve;
     // Behind an ACL that is carried no mode is set: it would be its mask.
     let Some(stood) = item.stood.filter(|_| !keep.mode && !keep.acls) else { return 0 };
-    let at_once = item.acl.is_none().then(|| narrowed(stood.mode, None, false)).unwrap_or_default();
+    let at_once = if item.acl.is_some() { 0 } else { narrowed(stood.mode, None, false) };
     stood.mode & (GROUP | OTHERS) & !at_once
 }
 

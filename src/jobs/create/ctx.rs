@@ -231,10 +231,11 @@ impl<'a> Ctx<'a> {
         })
     }
 
-    /// Has the archive that is updated a directory of this name?
+    /// Has the archive that is updated a directory of this very path? As of GNU tar, what is stored by another name is not found.
     pub fn has_dir(&self, path: &[u8]) -> bool {
         let Some(archived) = &self.options.update else { return false };
-        archived.latest(&self.name_of(path, Part::Member)).is_some_and(|latest| latest.is_dir)
+        let is_stored_so = self.options.absolute_names || inside(path) == path;
+        is_stored_so && archived.latest(path).is_some_and(|latest| latest.is_dir)
     }
 
     /// What the archive has for a path: without what would lead out of the place where it is extracted, and then transformed. As of GNU tar,

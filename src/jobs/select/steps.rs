@@ -108,7 +108,9 @@ impl Steps {
                 }
                 (step, at) = (*behind, *taken);
             } else {
-                let slash = text[begin..].iter().position(|byte| *byte == b'/');
+                // As of GNU tar, a name begins behind the last of several slashes.
+                let is_last = |at: &usize| text[*at] == b'/' && text.get(at + 1) != Some(&b'/');
+                let slash = (begin..text.len()).position(|at| is_last(&at));
                 let Some(slash) = slash.filter(|_| !way.anchored) else { return false };
                 begin += slash + 1;
                 (step, at) = (0, begin);

@@ -48,6 +48,10 @@ fn excludes_as_gnu_tar() {
         ("a/b", "./a/b/", true),
         ("a/b", "a//b", false),
         ("*/", "a/", false),
+        ("?b", "a//b", false),
+        ("/*", "a//b", false),
+        ("[!a-z]*", "q//lib", false),
+        ("[a-z]ib", "q//lib", true),
         // So is the dot that they begin with.
         ("?", ".", true),
         ("?", "./ab", true),
@@ -354,6 +358,12 @@ fn kinds_matter_where_a_rule_is_about_directories() {
 const LETTERS: &str = r"[ab/*?.\\\[\]!^\-A{,é\u{e4}Ä🙂]{0,9}|[ab/*]{0,12}|[ab?]\[[!^]?[ab/é\-äÄ]{0,4}\][ab*]?|[ab]\[\[:(alpha|upper|punct|digit):\]-?é?\]";
 const PATHS: &str = r"[ab/.\-A{,éäÄ🙂!^*\[\]]{0,9}|[ab/]{0,14}|[ab/äÄé]{0,6}";
 
+/// Those of the paths in which the former ones began a name where it begins: they did so behind each of several slashes, too, where GNU tar
+/// does behind the last (`excludes_as_gnu_tar`).
+fn steady(paths: &[String]) -> impl Iterator<Item = &String> {
+    paths.iter().filter(|path| !path.contains("//"))
+}
+
 /// A range from a character beyond ASCII to itself was that character; by bytes, as GNU tar 1.34 and rsync compare them, there is more
 /// between its last and its first.
 fn has_range_of_one(text: &str) -> bool {
@@ -372,7 +382,7 @@ proptest! {
         let [wildcards, anchored, ignore_case, match_slash, below] = switches;
         let pattern = Pattern { text: text.clone().into(), wildcards, anchored, ignore_case, match_slash, below };
         match (Set::new(std::slice::from_ref(&pattern)), Former::new(&pattern)) {
-            (Ok(set), Ok(former)) => for path in &paths {
+            (Ok(set), Ok(former)) => for path in steady(&paths) {
                 prop_assert_eq!(set.is_match(path.as_bytes()), former.is_match(path), "{:?} {}", pattern, path);
             },
             (Err(now), Err(former)) => prop_assert_eq!(now.reason, former),
@@ -384,7 +394,7 @@ proptest! {
     fn rules_match_as_globset_had_it(text in LETTERS, paths in proptest::collection::vec(PATHS, 8)) {
         prop_assume!(!has_range_of_one(&text) && !text.ends_with('/') && !text.ends_with("***") && !text.starts_with("./") && !matches!(&text[..], "" | "/"));
         match (Rules::new(&[(false, text.clone().into())]), Former::rule(&text)) {
-            (Ok(rules), Ok(former)) => for path in &paths {
+            (Ok(rules), Ok(former)) => for path in steady(&paths) {
                 prop_assert_eq!(!rules.allow(path.as_bytes()).other, former.is_match(path), "{} {}", text, path);
             },
             (Err(now), Err(former)) => prop_assert_eq!(now.reason, former),

@@ -190,6 +190,11 @@ impl Choice {
         None
     }
 
+    /// All that the job is to move was given.
+    pub fn is_exhausted(&self) -> bool {
+        !self.fills && self.given >= self.total_bytes
+    }
+
     /// How often files began anew after each of their blocks was visited.
     pub fn rounds(&self) -> u64 {
         self.rounds

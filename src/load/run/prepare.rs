@@ -233,8 +233,10 @@ fn needed<'a>(
     let filled = !only_writes || (settings.files.overwrite && !settings.files.append) || settings.engine.name == "mmap";
     let layout =
         Layout { size: extent.size, filled, allocate: settings.files.allocate, fsync: settings.files.create_fsync };
-    // What is appended needs no room ahead; what is also read has to be there, and is made anew with the rest, as in fio.
-    if settings.files.append && is_there && !filled {
+    // What is appended needs no room ahead; what is also read has to be there, and is made anew with the rest, as in fio. Its engine for NFS
+    // makes no files, and that for memory does not append.
+    let is_made_anew = filled && settings.engine.nfs_urls.is_empty() && settings.engine.name != "mmap";
+    if settings.files.append && is_there && !is_made_anew {
         return None;
     }
     let contents = Contents::new(&settings.buffers, clone.seeds, settings.load.block_min() as usize);

@@ -89,7 +89,8 @@ fn named(asked: &Asked<'_>, all_in: Option<&String>) -> Named {
             }
             ("opendir", Value::Text(dir)) => {
                 used = None;
-                search = Some(Search { dir: dir.clone(), ahead: names.len(), used: None });
+                search =
+                    Some(Search { dir: dir.clone(), directory: directory.cloned(), ahead: names.len(), used: None });
             }
             ("nrfiles", Value::Int(count)) if search.is_some() || !names.is_empty() => {
                 used = u32::try_from(*count).ok()

@@ -68,15 +68,15 @@ impl Settings {
         self.load.io_size = Some(Amount::Bytes(log.bytes));
         let open_max = self.io_logs.replay.as_ref().and_then(|replay| replay.open_max);
         self.files.names.clear();
-        self.take_files(0, log.files, None);
+        let directory = self.files.directories.first().cloned();
+        self.take_files(0, (log.files, directory), None);
         self.files.open_max = open_max.unwrap_or(self.files.count).min(self.files.count);
     }
 
-    /// Takes files into the job, `ahead` of those that it names itself before them, and no more than `used` of all.
-    pub fn take_files(&mut self, ahead: usize, found: Vec<String>, used: Option<u32>) {
+    /// Takes files of one directory into the job, `ahead` of those that it names itself before them, and no more than `used` of all.
+    pub fn take_files(&mut self, ahead: usize, (found, directory): (Vec<String>, Option<String>), used: Option<u32>) {
         let all_open = self.files.open_max >= self.files.count;
         let at = ahead.min(self.files.names.len());
-        let directory = self.files.directories.first().cloned();
         let found = found.into_iter().map(|name| FileName { directory: directory.clone(), name });
         self.files.names.splice(at..at, found);
         self.files.names.truncate(used.map_or(usize::MAX, |used| used as usize));

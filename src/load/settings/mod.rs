@@ -224,6 +224,8 @@ pub enum Advice {
 pub struct Search {
     /// All files below are the job's.
     pub dir: String,
+    /// The directory that their names are in, if any: as in fio the first of a directory= that stood ahead of it.
+    pub directory: Option<String>,
     /// How many names stand ahead of those that are found.
     pub ahead: usize,
     /// How many of all names are used: those ahead first, then those that are found, in the order in which the directory has them.

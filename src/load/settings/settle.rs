@@ -149,6 +149,11 @@ fn settings(asked: &mut Asked<'_>) -> Result<Settings, BadJob> {
         return Err(asked.bad("nrfiles", text));
     }
     let engine = how::engine(asked, engine_name, targets.urls, load.writes())?;
+    if files.append && load.reads() && engine.nfs_urls.is_empty() && engine.name != "mmap" {
+        asked.note(
+            "fio: file_append=1 of a job that reads: as in fio, what a file held is lost where it is made longer",
+        );
+    }
     let syncs = how::syncs(asked, &engine)?;
     let verify = content::verify(asked, &load, clones)?;
     let buffers = content::buffers(asked, &load, verify.as_ref())?;
