@@ -173,8 +173,6 @@ pub(super) struct Runner<'a, E> {
     pub(super) pass_issued: u64,
     /// The most of any pass; and how many a pass may have.
     pub(super) pass_most: u64,
-    /// I/Os that had ended before this pass.
-    pub(super) ios_before: u64,
     pub(super) ios_max: u64,
     /// Writes that were issued, of the job, and the bytes of the last file that they touched since the last sync.
     pub(super) writes: u64,
@@ -323,7 +321,6 @@ impl<'a, E: Engine> Runner<'a, E> {
             issued: 0,
             pass_issued: 0,
             pass_most: 0,
-            ios_before: 0,
             ios_max: Some(settings.load.number_ios).filter(|most| *most > 0).unwrap_or(u64::MAX),
             writes: 0,
             touched: None,

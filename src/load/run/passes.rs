@@ -29,7 +29,6 @@ impl<E: Engine> Runner<'_, E> {
             let once = settings.load.plans[Direction::Write].visits_once();
             self.latest = self.replay.clone().filter(|_| !once).map(Latest::new);
             (self.pass_issued, self.checked, self.is_synced) = (0, 0, false);
-            self.ios_before = self.ios_ended();
             self.unwritten = Unwritten::default();
             if only {
                 self.turn(true, false);
@@ -101,16 +100,15 @@ impl<E: Engine> Runner<'_, E> {
         let (load, span) = (&self.work.settings.load, &self.work.settings.span);
         let is_limited = load.number_ios > 0 && !span.fills();
         let most = load.number_ios.saturating_mul(span.loops);
-        // Counting for each I/O what ended took a tenth of what an engine that does nothing does.
-        let reads_back = self.work.settings.verify.as_ref().is_some_and(|verify| verify.backlog.is_some());
-        let in_pass = if reads_back { self.pass_issued.saturating_mul(2) } else { self.pass_issued };
-        let may_have = || self.ios_before.saturating_add(in_pass) >= most;
-        let has_all = || self.ios_ended() + self.in_flight as u64 >= most;
-        self.pass_issued >= self.ios_max || is_limited && may_have() && has_all()
-    }
-
-    fn ios_ended(&self) -> u64 {
-        self.work.live.done().iter().map(|(_, (ios, _))| *ios).sum()
+        let has_all = || match &self.work.settings.verify {
+            // Summing up for each I/O took a tenth of what an engine that does nothing does.
+            None => self.issued >= most,
+            Some(_) => {
+                let ended: u64 = self.work.live.done().iter().map(|(_, (ios, _))| *ios).sum();
+                ended + self.in_flight as u64 >= most
+            }
+        };
+        self.pass_issued >= self.ios_max || is_limited && has_all()
     }
 
     /// One pass over the load.
