@@ -44,6 +44,13 @@ fn a_job_that_has_moved_all_is_over_whatever_loops_are_left() {
     let loads = Loads::new();
     let line = "--name=a --rw=read:8k --bs=12k --size=100k --loops=2 --unlink_each_loop=1";
     assert_eq!(moved(&loads, line).0, 17);
+    // number_ios= is of all loops, and with what is read back of it.
+    for (size, n, loops, both) in
+        [("1m", 5, 3, 30), ("1m", 20, 2, 80), ("64k", 7, 3, 32), ("64k", 12, 3, 40), ("64k", 20, 2, 48)]
+    {
+        let line = format!("--rw=write --size={size} --number_ios={n} --loops={loops} --verify=crc32c");
+        assert_eq!(moved(&loads, &format!("--name=b --bs=4k {line}")).0, both, "{line}");
+    }
     assert!(!loads.path("a.0.0").exists());
 }
 

@@ -239,7 +239,7 @@ impl Run<'_> {
             }
             (At::Absent, Some((parent, _, name))) => {
                 let all = decide::make(ctx.options, &root.attr, None);
-                let shut_out = xattrs::shut_out(ctx, &root.source, &root.attr, false);
+                let shut_out = xattrs::shut_out(ctx, &root.source, &root.attr, ctx.xattrs);
                 let mode = all.mode.map(|mode| mode & !shut_out | 0o700);
                 let change = AttrChange { mode, masked: all.masked, ..Default::default() };
                 let route = ctx.target.route();

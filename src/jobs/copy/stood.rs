@@ -82,12 +82,13 @@ pub(super) fn settle(ctx: &Ctx<'_>, route: Route, items: &mut [Item]) {
         }
         let mut mode = decide::mode(ctx.options, item.attr(), Some(&stood));
         let (acl, has_its_group) = (item.acl.as_deref(), has_its_group(ctx, (item.attr(), &stood), is));
-        let has_its_acl = give_acl(ctx, route, (item, &made.node), acl.filter(|_| has_its_group));
+        let wanted = acl.filter(|_| has_its_group);
+        let has_its_acl = give_acl(ctx, route, (item, &made.node), wanted);
         if !(has_its_group && has_its_acl) {
             mode = narrowed(mode, acl, has_its_group);
         }
-        // The mask of the ACL that its directory gave it.
-        if !has_its_acl && (acl.is_none() || !has_its_group) {
+        // The mask of an ACL that its directory gave it.
+        if !(has_its_acl || wanted.is_some() && give_acl(ctx, route, (item, &made.node), None)) {
             mode &= !GROUP;
         }
         // Giving a file away clears them.

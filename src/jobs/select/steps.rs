@@ -36,6 +36,8 @@ pub(super) struct Steps {
     steps: Box<[Step]>,
     /// What matches one of many matches slashes too.
     slashes: bool,
+    /// There is more in it than texts and letters.
+    is_wild: bool,
 }
 
 impl Steps {
@@ -56,7 +58,8 @@ impl Steps {
         if !text.is_empty() {
             joined.push(Step::Text(text.into()));
         }
-        Steps { steps: joined.into(), slashes }
+        let is_wild = joined.iter().any(|step| !matches!(step, Step::Text(_) | Step::Letter(_) | Step::Cases(_)));
+        Steps { steps: joined.into(), slashes, is_wild }
     }
 
     /// The text that it is, if there is nothing else in it.
@@ -108,11 +111,17 @@ impl Steps {
                 }
                 (step, at) = (*behind, *taken);
             } else {
-                // As of GNU tar, a name begins behind the last of several slashes.
-                let is_last = |at: &usize| text[*at] == b'/' && text.get(at + 1) != Some(&b'/');
-                let slash = (begin..text.len()).position(|at| is_last(&at));
-                let Some(slash) = slash.filter(|_| !way.anchored) else { return false };
-                begin += slash + 1;
+                if way.anchored {
+                    return false;
+                }
+                loop {
+                    let Some(slash) = text[begin..].iter().position(|byte| *byte == b'/') else { return false };
+                    begin += slash + 1;
+                    // As of GNU tar, what has a wildcard begins behind the last of several slashes.
+                    if !(self.is_wild && text.get(begin) == Some(&b'/')) {
+                        break;
+                    }
+                }
                 (step, at) = (0, begin);
             }
         }

@@ -114,6 +114,18 @@ fn an_operand_without_a_name_selects_everything() {
     }
 }
 
+/// GNU tar looks names up, which begin behind any slash.
+#[test]
+fn names_in_any_case_begin_behind_each_of_several_slashes() {
+    let of = |text: &str, wildcards| Pattern { wildcards, ignore_case: true, ..Pattern::exclude(text) };
+    for (pattern, path) in [("/x", "t//ab//x"), ("/t", ".//T"), ("/X", "t//x")] {
+        for wildcards in [false, true] {
+            let selection = Selection::of(&[of(pattern, wildcards)], None).unwrap();
+            assert!(!selection.selects(path.as_bytes(), &mut selection.matched()), "{pattern} {path} {wildcards}");
+        }
+    }
+}
+
 /// As `tar -c --anchored --exclude=a .` of GNU tar 1.34, which stores all.
 #[test]
 fn an_anchored_pattern_begins_where_the_path_does() {

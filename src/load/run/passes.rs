@@ -56,7 +56,8 @@ impl<E: Engine> Runner<'_, E> {
                 self.unlink_all();
             }
             // As in fio the job is over, though there are loops left.
-            if self.choice.is_exhausted() && !only && settings.io_logs.replay.is_none() {
+            let has_all = self.choice.is_exhausted() || !settings.span.fills() && self.has_all_ios();
+            if has_all && !only && settings.io_logs.replay.is_none() {
                 return;
             }
             if settings.files.unlink_each_loop {
@@ -95,7 +96,8 @@ impl<E: Engine> Runner<'_, E> {
         self.now >= self.ends || self.work.live.is_ending()
     }
 
-    /// As in fio, number_ios= is of each pass, and with those of all loops= those that are read back are counted.
+    /// As in fio, number_ios= is of each pass where loops fill the time; else it is of all loops together, those that are read back among them,
+    /// and their passes end with the files.
     pub(super) fn has_all_ios(&self) -> bool {
         let (load, span) = (&self.work.settings.load, &self.work.settings.span);
         let is_limited = load.number_ios > 0 && !span.fills();
@@ -108,7 +110,8 @@ impl<E: Engine> Runner<'_, E> {
                 ended + self.in_flight as u64 >= most
             }
         };
-        self.pass_issued >= self.ios_max || is_limited && has_all()
+        let is_of_pass = span.loops <= 1 || self.ios_max != load.number_ios || span.fills();
+        is_of_pass && self.pass_issued >= self.ios_max || is_limited && has_all()
     }
 
     /// One pass over the load.
