@@ -104,28 +104,6 @@ fn links_are_listed_as_they_would_be_extracted() {
 }
 
 #[test]
-fn what_is_below_a_directory_without_a_header_is_left_out_with_it() {
-    let bench = Bench::new();
-    let long = "x".repeat(101);
-    for dir in [format!("d/{long}/e"), format!("d/{long}2")] {
-        fs::create_dir_all(bench.path(dir)).unwrap();
-    }
-    for file in [format!("d/{long}/a"), format!("d/{long}/e/b"), format!("d/{long}2/c"), "d/t".into()] {
-        fs::write(bench.path(file), "").unwrap();
-    }
-    let stored = |operands: &str, said: &[&str]| {
-        let ran = bench.run(&format!("-cf u.tar --format=ustar --sort=name {operands}")).failed("");
-        assert_eq!(told(&ran), said, "{operands}");
-        bench.run("-tf u.tar").ok().stdout.replace(&long, "X").replace('\n', " ")
-    };
-    let unsplit = |name: &str| format!("{name}: file name is too long (cannot be split); not dumped");
-    let (one, two) = (unsplit(&format!("d/{long}/")), unsplit(&format!("d/{long}2/")));
-    assert_eq!(stored("d", &[&one, &two]), "d/ d/t ");
-    // An operand by itself is stored all the same.
-    assert_eq!(stored(&format!("d/{long} d/{long}/a d/t"), &[&one]), "d/X/a d/t ");
-}
-
-#[test]
 fn files_that_are_passed_over_are_told_by_their_own_paths() {
     let bench = Bench::new();
     bench.run("-xf a.tar -C out --strip-components=1").ok();

@@ -28,8 +28,6 @@ pub(super) struct Layout<G> {
     /// Members with data in the piece.
     with_data: usize,
     maker: Maker,
-    /// The last directory that the format has no header for.
-    unfit: Option<Vec<u8>>,
     give: G,
 }
 
@@ -44,7 +42,6 @@ impl<G: FnMut(Piece) -> bool> Layout<G> {
             most,
             with_data: 0,
             maker: Maker::new(),
-            unfit: None,
             give,
         }
     }
@@ -59,17 +56,12 @@ impl<G: FnMut(Piece) -> bool> Layout<G> {
 
     /// Adds an entry; false when the run is to end.
     pub fn entry(&mut self, ctx: &Ctx<'_>, mut entry: Entry) -> bool {
-        if self.is_below_unfit(&entry) {
-            return true;
-        }
         let Some(Made { member, fate, link_to }) = self.maker.member(ctx, &mut entry) else { return true };
         let before = self.piece.heads.len();
         let Options { format, ref attributes, .. } = *ctx.options;
         if let Err(unfit) = header(member, format, attributes.numeric, &mut self.piece.heads) {
             self.maker.forget(&entry);
-            let kind = entry.attr.kind;
-            self.unfit = (kind == Kind::Dir).then(|| entry.path.clone());
-            ctx.failed(Failure::refused(&shown(entry.path, kind), unfit.to_string()));
+            ctx.failed(Failure::refused(&entry.path, unfit.to_string()));
             return true;
         }
         let head = self.piece.heads.len() - before;
@@ -92,18 +84,6 @@ impl<G: FnMut(Piece) -> bool> Layout<G> {
             return !is_full || self.flush();
         }
         self.large((entry, &fate.unwrap_or_default()), spans, (head, pad))
-    }
-
-    /// Is the entry below a directory that the format has no header for? As GNU tar has it, that one is left out with all in it. What is
-    /// below a directory comes right behind it, and an operand by itself.
-    fn is_below_unfit(&mut self, entry: &Entry) -> bool {
-        let Some(dir) = &self.unfit else { return false };
-        let rest = entry.path.strip_prefix(&dir[..]).filter(|_| entry.dir.is_some());
-        let is_below = rest.is_some_and(|rest| dir.ends_with(b"/") || rest.starts_with(b"/"));
-        if !is_below {
-            self.unfit = None;
-        }
-        is_below
     }
 
     /// A member over several pieces, each of which is its alone.
