@@ -148,9 +148,9 @@ fn unmade(ctx: &Ctx<'_>, routes: Routes, object: &Object, attr: &Attr) -> Result
     }
 }
 
-/// Empties a file and gives it a time, and the mode of the file whose place it has, of which nothing is known afterwards; false where it has no time of ours, as another's has that may be written. It is looked at
-/// afterwards, and emptied once more: behind a SETATTR that went well the kernel's client of a `soft` mount wrote what it still had (seen of
-/// Linux 6.12, after an outage).
+/// Empties a file and gives it a time, and the mode of the file whose place it has, of which nothing is known afterwards; false where it has
+/// no time of ours, as another's has that may be written. It is looked at afterwards, and emptied once more: behind a SETATTR that went well
+/// the kernel's client of a `soft` mount wrote what it still had (seen of Linux 6.12, after an outage).
 fn empty(ctx: &Ctx<'_>, routes: Routes, node: &Node, (time, mode): (Time, Option<u32>)) -> Result<bool, Status> {
     let mode = mode.map(|mode| mode & !decide::SET_ID);
     let emptied = AttrChange { size: Some(0), ..AttrChange::default() };
