@@ -18,6 +18,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// archive of 61,000 empty directories on a tmpfs took 1.9 s of processor time by one lane so.
 pub(super) const LISTINGS_MAX: usize = 16;
 
+/// Directories listed at once at first, when nothing is known of how many entries one has.
+const AT_FIRST: usize = 64;
+
 /// A place in the order.
 pub(super) type Key = Vec<u32>;
 
@@ -25,10 +28,17 @@ pub(super) type Key = Vec<u32>;
 enum Slot<L, E> {
     /// Listed.
     Run(Vec<E>),
-    /// To be listed; true: the rest of a directory whose first entries are listed.
-    Due(L, bool),
-    /// A lane lists it.
-    UnderWay(bool),
+    /// To be listed; the rest of a directory if entries of it are listed.
+    Due(L, Option<Size>),
+    /// A lane lists it; true: a directory's rest.
+    UnderWay(bool, Size),
+}
+
+/// Entries of a directory: those that are listed, and how many more are expected.
+#[derive(Clone, Copy, Default)]
+struct Size {
+    listed: usize,
+    to_come: usize,
 }
 
 /// What a listing led to, in order.
@@ -56,23 +66,41 @@ struct State<L, E> {
     /// Entries listed and not taken.
     entries: usize,
     under_way: usize,
+    /// Entries expected of the directories whose listings are under way, to their ends.
+    to_come: usize,
     /// Entries that a listing is expected to bring: those of the largest lately.
     page: usize,
+    /// Entries that a directory is expected to have: a mean of those that came to their end, the last ones most.
+    directory: usize,
     /// Roots added.
     roots: u32,
     broken: bool,
 }
 
 impl<L, E> State<L, E> {
-    /// Is as much listed, or to come of what is under way, as may be? Those under way count as well: a page each of 1,000 directories is
-    /// 350,000 entries, and the next page of the first one, for which all wait, would stand behind them in a server's line.
-    fn is_full(&self, ahead_max: usize) -> bool {
-        self.entries + self.under_way * self.page >= ahead_max
+    /// The first listing that is due, if it may be begun, and what is known of its directory. The very first place always may; else what is
+    /// listed and what is to come are to stay below a limit. To come is not a page alone: with first pages of 1,000 directories nothing
+    /// more may be held, and the rest of each would be listed when no other listing is under way.
+    fn first_due(&self, ahead_max: usize) -> Option<(&Key, Option<Size>)> {
+        let key = self.due.first()?;
+        let is_first = self.slots.first_key_value().is_some_and(|(first, _)| first == key);
+        match self.slots.get(key) {
+            Some(Slot::Due(_, size)) if is_first || self.entries + self.to_come < ahead_max => Some((key, *size)),
+            _ => None,
+        }
     }
 
-    /// Learns from a listing's entries what the next ones may bring: at once that it is more, slowly that it is less.
-    fn learn(&mut self, found: usize) {
+    /// Learns from a listing's entries what the next ones may bring: at once that it is more, slowly that it is less. Returns what is known
+    /// of its directory; one that has more than was expected is expected to have as many again.
+    fn learn(&mut self, Size { listed, to_come }: Size, found: usize, is_end: bool) -> Size {
         self.page = found.max(self.page - self.page.saturating_sub(found).div_ceil(8));
+        self.to_come -= to_come;
+        let listed = listed + found;
+        if is_end {
+            self.directory = (7 * self.directory + listed) / 8;
+            return Size { listed, to_come: 0 };
+        }
+        Size { listed, to_come: if to_come > found { to_come - found } else { listed }.max(self.page) }
     }
 }
 
@@ -91,7 +119,9 @@ impl<L, E> Front<L, E> {
             due: BTreeSet::new(),
             entries: 0,
             under_way: 0,
+            to_come: 0,
             page: 0,
+            directory: ahead_max / AT_FIRST,
             roots: 0,
             broken: false,
         };
@@ -108,7 +138,7 @@ impl<L, E> Front<L, E> {
         let key = vec![state.roots];
         state.roots += 1;
         state.due.insert(key.clone());
-        state.slots.insert(key, Slot::Due(listing, false));
+        state.slots.insert(key, Slot::Due(listing, None));
     }
 
     /// Places that are not taken yet: what a list of operands is to stay below.
@@ -124,15 +154,14 @@ impl<L, E> Front<L, E> {
         let max = (state.due.len() / lanes.max(1)).min(LISTINGS_MAX).max(window);
         let mut begun = Vec::new();
         while begun.len() < max && state.under_way < under_way_max {
-            let Some(key) = state.due.first().cloned() else { break };
-            let is_first = state.slots.first_key_value().is_some_and(|(first, _)| *first == key);
-            if state.is_full(self.ahead_max) && !is_first {
-                break;
-            }
+            let Some((key, known)) = state.first_due(self.ahead_max) else { break };
+            let key = key.clone();
+            let size = known.unwrap_or(Size { listed: 0, to_come: state.directory.max(state.page) });
             state.due.pop_first();
             state.under_way += 1;
-            if let Some(Slot::Due(listing, rest)) = state.slots.remove(&key) {
-                state.slots.insert(key.clone(), Slot::UnderWay(rest));
+            state.to_come += size.to_come;
+            if let Some(Slot::Due(listing, _)) = state.slots.remove(&key) {
+                state.slots.insert(key.clone(), Slot::UnderWay(known.is_some(), size));
                 begun.push((key, listing));
             }
         }
@@ -144,11 +173,15 @@ impl<L, E> Front<L, E> {
         let mut state = self.state();
         state.under_way -= 1;
         let mut key = key;
-        if !matches!(state.slots.remove(&key), Some(Slot::UnderWay(true))) {
-            key.push(0);
-        }
+        let size = match state.slots.remove(&key) {
+            Some(Slot::UnderWay(true, size)) => size,
+            is => {
+                key.push(0);
+                if let Some(Slot::UnderWay(_, size)) = is { size } else { Size::default() }
+            }
+        };
         let before = state.entries;
-        let mut run = Vec::new();
+        let (mut run, mut is_end) = (Vec::new(), true);
         let mut put = |state: &mut State<L, E>, slot| {
             if let Slot::Due(..) = slot {
                 state.due.insert(key.clone());
@@ -160,7 +193,7 @@ impl<L, E> Front<L, E> {
             }
         };
         for one in grown {
-            let (listing, rest) = match one {
+            let (listing, is_rest) = match one {
                 // A page of files alone stays where it was made.
                 Grown::Entries(entries) if run.is_empty() => {
                     run = entries;
@@ -177,14 +210,19 @@ impl<L, E> Front<L, E> {
                 state.entries += run.len();
                 put(&mut state, Slot::Run(std::mem::take(&mut run)));
             }
+            is_end = !is_rest;
+            let found = state.entries - before;
+            let rest = is_rest.then(|| state.learn(size, found, false));
             put(&mut state, Slot::Due(listing, rest));
         }
         if !run.is_empty() {
             state.entries += run.len();
             put(&mut state, Slot::Run(run));
         }
-        let found = state.entries - before;
-        state.learn(found);
+        if is_end {
+            let found = state.entries - before;
+            state.learn(size, found, true);
+        }
         self.changed.ring(state);
     }
 
@@ -217,10 +255,8 @@ impl<L, E> Front<L, E> {
         let state = self.state();
         let first = state.slots.first_key_value();
         let is_there = first.is_none_or(|(_, slot)| matches!(slot, Slot::Run(_)));
-        let due = state.due.first();
-        let may_begin =
-            due.is_some_and(|due| !state.is_full(self.ahead_max) || first.is_some_and(|(key, _)| key == due));
-        let goes_on = is_there || state.broken || (may_begin && state.under_way < under_way_max);
+        let may_begin = state.under_way < under_way_max && state.first_due(self.ahead_max).is_some();
+        let goes_on = is_there || state.broken || may_begin;
         if !goes_on {
             drop(self.changed.wait_timeout(state, LOOK_EVERY).expect("nothing panics while it holds the front"));
         }
@@ -302,6 +338,34 @@ mod tests {
         assert!(matches!(front.take(), Next::Run(_)));
         assert_eq!(front.begin((1, 500), 4096).len(), 1, "1,000 may come of two");
         assert!(front.begin((1, 500), 4096).is_empty());
+    }
+
+    /// Directories of several pages, too many to be held: those that are begun come to their end before others are, so that listing stays
+    /// wide. Each round answers all that is under way.
+    #[test]
+    fn rests_find_room_and_listing_stays_wide() {
+        let (directories, in_page) = (600, 10);
+        for (pages, rounds_max) in [(1, 10), (4, 160), (8, 700)] {
+            let front: Front<(usize, usize), usize> = Front::new(800);
+            front.add((0, 0));
+            let mut under_way = front.begin((4, 4), 256);
+            front.grow(under_way.remove(0).0, (0..directories).map(|directory| Grown::Listing((directory, 0))));
+            let (mut got, mut rounds, mut most) = (0, 0, 0);
+            while got < directories * pages * in_page {
+                std::iter::from_fn(|| Some(front.begin((4, 4), 256)).filter(|begun| !begun.is_empty()))
+                    .for_each(|begun| under_way.extend(begun));
+                for (key, (directory, page)) in under_way.drain(..) {
+                    let rest = (page + 1 < pages).then(|| Grown::Rest((directory, page + 1)));
+                    front.grow(key, [Some(Grown::Entries(vec![0; in_page])), rest].into_iter().flatten());
+                }
+                most = most.max(front.state().entries);
+                while let Next::Run(run) = front.take() {
+                    got += run.len();
+                }
+                rounds += 1;
+            }
+            assert!(rounds <= rounds_max && most <= 820, "{rounds} rounds for {pages} pages, {most} held");
+        }
     }
 
     #[test]
