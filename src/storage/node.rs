@@ -74,6 +74,8 @@ pub struct Chain {
     fileid: AtomicU64,
     /// The file id is what a mount has found under the name; the volume does not hold the object to it.
     met: AtomicBool,
+    /// The file id of the directory that was listed under the name first; 0: none was.
+    entered: AtomicU64,
     /// What it was found to have for a key; 0: it was not asked for.
     key: AtomicU64,
 }
@@ -103,6 +105,17 @@ impl Chain {
     pub fn note(&self, fileid: u64) {
         self.fileid.store(fileid, Ordering::Relaxed);
         self.met.store(false, Ordering::Relaxed);
+    }
+
+    /// Is this directory, which has the name now, the one that was listed under it first? The first one is remembered.
+    pub fn enter(&self, fileid: u64) -> bool {
+        let first = self.entered.compare_exchange(0, fileid, Ordering::Relaxed, Ordering::Relaxed);
+        first.is_ok() || first == Err(fileid)
+    }
+
+    /// The file id of the directory that was listed, if it was.
+    pub fn entered(&self) -> Option<u64> {
+        Some(self.entered.load(Ordering::Relaxed)).filter(|&fileid| fileid != 0)
     }
 
     /// Notes the file id of what was met under the name of this chain, which is new.
@@ -269,10 +282,10 @@ impl Node {
         let handles = (0..targets).map(|_| OnceLock::new()).collect();
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let (home, seen, fileid) = (AtomicU32::new(0), AtomicU64::new(0), AtomicU64::new(0));
-        let key = AtomicU64::new(0);
+        let (entered, key) = (AtomicU64::new(0), AtomicU64::new(0));
         let (fresh, met) = (AtomicBool::new(false), AtomicBool::new(false));
         let default_acl = OnceLock::new();
-        Node::Chain(Arc::new(Chain { id, parent, handles, fresh, default_acl, home, seen, fileid, met, key }))
+        Node::Chain(Arc::new(Chain { id, parent, handles, fresh, default_acl, home, seen, fileid, met, entered, key }))
     }
 }
 

@@ -9,6 +9,7 @@ use parfs::base::Status;
 use parfs::jobs::remove::{Excluded, Operand, Options};
 use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::storage::{AttrChange, Call, Op, SetTime};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::ask::name;
 use crate::remove::{Ran, do_one, find, operand, paths, plant, remove_all};
@@ -225,7 +226,7 @@ fn what_was_moved_away_meanwhile_is_told() {
     }
 }
 
-/// Its name is another directory's by the time that it is empty.
+/// Its name is another directory's by the time that it is empty, which stays, as with rm.
 #[test]
 fn what_was_moved_away_and_replaced_is_told() {
     for shape in SHAPES {
@@ -244,7 +245,7 @@ fn what_was_moved_away_and_replaced_is_told() {
         let ran = remove_c(&odd, false, &Options::default(), shape);
         assert_eq!(ran.failures.len(), 1, "{shape:?} {ran:?}");
         assert!(ran.failures[0].starts_with("c/d: it was moved while it was removed"), "{ran:?}");
-        assert!(!dump(&*memory).contains_key("c"), "{shape:?}");
+        assert_eq!(paths(&dump(&*memory)), ["c", "c/d", "c/d/new", "safe", "safe/d"].into(), "{shape:?}");
     }
 }
 
@@ -282,11 +283,37 @@ fn what_was_moved_away_on_this_host_stays_from_then_on() {
             );
             let told =
                 ran.failures.iter().filter(|told| told.contains("c/d: it was moved while it was removed")).count();
-            // Where all of it was gone before and the name is another's, nothing tells.
-            let tells = usize::from(after < 200 || !replaced);
-            assert_eq!((told, ran.failures.len()), (tells, tells), "{ran:?} {shape:?} {replaced} {after}");
-            assert!(!here.path().join("c").exists(), "{shape:?} {replaced} {after}");
+            assert_eq!((told, ran.failures.len()), (1, 1), "{ran:?} {shape:?} {replaced} {after}");
+            // What has the name by then stays.
+            assert_eq!(here.path().join("c/d/g").exists(), replaced, "{shape:?} {after}");
+            assert_eq!(here.path().join("c").exists(), replaced, "{shape:?} {after}");
         }
+    }
+}
+
+/// What gets the name of a directory in the moment before its RMDIR is not emptied in its place, as with rm.
+#[test]
+fn what_is_exchanged_for_a_directory_that_is_removed_stays() {
+    for (shape, within) in SHAPES.into_iter().flat_map(|shape| [(shape, "c"), (shape, "c/d")]) {
+        let here = tempfile::tempdir().unwrap();
+        let mount = Arc::new(LocalMount::open(here.path()).unwrap());
+        plant(&*mount, &["c/", "c/e/", "c/d/", "c/d/f", "keep/", "keep/g", "keep/h/", "keep/h/i"]);
+        let (done, root, last) =
+            (AtomicBool::new(false), here.path().to_path_buf(), within.rsplit('/').next().unwrap());
+        let odd = Odd::new(&mount, move |mount, call| {
+            let goes = matches!(&call.op, Op::RmDir { name, .. } if name.as_bytes() == last.as_bytes());
+            if goes && !done.swap(true, Ordering::Relaxed) {
+                let (a, b) = (root.join(within), root.join("keep"));
+                renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).unwrap();
+            }
+            pass(mount, call);
+        });
+        let c = operand(&*odd, "c");
+        let ran = remove_all(&volume(&odd), [Ok(c)].into_iter(), &Options::default(), &crew(shape.0, shape.1));
+        assert_eq!(ran.failures.len(), 1, "{ran:?}");
+        assert!(ran.failures[0].starts_with(&format!("{within}: ")), "{ran:?}");
+        let kept = here.path().join(within);
+        assert!(kept.join("g").exists() && kept.join("h/i").exists(), "{shape:?} {within} {ran:?}");
     }
 }
 

@@ -1,7 +1,8 @@
 //! Directories that somebody moves away while their tree is removed. `rm -r` goes by names, and leaves what is moved out before it is
 //! entered; here directories wait, known by handles and by open descriptors, which lead to them wherever they are.
 //!
-//! Promises: what was moved away before it was listed stays; what was moved away while it was removed is told.
+//! Promises: what was moved away before it was listed stays; what was moved away while it was removed is told where there are handles, and
+//! what has its name by then stays, and is told.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,6 +18,9 @@ use super::turn::{TRIES_MAX, Turn};
 const ODD_DOTDOTS_MAX: u32 = 64;
 
 const MOVED: &str = "it was moved while it was removed: what was listed in it is gone, and it is elsewhere";
+
+const REPLACED: &str =
+    "it was moved while it was removed: what was listed in it is gone, and what has its name now stays";
 
 impl<T: Clone + Send> Turn<'_, '_, T> {
     /// Is a directory that waited to be listed, known by its handle, elsewhere by now? Its `..` is another one than it was found in, and it is
@@ -41,11 +45,17 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         !is_here
     }
 
-    /// What is there now under the name of a directory that was moved away?
+    /// What is there now under the name of a directory that was moved away? To `rm -r`, which enters a name once, it is a directory that is
+    /// not empty if something was removed before.
     pub fn look_again(&mut self, frame: &Arc<Frame<T>>) {
-        let Some(up) = frame.up.clone() else { return };
-        if frame.has(flag::REMOVED_BEFORE) {
+        let (Some(up), Some(name)) = (frame.up.clone(), &frame.name) else { return };
+        if frame.has(flag::REMOVED | flag::REMOVED_BEFORE) {
+            let port = self.engine.port;
+            if port.one(port.route(), Call::lookup(&up.node, name)).status() != Err(Status::NoEnt) {
+                return self.refuse(&up, Some(name), REPLACED);
+            }
             self.tell_moved(frame);
+            return self.vanished(up, Some(name));
         }
         if frame.tries >= TRIES_MAX {
             return self.refuse(&up, frame.name.as_ref(), "another directory takes its place again and again");
