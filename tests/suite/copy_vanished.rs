@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parfs::base::Status;
-use parfs::jobs::copy::{Options, Verify};
+use parfs::jobs::copy::{Compare, Options, Verify};
 use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::storage::{Beyond, Call, Mount, Node, Op};
 
@@ -160,15 +160,31 @@ fn a_comparison_tells_once_of_a_file_that_is_replaced() {
     go(Odd::new(&from, pass), &to, &Options::default()).clean();
     set(&*to, &to.lookup(&to.root(), "f").unwrap().node, mode(0o600));
     let read = |op: &Op<'_>| if let Op::Read { node, .. } = op { Some(node.clone()) } else { None };
-    for first in [(|mount: &dyn Mount| mount.remove(&mount.root(), "f").unwrap()) as fn(&dyn Mount), |mount| {
-        mount.file(&mount.root(), "new", b"data");
-        mount.rename(&mount.root(), "new", &mount.root(), "f").unwrap();
-    }] {
+    for (first, lost) in [((|mount| mount.remove(&mount.root(), "f").unwrap()) as fn(&dyn Mount), 1), (replace, 0)] {
         let (again, _, _) = trees();
         let odd = before(&again, read, &again.lookup(&again.root(), "f").unwrap().node, first);
         let ran = go(odd, &to, &Options { verify: Verify::Only, ..Options::default() });
         let modes = ran.deeds.iter().filter(|deed| deed.contains("mode")).count();
-        assert_eq!((modes, ran.failures.len() as u64 + ran.summary.vanished), (1, 1), "{ran:?}");
+        assert_eq!((modes, ran.failures.len() as u64 + ran.summary.vanished), (1, lost), "{ran:?}");
+    }
+}
+
+/// As who replaces files does: renames another over the one that is there.
+fn replace(mount: &dyn Mount) {
+    mount.file(&mount.root(), "new", b"data");
+    mount.rename(&mount.root(), "new", &mount.root(), "f").unwrap();
+}
+
+#[test]
+fn what_is_replaced_at_the_target_while_it_is_compared_is_compared_again() {
+    for (compare, verify) in [(Compare::Bytes, Verify::Off), (Compare::default(), Verify::Only)] {
+        let (from, _, to) = trees();
+        go(Odd::new(&from, pass), &to, &Options::default()).clean();
+        let read = |op: &Op<'_>| if let Op::Read { node, .. } = op { Some(node.clone()) } else { None };
+        let odd = before(&to, read, &to.lookup(&to.root(), "f").unwrap().node, replace);
+        let options = Options { compare, verify, ..Options::default() };
+        run(&volume(vec![from.clone() as _]), &volume(vec![odd]), &options, &crew(3, 3)).clean();
+        assert_eq!(to.read(&to.lookup(&to.root(), "f").unwrap().node, 0, 10).unwrap().0, b"data");
     }
 }
 

@@ -268,13 +268,16 @@ fn compare_role(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) -> Option
     object.source = Some((node.clone(), attr)); // or it would be looked up again, which depends on lanes
     let mut object = Some(object);
     let role = ctx.links.meet(&attr, &mut object);
-    let object = object?; // else it waits, for no longer than it takes to say where the first one is
+    let mut object = object?; // else it waits, for no longer than it takes to say where the first one is
     match role {
         Role::First(key) => {
             let waiting = ctx.links.made(key, Some((there, fileid)));
             due.extend(waiting.into_iter().map(|waiting| Task::Object(waiting).due()));
         }
-        Role::Other(_, first) if first != fileid => ctx.differs("hard link", &object.dir, Some(&object.name)),
+        Role::Other(_, first) if first != fileid && !object.was_told() => {
+            ctx.differs("hard link", &object.dir, Some(&object.name));
+            object.differs = true;
+        }
         Role::Alone => ctx.warn_once("links", || {
             "more hard links than can be remembered; of some it was not compared which names are one file's".into()
         }),
@@ -368,8 +371,8 @@ fn sort(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mu
 
 /// For a comparison: tells what differs in attributes, and leaves what has content.
 fn sort_comparison(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut Lists, due: &mut Vec<Due<Task>>) {
-    let Some(known) = fill::sized(ctx, routes, known, due) else { return };
-    let Known { object, node, attr } = &known;
+    let Some(mut known) = fill::sized(ctx, routes, known, due) else { return };
+    let Known { object, attr, .. } = &known;
     let At::Present(_, is) = &object.at else { return };
     let differs = |what| ctx.differs(what, &object.dir, Some(&object.name));
     if attr.kind != is.kind {
@@ -380,24 +383,25 @@ fn sort_comparison(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut List
         differs("size");
         return end(ctx, known.object, None, due);
     }
-    if let Some(what) = groups::difference(ctx, attr, is) {
-        differs(what);
-    }
-    // A source's file may have names that are not copied.
-    if ctx.options.preserve.hard_links && attr.nlink < is.nlink {
-        differs("number of links");
-    }
-    if let At::Present(Some(there), _) = &object.at {
-        xattrs::compare(ctx, routes.target, (node, there), (&object.dir, Some(&object.name)));
-    }
-    match attr.kind {
+    let differs = !object.was_told() && differs_in_attributes(ctx, routes, &known, is);
+    known.object.differs |= differs;
+    match known.attr.kind {
         Kind::File => lists.bytes.push(known),
         Kind::Symlink => lists.texts.push(known),
-        _ => {
-            add(&ctx.counts.unchanged, 1);
-            end(ctx, known.object, None, due);
-        }
+        _ => compare::equals(ctx, routes, vec![known], due),
     }
+}
+
+/// Tells in which attributes an object differs, if it does.
+fn differs_in_attributes(ctx: &Ctx<'_>, routes: Routes, Known { object, node, attr }: &Known, is: &Attr) -> bool {
+    // A source's file may have names that are not copied.
+    let has_more_names = ctx.options.preserve.hard_links && attr.nlink < is.nlink;
+    let told = [groups::difference(ctx, attr, is), has_more_names.then_some("number of links")];
+    told.iter().flatten().for_each(|what| ctx.differs(what, &object.dir, Some(&object.name)));
+    let place = (&*object.dir, Some(&object.name));
+    let differs =
+        matches!(&object.at, At::Present(Some(there), _) if xattrs::compare(ctx, routes.target, (node, there), place));
+    differs || told.iter().any(Option::is_some)
 }
 
 /// Sets the attributes of objects whose content is equal.

@@ -47,7 +47,7 @@ pub(super) fn texts(ctx: &Ctx<'_>, routes: Routes, links: Vec<Known>, items: &mu
     equals(ctx, routes, equal, due);
 }
 
-/// What is another object by now, or none, is looked up once more. Of a comparison it was told already what differs in it but the content.
+/// What is another object by now, or none, is looked up once more.
 fn look_up_again(
     ctx: &Ctx<'_>,
     routes: Routes,
@@ -61,9 +61,12 @@ fn look_up_again(
     }
     let found = ctx.source.look_up(routes.source, &object.dir.source, &object.name);
     let is = found.map(drop).map_err(|(_, status)| status);
-    match !object.single && is.is_err_and(|status| batch::has_vanished(ctx, &object, status)) {
-        true => batch::end_vanished(ctx, object, due),
-        false => give_up(ctx, object, Trouble::Call(On::Source, proc, status), due),
+    match is {
+        Ok(()) => due.push(object.again().due()),
+        Err(gone) if !object.single && batch::has_vanished(ctx, &object, gone) => {
+            batch::end_vanished(ctx, object, due);
+        }
+        Err(_) => give_up(ctx, object, Trouble::Call(On::Source, proc, status), due),
     }
 }
 
@@ -90,7 +93,7 @@ pub(super) fn equals(ctx: &Ctx<'_>, routes: Routes, equal: Vec<Known>, due: &mut
     let mut setting = Vec::new();
     for known in equal {
         if ctx.compares() {
-            add(&ctx.counts.unchanged, 1);
+            add(&ctx.counts.unchanged, u64::from(!known.object.differs));
             end(ctx, known.object, None, due);
             continue;
         }
@@ -140,6 +143,10 @@ pub(super) fn bytes(ctx: &Ctx<'_>, routes: Routes, files: Vec<Known>, due: &mut 
                 look_up_again(ctx, routes, known, (Proc::Read, status), due);
             }
             (Err(status), _) => give_up(ctx, known.object, Trouble::Call(On::Source, Proc::Read, status), due),
+            // Another file has its name: who replaces files renames others over them.
+            (_, Err(status @ (Status::NoEnt | Status::Stale))) => {
+                retry(ctx, known.object, Trouble::Call(On::Target, Proc::Read, status), due);
+            }
             // A copy that its owner may not read is made anew.
             (_, Err(Status::Access)) if !ctx.compares() => content_differs(ctx, known, due),
             (_, Err(status)) => give_up(ctx, known.object, Trouble::Call(On::Target, Proc::Read, status), due),

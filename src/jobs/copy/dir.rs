@@ -63,7 +63,7 @@ pub(super) struct Dir {
     made: OnceLock<Made>,
     /// What is open in it: its listing, its objects, its directories.
     open: AtomicU64,
-    /// A name was made, replaced or removed in the target's.
+    /// A name was made, replaced or removed in the target's. Of a comparison: it was told what differs in the directory itself.
     touched: AtomicBool,
     /// It was not listed, or not to its end: nothing is deleted in it.
     broken: AtomicBool,

@@ -133,10 +133,11 @@ pub(super) fn use_existing(ctx: &Ctx<'_>, route: Route, dir: &Arc<Dir>, node: No
     ctx.links.met_fs(attr.fsid);
     if ctx.compares() {
         if !dir.is_frame() {
-            if let Some(what) = groups::difference(ctx, &dir.attr, &attr) {
-                ctx.differs(what, dir, None);
+            let what = groups::difference(ctx, &dir.attr, &attr);
+            what.iter().for_each(|what| ctx.differs(what, dir, None));
+            if xattrs::compare(ctx, route, (&dir.source, &node), (dir, None)) || what.is_some() {
+                dir.touch();
             }
-            xattrs::compare(ctx, route, (&dir.source, &node), (dir, None));
         }
         dir.set_made(Made::new(node, Some(attr)));
         return;
@@ -261,7 +262,8 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
             *mode &= !0o077;
         }
         let existed = dir.entered().is_some_and(|made| made.was.is_some());
-        if change.is_none() && !carried && existed && !ctx.later && !dir.is_frame() {
+        let differs = ctx.compares() && dir.is_touched();
+        if change.is_none() && !carried && existed && !ctx.later && !dir.is_frame() && !differs {
             add(&ctx.counts.unchanged, 1);
         }
         if change.is_none() && dir.entered().is_some_and(|made| made.owner_refused) {

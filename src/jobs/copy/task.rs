@@ -46,7 +46,7 @@ pub(super) struct Object {
     pub tries: u8,
     /// Reading it was begun: that it is gone is told.
     pub begun: bool,
-    /// Its bytes were compared and differ.
+    /// Its bytes were compared and differ. Of a comparison: something that differs in it was told.
     pub differs: bool,
     /// What is there cannot be written into: it is removed first.
     pub unlink: bool,
@@ -83,6 +83,11 @@ impl Object {
         use Status::{BadType, Inval, IsDir, Loop, NoEnt, NotDir, NxIo, Stale};
         let is_another = matches!(status, NoEnt | Stale | Inval | IsDir | NotDir | Loop | NxIo | BadType);
         is_another && usize::from(self.tries) < TRIES_MAX
+    }
+
+    /// Was it told what differs in it but the content, before a comparison began it anew?
+    pub fn was_told(&self) -> bool {
+        self.differs && self.tries > 0
     }
 
     /// The same once more, with nothing known of it.

@@ -127,15 +127,15 @@ pub(super) fn has_default_acl(ctx: &Ctx<'_>, route: Route, node: &Node) -> bool 
     list(ctx.target, route, node).is_ok_and(|names| names.iter().any(|name| name == DEFAULT_ACL))
 }
 
-/// Tells in what the attributes differ, for a comparison.
+/// Tells in what the attributes differ, for a comparison; true where they do.
 pub(super) fn compare(
     ctx: &Ctx<'_>,
     route: Route,
     (source, target): (&Node, &Node),
     (dir, name): (&Dir, Option<&Name>),
-) {
+) -> bool {
     if !ctx.xattrs {
-        return;
+        return false;
     }
     let read = |on, port, route, node| match all(ctx, port, route, node) {
         Ok(xattrs) => Some(xattrs),
@@ -145,14 +145,15 @@ pub(super) fn compare(
             None
         }
     };
-    let Some(ours) = read(On::Source, ctx.source, ctx.source.route(), source) else { return };
-    let Some(theirs) = read(On::Target, ctx.target, route, target) else { return };
+    let Some(ours) = read(On::Source, ctx.source, ctx.source.route(), source) else { return false };
+    let Some(theirs) = read(On::Target, ctx.target, route, target) else { return false };
     let acls = |xattrs: &Xattrs| [ACCESS_ACL, DEFAULT_ACL].map(|name| xattrs.get(name).cloned());
-    if acls(&ours) != acls(&theirs) {
-        ctx.differs("ACL", dir, name);
-    } else if ours != theirs {
-        ctx.differs("extended attributes", dir, name);
+    if ours == theirs {
+        return false;
     }
+    let is_acl = acls(&ours) != acls(&theirs);
+    ctx.differs(if is_acl { "ACL" } else { "extended attributes" }, dir, name);
+    true
 }
 
 /// Are the target's the source's? What cannot be read is told by who carries them.
