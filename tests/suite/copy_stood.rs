@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use parfs::base::Status;
 use parfs::base::price::Ceiling;
+use parfs::base::{PriceList, Status};
 use parfs::jobs::copy::{Compare, Existing, Options, Preserve, User};
 use parfs::mounts::nfs::{Url, Usage, attach};
 use parfs::mounts::{LocalMount, MemoryMount};
@@ -97,17 +97,42 @@ fn a_file_that_is_replaced_keeps_the_mode_and_owner_that_are_not_carried() {
             let (from, to) = sides(size, bits, linked);
             run(&volume(vec![from.clone()]), &volume(vec![to.clone()]), &keeping(&options, keeps), &crew(2, 3)).clean();
             assert_eq!((is(&to), content(&*to, "f").len()), (want, size), "{context}");
-            // Over the wire it is so, and costs what carrying all does; set-id bits are one more change of the mode that is due.
-            let whole = |keeps| {
+            // Over the wire it is so, and costs what carrying all does; set-id bits are one more change of the mode that is due. Where that is
+            // not renamed, REMOVE goes before CREATE, which costs the same.
+            let whole = |options: &Options, keeps| {
                 let (from, to) = sides(size, bits, linked);
                 let (_server, view) = served(&to);
-                let (_, tally, ran) = asked(&(from as Arc<dyn Mount>), &view, &keeping(&options, keeps), (1, 1));
+                let (_, tally, ran) = asked(&(from as Arc<dyn Mount>), &view, &keeping(options, keeps), (1, 1));
                 ran.clean();
                 (tally, is(&to))
             };
-            let (tally, over_nfs) = whole(keeps);
+            let (tally, over_nfs) = whole(&options, keeps);
             assert_eq!(over_nfs, want, "{context}");
-            assert_asked(whole((true, true)).0, tally, &context);
+            assert_asked(whole(&Options { atomic: true, ..options.clone() }, (true, true)).0, tally, &context);
+            let [plain, is] = [whole(&options, (true, true)).0, tally].map(|tally| tally.price(&PriceList::oci()));
+            assert_eq!(plain, is, "{context}");
+        }
+    }
+}
+
+/// Killed at any call: what it was like is known until the other is complete.
+#[test]
+fn a_file_that_is_replaced_keeps_its_mode_and_owner_through_runs_that_are_killed() {
+    for size in SIZES {
+        for k in 0..30 {
+            let (from, to) = sides(size, 0o6711, true);
+            let left = AtomicU32::new(k);
+            let killed = Odd::new(&to, move |mount, call| match left.load(Ordering::SeqCst) {
+                0 => call.fail(Status::Io),
+                more => {
+                    left.store(more - 1, Ordering::SeqCst);
+                    pass(mount, call);
+                }
+            });
+            let options = Options { range_bytes: 1 << 20, ..keeping(&Options::default(), (false, false)) };
+            run(&volume(vec![from.clone()]), &volume(vec![killed]), &options, &crew(1, 1));
+            run(&volume(vec![from]), &volume(vec![to.clone()]), &options, &crew(1, 1)).clean();
+            assert_eq!((is(&to), content(&*to, "f").len()), ((0o6711, (7, 8)), size), "killed at call {k}");
         }
     }
 }
@@ -273,7 +298,7 @@ fn a_mode_that_says_the_same_of_group_and_others_costs_no_call() {
     assert_asked(asked(0o755), asked(0o666), "0666");
 }
 
-/// A large file that changes while it is read is begun anew, and then written into.
+/// A large file that changes while it is read is begun anew.
 #[test]
 fn a_file_that_is_begun_anew_keeps_the_mode_of_the_one_whose_place_it_took() {
     for bits in [0o664, 0o640, 0o4750] {
@@ -288,7 +313,7 @@ fn a_file_that_is_begun_anew_keeps_the_mode_of_the_one_whose_place_it_took() {
         });
         let options = Options { range_bytes: 1 << 20, ..keeping(&Options::default(), (false, false)) };
         let ran = run(&volume(vec![odd]), &volume(vec![to.clone()]), &options, &crew(1, 1));
-        assert_eq!((ran.summary.read_again, is(&to)), (1, (bits & 0o777, (7, 8))), "{bits:o} {:?}", ran.failures);
+        assert_eq!((ran.summary.read_again, is(&to)), (1, (bits, (7, 8))), "{bits:o} {:?}", ran.failures);
         assert!(content(&*to, "f").starts_with(b"changed"));
     }
 }

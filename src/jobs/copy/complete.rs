@@ -272,10 +272,11 @@ fn set_last(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
 }
 
 fn rename(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
-    if !ctx.options.atomic {
+    let has_to = |item: &Item| item.is_open() && item.made.as_ref().is_some_and(|made| made.aside.is_some());
+    let mut moving: Vec<&mut Item> = items.iter_mut().filter(|item| has_to(item)).collect();
+    if moving.is_empty() {
         return;
     }
-    let mut moving: Vec<&mut Item> = items.iter_mut().filter(|item| item.is_open()).collect();
     let (volume, is_new) = (ctx.target.volume, |item: &&mut Item| matches!(item.object().at, At::Absent));
     let mut new = moving.len();
     if volume.is_late() {

@@ -164,6 +164,12 @@ pub(super) fn owned(source: &Attr, mode: u32, (uid, gid): (u32, u32)) -> u32 {
     if source.kind == Kind::Dir { mode } else { mode & !not_his }
 }
 
+/// Is what takes the place of a file to have a mode or an owner that is known of that file alone?
+pub(super) fn keeps_of_old(options: &Options) -> bool {
+    let keep = &options.preserve;
+    !keep.mode || options.user.is_none() && !(keep.uid && keep.gid)
+}
+
 /// What a new object is made with. Set-id bits come when all else is done.
 pub(super) fn make(options: &Options, source: &Attr, stood: Option<&Attr>) -> AttrChange {
     let (uid, gid) = owner(options, source, stood);

@@ -153,6 +153,12 @@ impl Item {
         let alike = is.kind == Kind::File && self.attr().kind == Kind::File;
         (alike && self.reused(ctx).is_none()).then(|| (node.clone(), *is))
     }
+
+    /// Does it get its name only when it is complete? So does what is to be like a file whose place it takes in more than the options carry:
+    /// when a run is killed between REMOVE and CREATE nothing is left to tell the next one what that was like. RENAME costs what REMOVE does.
+    fn is_aside(&self, ctx: &Ctx<'_>) -> bool {
+        ctx.options.atomic || decide::keeps_of_old(ctx.options) && self.replaced(ctx).is_some()
+    }
 }
 
 /// Makes the objects; each is over then, or has become another task.
@@ -199,7 +205,7 @@ fn read_texts(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<D
 fn probe_large(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Task>>) {
     let is_risked = |item: &Item| {
         let large = item.attr().kind == Kind::File && !item.is_small(ctx);
-        large && item.is_open() && !ctx.options.atomic && !matches!(item.object().at, At::Absent)
+        large && item.is_open() && !item.is_aside(ctx) && !matches!(item.object().at, At::Absent)
     };
     let mut risked: Vec<&mut Item> = items.iter_mut().filter(|item| is_risked(item)).collect();
     let ranges: Vec<_> = risked.iter().map(|item| (item.known.node.clone(), 0, 1)).collect();
@@ -218,10 +224,7 @@ fn probe_large(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<
 
 /// Removes what is in the way and is neither written into nor renamed over.
 fn clear(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
-    if ctx.options.atomic {
-        return;
-    }
-    let in_the_way = |item: &Item| item.is_open() && !matches!(item.object().at, At::Absent);
+    let in_the_way = |item: &Item| item.is_open() && !item.is_aside(ctx) && !matches!(item.object().at, At::Absent);
     let mut occupied: Vec<&mut Item> =
         items.iter_mut().filter(|item| in_the_way(item) && item.reused(ctx).is_none()).collect();
     let answers: Vec<_> = {
@@ -272,7 +275,7 @@ fn making<'c>(ctx: &Ctx<'_>, item: &'c Item, name: &Name, owner: bool) -> Option
 
 fn make(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Task>>) {
     let names: Vec<Option<Name>> =
-        items.iter().map(|item| ctx.options.atomic.then(|| ctx.mark.aside(&item.known.object.name))).collect();
+        items.iter().map(|item| item.is_aside(ctx).then(|| ctx.mark.aside(&item.known.object.name))).collect();
     for item in items.iter_mut().filter(|item| item.is_open()) {
         item.shut_out = match item.reused(ctx) {
             Some((node, _)) => xattrs::shut_out_of(ctx, routes.target, (&item.known.node, node), item.attr()),
@@ -418,7 +421,9 @@ fn settle(ctx: &Ctx<'_>, routes: Routes, item: &mut Item, out: Outcome, due: &mu
             // Not root, or root that the server squashes. A server may make an object before it refuses its owner.
             Err((proc, Status::Perm)) if owner && gives_away && proc != Proc::SetAttr => owner = false,
             // Made already: by a call that was sent again, or that then refused its owner.
-            Err((_, Status::Exist)) if ctx.options.atomic && !cleared => cleared = true,
+            Err((_, Status::Exist)) if item.made.as_ref().is_some_and(|made| made.aside.is_some()) && !cleared => {
+                cleared = true;
+            }
             Err(error) => return fail(ctx, item, error, due),
         }
         out = remake(ctx, routes, item, owner);
