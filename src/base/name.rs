@@ -204,6 +204,12 @@ pub(crate) fn unique() -> Name {
     Name::new(format!(".parfs-{digits:016x}").as_bytes()).expect("hex digits are a name")
 }
 
+/// True for a name of that form.
+pub(crate) fn is_unique(name: &Name) -> bool {
+    let digits = name.as_bytes().strip_prefix(b".parfs-");
+    digits.is_some_and(|digits| digits.len() == 16 && digits.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
+}
+
 /// True for a client's name for a file that was removed while open (Linux's nfs_sillyrename: 24 hex digits; others use fewer).
 pub fn is_silly(name: &[u8]) -> bool {
     let digits = name.strip_prefix(b".nfs");

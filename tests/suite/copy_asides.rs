@@ -164,6 +164,56 @@ fn what_a_killed_run_left_goes_when_it_can_be_no_run_s_any_more() {
     assert_eq!(paths(&*to), of(&["x"]));
 }
 
+/// What proves directories to be one, or not, is empty; a file of that name is somebody's where it is not.
+#[test]
+fn what_a_proof_left_goes_like_a_killed_run_s_files() {
+    let (left, other) = (".parfs-0123456789abcdef", ".parfs-0123456789abcdee");
+    let plant = || {
+        let (from, to) = (memory(), memory());
+        file(&*from, "x", b"data", 1);
+        to.file(&to.root(), left, b"");
+        file(&*to, other, b"somebody's", 1);
+        (from, to)
+    };
+    for options in [Options::default(), atomic()] {
+        let (from, to) = plant();
+        go(&from, &to, &options).clean();
+        assert_eq!(paths(&*to), [other, left, "x"]);
+        go(&from, &aged(&to), &options).clean();
+        assert_eq!(paths(&*to), [other, "x"]);
+    }
+    let (from, to) = plant();
+    let told = go(&from, &to, &sync()).summary.warnings;
+    assert!(told.len() == 1 && told[0].starts_with("some temporary names"), "{told:?}");
+    assert_eq!(paths(&*to), [left, "x"]);
+    go(&from, &aged(&to), &sync()).clean();
+    assert_eq!(paths(&*to), ["x"]);
+}
+
+/// The roots of two file systems with one number, as it seems: a name made in the one is looked for in the other.
+#[test]
+fn the_name_that_tells_two_directories_apart_is_the_run_s_own() {
+    let (from, to) = (memory(), memory());
+    file(&*from, "x", b"data", 1);
+    let fsid = from.get_attr(&from.root()).unwrap().fsid;
+    let killed = Odd::new(&to, move |mount, call| match &mut call.op {
+        Op::Remove { .. } => call.fail(Status::Io),
+        Op::GetAttr { .. } => {
+            pass(mount, call);
+            if let Op::GetAttr { out: Ok(attr), .. } = &mut call.op {
+                attr.fsid = fsid;
+            }
+        }
+        _ => pass(mount, call),
+    });
+    go(&from, &killed, &Options { host: Some(1), ..Options::default() });
+    let left = paths(&*to);
+    let pid = format!("{:08x}", std::process::id());
+    assert!(left.len() == 2 && left[0].starts_with(".parfs.") && left[0].contains(&pid), "{left:?}");
+    go(&from, &aged(&to), &Options::default()).clean();
+    assert_eq!(paths(&*to), ["x"]);
+}
+
 /// Hard links that replace something have such names too, with any options.
 #[test]
 fn what_a_run_left_that_was_killed_as_it_made_hard_links_goes_with_the_same_command() {

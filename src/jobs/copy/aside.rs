@@ -9,8 +9,8 @@ use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
 use crate::base::hash::mix;
-use crate::base::{Name, Status, Time};
-use crate::storage::{Call, Kind};
+use crate::base::{Name, Status, Time, name};
+use crate::storage::{Attr, Call, Kind};
 
 use super::Deed;
 use super::ctx::{Ctx, add};
@@ -85,17 +85,34 @@ pub(super) fn is_aside(name: &Name) -> bool {
     Mark::of(name).is_some()
 }
 
-/// Is this name of the target's directory a run's that may be under way? Of this one's own some come and go while it is listed.
+/// May it be what a killed run left, by its name? An empty file too that proved two mounts, or targets, to be one.
+pub(super) fn may_be_left(name: &Name) -> bool {
+    is_aside(name) || name::is_unique(name)
+}
+
+/// Of a name that was for a proof: is it that, or somebody's?
+fn is_proof(attr: &Attr) -> bool {
+    attr.kind == Kind::File && attr.size == 0
+}
+
+/// Is this name of the target's directory a run's that may be under way? Of this one's own some come and go while it is listed. Nor does
+/// somebody's file go, where nothing else is deleted, that has the name of a proof.
 pub(super) fn may_live(ctx: &Ctx<'_>, dir: &Dir, entry: &Alone) -> bool {
-    let Some(mark) = Mark::of(&entry.name) else { return false };
+    if !may_be_left(&entry.name) {
+        return false;
+    }
+    let mark = Mark::of(&entry.name).flatten();
     let look_up = || ctx.target.look_up(ctx.target.route(), &dir.made().node, &entry.name).ok().map(|(_, attr)| attr);
     // It is gone, or nothing can be done to it.
     let Some(attr) = entry.attr.or_else(look_up) else { return true };
+    if !is_aside(&entry.name) && !is_proof(&attr) {
+        return ctx.options.delete.is_none();
+    }
     let lives = attr.kind != Kind::Dir && ctx.mark.may_live(&entry.name, attr.ctime, Time::now());
     if lives && mark != Some(ctx.mark) && ctx.options.delete.is_some() {
         ctx.warn_once("asides", || {
-            "some temporary names (.parfs.*) were not deleted: another run may be writing under them; what a killed run left on \
-             another host is deleted a day later"
+            "some temporary names (.parfs.* or .parfs-*) were not deleted: another run may be using them; what a killed run left \
+             on another host is deleted a day later"
                 .into()
         });
     }
@@ -107,7 +124,7 @@ pub(super) fn may_live(ctx: &Ctx<'_>, dir: &Dir, entry: &Alone) -> bool {
 pub(super) fn remove_left(ctx: &Ctx<'_>, dir: &Dir, left: &[Alone]) {
     if ctx.others {
         ctx.warn_once("asides of several", || {
-            "some temporary names (.parfs.*) that a killed run may have left were not deleted: this run has several sources, \
+            "some temporary names (.parfs.* or .parfs-*) that a killed run may have left were not deleted: this run has several sources, \
              which may have brought or hold them; --delete deletes them, or a run with one source"
                 .into()
         });

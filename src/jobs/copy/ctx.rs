@@ -155,7 +155,7 @@ impl<'a> Ctx<'a> {
         By { options: self.options, nfs_times: self.nfs_times }
     }
 
-    pub fn new(run: &Run<'a>, remover: &'a Engine<'a, Tag>, later: bool) -> Ctx<'a> {
+    pub fn new(run: &Run<'a>, remover: &'a Engine<'a, Tag>, mark: Mark, later: bool) -> Ctx<'a> {
         let Run { sides: (source, target), options, crew, live, tell, taken, links, .. } = *run;
         let window = crew.shape().window;
         let (from, to): (Limits, Limits) = (source.volume.limits(), target.volume.limits());
@@ -174,7 +174,7 @@ impl<'a> Ctx<'a> {
             taken,
             counts: Counts::default(),
             links,
-            mark: Mark::new(options.host),
+            mark,
             others: run.deletes.others,
             remover,
             later,
@@ -242,7 +242,7 @@ impl<'a> Ctx<'a> {
         }
         self.probed.store(true, Ordering::Relaxed);
         // Roots of file systems have one file id often.
-        is_one(self.source, node, self.target, root).unwrap_or(false)
+        is_one(self.mark, (self.source, node), (self.target, root)).unwrap_or(false)
     }
 
     /// True in another file system than the source's root.
@@ -442,8 +442,12 @@ pub(super) fn may_be_one(source: Port<'_>, ours: (u64, u64), target: Port<'_>, t
 
 /// Are the source's and the target's directories one? Ids that are equal may be those of two servers, so a name made in the
 /// one is looked for in the other. None where nothing can be made: in a full file system, say, or by a caller who may not.
-pub(super) fn is_one(source: Port<'_>, ours: &Node, target: Port<'_>, theirs: &Node) -> Option<bool> {
-    let name = name::unique();
+pub(super) fn is_one(
+    mark: Mark,
+    (source, ours): (Port<'_>, &Node),
+    (target, theirs): (Port<'_>, &Node),
+) -> Option<bool> {
+    let name = mark.aside(&name::unique());
     let change = AttrChange { mode: Some(0o600), ..AttrChange::default() };
     let route = target.route();
     let _unbroken = Unbroken::begin();

@@ -11,6 +11,7 @@ use crate::storage::{Attr, AttrChange, Call, Kind, Mount, Node};
 use super::super::Live;
 use super::super::port::Port;
 use super::super::remove::{Counts as RemoveCounts, Engine, How, Spares, Tell as Told};
+use super::aside::Mark;
 use super::big::{self, Big};
 use super::ctx::{self, Ctx, On, Trouble, is_one, may_be_one};
 use super::delete::{self, Removal, Tag};
@@ -55,10 +56,10 @@ impl Run<'_> {
         let (one_file_system, opens) = (self.options.one_file_system, self.options.user.is_some());
         // What is mounted there was never a part of the copy.
         let how = How { force: true, one_file_system, mounts_kept: true, opens, ..How::default() };
-        let source_root: OnceLock<Spared<'_>> = OnceLock::new();
+        let (source_root, mark): (OnceLock<Spared<'_>>, _) = (OnceLock::new(), Mark::new(self.options.host));
         let spare = |node: &Node, fsid: u64, fileid: u64| {
             let all = source_root.get().into_iter().chain(self.deletes.spared);
-            all.map(|spared| spared.of(port, node, (fsid, fileid))).max().unwrap_or(Spares::Nothing)
+            all.map(|spared| spared.of(mark, (port, node), (fsid, fileid))).max().unwrap_or(Spares::Nothing)
         };
         let mut remover: Engine<'_, Tag> = Engine::new(port, how, self.crew, self.live, &removed, tell);
         remover.may_remove = Some(self.deletes.left);
@@ -66,7 +67,7 @@ impl Run<'_> {
         if !self.options.rules.is_empty() && !self.options.delete.is_some_and(|delete| delete.excluded) {
             remover.allow = Some(&allow);
         }
-        let mut ctx = Ctx::new(self, &remover, later);
+        let mut ctx = Ctx::new(self, &remover, mark, later);
         let left = match self.begin(&mut ctx, names.is_some()) {
             Ok(begun) => {
                 let source = Port::new(self.sides.0.volume, 1);
@@ -182,7 +183,7 @@ impl Run<'_> {
         let (source, target) = self.sides;
         let dirs = above(ctx.source, source).zip(above(ctx.target, target));
         let alike = times(attr) == times(is);
-        let in_one = |(ours, theirs): (Node, Node)| is_one(ctx.source, &ours, ctx.target, &theirs);
+        let in_one = |(ours, theirs): (Node, Node)| is_one(ctx.mark, (ctx.source, &ours), (ctx.target, &theirs));
         (alike && attr.nlink > 1) || dirs.and_then(in_one).unwrap_or(alike)
     }
 

@@ -9,6 +9,7 @@ use crate::storage::{Kind, Node};
 use super::super::port::Port;
 use super::super::remove::Spares;
 use super::Side;
+use super::aside::Mark;
 use super::ctx::{is_one, may_be_one};
 use super::run;
 
@@ -65,9 +66,9 @@ impl<'a> Spared<'a> {
     }
 
     /// How far it holds a directory of the target. What cannot be told from it is it.
-    pub(super) fn of(&self, target: Port<'_>, node: &Node, ids: (u64, u64)) -> Spares {
-        let is =
-            may_be_one(self.port, self.ids, target, ids) && is_one(self.port, &self.node, target, node).unwrap_or(true);
+    pub(super) fn of(&self, mark: Mark, (target, node): (Port<'_>, &Node), ids: (u64, u64)) -> Spares {
+        let proven = || is_one(mark, (self.port, &self.node), (target, node));
+        let is = may_be_one(self.port, self.ids, target, ids) && proven().unwrap_or(true);
         if is { self.how_far } else { Spares::Nothing }
     }
 }

@@ -194,7 +194,7 @@ fn go_on(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) {
     if join.is_over() && !join.lossy && !dir.is_broken() {
         let mut extras = join.take_extras();
         if !ctx.compares() && ctx.options.delete.is_none() {
-            extras.retain(|entry| aside::is_aside(&entry.name));
+            extras.retain(|entry| aside::may_be_left(&entry.name));
             extras.shrink_to_fit();
         }
         *dir.extras() = extras;
