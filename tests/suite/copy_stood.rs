@@ -22,7 +22,8 @@ use crate::remove_odd::{Odd, pass};
 use crate::tree::{content, node_at};
 
 const SIZES: [usize; 2] = [3, 3 << 20];
-const ACL: &[u8] = b"system.posix_acl_access";
+const ACL_NAME: &str = "system.posix_acl_access";
+const ACL: &[u8] = ACL_NAME.as_bytes();
 
 fn memory() -> Arc<MemoryMount> {
     Arc::new(MemoryMount::new())
@@ -318,28 +319,39 @@ fn a_file_that_is_begun_anew_keeps_the_mode_of_the_one_whose_place_it_took() {
     }
 }
 
-/// The directory's ACL is taken off at the end, and its mask are the group's bits until then.
+/// The directory's ACL is taken off at the end, or the source's takes its place, and its mask are the group's bits until then.
 #[test]
 fn whom_a_directorys_acl_lets_in_reads_nothing_of_what_is_written_below_it() {
-    let from = memory();
-    planted(&from, b"secret", 0o640, (1, 2), 9);
-    let dir = tempfile::tempdir().unwrap();
-    let default = "system.posix_acl_default";
-    rustix::fs::setxattr(dir.path(), default, &acl(0o770), rustix::fs::XattrFlags::empty()).unwrap();
-    let written = Arc::new(AtomicU32::new(0));
-    let count = written.clone();
-    let odd = Odd::new(&Arc::new(LocalMount::open(dir.path()).unwrap()), move |mount, call| {
-        if let Op::Write { node, .. } = &call.op {
-            let mut calls = [Call::get_attr(node)];
-            mount.perform(&mut calls);
-            assert_eq!(calls[0].attr().unwrap().mode & 0o7777, 0o600, "while it is written");
-            count.fetch_add(1, Ordering::SeqCst);
-        }
-        pass(mount, call);
-    });
-    let preserve = Preserve { uid: false, gid: false, ..Preserve::ALL };
-    let options = Options { preserve, ..Options::default() };
-    run(&volume(vec![from]), &volume(vec![odd]), &options, &crew(1, 1)).clean();
-    let made = std::fs::metadata(dir.path().join("f")).unwrap();
-    assert_eq!((made.permissions().mode() & 0o7777, written.load(Ordering::SeqCst)), (0o640, 1));
+    for (keeps_mode, own) in [(true, None), (false, None), (true, Some(acl(0o660))), (false, Some(acl(0o660)))] {
+        let from = memory();
+        let bits = if own.is_some() { 0o660 } else { 0o640 };
+        planted(&from, b"secret", bits, (1, 2), 9);
+        own.iter().for_each(|own| give(&from, own));
+        let dir = tempfile::tempdir().unwrap();
+        let default = "system.posix_acl_default";
+        rustix::fs::setxattr(dir.path(), default, &acl(0o770), rustix::fs::XattrFlags::empty()).unwrap();
+        let written = Arc::new(AtomicU32::new(0));
+        let count = written.clone();
+        let odd = Odd::new(&Arc::new(LocalMount::open(dir.path()).unwrap()), move |mount, call| {
+            if let Op::Write { node, .. } = &call.op {
+                let mut calls = [Call::get_attr(node)];
+                mount.perform(&mut calls);
+                assert_eq!(calls[0].attr().unwrap().mode & 0o7777, 0o600, "while it is written");
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+            pass(mount, call);
+        });
+        let preserve = Preserve { mode: keeps_mode, uid: false, gid: false, ..Preserve::ALL };
+        let options = Options { preserve, umask: 0o026, ..Options::default() };
+        run(&volume(vec![from]), &volume(vec![odd]), &options, &crew(1, 1)).clean();
+        let made = std::fs::metadata(dir.path().join("f")).unwrap();
+        assert_eq!(
+            (made.permissions().mode() & 0o7777, written.load(Ordering::SeqCst)),
+            (bits, 1),
+            "{keeps_mode} {own:?}"
+        );
+        let mut value = [0; 200];
+        let len = rustix::fs::getxattr(dir.path().join("f"), ACL_NAME, &mut value[..]).ok();
+        assert_eq!(len.map(|len| value[..len].to_vec()), own, "{keeps_mode}");
+    }
 }

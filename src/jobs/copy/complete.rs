@@ -189,7 +189,10 @@ fn last_change(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> AttrC
     // Writing to a file clears the bits above 0777.
     // A mode that is not to be kept is as the directory's ACL, or the server, would have it.
     let keeps = ctx.options.preserve.mode || made.mode.is_some();
-    let is_other = made.shut_out || made.other_mode && keeps || mode & 0o7000 != 0 && (!made.existed || keeps);
+    // Behind an ACL that was carried it would be the mask.
+    let has_acl = || xattrs::is_alone(ctx) && xattrs::has_acl(ctx, routes.target, &made.node);
+    let is_shut = made.shut_out && !has_acl();
+    let is_other = is_shut || made.other_mode && keeps || mode & 0o7000 != 0 && (!made.existed || keeps);
     let due = attr.kind != Kind::Symlink && is_other;
     let owned = || decide::owned(attr, mode, owner(ctx, routes, item, made));
     let mode = due.then(|| made.mode.unwrap_or_else(owned));

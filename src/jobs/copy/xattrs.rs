@@ -85,9 +85,14 @@ pub(super) fn miss(ctx: &Ctx<'_>, source: &Node) {
     }
 }
 
-/// Is anything held back until the ACL is set? A mode that is not kept is not set again behind it: it would take the umask off its mask.
+/// Are ACLs carried whose files' modes are the source's?
 fn shuts(ctx: &Ctx<'_>) -> bool {
     ctx.xattrs && ctx.options.preserve.acls && ctx.options.preserve.mode
+}
+
+/// Are ACLs carried without the modes? Those are not set again behind an ACL: they would take the umask off its mask.
+pub(super) fn is_alone(ctx: &Ctx<'_>) -> bool {
+    ctx.xattrs && ctx.options.preserve.acls && !ctx.options.preserve.mode
 }
 
 /// The bits of a mode that a copy is not to have before it has its ACL: where the source has one they are its mask, and whom it shuts out
@@ -98,6 +103,18 @@ pub(super) fn shut_out(ctx: &Ctx<'_>, source: &Node, attr: &Attr, inherits: bool
     if !shuts(ctx) || attr.kind == Kind::Symlink || attr.mode & GROUP == 0 {
         return 0;
     }
+    until_acl(ctx, source, inherits)
+}
+
+/// The same of what is no directory and is made with `mode`, also where that is not the source's.
+pub(super) fn shut_out_of_new(ctx: &Ctx<'_>, source: &Node, (kind, mode): (Kind, u32), inherits: bool) -> u32 {
+    if !(shuts(ctx) || is_alone(ctx)) || kind == Kind::Symlink || mode & GROUP == 0 {
+        return 0;
+    }
+    until_acl(ctx, source, inherits)
+}
+
+fn until_acl(ctx: &Ctx<'_>, source: &Node, inherits: bool) -> u32 {
     if inherits || has_access_acl(ctx.source, ctx.source.route(), source) { GROUP } else { 0 }
 }
 
