@@ -547,3 +547,27 @@ fn what_is_in_a_directory_that_the_job_opens_is_taken_for_nothing() {
     assert_eq!(unseen.load(Ordering::Relaxed), 1);
     assert_eq!(memory.get_attr(&closed).unwrap().mode, 0o444);
 }
+
+#[test]
+fn what_is_made_without_a_group_has_that_of_a_set_group_id_directory() {
+    for (bits, later) in [(0o2755, None), (0o755, None), (0o2755, Some(0o755)), (0o755, Some(0o2755))] {
+        let real = Arc::new(MemoryMount::new());
+        let dir = real.dir(&real.root(), "d");
+        let change = |bits, gid| AttrChange { gid, ..mode(bits) };
+        real.set_attr(&dir, change(bits, Some(7))).unwrap();
+        let shadow = ShadowMount::new(real.clone());
+        let group = |mount: &dyn Mount, at: &str, gid| {
+            mount.create(&dir, at, How::Guarded, change(0o644, gid)).unwrap().attr.unwrap().gid
+        };
+        let groups = |mount: &dyn Mount| {
+            let first = group(mount, "a", None);
+            if let Some(bits) = later {
+                mount.set_attr(&dir, change(bits, None)).unwrap();
+            }
+            let second = group(mount, "b", None);
+            mount.set_attr(&dir, AttrChange { gid: Some(8), ..AttrChange::default() }).unwrap();
+            [first, second, group(mount, "c", Some(9)), group(mount, "d", None)]
+        };
+        assert_eq!(groups(&shadow), groups(&*real), "{bits:o} {later:?}");
+    }
+}

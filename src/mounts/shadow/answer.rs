@@ -11,15 +11,16 @@ use crate::storage::{
 };
 
 use super::ShadowMount;
-use super::world::{Known, Made, Memory, Seen, World, apply, extend};
+use super::world::{Given, Known, Made, Memory, Seen, World, apply, extend};
 
 /// What every byte reads as: not zero, so that no block is taken for a hole.
 pub(super) const FILL: u8 = 0xdb;
 
-/// Where something is made: the volume's root, the directory if that is invented, and its key.
+/// Where something is made: the volume's root, the directory if that is invented, a real one that gives its group, and its key.
 struct Spot {
     root: Option<Attr>,
     parent: Option<Made>,
+    real: Option<Attr>,
     above: u64,
 }
 
@@ -140,6 +141,11 @@ impl ShadowMount {
             if change.size.is_some() {
                 self.resize(node, |attr| apply(attr, change));
             }
+            if change.mode.is_some() || change.gid.is_some() {
+                let Given { mode, gid } = *self.world.memory().parents.renew(node.key(), Given::default);
+                let given = Given { mode: change.mode.or(mode), gid: change.gid.or(gid) };
+                self.world.memory().parents.insert(node.key(), given);
+            }
             if let Some(mode) = change.mode
                 && self.world.memory().set_mode(node.key(), mode & 0o7777)
             {
@@ -257,13 +263,28 @@ impl ShadowMount {
         more: impl FnOnce(&mut Attr),
     ) -> Out<Found> {
         self.dir(dir)?;
-        let (at, key) = (self.spot(dir), dir.key_of(name));
+        let (mut at, key) = (self.spot(dir), dir.key_of(name));
+        if at.parent.is_none() && change.gid.is_none() {
+            at.real = self.dir_by(at.root, dir);
+        }
         let (made, attr) = self.make_in(&mut self.world.memory(), (&at, key), (kind, change), real, more)?;
         Ok(Found { node: self.world.node(made), attr: Some(attr) })
     }
 
     fn spot(&self, dir: &Node) -> Spot {
-        Spot { root: self.world.root(&*self.real), parent: self.world.made(dir), above: dir.key() }
+        Spot { root: self.world.root(&*self.real), parent: self.world.made(dir), real: None, above: dir.key() }
+    }
+
+    /// A real directory as far as it may give its group to what is made in it, with what `root` has else; asked for once.
+    fn dir_by(&self, root: Option<Attr>, dir: &Node) -> Option<Attr> {
+        let key = dir.key();
+        let mut known = self.world.memory().parents.get(key).copied().unwrap_or_default();
+        if known.mode.is_none() || known.gid.is_none() {
+            let is = self.real_attr(dir).ok()?;
+            known = Given { mode: known.mode.or(Some(is.mode)), gid: known.gid.or(Some(is.gid)) };
+            self.world.memory().parents.insert(key, known);
+        }
+        Some(Attr { mode: known.mode?, gid: known.gid?, ..root? })
     }
 
     /// Makes what the name of this key stands for.
@@ -277,7 +298,7 @@ impl ShadowMount {
     ) -> Out<(Made, Attr)> {
         ShadowMount::free(memory, key, real)?;
         let made = self.world.new_made(kind);
-        let parent = at.parent.and_then(|parent| memory.objects.get(parent.id));
+        let parent = at.parent.map_or(at.real.as_ref(), |parent| memory.objects.get(parent.id));
         let mut attr = World::new_attr(at.root, made, parent, change);
         more(&mut attr);
         memory.objects.insert(made.id, &attr);

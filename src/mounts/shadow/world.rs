@@ -60,6 +60,13 @@ pub(super) struct Opened {
     pub would_tell: Option<bool>,
 }
 
+/// What a directory gives to what is made in it hangs on these, as far as they are known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Given {
+    pub mode: Option<u32>,
+    pub gid: Option<u32>,
+}
+
 pub(super) struct Memory {
     pub names: Memo<Known>,
     pub objects: Objects,
@@ -69,6 +76,8 @@ pub(super) struct Memory {
     pub opened: Memo<Opened>,
     /// How many invented objects directories have in them.
     pub filled: Memo<u64>,
+    /// Real directories in which something is made, and whatever else may be one by what it was given.
+    pub parents: Memo<Given>,
     /// The keys of directories that were listed, or are to be removed, by those of their names, where nodes are handles.
     pub dirs: Memo<u64>,
     /// The keys of such directories that were removed, where others may begin in them.
@@ -160,8 +169,8 @@ impl Memory {
 
     /// Remembers at least `max` of each from now on.
     pub fn limit(&mut self, max: usize) {
-        let Memory { names, objects, real, emptied, opened, filled, dirs, gone } = self;
-        (names.max, objects.others.max, real.max, gone.max) = (max, max, max, max);
+        let Memory { names, objects, real, emptied, opened, filled, parents, dirs, gone } = self;
+        (names.max, objects.others.max, real.max, gone.max, parents.max) = (max, max, max, max, max);
         (emptied.max, opened.max, filled.max, dirs.max) = (max, max, max, max);
     }
 }
@@ -211,6 +220,7 @@ impl World {
                 emptied: Memo::new(remembered_max),
                 opened: Memo::new(remembered_max),
                 filled: Memo::new(remembered_max),
+                parents: Memo::new(remembered_max),
                 dirs: Memo::new(remembered_max),
                 gone: Memo::new(remembered_max),
             }),
