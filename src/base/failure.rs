@@ -18,8 +18,8 @@ pub enum Cause {
 /// The failure of one object. Prints as `path: CREATE: No space left on device`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The object's path as its user knows it (the member's name, the path below the operand), as bytes; empty where the cause says
-    /// what it is about.
+    /// The object's path as its user knows it (where a member was to be put, the path below the operand), as bytes; empty where the cause
+    /// says what it is about.
     pub path: Vec<u8>,
     /// What went wrong.
     pub cause: Cause,

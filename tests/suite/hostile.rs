@@ -62,7 +62,7 @@ fn escapes() -> Vec<Case> {
                 .file("ok", "ok"),
             &["d->..", "ok=ok"],
             &[
-                "d/sub/: would be written through the symbolic link 'd'",
+                "d/sub: would be written through the symbolic link 'd'",
                 "d/x: would be written through the symbolic link 'd'",
                 "d/y: would be written through the symbolic link 'd'",
                 "d/z: would be written through the symbolic link 'd'",

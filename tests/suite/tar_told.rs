@@ -122,3 +122,27 @@ fn files_that_are_passed_over_are_told_by_their_own_paths() {
         assert!(newer.iter().all(|line| told(&ran).contains(&&line[..])), "{ran:?}");
     }
 }
+
+/// GNU tar tells of a member by the name that it has when it is put there.
+#[test]
+fn what_is_not_extracted_is_told_by_its_place() {
+    let bench = Bench::new();
+    for (options, place) in [
+        ("--strip-components=1", ""),
+        ("--transform=s,^top/,,", ""),
+        ("--transform=s,^top,a/b, --strip-components=1", "b/"),
+        ("--one-top-level=new", "new/top/"),
+        ("", "top/"),
+    ] {
+        bench.run(&format!("-xf a.tar -C out {options}")).ok();
+        let ran = bench.run(&format!("-xkf a.tar -C out {options}")).failed("File exists");
+        let failed = [("a.txt", "CREATE"), ("link", "SYMLINK"), ("sub/b.log", "CREATE")];
+        assert_eq!(told(&ran), failed.map(|(name, call)| format!("{place}{name}: {call}: File exists")), "{options}");
+        fs::remove_dir_all(bench.out().join(place).join("sub")).unwrap();
+        fs::write(bench.out().join(place).join("sub"), "").unwrap();
+        let ran = bench.run(&format!("-xkf a.tar -C out {options} top/sub")).failed("File exists");
+        let below = format!("{place}sub/b.log: no directory '{place}sub': MKDIR: File exists");
+        assert_eq!(told(&ran), [format!("{place}sub: MKDIR: File exists"), below], "{options}");
+        fs::remove_file(bench.out().join(place).join("sub")).unwrap();
+    }
+}

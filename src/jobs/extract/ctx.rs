@@ -12,6 +12,7 @@ use crate::crew::{Crew, Flight, Places, Sequencer, Stop};
 use crate::storage::{Attr, Call, Mount, Node, Route, SetTime, Volume};
 
 use super::super::Live;
+use super::super::inside;
 use super::super::port::Port;
 use super::batch::Batch;
 use super::{Fate, Options};
@@ -311,7 +312,7 @@ impl<'a> Ctx<'a> {
                     || matches!(&outcome, Outcome::Failed(failure) if failure.is_cancelled()),
             };
             if let Some(failure) = sums.count(head.kind, head.bytes, outcome) {
-                self.crew.report().add(failure);
+                self.crew.report().add(self.placed(failure, &told.path));
             }
             (head.number, told)
         });
@@ -324,6 +325,13 @@ impl<'a> Ctx<'a> {
             self.tell(told, front.get_or_insert_with(|| self.front()));
         });
         self.told_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// A member's failure by the path that it was to have, as GNU tar tells it; what has a `..` was to have none.
+    fn placed(&self, failure: Failure, member: &[u8]) -> Failure {
+        let has_place = failure.path == member && !inside::has_dot_dot(member);
+        let path = if has_place { self.options.placed_path(member) } else { Vec::new() };
+        if path.is_empty() { failure } else { Failure { path, ..failure } }
     }
 
     fn add(&self, sums: &Sums) {

@@ -210,7 +210,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             MemberKind::HardLink => return self.link(head, member, above, name),
             MemberKind::File => None,
             MemberKind::Symlink if member.link.len() > LINK_TEXT_BYTES_MAX || member.link.contains(&0) => {
-                let outcome = refused(path_of(&head, member), "the link's text is too long or contains a NUL byte");
+                let outcome = refused(&head.path, "the link's text is too long or contains a NUL byte");
                 return Err((head, outcome));
             }
             MemberKind::Symlink => Some(What::Symlink(member.link.clone())),
@@ -298,11 +298,11 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
         let target = match self.placed(&member.link, MemberKind::HardLink) {
             Ok(Place::Below(target)) => target,
             Ok(_) => {
-                let outcome = refused(path_of(&head, member), "its target is the destination itself");
+                let outcome = refused(&head.path, "its target is the destination itself");
                 return Err((head, outcome));
             }
             Err(reason) => {
-                let outcome = refused(path_of(&head, member), &format!("its target: {reason}"));
+                let outcome = refused(&head.path, &format!("its target: {reason}"));
                 return Err((head, outcome));
             }
         };
