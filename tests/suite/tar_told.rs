@@ -146,3 +146,16 @@ fn what_is_not_extracted_is_told_by_its_place() {
         fs::remove_file(bench.out().join(place).join("sub")).unwrap();
     }
 }
+
+#[test]
+fn a_name_that_does_not_fit_is_told_as_it_would_be_stored() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.path("d/e")).unwrap();
+    fs::write(bench.path("d/e/f"), "f").unwrap();
+    let long = "x".repeat(101);
+    let ran = bench.run(&format!("-cf u.tar --format=ustar --transform=s,^d/e/f,{long}, d")).failed("");
+    assert_eq!(told(&ran), [format!("{long}: file name is too long (cannot be split); not dumped")]);
+    let ran = bench.run(&format!("-cf u.tar --format=ustar --transform=s,^d/e$,{long}, d")).failed("");
+    assert_eq!(told(&ran), [format!("{long}/: file name is too long (cannot be split); not dumped")]);
+    assert_eq!(bench.run("-tf u.tar").ok().stdout, "d/\nd/e/f\n");
+}

@@ -60,8 +60,9 @@ impl<G: FnMut(Piece) -> bool> Layout<G> {
         let before = self.piece.heads.len();
         let Options { format, ref attributes, .. } = *ctx.options;
         if let Err(unfit) = header(member, format, attributes.numeric, &mut self.piece.heads) {
+            // By the name that does not fit, as GNU tar tells it.
+            ctx.failed(Failure::refused(&shown(member.path.clone(), entry.attr.kind), unfit.to_string()));
             self.maker.forget(&entry);
-            ctx.failed(Failure::refused(&entry.path, unfit.to_string()));
             return true;
         }
         let head = self.piece.heads.len() - before;
