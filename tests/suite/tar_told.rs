@@ -159,3 +159,19 @@ fn a_name_that_does_not_fit_is_told_as_it_would_be_stored() {
     assert_eq!(told(&ran), [format!("{long}/: file name is too long (cannot be split); not dumped")]);
     assert_eq!(bench.run("-tf u.tar").ok().stdout, "d/\nd/e/f\n");
 }
+
+/// GNU tar would have the first name in one directory and the second in another.
+#[test]
+fn names_are_not_extracted_into_the_directory_of_others() {
+    let bench = Bench::new();
+    for mode in ["-x", "-d"] {
+        for parted in ["top/a.txt -C out top/sub", "-T list -C out top/sub", "top/a.txt -C out -T list"] {
+            fs::write(bench.path("list"), "top/link\n").unwrap();
+            bench.run(&format!("{mode}f a.tar {parted}")).ended(2, "not between names");
+        }
+    }
+    assert!(!bench.path("top").exists() && !bench.path("out/top").exists());
+    bench.run("-xf a.tar -C out top/a.txt").ok();
+    bench.run("-xf a.tar top/sub -C out --exclude x").ok();
+    assert!(bench.path("out/top/a.txt").exists() && bench.path("out/top/sub/b.log").exists());
+}

@@ -26,7 +26,7 @@ use crate::jobs::transform::Transform;
 use super::creation::Creation;
 use super::dates::date;
 use super::low::Low;
-use super::{list, to_stdout, words};
+use super::{list, reading, to_stdout, words};
 
 /// setuid, setgid and sticky: without -p, GNU tar does not restore them.
 const SPECIAL_BITS: u32 = 0o7000;
@@ -159,7 +159,7 @@ impl High {
                     strip_components: low.choice.strip_components.unwrap_or(0),
                     numeric: low.attributes.numeric_owner,
                 },
-                directory: destination(&low.directory)?,
+                directory: destination(&low)?,
             },
             _ if low.output.to_stdout => Mode::ToStdout(to_stdout::Options {
                 select: selection(&low, &archive)?,
@@ -168,12 +168,13 @@ impl High {
                 strip_components: low.choice.strip_components.unwrap_or(0),
             }),
             _ => {
-                let destination = destination(&low.directory)?;
+                let destination = destination(&low)?;
                 let is_root = destination.uid(host.uid) == 0;
                 Mode::Extract { options: Box::new(extraction(&low, host, is_root, &archive)?), destination }
             }
         };
-        let idle = if matches!(mode, Mode::List(_) | Mode::ToStdout(_)) { idle(&low.directory)? } else { Vec::new() };
+        let idle =
+            if matches!(mode, Mode::List(_) | Mode::ToStdout(_)) { reading::idle(&low.directory)? } else { Vec::new() };
         let index = index(&low, &archive)?;
         apart(&low, &archive, reads)?;
         let manner = Manner::new(&low.limits.parallel, low.limits.bwlimit, &low.output.tell, low.output.verbose, host)?;
@@ -317,25 +318,15 @@ fn is_of_a_host(file: &[u8]) -> bool {
     ends.is_some_and(|at| at > 0 && file[at] == b':')
 }
 
-fn destination(directories: &[OsString]) -> Result<Location, Unclear> {
-    match directories {
+/// GNU tar has the names before a `-C` elsewhere than those behind it: with names on both sides it is about some of them.
+fn destination(low: &Low) -> Result<Location, Unclear> {
+    match &low.directory[..] {
         [] => Ok(Location::Dir(".".into())),
-        [directory] => Location::parse(directory).map_err(|error| Usage(format!("-C: {error}"))),
-        _ => Err(Usage("-C can be given once when extracting; extract once for each directory".into())),
+        [directory] if !words::are_parted(&low.words) => reading::place(directory),
+        _ => Err(Usage(
+            "-C can be given once when extracting, and not between names; extract once for each directory".into(),
+        )),
     }
-}
-
-/// The directories of this host among these, each where the one before has led.
-fn idle(directories: &[OsString]) -> Result<Vec<PathBuf>, Unclear> {
-    let mut here = PathBuf::new();
-    let mut idle = Vec::new();
-    for directory in directories {
-        if let Location::Dir(path) = destination(std::slice::from_ref(directory))? {
-            here.push(path);
-            idle.push(here.clone());
-        }
-    }
-    Ok(idle)
 }
 
 /// The command of -I; the same may be given more than once, as for GNU tar.

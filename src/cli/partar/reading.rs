@@ -1,5 +1,7 @@
 //! What all modes that read an archive have in common: opening it, and how a run ends.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::archive::write::RECORD_BYTES;
@@ -9,6 +11,8 @@ use crate::cli::archive::{self, OpenedArchive};
 use crate::cli::bound::Flow;
 use crate::cli::console::{Console, reason};
 use crate::cli::filter::Filter;
+use crate::cli::host::Unclear::{self, Usage};
+use crate::cli::location::Location;
 use crate::cli::open::Opener;
 use crate::cli::session::{Ended, Session};
 use crate::cli::signals::Caught;
@@ -25,6 +29,24 @@ pub fn fatal(session: &mut Session<'_>, fatal: String) -> Exit {
     session.console.message("Error is not recoverable: exiting now");
     session.report.fatal = Some(fatal);
     Exit::Failure
+}
+
+/// A directory of `-C`.
+pub fn place(directory: &OsString) -> Result<Location, Unclear> {
+    Location::parse(directory).map_err(|error| Usage(format!("-C: {error}")))
+}
+
+/// The directories of this host among these, each where the one before has led.
+pub fn idle(directories: &[OsString]) -> Result<Vec<PathBuf>, Unclear> {
+    let mut here = PathBuf::new();
+    let mut idle = Vec::new();
+    for directory in directories {
+        if let Location::Dir(path) = place(directory)? {
+            here.push(path);
+            idle.push(here.clone());
+        }
+    }
+    Ok(idle)
 }
 
 /// Opens the archive for reading.
