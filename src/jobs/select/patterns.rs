@@ -1,4 +1,5 @@
-//! Many patterns, of which one is asked which match a path: mere names are looked up, the others asked one by one.
+//! Many patterns, of which one is asked which match a path: mere names are looked up, the others asked one by one, where the path has all
+//! pairs of bytes that their texts have.
 
 use std::collections::HashMap;
 
@@ -14,6 +15,39 @@ pub(super) struct Patterns {
     /// The numbers of slashes that names have, in order.
     slashes: Vec<usize>,
     shells: Vec<(usize, Shell, Way)>,
+    /// Of each of `shells`, in one piece: most are not looked at.
+    pairs: Vec<Pairs>,
+}
+
+/// Fewer patterns are asked sooner than a path's pairs are gathered.
+const SHELLS_MIN: usize = 4;
+
+/// Pairs of bytes that follow each other, by a hash: what a pattern has and a path has not, it does not match.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pairs([u64; 4]);
+
+impl Pairs {
+    fn of<'t>(texts: impl Iterator<Item = &'t [u8]>) -> Pairs {
+        let mut pairs = Pairs::default();
+        for pair in texts.flat_map(|text| text.windows(2)) {
+            // Knuth's multiplier (The Art of Computer Programming 6.4): the product's upper byte hangs on all bits of both.
+            let bit = u16::from_ne_bytes([pair[0], pair[1]]).wrapping_mul(40_503) >> 8;
+            pairs.0[usize::from(bit >> 6)] |= 1_u64 << (bit & 63);
+        }
+        pairs
+    }
+
+    /// Those of a pattern, also where characters are asked.
+    fn of_shell(shell: &Shell) -> Pairs {
+        let bytes = Pairs::of(shell.bytes.texts());
+        let Some(chars) = &shell.chars else { return bytes };
+        let chars = Pairs::of(chars.texts());
+        Pairs(std::array::from_fn(|word| bytes.0[word] & chars.0[word]))
+    }
+
+    fn are_in(self, path: Pairs) -> bool {
+        self.0.iter().zip(path.0).all(|(own, has)| own & !has == 0)
+    }
 }
 
 /// A name.
@@ -30,6 +64,7 @@ impl Patterns {
     pub fn add(&mut self, place: usize, shell: Shell, way: Way) {
         let Some(name) = shell.literal() else {
             let anchored = way.anchored && !shell.anywhere;
+            self.pairs.push(Pairs::of_shell(&shell));
             return self.shells.push((place, shell, Way { anchored, ..way }));
         };
         let slashes = name.iter().filter(|byte| **byte == b'/').count();
@@ -52,7 +87,11 @@ impl Patterns {
     pub fn matches<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
         // Characters are asked only of what has other ones than bytes.
         let by_chars = !self.shells.is_empty() && !text.is_ascii() && std::str::from_utf8(text).is_ok();
-        let shells = self.shells.iter().filter(move |(_, shell, way)| {
+        let has = (self.shells.len() >= SHELLS_MIN).then(|| Pairs::of([text].into_iter()));
+        let may_match = move |(own, shell): (&Pairs, &'a (usize, Shell, Way))| {
+            has.is_none_or(|has| own.are_in(has)).then_some(shell)
+        };
+        let shells = self.pairs.iter().zip(&self.shells).filter_map(may_match).filter(move |(_, shell, way)| {
             let chars = shell.chars.as_ref().filter(|_| by_chars);
             shell.bytes.matches(text, *way) || chars.is_some_and(|chars| chars.matches(text, *way))
         });

@@ -70,6 +70,14 @@ impl Steps {
         }
     }
 
+    /// The texts that are in all that it matches.
+    pub fn texts(&self) -> impl Iterator<Item = &[u8]> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Text(text) => Some(&text[..]),
+            _ => None,
+        })
+    }
+
     /// Each star takes as little as it can: what ends sooner leaves more for what follows, so only the last of each kind is ever tried
     /// with more, and a text that ends too soon ends too soon for all.
     pub fn matches(&self, text: &[u8], way: Way) -> bool {

@@ -414,6 +414,27 @@ proptest! {
         }
     }
 
+    /// Others in the set change nothing, whatever is in them.
+    #[test]
+    fn a_pattern_matches_among_others_as_alone(
+        texts in proptest::collection::vec((LETTERS, proptest::array::uniform5(any::<bool>())), 4..8),
+        paths in proptest::collection::vec(PATHS, 8),
+    ) {
+        let pattern = |(text, [wildcards, anchored, ignore_case, match_slash, below]): (String, [bool; 5])| {
+            Pattern { text: text.into(), wildcards, anchored, ignore_case, match_slash, below }
+        };
+        let patterns: Vec<Pattern> = texts.into_iter().map(pattern).collect();
+        if let Ok(set) = Set::new(&patterns) {
+            for path in &paths {
+                let alone = |at: &usize| Set::new(&patterns[*at..*at + 1]).unwrap().is_match(path.as_bytes());
+                let mut found = set.matches(path.as_bytes());
+                found.sort();
+                found.dedup();
+                prop_assert_eq!(found, (0..patterns.len()).filter(alone).collect::<Vec<_>>(), "{:?} {}", patterns, path);
+            }
+        }
+    }
+
     /// One by one, and all in one set.
     #[test]
     fn each_of_many_patterns_matches_as_alone(
