@@ -326,3 +326,28 @@ fn what_had_to_be_there_is_kept_beside_what_was_read() {
         }
     }
 }
+
+/// What only reads back counts for number_ios= and io_size= as written and as read, as in fio.
+#[test]
+fn what_is_only_read_back_counts_twice() {
+    let loads = Loads::new();
+    let job = "--name=a --rw=write --size=64k --bs=4k --verify=crc32c";
+    loads.json(job);
+    for (limit, reads) in [
+        ("", 16),
+        ("--loops=2", 32),
+        ("--io_size=32k", 8),
+        ("--io_size=128k", 16),
+        ("--io_size=160k", 32),
+        ("--io_size=16k --loops=2", 8),
+        ("--io_size=48k --loops=2", 24),
+        ("--io_size=128k --loops=2", 32),
+        ("--number_ios=5", 5),
+        ("--number_ios=8 --loops=2", 16),
+        ("--number_ios=12 --loops=3", 20),
+    ] {
+        let document = loads.json(&format!("{job} --verify_only=1 {limit}"));
+        let done = &document["jobs"][0];
+        assert_eq!((&done["error"], &done["read"]["total_ios"]), (&0.into(), &reads.into()), "{limit}");
+    }
+}

@@ -64,9 +64,8 @@ impl<E: Engine> Runner<'_, E> {
     /// Reads back up to `most` of this pass's writes that were not read back yet.
     pub(super) fn check_written(&mut self, most: u64) {
         self.drain();
-        let only = self.work.settings.verify.as_ref().is_some_and(|verify| verify.only);
         // Without a limit of its own a pass that is only checked goes as far as the load does.
-        let ios = if only { self.ios_max } else { self.pass_issued };
+        let ios = if self.only_reads_back() { self.ios_left() } else { self.pass_issued };
         self.latest.iter_mut().for_each(|latest| latest.follow(ios));
         let mut left = most;
         while left > 0 && self.failed.is_none() {

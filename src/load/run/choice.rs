@@ -200,6 +200,11 @@ impl Choice {
         self.rounds
     }
 
+    /// What a pass over `replay` that only reads back has come to counts as given.
+    pub fn count(&mut self, replay: &Choice) {
+        self.given = replay.given;
+    }
+
     fn begin_round(&mut self) {
         self.rounds += u64::from(self.has_end);
         self.files.iter_mut().for_each(|file| {

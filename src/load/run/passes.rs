@@ -20,7 +20,7 @@ impl<E: Engine> Runner<'_, E> {
     pub(super) fn all_passes(&mut self) {
         let settings = self.work.settings;
         let verify = settings.verify.as_ref();
-        let only = verify.is_some_and(|verify| verify.only) && settings.load.writes();
+        let only = self.only_reads_back();
         let read_back = verify.is_some_and(|verify| verify.read_back) && settings.load.writes();
         let mut passes = 0;
         loop {
@@ -33,6 +33,7 @@ impl<E: Engine> Runner<'_, E> {
             if only {
                 self.turn(true, false);
                 self.check_written(u64::MAX);
+                self.replay.iter().for_each(|replay| self.choice.count(replay));
             } else if let Some(replay) = &settings.io_logs.replay {
                 self.replay_log(replay);
             } else {
@@ -57,7 +58,7 @@ impl<E: Engine> Runner<'_, E> {
             }
             // As in fio the job is over, though there are loops left.
             let has_all = self.choice.is_exhausted() || !settings.span.fills() && self.has_all_ios();
-            if has_all && !only && settings.io_logs.replay.is_none() {
+            if has_all && settings.io_logs.replay.is_none() {
                 return;
             }
             if settings.files.unlink_each_loop {
@@ -70,19 +71,33 @@ impl<E: Engine> Runner<'_, E> {
         }
     }
 
-    /// Bytes that the job has moved, those that were read back among them.
-    fn moved(&self) -> u64 {
-        self.work.live.done().iter().map(|(_, (_, bytes))| *bytes).sum()
+    /// I/Os and bytes of the job, those that were read back among them. As in fio what is only read back counts for its writing, too.
+    fn moved(&self) -> (u64, u64) {
+        let times = if self.only_reads_back() { 2 } else { 1 };
+        let done = self.work.live.done();
+        done.iter().fold((0, 0), |sum, (_, (ios, bytes))| (sum.0 + times * ios, sum.1 + times * bytes))
+    }
+
+    /// verify_only=1 of what would be written.
+    pub(super) fn only_reads_back(&self) -> bool {
+        let settings = self.work.settings;
+        settings.verify.as_ref().is_some_and(|verify| verify.only) && settings.load.writes()
+    }
+
+    /// I/Os that are left of number_ios= to a pass that only reads back.
+    pub(super) fn ios_left(&self) -> u64 {
+        let most = self.work.settings.load.number_ios.saturating_mul(self.work.settings.span.loops);
+        if self.is_limited_by_pass() { self.ios_max } else { most.saturating_sub(self.moved().0) }
     }
 
     /// As in fio there are passes beyond loops= until an io_size= is moved but for less than a block. One after which no more was moved than
     /// `before` would be followed by others without end.
-    fn falls_short(&self, before: u64) -> bool {
+    fn falls_short(&self, before: (u64, u64)) -> bool {
         let load = &self.work.settings.load;
         let Some(Amount::Bytes(io)) = load.io_size else { return false };
         let most = load.blocks.iter().map(|(_, (_, most))| *most).max().unwrap_or(1);
-        let (moved, is_replay) = (self.moved(), self.work.settings.io_logs.replay.is_some());
-        !is_replay && !self.has_all_ios() && moved > before && io.saturating_sub(moved) >= most.max(1)
+        let ((_, moved), is_replay) = (self.moved(), self.work.settings.io_logs.replay.is_some());
+        !is_replay && !self.has_all_ios() && moved > before.1 && io.saturating_sub(moved) >= most.max(1)
     }
 
     /// A pass without an I/O would be followed by others without end. Where the time is not to be filled, that is the job, as in fio.
@@ -105,13 +120,14 @@ impl<E: Engine> Runner<'_, E> {
         let has_all = || match &self.work.settings.verify {
             // Summing up for each I/O took a tenth of what an engine that does nothing does.
             None => self.issued >= most,
-            Some(_) => {
-                let ended: u64 = self.work.live.done().iter().map(|(_, (ios, _))| *ios).sum();
-                ended + self.in_flight as u64 >= most
-            }
+            Some(_) => self.moved().0 + self.in_flight as u64 >= most,
         };
-        let is_of_pass = span.loops <= 1 || self.ios_max != load.number_ios || span.fills();
-        is_of_pass && self.pass_issued >= self.ios_max || is_limited && has_all()
+        self.is_limited_by_pass() && self.pass_issued >= self.ios_max || is_limited && has_all()
+    }
+
+    fn is_limited_by_pass(&self) -> bool {
+        let span = &self.work.settings.span;
+        span.loops <= 1 || self.ios_max != self.work.settings.load.number_ios || span.fills()
     }
 
     /// One pass over the load.
