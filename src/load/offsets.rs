@@ -366,9 +366,13 @@ impl Offsets {
         }
     }
 
-    /// The bytes behind the last I/O, if the smallest I/O fits there.
+    /// The bytes behind the last I/O, if the smallest I/O fits there. As in fio the last of one size may lead out of the region, not of the file.
     fn onward(&mut self) -> Option<(u64, u64)> {
-        let left = self.region.len.checked_sub(self.position)?;
+        let left = self.region.len.checked_sub(self.position).filter(|left| *left > 0)?;
+        if let Sizes::Fixed(size) = self.plan.sizes {
+            let in_file = self.file_bytes - self.region.offset - self.position;
+            return (size <= in_file).then_some((self.position, size));
+        }
         if left < self.plan.sizes.min() {
             return None;
         }

@@ -109,6 +109,7 @@ fn loops_and_io_size_are_counted_as_in_fio() {
         ("--bs=12k --size=60k --io_size=64k", 5),
         ("--bs=4k --size=64k --io_size=128k", 32),
         ("--bs=4k --size=64k --loops=3", 48),
+        ("--bs=4k --size=50k", 12),
     ] {
         for rw in ["read", "randread", "write", "randwrite"] {
             let line = format!("--name=a --ioengine=null --rw={rw} {line}");
@@ -119,4 +120,27 @@ fn loops_and_io_size_are_counted_as_in_fio() {
         let line = format!("--name=a --ioengine=null --rw=randwrite --norandommap --size=64k {line}");
         assert_eq!(moved(&loads, &line).0, ios, "{line}");
     }
+}
+
+/// What bs= does not divide: as in fio, sequential I/O of one size goes on in a file that is larger than the job's part of it.
+#[test]
+fn the_last_io_of_a_part_may_lead_into_the_rest_of_the_file() {
+    let loads = Loads::new();
+    ["f", "g"].iter().for_each(|file| fs::write(loads.path(file), [1; 65536]).unwrap());
+    for (line, ios) in [
+        ("--rw=write --size=50k --bs=4k", 13),
+        ("--rw=read --size=49k --bs=16k", 4),
+        ("--rw=read --filesize=50k --bs=4k", 13),
+        ("--rw=write --size=50k --bs=4k --offset=12k", 13),
+        ("--rw=write --size=50k --bs=4k --offset=14k", 12),
+        ("--rw=write --size=50k --bs=4k --loops=2", 25),
+        ("--rw=write:4k --size=50k --bs=4k", 7),
+        ("--rw=randread --size=50k --bs=4k", 12),
+        ("--rw=write --size=50k --bs=4k --io_size=20k", 5),
+        ("--rw=write --size=50k --bs=4k --verify=crc32c", 26),
+        ("--rw=write --size=53k --bs=4k --filename=f:g --file_service_type=sequential", 14),
+    ] {
+        assert_eq!(moved(&loads, &format!("--name=a --filename=f {line}")).0, ios, "{line}");
+    }
+    assert_eq!(fs::metadata(loads.path("f")).unwrap().len(), 65536);
 }
