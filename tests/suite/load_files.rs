@@ -144,3 +144,26 @@ fn the_last_io_of_a_part_may_lead_into_the_rest_of_the_file() {
     }
     assert_eq!(fs::metadata(loads.path("f")).unwrap().len(), 65536);
 }
+
+/// What is behind a file's end is written once; only random I/O without end, or that fills the time, goes on there.
+#[test]
+fn files_that_are_appended_to_do_not_begin_anew() {
+    for (line, ios) in [
+        ("--rw=write --loops=3", 16),
+        ("--rw=randwrite --loops=2", 16),
+        ("--rw=read --loops=2", 16),
+        ("--rw=write --io_size=128k", 16),
+        ("--rw=write --loops=2 --io_size=32k", 16),
+        ("--rw=write --loops=2 --number_ios=5", 10),
+        ("--rw=write --loops=2 --nrfiles=2", 16),
+        ("--rw=write --loops=2 --verify=crc32c", 32),
+        ("--rw=write --time_based --runtime=20", 16),
+        ("--rw=randwrite --norandommap --loops=2", 32),
+        ("--rw=randwrite --norandommap --io_size=256k", 64),
+    ] {
+        let loads = Loads::new();
+        fs::write(loads.path("a.0.0"), [1; 20_480]).unwrap();
+        let line = format!("--name=a --size=64k --bs=4k --file_append=1 {line}");
+        assert_eq!(moved(&loads, &line).0, ios, "{line}");
+    }
+}

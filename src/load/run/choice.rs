@@ -92,6 +92,8 @@ pub struct Choice {
     fills: bool,
     /// This pass began where another ended, and no file has begun anew in it.
     is_midway: bool,
+    /// No file begins anew (file_append=1): as in fio what is behind its end was visited by then, whatever passes are left.
+    appends: bool,
     /// A file has an end: each of its blocks was visited. Without the map a random load has none, as in fio.
     has_end: bool,
     /// How often files that have an end began anew.
@@ -141,6 +143,7 @@ impl Choice {
             given: 0,
             fills: settings.span.fills(),
             is_midway: false,
+            appends: settings.files.append && !(settings.span.fills() && load.is_random()),
             has_end: load.reads() && has_end(&load.plans.read) || load.writes() && has_end(&load.plans.write),
             rounds: 0,
             current: 0,
@@ -220,7 +223,9 @@ impl Choice {
 
     /// The next pass, over all files from their start.
     pub fn restart(&mut self) {
-        self.begin_round();
+        if !self.appends {
+            self.begin_round();
+        }
         self.is_midway = false;
         self.end_pass();
     }
@@ -228,7 +233,7 @@ impl Choice {
     /// The next pass; as in fio it goes on where a pass ended that was smaller than the files.
     pub fn go_on(&mut self) {
         self.rounds += u64::from(self.has_end);
-        self.is_midway = true;
+        self.is_midway = !self.appends;
         self.end_pass();
     }
 

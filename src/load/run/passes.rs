@@ -39,7 +39,11 @@ impl<E: Engine> Runner<'_, E> {
             } else {
                 self.pass();
                 self.sync_all();
-                if settings.span.fills() && self.pass_issued == 0 && self.failed.is_none() && !self.is_over() {
+                let is_idle = self.pass_issued == 0 && self.failed.is_none() && !self.is_over();
+                if is_idle && settings.files.append && self.issued > 0 {
+                    return;
+                }
+                if is_idle && settings.span.fills() {
                     return self.nothing_fits();
                 }
             }
