@@ -214,6 +214,8 @@ COUNTED = {
     "parts of a file": ("--name=a --rw=write --size=24k --filesize=64k --loops=4", 0),
     "part of a larger file": ("--name=a --filename=f --rw=write --size=50k --bs=4k --loops=2", 0, {"f": 65536}),
     "file_append loops": ("--name=a --filename=f --rw=write --size=64k --file_append=1 --loops=2", 0, {"f": 20480}),
+    "backlog in flight": ("--name=a --rw=write --size=128k --verify=crc32c --verify_backlog=4 --number_ios=16 --ioengine=libaio "
+    "--iodepth=16", 0),
     "verify null": ("--name=a --rw=randwrite --ioengine=null --size=64k --verify=md5", 0),
     "verify another's": ("--filename=f --size=64k --verify=crc32c --name=a --rw=write --name=b --stonewall --rw=randread --randseed=7", 0),
     "size of an earlier job": ("--filename=f --name=a --rw=write --size=64k --name=b --stonewall --rw=read --name=c --stonewall --rw=read "

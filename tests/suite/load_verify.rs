@@ -351,3 +351,16 @@ fn what_is_only_read_back_counts_twice() {
         assert_eq!((&done["error"], &done["read"]["total_ios"]), (&0.into(), &reads.into()), "{limit}");
     }
 }
+
+/// As fio, a backlog is read back once the first write of it has ended: with as many in flight as are to be done, all are written first.
+#[test]
+fn a_backlog_waits_for_its_first_write_alone() {
+    for (depth, ios) in [(1, 8), (4, 8), (8, 8), (16, 16)] {
+        let loads = Loads::new();
+        let limit = format!("--number_ios=16 --ioengine=libaio --iodepth={depth}");
+        let line = format!("--name=a --rw=write --size=128k --bs=4k --verify=crc32c --verify_backlog=4 {limit}");
+        let document = loads.json(&line);
+        let done = &document["jobs"][0];
+        assert_eq!((&done["write"]["total_ios"], &done["read"]["total_ios"]), (&ios.into(), &ios.into()), "{depth}");
+    }
+}

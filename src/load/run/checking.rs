@@ -5,8 +5,8 @@ use rustix::io::Errno;
 use super::super::engine::Engine;
 use super::super::verify::{Mismatch, Told, Written};
 use super::super::{Direction, Each};
-use super::choice::Next;
-use super::clone::Runner;
+use super::choice::{Choice, Next};
+use super::clone::{Runner, Slot};
 use super::latest::Latest;
 use super::live::State;
 
@@ -99,11 +99,18 @@ impl<E: Engine> Runner<'_, E> {
     pub(super) fn check_backlog(&mut self) {
         let backlog = self.work.settings.verify.as_ref().and_then(|verify| verify.backlog);
         let Some((every, batch)) = backlog else { return };
-        if every > 0 && self.writes > 0 && self.writes.is_multiple_of(every) && self.backlogged != self.writes {
-            self.backlogged = self.writes;
+        if every > 0 && self.writes > 0 && self.writes.is_multiple_of(every) && self.backlog.writes != self.writes {
+            self.backlog.writes = self.writes;
+            self.backlog.due += if batch == 0 { every } else { batch };
+        }
+        // As in fio, where more is in flight: writing goes on until the first that is to be read back has ended.
+        let first = self.replay.as_ref().map(Choice::number);
+        let is_under_way = |slot: &Slot| slot.buf.is_none() && Some(slot.next.number) == first;
+        if self.backlog.due > 0 && !self.slots.iter().any(is_under_way) {
             // fio 3.33 charges this to writing alone, and shows what was read as if only the last reading had taken time.
             self.turn(true, true);
-            self.check_written(if batch == 0 { every } else { batch });
+            let due = std::mem::take(&mut self.backlog.due);
+            self.check_written(due);
             self.turn_to_pass();
         }
     }

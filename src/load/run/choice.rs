@@ -198,6 +198,11 @@ impl Choice {
         !self.fills && self.given >= self.total_bytes
     }
 
+    /// The number of the next I/O.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
     /// How often files began anew after each of their blocks was visited.
     pub fn rounds(&self) -> u64 {
         self.rounds

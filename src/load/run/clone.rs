@@ -106,6 +106,15 @@ pub(super) struct Slot {
     pub(super) checks: Option<Written>,
 }
 
+/// verify_backlog=.
+#[derive(Debug, Default)]
+pub(super) struct Backlog {
+    /// Writes of the job when some were last due.
+    pub(super) writes: u64,
+    /// Those that are to be read back.
+    pub(super) due: u64,
+}
+
 /// Why a clone goes no further.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Failed {
@@ -186,9 +195,9 @@ pub(super) struct Runner<'a, E> {
     pub(super) mismatch: Option<String>,
     /// A mismatch that continue_on_error lets pass: the exit status tells it all the same.
     pub(super) has_mismatch: bool,
-    /// I/Os of this pass that were visited again, and writes at the last read-back of a backlog.
+    /// I/Os of this pass that were visited again.
     pub(super) checked: u64,
-    pub(super) backlogged: u64,
+    pub(super) backlog: Backlog,
     pub(super) has_times: bool,
     /// max_latency= or latency_target=.
     pub(super) has_limit: bool,
@@ -331,7 +340,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             mismatch: None,
             has_mismatch: false,
             checked: 0,
-            backlogged: 0,
+            backlog: Backlog::default(),
             has_limit,
             has_times: has_limit || measures.slat || measures.clat || measures.lat || measures.bw || measures.samples,
             is_preparing: false,

@@ -28,7 +28,7 @@ impl<E: Engine> Runner<'_, E> {
             self.replay = (only || read_back).then(|| self.choice.clone());
             let once = settings.load.plans[Direction::Write].visits_once();
             self.latest = self.replay.clone().filter(|_| !once).map(Latest::new);
-            (self.pass_issued, self.checked, self.is_synced) = (0, 0, false);
+            (self.pass_issued, self.checked, self.is_synced, self.backlog.due) = (0, 0, false, 0);
             self.unwritten = Unwritten::default();
             if only {
                 self.turn(true, false);
@@ -163,6 +163,9 @@ impl<E: Engine> Runner<'_, E> {
                 return;
             }
             self.collect(is_last);
+            if self.replay.is_some() && !is_last {
+                self.check_backlog();
+            }
         }
     }
 
