@@ -191,6 +191,8 @@ pub struct Errors {
 pub struct TargetResult {
     /// Its URL or directory.
     pub target: String,
+    /// How many targets these are: a URL's hosts share its I/O, and are told together.
+    pub hosts: usize,
     /// Results by direction.
     pub directions: Each<DirectionResult>,
 }

@@ -165,3 +165,16 @@ fn more_targets_than_there_are_is_refused() {
     assert_eq!(std::fs::metadata(&earlier).unwrap().len(), 16);
     refused(&["--compare", "a.json", "b.json", "--output=x"], "and nothing else");
 }
+
+#[test]
+fn hosts_of_one_url_are_told_together() {
+    let sim = Sim::start(&["--unlimited", "--targets", "2"]);
+    let url = format!("--nfs_url={}", sim.url);
+    let job = ["--per-target", "--name=j", "--ioengine=nfs", &url, "--rw=write", "--size=64k"];
+    let told = load(&job).ok().stdout;
+    assert!(told.contains(&format!("  write on {}, 2 targets together: IOPS=", sim.url)), "{told}");
+    let told = load(&[&["--output-format=json"], &job[..]].concat()).ok().stdout;
+    let document: Value = serde_json::from_str(&told).unwrap();
+    let targets = &document["jobs"][0]["x_per_target"];
+    assert!(targets[0]["target"] == sim.url[..] && targets[0]["targets"] == 2 && targets[1].is_null(), "{targets}");
+}

@@ -1100,7 +1100,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand load" -s s -l showcmd -d 'Sh
 complete -c parfs -n "__fish_parfs_using_subcommand load" -s r -l readonly -d 'Refuses jobs that write'
 complete -c parfs -n "__fish_parfs_using_subcommand load" -s P -l parse-only -d 'Checks jobs, and does nothing'
 complete -c parfs -n "__fish_parfs_using_subcommand load" -s w -l warnings-fatal -d 'Refuses jobs of which a warning would be told'
-complete -c parfs -n "__fish_parfs_using_subcommand load" -l per-target -d 'Results of each target beneath those of a job (as x_per_target=1; in JSON x_per_target)'
+complete -c parfs -n "__fish_parfs_using_subcommand load" -l per-target -d 'Results of each target beneath those of a job, of a URL\'s hosts together (as x_per_target=1; in JSON x_per_target)'
 complete -c parfs -n "__fish_parfs_using_subcommand load" -l x-samples -d 'JSON has x_samples: what each job did in each half second (as x_samples=1)'
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -s o -l output -d 'Results go to FILE' -r
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -s F -l output-format -d 'terse, json, json+, normal; several with commas' -r
@@ -1424,7 +1424,7 @@ complete -c parfs -n "__fish_parfs_using_subcommand parload" -s s -l showcmd -d 
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -s r -l readonly -d 'Refuses jobs that write'
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -s P -l parse-only -d 'Checks jobs, and does nothing'
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -s w -l warnings-fatal -d 'Refuses jobs of which a warning would be told'
-complete -c parfs -n "__fish_parfs_using_subcommand parload" -l per-target -d 'Results of each target beneath those of a job (as x_per_target=1; in JSON x_per_target)'
+complete -c parfs -n "__fish_parfs_using_subcommand parload" -l per-target -d 'Results of each target beneath those of a job, of a URL\'s hosts together (as x_per_target=1; in JSON x_per_target)'
 complete -c parfs -n "__fish_parfs_using_subcommand parload" -l x-samples -d 'JSON has x_samples: what each job did in each half second (as x_samples=1)'
 complete -c parfs -n "__fish_parfs_using_subcommand sim" -l targets -d 'Mount targets of the one export' -r
 complete -c parfs -n "__fish_parfs_using_subcommand sim" -l listen -d 'Where to listen. Several targets with one port take consecutive loopback addresses, or consecutive ports elsewhere [default: 127.0.0.1, ports as the system gives them]' -r

@@ -2,6 +2,7 @@
 
 use jiff::{Timestamp, tz::TimeZone};
 
+use super::forecast;
 use crate::load::general::{Format, General};
 use crate::load::output::{json, machine, normal, terse};
 use crate::load::results::{DirectionResult, DiskResult, Idleness, JobResult, RunResult, TargetResult};
@@ -30,7 +31,9 @@ pub fn merged<'a>(clones: Vec<Line<'a>>) -> Vec<Line<'a>> {
         clone.result.group_rate = rates[clone.result.group as usize];
         if clone.settings.per_target {
             let directions = clone.result.directions.clone();
-            clone.result.targets = vec![TargetResult { target: target(clone.settings, clone.clone), directions }];
+            let target = target(clone.settings, clone.clone);
+            let hosts = if clone.settings.engine.nfs_urls.is_empty() { 1 } else { forecast::hosts(&target).len() };
+            clone.result.targets = vec![TargetResult { target, hosts, directions }];
         }
         let same = lines.iter_mut().find(|line| {
             clone.settings.order.group_reporting
@@ -133,8 +136,9 @@ pub fn of_target(target: &TargetResult, label: &dyn Fn(Direction) -> &'static st
     let line = |(direction, done): (Direction, &DirectionResult)| {
         let percentile = done.clat.histogram.as_ref().map(|histogram| histogram.percentiles(&[99.0])[0]);
         let percentile = percentile.map_or(String::new(), |ns| format!(", 99.00th={:.1}", ns as f64 / 1e3));
+        let together = if target.hosts > 1 { format!(", {} targets together", target.hosts) } else { String::new() };
         format!(
-            "  {} on {}: IOPS={:.1}, {:.1}MB/s, clat (usec): avg={:.1}{percentile}\n",
+            "  {} on {}{together}: IOPS={:.1}, {:.1}MB/s, clat (usec): avg={:.1}{percentile}\n",
             label(direction),
             target.target,
             done.ios_per_second(),

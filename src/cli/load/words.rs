@@ -45,7 +45,7 @@ Many targets (not in fio):
   --scale-ceilings=FACTOR  The targets have FACTOR of the ceilings of an OCI mount target
   --report-html=FILE       The table, IOPS and throughput against targets, latencies over time and cumulative, as one HTML file
   --report-csv=FILE        The table goes to FILE as CSV; with --output-format=json it is in x_scale
-  --per-target             Results of each target beneath those of a job (as x_per_target=1; in JSON x_per_target)
+  --per-target             Results of each target beneath those of a job, of a URL's hosts together (as x_per_target=1; in JSON x_per_target)
   --x-samples              JSON has x_samples: what each job did in each half second (as x_samples=1)
   --compare A.json B.json  Whether two runs differ: Welch's test on those samples, job by job; exit status 0 whatever it says.
                            Half seconds of one run are not independent, so that a p not far below 0.05 says little

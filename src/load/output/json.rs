@@ -210,7 +210,9 @@ fn job(job: &JobResult, bins: bool) -> Json {
         let target = |target: &TargetResult| {
             let done = target.directions.iter().filter(|(_, done)| done.ios > 0);
             let done = done.map(|(which, done)| (job.label(which), self::direction(done, 0.0, &job.percentiles, bins)));
-            object([("target", Json::Text(target.target.clone()))].into_iter().chain(done).collect())
+            let together = (target.hosts > 1).then_some(("targets", Json::Int(target.hosts as u64)));
+            let named = [("target", Json::Text(target.target.clone()))].into_iter().chain(together);
+            object(named.chain(done).collect())
         };
         members.push(("x_per_target", Json::Array(job.targets.iter().map(target).collect())));
     }
