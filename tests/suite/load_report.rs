@@ -250,3 +250,24 @@ fn a_job_that_never_ran_is_in_documents() {
         "{ran:?}"
     );
 }
+
+/// max_latency= is one of the errors that continue_on_error= counts and ignore_error= lets pass, as in fio; of an engine that does not wait, the
+/// one that ends the job is not counted.
+#[test]
+fn latencies_above_the_limit_are_errors_like_others() {
+    for (line, ios, total, status) in [
+        ("--continue_on_error=all", 1, 1, 1),
+        ("--continue_on_error=read", 1, 0, 1),
+        ("--continue_on_error=all --ioengine=libaio --iodepth=1", 1, 0, 1),
+        ("--continue_on_error=write --ignore_error=,ETIMEDOUT", 4, 4, 0),
+        ("--continue_on_error=all --ignore_error=,110 --ioengine=libaio --iodepth=2", 4, 4, 0),
+    ] {
+        let loads = Loads::new();
+        let asked = format!("--output-format=json --name=a --rw=write --size=1m --bs=256k --max_latency=1us {line}");
+        let ran = loads.run(&asked);
+        let document = document(&ran);
+        let done = self::job(&document, 0);
+        let told = (&done["write"]["total_ios"], &done["total_err"], &done["error"], ran.status);
+        assert_eq!(told, (&ios.into(), &total.into(), &110.into(), Some(status)), "{line}");
+    }
+}

@@ -305,12 +305,23 @@ impl<'a, E: Engine> Runner<'a, E> {
         let is_target_missed = self.search.as_mut().is_some_and(|search| !search.takes(took));
         let most = pacing.latency_max.filter(|most| took > ns(*most));
         let missed = pacing.latency.as_ref().filter(|_| is_target_missed).map(|asked| asked.target);
-        // The first ends the job; those under way are waited for, not judged.
+        // The first that is not let pass ends the job; those under way are waited for, not judged.
         let Some(most) = most.or(missed).filter(|_| self.failed.is_none()) else { return };
         let text = format!("latency of {took} nsec exceeds specified max ({} nsec)", ns(most));
         let (path, Extent { offset, len }) = (self.path(next.file).display(), next.extent);
         self.work.host.tell(&format!("fio: {text}: {path} {} {offset} {len}", next.direction.name()));
-        self.failed = Some(Failed::new(Errno::TIMEDOUT, text));
+        let raw = Errno::TIMEDOUT.raw_os_error();
+        let (counts, goes_on) = self.passes(next.direction, raw);
+        // As in fio 3.33, which counts what ends the job only of engines that wait.
+        self.count_error(counts && (goes_on || self.engine.waits()), raw);
+        self.went_wrong(goes_on, raw, &text);
+    }
+
+    /// Do errors of this direction count, and is this one let pass (continue_on_error=, ignore_error=)?
+    fn passes(&self, direction: Direction, errno: i32) -> (bool, bool) {
+        let (errors, is_read) = (&self.work.settings.errors, direction == Direction::Read);
+        let counts = if is_read { errors.read } else { errors.write };
+        (counts, counts && errors.ignored[usize::from(!is_read)].contains(&errno))
     }
 
     /// What is left of a short I/O; one that moved nothing has failed.
@@ -368,8 +379,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             self.ends = self.ends.min(self.now);
             return;
         }
-        let counts = if is_read { errors.read } else { errors.write };
-        let goes_on = counts && errors.ignored[usize::from(!is_read)].contains(&raw);
+        let (counts, goes_on) = self.passes(next.direction, raw);
         if !goes_on || errors.dump {
             self.work.host.tell(&format!(
                 "fio: io_u error on file {}: {}: {} offset={}, buflen={}",
