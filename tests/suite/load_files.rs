@@ -138,6 +138,25 @@ fn files_with_weights_are_visited_by_them() {
     }
 }
 
+/// As fio, which makes data safe where a pass ends ahead of its bytes, and again when the next begins.
+#[test]
+fn what_is_due_at_the_end_of_a_pass_is_synced() {
+    for (line, syncs) in [
+        ("--size=64k --fsync=4", 3),
+        ("--size=50k --fsync=4", 3),
+        ("--size=50k --fsync=3", 4),
+        ("--size=64k --fsync=4 --loops=2", 8),
+        ("--size=50k --fsync=4 --loops=3", 11),
+        ("--size=64k --fsync=4 --loops=2 --verify=crc32c", 8),
+        ("--size=64k --fsync=4 --loops=2 --number_ios=8", 3),
+        ("--size=64k --fdatasync=4 --io_size=128k", 8),
+    ] {
+        // A file that is larger than the job's part would have room for another I/O.
+        let document = Loads::new().json(&format!("--name=a --rw=write --bs=4k {line}"));
+        assert_eq!(document["jobs"][0]["sync"]["total_ios"], syncs, "{line}");
+    }
+}
+
 /// What bs= does not divide: as in fio, sequential I/O of one size goes on in a file that is larger than the job's part of it.
 #[test]
 fn the_last_io_of_a_part_may_lead_into_the_rest_of_the_file() {

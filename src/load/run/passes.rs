@@ -146,6 +146,7 @@ impl<E: Engine> Runner<'_, E> {
                     break;
                 }
                 let Some(next) = waiting.take().or_else(|| self.choose()) else {
+                    self.sync_at_end();
                     is_last = true;
                     break;
                 };
@@ -211,6 +212,15 @@ impl<E: Engine> Runner<'_, E> {
             self.drop_cached(None);
         }
         next
+    }
+
+    /// As in fio, what is due where a pass has come to its end with bytes left to move is done there, and again when the next begins.
+    fn sync_at_end(&mut self) {
+        if !self.choice.is_exhausted() && !self.work.settings.span.fills() {
+            let touched = self.touched;
+            self.sync_if_due();
+            self.touched = touched;
+        }
     }
 
     /// What is due after an I/O was started: syncs, pauses, read-backs, a rate that must be kept.
