@@ -219,6 +219,7 @@ COUNTED = {
     "backlog in flight": ("--name=a --rw=write --size=128k --verify=crc32c --verify_backlog=4 --number_ios=16 --ioengine=libaio "
     "--iodepth=16", 0),
     "latencies let pass": ("--name=a --rw=write --size=1m --bs=256k --max_latency=1us --continue_on_error=write --ignore_error=,110", 0),
+    "verify metadata": ("--name=a --rw=write --ioengine=filecreate --nrfiles=4 --filesize=16k --verify=crc32c", 0),
     "verify null": ("--name=a --rw=randwrite --ioengine=null --size=64k --verify=md5", 0),
     "verify another's": ("--filename=f --size=64k --verify=crc32c --name=a --rw=write --name=b --stonewall --rw=randread --randseed=7", 0),
     "size of an earlier job": ("--filename=f --name=a --rw=write --size=64k --name=b --stonewall --rw=read --name=c --stonewall --rw=read "

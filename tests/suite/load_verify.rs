@@ -327,6 +327,16 @@ fn what_had_to_be_there_is_kept_beside_what_was_read() {
     }
 }
 
+/// As fio: engines of metadata move no data that could be checked.
+#[test]
+fn nothing_is_checked_where_no_data_is_moved() {
+    for engine in ["filecreate", "filestat"] {
+        let document = Loads::new()
+            .json(&format!("--name=a --ioengine={engine} --rw=randrw --nrfiles=4 --filesize=16k --verify=crc32c"));
+        assert_eq!(document["jobs"][0]["error"], 0, "{engine}");
+    }
+}
+
 /// What only reads back counts for number_ios= and io_size= as written and as read, as in fio.
 #[test]
 fn what_is_only_read_back_counts_twice() {

@@ -78,6 +78,10 @@ impl Engine for Metadata {
         true
     }
 
+    fn moves(&self) -> bool {
+        false
+    }
+
     fn open(&mut self, file: u32, path: &Path, _: Open) -> Result<(), Errno> {
         let file = file as usize;
         if file >= self.paths.len() {

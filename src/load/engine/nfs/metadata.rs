@@ -78,6 +78,10 @@ impl Engine for NfsMetadata {
         self.hands.waits()
     }
 
+    fn moves(&self) -> bool {
+        false
+    }
+
     /// Finds the directory; the file itself is the I/O's.
     fn open(&mut self, file: u32, path: &Path, _how: Open) -> Result<(), Errno> {
         let found = names(path).and_then(|names| {
