@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use crate::base::price::Ceiling;
-use crate::crew::{Crew, Lacking, Stop};
+use crate::crew::{Crew, Stop};
 use crate::jobs::Live;
 use crate::storage::Shape;
 
@@ -195,9 +195,6 @@ impl<'a> Session<'a> {
         let threads = if waits { usize::MAX } else { processors().max(LOOKING_THREADS) };
         let crew = Crew::of_threads(self.manner.shape(suggested), threads, BUDGET_BYTES, self.stop.clone());
         let crew = crew.map_err(|error| error.to_string())?;
-        if let Some(Lacking { wanted, started, why }) = crew.lacking() {
-            self.console.message(format_args!("{started} threads instead of {wanted}: no more can be started ({why})"));
-        }
         let crew = if let Some(planned) = &self.manner.planned { planned.at_pace(crew) } else { crew };
         self.report.shape = Some(crew.shape().into());
         let caught = self.watch_signals()?;

@@ -10,9 +10,7 @@ pub(crate) mod scope;
 pub(crate) mod sequencer;
 pub(crate) mod stop;
 
-use std::io;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 
 use thiserror::Error;
 
@@ -51,21 +49,10 @@ pub struct Crew {
     report: Report,
     /// What counts its tasks in a rehearsal.
     counted: Option<scope::Counted>,
-    /// Why it has fewer threads than it was to have.
-    lacking: Option<Lacking>,
-}
-
-/// Threads that the host has not given: memory, or a limit of the user's processes, was at its end.
-#[derive(Debug)]
-pub(crate) struct Lacking {
-    pub wanted: usize,
-    pub started: usize,
-    pub why: rayon::ThreadPoolBuildError,
 }
 
 impl Crew {
-    /// `shape.lanes` named threads (at least one) that together hold at most `budget_bytes` of data; fewer lanes where the host has no
-    /// room for them.
+    /// `shape.lanes` named threads (at least one) that together hold at most `budget_bytes` of data.
     pub fn new(shape: Shape, budget_bytes: u64) -> Result<Crew, CrewError> {
         Crew::of_threads(shape, usize::MAX, budget_bytes, Stop::default())
     }
@@ -78,17 +65,14 @@ impl Crew {
             return Err(CrewError::TooMany(shape.lanes));
         }
         let threads = threads.clamp(1, shape.lanes);
-        let (pool, lacking) = pool(threads, start)?;
-        // Where each lane has a thread, tasks may wait for each other in as many as there are said to be.
-        let lanes = if threads == shape.lanes { pool.current_num_threads() } else { shape.lanes };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("lane {i}")).build()?;
         Ok(Crew {
             pool,
-            shape: Shape { lanes, ..shape },
+            shape,
             budget: Budget::new(budget_bytes, stop.clone()),
             stop,
             report: Report::default(),
             counted: None,
-            lacking,
         })
     }
 
@@ -101,11 +85,6 @@ impl Crew {
     /// Lanes and window, each at least 1.
     pub fn shape(&self) -> Shape {
         self.shape
-    }
-
-    /// The threads that it is without, if any.
-    pub(crate) fn lacking(&self) -> Option<&Lacking> {
-        self.lacking.as_ref()
     }
 
     /// The bytes the crew may hold.
@@ -131,38 +110,6 @@ impl Crew {
             let _acting = self.counted.as_ref().map(|counted| counted.pace.enter());
             producer(&Scope::new(inner, self.counted.clone()))
         })
-    }
-}
-
-/// One thread of a pool.
-fn start(lane: rayon::ThreadBuilder) -> io::Result<JoinHandle<()>> {
-    thread::Builder::new().name(format!("lane {}", lane.index())).spawn(move || lane.run())
-}
-
-/// A pool of so many threads, or of fewer where no more can be started.
-fn pool(
-    wanted: usize,
-    start: impl Fn(rayon::ThreadBuilder) -> io::Result<JoinHandle<()>>,
-) -> Result<(rayon::ThreadPool, Option<Lacking>), CrewError> {
-    let (mut threads, mut refused) = (wanted, None);
-    loop {
-        let mut started = Vec::new();
-        let builder = rayon::ThreadPoolBuilder::new().num_threads(threads);
-        let built = builder.spawn_handler(|lane| start(lane).map(|handle| started.push(handle))).build();
-        let (why, begun) = match built {
-            Ok(pool) => return Ok((pool, refused.map(|why| Lacking { wanted, started: threads, why }))),
-            Err(why) => (why, started.len()),
-        };
-        // Until they have ended their stacks are in the way of the next.
-        for handle in started {
-            let _ = handle.join();
-        }
-        if begun == 0 {
-            return Err(why.into());
-        }
-        // What the others would have taken is left to what the lanes are to do.
-        threads = begun.div_ceil(2);
-        refused.get_or_insert(why);
     }
 }
 
@@ -202,30 +149,6 @@ mod tests {
             crew.run(|scope| scope.spawn(|_| there.store(rayon::current_num_threads() as u64, Ordering::Relaxed)));
             assert_eq!((there.into_inner(), crew.shape()), (wanted, Shape { lanes: 3, window: 4 }));
         }
-    }
-
-    #[test]
-    fn where_no_more_threads_can_be_started_there_are_fewer() {
-        let bounded = |wanted, room: usize| {
-            let there = Arc::new(AtomicU64::new(0));
-            let counted = there.clone();
-            let pool = pool(wanted, move |lane| {
-                if counted.load(Ordering::SeqCst) >= room as u64 {
-                    return Err(io::Error::from(io::ErrorKind::WouldBlock));
-                }
-                counted.fetch_add(1, Ordering::SeqCst);
-                let ends = counted.clone();
-                thread::Builder::new().spawn(move || {
-                    lane.run();
-                    ends.fetch_sub(1, Ordering::SeqCst);
-                })
-            });
-            pool.map(|(pool, lacking)| (pool.current_num_threads(), lacking.map(|lacking| lacking.started)))
-        };
-        for (wanted, room, started) in [(4, 4, None), (16, 15, Some(8)), (16, 2, Some(1)), (2, 1, Some(1))] {
-            assert_eq!(bounded(wanted, room).unwrap(), (started.unwrap_or(wanted), started), "{wanted} {room}");
-        }
-        assert!(matches!(bounded(4, 0), Err(CrewError::Threads(_))));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Runs from where a path does not lead: what cannot be told from there removes nothing. One server under two names; no room for threads.
+//! Runs from where a path does not lead: what cannot be told from there removes nothing. And one server under two names.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -147,18 +147,4 @@ fn files_that_links_lead_to_again_are_hard_links() {
     bench.run_as("partar -chf a.tar --sort=name t").ok();
     bench.run_as("partar -xf a.tar -C out").ok();
     assert_eq!(fs::read(bench.out().join("t/o2")).unwrap(), b"o");
-}
-
-#[test]
-fn where_no_more_threads_can_be_started_the_run_goes_on_with_fewer() {
-    let bench = Bench::new();
-    fs::create_dir(bench.path("many")).unwrap();
-    (0..50).for_each(|i| fs::write(bench.path(format!("many/{i}")), "data").unwrap());
-    // Each has a stack of 2 MiB.
-    let mut shell = Command::new("sh");
-    shell.args(["-c", "ulimit -v 1500000 && exec ./parcp -P 1000 many to"]).current_dir(bench.path(""));
-    let ran = Ran::of(shell.stdin(Stdio::null()).output().unwrap()).ok();
-    let said: Vec<&str> = ran.stderr.lines().filter(|line| line.contains("threads instead of 1000")).collect();
-    assert_eq!(said.len(), 1, "{ran:?}");
-    assert_same(&dump_dir(&bench.path("many")), &dump_dir(&bench.path("to")), "with fewer threads");
 }
