@@ -321,6 +321,24 @@ fn a_file_that_is_begun_anew_keeps_the_mode_of_the_one_whose_place_it_took() {
 
 /// The directory's ACL is taken off at the end, or the source's takes its place, and its mask are the group's bits until then.
 #[test]
+fn what_cannot_have_its_acl_stays_shut() {
+    let from = memory();
+    planted(&from, b"secret", 0o660, (1, 2), 9);
+    give(&from, &acl(0o660));
+    let dir = tempfile::tempdir().unwrap();
+    let odd = Odd::new(&Arc::new(LocalMount::open(dir.path()).unwrap()), move |mount, call| match &mut call.op {
+        Op::Beyond(Beyond::SetXattr { out, .. }) => *out = Err(Status::NoSpc),
+        _ => pass(mount, call),
+    });
+    let preserve = Preserve { mode: false, uid: false, gid: false, ..Preserve::ALL };
+    let options = Options { preserve, umask: 0o022, ..Options::default() };
+    let ran = run(&volume(vec![from]), &volume(vec![odd]), &options, &crew(1, 1));
+    assert_eq!(ran.failures.len(), 1, "{ran:?}");
+    let made = std::fs::metadata(dir.path().join("f")).unwrap();
+    assert_eq!(made.permissions().mode() & 0o7777, 0o600);
+}
+
+#[test]
 fn whom_a_directorys_acl_lets_in_reads_nothing_of_what_is_written_below_it() {
     for (keeps_mode, own) in [(true, None), (false, None), (true, Some(acl(0o660))), (false, Some(acl(0o660)))] {
         let from = memory();

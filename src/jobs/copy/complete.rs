@@ -190,8 +190,7 @@ fn last_change(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> AttrC
     // A mode that is not to be kept is as the directory's ACL, or the server, would have it.
     let keeps = ctx.options.preserve.mode || made.mode.is_some();
     // Behind an ACL that was carried it would be the mask.
-    let has_acl = || xattrs::is_alone(ctx) && xattrs::has_acl(ctx, routes.target, &made.node);
-    let is_shut = made.shut_out && !has_acl();
+    let is_shut = made.shut_out && xattrs::may_open(ctx, routes.target, (&item.known.node, &made.node));
     let is_other = is_shut || made.other_mode && keeps || mode & 0o7000 != 0 && (!made.existed || keeps);
     let due = attr.kind != Kind::Symlink && is_other;
     let owned = || decide::owned(attr, mode, owner(ctx, routes, item, made));

@@ -281,8 +281,9 @@ fn make(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Tas
             Some((node, _)) => xattrs::shut_out_of(ctx, routes.target, (&item.known.node, node), item.attr()),
             None => {
                 let inherits = item.object().dir.made().inherits;
-                let with = (item.attr().kind, decide::mode(ctx.options, item.attr(), item.stood.as_ref()));
-                xattrs::shut_out_of_new(ctx, &item.known.node, with, inherits) | stood::shut_out(ctx, item)
+                let mode = decide::mode(ctx.options, item.attr(), item.stood.as_ref());
+                xattrs::shut_out_of_new(ctx, (&item.known.node, item.attr()), mode, inherits)
+                    | stood::shut_out(ctx, item)
             }
         };
     }

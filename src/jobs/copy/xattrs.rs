@@ -106,12 +106,11 @@ pub(super) fn shut_out(ctx: &Ctx<'_>, source: &Node, attr: &Attr, inherits: bool
     until_acl(ctx, source, inherits)
 }
 
-/// The same of what is no directory and is made with `mode`, also where that is not the source's.
-pub(super) fn shut_out_of_new(ctx: &Ctx<'_>, source: &Node, (kind, mode): (Kind, u32), inherits: bool) -> u32 {
-    if !(shuts(ctx) || is_alone(ctx)) || kind == Kind::Symlink || mode & GROUP == 0 {
-        return 0;
-    }
-    until_acl(ctx, source, inherits)
+/// The same of what is no directory and is made with `mode`, also where that is not the source's and lets in others whom the ACL does not.
+pub(super) fn shut_out_of_new(ctx: &Ctx<'_>, (source, attr): (&Node, &Attr), mode: u32, inherits: bool) -> u32 {
+    let others = mode & !attr.mode & OTHERS;
+    let is_open = attr.kind != Kind::Symlink && (mode & GROUP | others) != 0;
+    if is_open && (shuts(ctx) || is_alone(ctx)) && until_acl(ctx, source, inherits) != 0 { GROUP | others } else { 0 }
 }
 
 fn until_acl(ctx: &Ctx<'_>, source: &Node, inherits: bool) -> u32 {
@@ -134,9 +133,13 @@ fn has_access_acl(port: Port<'_>, route: Route, node: &Node) -> bool {
     }
 }
 
-/// True for what is known to have an ACL.
-pub(super) fn has_acl(ctx: &Ctx<'_>, route: Route, node: &Node) -> bool {
-    list(ctx.target, route, node).is_ok_and(|names| names.iter().any(|name| name == ACCESS_ACL))
+/// Is what was shut until it had its ACL to get its mode now? Without modes carried the ACL has it, and what was to have one and has none
+/// stays shut.
+pub(super) fn may_open(ctx: &Ctx<'_>, route: Route, (source, target): (&Node, &Node)) -> bool {
+    let has_one = || {
+        has_access_acl(ctx.target, route, target) || has_access_acl(ctx.source, ctx.source.route(), source)
+    };
+    !(is_alone(ctx) && has_one())
 }
 
 /// True when new objects in the directory inherit an ACL.
