@@ -175,38 +175,3 @@ fn names_are_not_extracted_into_the_directory_of_others() {
     bench.run("-xf a.tar top/sub -C out --exclude x").ok();
     assert!(bench.path("out/top/a.txt").exists() && bench.path("out/top/sub/b.log").exists());
 }
-
-/// As GNU tar, which knows all that it stored where it was given several names.
-#[test]
-fn what_is_stored_by_two_names_of_the_command_line_is_a_link_the_second_time() {
-    let bench = Bench::new();
-    fs::create_dir_all(bench.path("d/x")).unwrap();
-    fs::create_dir(bench.path("dx")).unwrap();
-    for file in ["d/x/f", "dx/g"] {
-        fs::write(bench.path(file), "data").unwrap();
-    }
-    symlink("x/f", bench.path("d/l")).unwrap();
-    let mode = rustix::fs::Mode::from_raw_mode(0o644);
-    rustix::fs::mknodat(rustix::fs::CWD, bench.path("d/p"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
-    for (names, links) in [
-        ("d d/x", "d/x/f link to d/x/f"),
-        ("d/x d", "d/x/f link to d/x/f"),
-        ("./d d//x", "d//x/f link to ./d/x/f"),
-        ("d/x/f d/x/f", "d/x/f link to d/x/f"),
-        ("d/l d/l d/p d/p", "d/l link to d/l"),
-        ("d -C d x", "x/f link to d/x/f"),
-        ("d dx", ""),
-        ("--hard-dereference d/x d", ""),
-        ("--exclude f d d/x", ""),
-    ] {
-        bench.run(&format!("-cf o.tar --sort=name {names}")).ok();
-        let listed = bench.run("-tvf o.tar").ok().stdout;
-        let linked = listed.lines().filter(|line| line.starts_with('h')).map(|line| {
-            let at = line.find(':').unwrap();
-            &line[at + 4..]
-        });
-        assert_eq!(linked.collect::<Vec<_>>().join(", "), links, "{names}");
-        bench.run("-xf o.tar -C out").ok();
-        bench.run("-df o.tar -C out").ok();
-    }
-}

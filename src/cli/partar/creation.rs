@@ -19,7 +19,7 @@ use crate::jobs::select::{Pattern, Selection};
 use super::dates::date;
 use super::high;
 use super::low::Low;
-use super::words::{self, Named, Names, Word};
+use super::words::{self, Names, Word};
 
 /// Multiply linked files remembered.
 const LINKS_MAX: usize = 1_000_000;
@@ -65,7 +65,7 @@ pub enum Packed {
 impl Creation {
     /// The names and directories of the command line itself, without its lists.
     pub fn named_words(&self) -> Vec<Word> {
-        without_lists(&self.words)
+        self.words.iter().filter(|word| !matches!(word, Word::List(_))).cloned().collect()
     }
 
     /// What `low` means for an archive that is made, or with `added` added to.
@@ -170,22 +170,6 @@ fn excludes_behind(behind: Vec<(usize, Vec<Pattern>)>) -> Result<Vec<(usize, Arc
     behind.into_iter().map(with_former).collect()
 }
 
-fn without_lists(words: &[Word]) -> Vec<Word> {
-    words.iter().filter(|word| !matches!(word, Word::List(_))).cloned().collect()
-}
-
-/// Is one of the names another one, or below it? As they are typed: no link is followed for it.
-fn do_overlap(words: &[Word]) -> bool {
-    let place = |named: Named| {
-        let above: &[u8] = if named.is_whole() { b"" } else { named.dir.as_bytes() };
-        let parts = [above, &named.name].into_iter().flat_map(|path| path.split(|byte| *byte == b'/'));
-        parts.filter(|part| !matches!(*part, b"" | b".")).flat_map(|part| [part, b"/"]).collect::<Vec<_>>().concat()
-    };
-    let mut places: Vec<Vec<u8>> = Names::new(words).flatten().map(place).collect();
-    places.sort_unstable();
-    places.windows(2).any(|two| two[1].starts_with(&two[0]))
-}
-
 fn options(low: &Low, host: &Host, excludes: &[Pattern]) -> Result<Options, Unclear> {
     let creation = &low.creation;
     let newer = match (&low.choice.newer[..], &low.choice.newer_mtime[..]) {
@@ -220,8 +204,7 @@ fn options(low: &Low, host: &Host, excludes: &[Pattern]) -> Result<Options, Uncl
         absolute_names: low.choice.absolute_names,
         archive: None,
         links_max: LINKS_MAX,
-        several: Names::new(&low.words).is_several(),
-        overlap: do_overlap(&without_lists(&low.words)),
+        several: words::Names::new(&low.words).is_several(),
         ahead_max: AHEAD_MAX,
         record_bytes: record_bytes(low)?,
         label: Vec::new(),

@@ -110,12 +110,8 @@ impl Maker {
             let link = std::mem::take(&mut entry.link);
             self.member.link = ctx.options.transform.as_ref().map_or(link.clone(), |t| t.apply(&link, Part::Symlink));
         }
-        // Where links are followed, a file with one name may be met again through any of them; where trees overlap, symbolic links too.
-        let may_come_again = match kind {
-            MemberKind::File => entry.tree.follow.is_some() || ctx.options.overlap,
-            MemberKind::Symlink => ctx.options.overlap,
-            _ => false,
-        } || attr.nlink > 1;
+        // Where links are followed, a file with one name may be met again through any of them.
+        let may_come_again = attr.nlink > 1 || entry.tree.follow.is_some() && kind == MemberKind::File;
         if may_come_again && kind != MemberKind::Dir && !ctx.options.hard_dereference {
             return Some(self.link(ctx, entry));
         }
@@ -199,7 +195,7 @@ impl Maker {
             let left = nlink.saturating_sub(1);
             let link = Link { path, left, first: FirstMet::new(&entry.attr), fate: fate.clone() };
             if left == 0 {
-                // Found through a link or in another tree it may come again; files with several names, whose names do come, go before it.
+                // Found through a link it may come again; files with several names, whose names do come, go before it.
                 self.complete.push_back(key.clone());
             }
             self.links.insert(key, link);

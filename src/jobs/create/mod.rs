@@ -92,8 +92,6 @@ pub struct Options {
     pub links_max: usize,
     /// Trees may overlap: files of which all names have come are remembered as well, as far as there is room.
     pub several: bool,
-    /// Trees do overlap: files and symbolic links with one name are remembered too.
-    pub overlap: bool,
     /// Directory entries listed ahead at most.
     pub ahead_max: usize,
     /// The archive's size is a multiple of this.
@@ -123,7 +121,6 @@ impl Default for Options {
             archive: None,
             links_max: 1_000_000,
             several: false,
-            overlap: false,
             ahead_max: 50_000,
             record_bytes: write::RECORD_BYTES,
             label: Vec::new(),
