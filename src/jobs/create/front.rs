@@ -34,10 +34,11 @@ enum Slot<L, E> {
     UnderWay(bool, Size),
 }
 
-/// Entries of a directory: those that are listed, and how many more are expected.
+/// Entries of a directory: those that are listed, those of them that its listing has gathered, and how many more are expected.
 #[derive(Clone, Copy, Default)]
 struct Size {
     listed: usize,
+    gathered: usize,
     to_come: usize,
 }
 
@@ -46,8 +47,8 @@ pub(super) enum Grown<L, E> {
     Entries(Vec<E>),
     /// A directory's.
     Listing(L),
-    /// Of the same directory's next page; nothing follows it.
-    Rest(L),
+    /// Of the same directory's next page; nothing follows it. It holds so many entries that will come with its end.
+    Rest(L, usize),
 }
 
 /// What comes next.
@@ -90,17 +91,21 @@ impl<L, E> State<L, E> {
         }
     }
 
-    /// Learns from a listing's entries what the next ones may bring: at once that it is more, slowly that it is less. Returns what is known
-    /// of its directory; one that has more than was expected is expected to have as many again.
-    fn learn(&mut self, Size { listed, to_come }: Size, found: usize, is_end: bool) -> Size {
+    /// Learns from a listing's entries what the next ones may bring: at once that it is more, slowly that it is less. Those that have `come`
+    /// are in their places; with a number the directory goes on, and its listing has gathered so many. Returns what is known of the
+    /// directory; one that has more than was expected is expected to have as many again.
+    fn learn(&mut self, size: Size, come: usize, gathered: Option<usize>) -> Size {
+        let found = (come + gathered.unwrap_or(0)).saturating_sub(size.gathered);
         self.page = found.max(self.page - self.page.saturating_sub(found).div_ceil(8));
-        self.to_come -= to_come;
-        let listed = listed + found;
-        if is_end {
+        self.to_come -= size.to_come;
+        self.entries = self.entries + gathered.unwrap_or(0) - size.gathered;
+        let listed = size.listed + found;
+        let Some(gathered) = gathered else {
             self.directory = (7 * self.directory + listed) / 8;
-            return Size { listed, to_come: 0 };
-        }
-        Size { listed, to_come: if to_come > found { to_come - found } else { listed }.max(self.page) }
+            return Size { listed, ..Size::default() };
+        };
+        let rest = if size.to_come > found { size.to_come - found } else { listed };
+        Size { listed, gathered, to_come: rest.max(self.page) }
     }
 }
 
@@ -156,7 +161,7 @@ impl<L, E> Front<L, E> {
         while begun.len() < max && state.under_way < under_way_max {
             let Some((key, known)) = state.first_due(self.ahead_max) else { break };
             let key = key.clone();
-            let size = known.unwrap_or(Size { listed: 0, to_come: state.directory.max(state.page) });
+            let size = known.unwrap_or(Size { to_come: state.directory.max(state.page), ..Size::default() });
             state.due.pop_first();
             state.under_way += 1;
             state.to_come += size.to_come;
@@ -193,7 +198,7 @@ impl<L, E> Front<L, E> {
             }
         };
         for one in grown {
-            let (listing, is_rest) = match one {
+            let (listing, gathered) = match one {
                 // A page of files alone stays where it was made.
                 Grown::Entries(entries) if run.is_empty() => {
                     run = entries;
@@ -203,16 +208,16 @@ impl<L, E> Front<L, E> {
                     run.extend(entries);
                     continue;
                 }
-                Grown::Listing(listing) => (listing, false),
-                Grown::Rest(listing) => (listing, true),
+                Grown::Listing(listing) => (listing, None),
+                Grown::Rest(listing, gathered) => (listing, Some(gathered)),
             };
             if !run.is_empty() {
                 state.entries += run.len();
                 put(&mut state, Slot::Run(std::mem::take(&mut run)));
             }
-            is_end = !is_rest;
-            let found = state.entries - before;
-            let rest = is_rest.then(|| state.learn(size, found, false));
+            is_end = gathered.is_none();
+            let come = state.entries - before;
+            let rest = gathered.map(|gathered| state.learn(size, come, Some(gathered)));
             put(&mut state, Slot::Due(listing, rest));
         }
         if !run.is_empty() {
@@ -220,8 +225,8 @@ impl<L, E> Front<L, E> {
             put(&mut state, Slot::Run(run));
         }
         if is_end {
-            let found = state.entries - before;
-            state.learn(size, found, true);
+            let come = state.entries - before;
+            state.learn(size, come, None);
         }
         self.changed.ring(state);
     }
@@ -282,7 +287,7 @@ mod tests {
             }
         }
         if from + 3 < 7 {
-            grown.push(Grown::Rest((path.clone(), from + 3)));
+            grown.push(Grown::Rest((path.clone(), from + 3), 0));
         }
         grown
     }
@@ -345,7 +350,8 @@ mod tests {
     #[test]
     fn rests_find_room_and_listing_stays_wide() {
         let (directories, in_page) = (600, 10);
-        for (pages, rounds_max) in [(1, 10), (4, 160), (8, 700)] {
+        // The last one gathers what is listed of a directory until its end, as for `--sort=name`.
+        for (pages, rounds_max, gathers) in [(1, 10, false), (4, 160, false), (8, 700, false), (4, 160, true)] {
             let front: Front<(usize, usize), usize> = Front::new(800);
             front.add((0, 0));
             let mut under_way = front.begin((4, 4), 256);
@@ -355,8 +361,11 @@ mod tests {
                 std::iter::from_fn(|| Some(front.begin((4, 4), 256)).filter(|begun| !begun.is_empty()))
                     .for_each(|begun| under_way.extend(begun));
                 for (key, (directory, page)) in under_way.drain(..) {
-                    let rest = (page + 1 < pages).then(|| Grown::Rest((directory, page + 1)));
-                    front.grow(key, [Some(Grown::Entries(vec![0; in_page])), rest].into_iter().flatten());
+                    let is_end = page + 1 == pages;
+                    let come = if gathers { pages * usize::from(is_end) } else { 1 };
+                    let held = if gathers { (page + 1) * in_page } else { 0 };
+                    let rest = (!is_end).then(|| Grown::Rest((directory, page + 1), held));
+                    front.grow(key, [Some(Grown::Entries(vec![0; come * in_page])), rest].into_iter().flatten());
                 }
                 most = most.max(front.state().entries);
                 while let Next::Run(run) = front.take() {

@@ -65,7 +65,8 @@ pub(super) fn run(ctx: &Ctx<'_>, listings: Vec<(Key, Listing)>) {
                 Ok(page) => take_page(ctx, (port, route), &dir, (from, page), gathered),
                 // RFC 1813 3.3.17: the directory changed. Its pages come again, and what was listed of them is in the archive.
                 Err(Status::BadCookie) if from != Cookie::default() && dir.begins_anew() => {
-                    vec![Grown::Rest(Listing::Page { dir, from: Cookie::default(), gathered })]
+                    let held = gathered.len();
+                    vec![Grown::Rest(Listing::Page { dir, from: Cookie::default(), gathered }, held)]
                 }
                 Err(status) => {
                     not_listed(ctx, (port, route), &dir, (proc, status));
@@ -358,7 +359,10 @@ fn take_page(
     if stuck {
         ctx.failed(Failure::refused(&dir.path, NO_PROGRESS));
     }
-    let rest = |gathered| Grown::Rest(Listing::Page { dir: dir.clone(), from: next, gathered });
+    let rest = |gathered: Vec<Entry>| {
+        let held = gathered.len();
+        Grown::Rest(Listing::Page { dir: dir.clone(), from: next, gathered }, held)
+    };
     if ctx.options.sort_by_name {
         gathered.extend(found);
         if !end && !stuck {
