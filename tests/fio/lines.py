@@ -215,7 +215,6 @@ COUNTED = {
     "part of a larger file": ("--name=a --filename=f --rw=write --size=50k --bs=4k --loops=2", 0, {"f": 65536}),
     "file_append loops": ("--name=a --filename=f --rw=write --size=64k --file_append=1 --loops=2", 0, {"f": 20480}),
     "fsync passes": ("--name=a --rw=write --size=50k --bs=4k --fsync=4 --loops=3", 0),
-    "files by weight": ("--name=a --rw=randwrite --size=50k --bs=3k --nrfiles=2 --file_service_type=zipf:1.2", 0),
     "backlog in flight": ("--name=a --rw=write --size=128k --verify=crc32c --verify_backlog=4 --number_ios=16 --ioengine=libaio "
     "--iodepth=16", 0),
     "latencies let pass": ("--name=a --rw=write --size=1m --bs=256k --max_latency=1us --continue_on_error=write --ignore_error=,110", 0),

@@ -122,22 +122,6 @@ fn loops_and_io_size_are_counted_as_in_fio() {
     }
 }
 
-/// Where files have weights, one that is at its end begins anew: each was visited as often as the others.
-#[test]
-fn files_with_weights_are_visited_by_them() {
-    let loads = Loads::new();
-    for (rw, weights) in [("randwrite", "zipf:1.2"), ("write", "pareto:0.1"), ("randwrite", "normal:10")] {
-        let files = "--nrfiles=4 --write_iolog=io.log --verify=crc32c";
-        let line = format!("--name=a --rw={rw} --bs=4k --size=256k --file_service_type={weights} {files}");
-        let document = loads.json(&line);
-        assert_eq!(document["jobs"][0]["write"]["total_ios"], 64, "{line}");
-        let log = fs::read_to_string(loads.path("io.log")).unwrap();
-        let count = |file: u32| log.matches(&format!("a.0.{file} write ")).count();
-        let counts: Vec<usize> = (0..4).map(count).collect();
-        assert!(counts.iter().sum::<usize>() == 64 && counts.iter().any(|count| *count > 24), "{line}: {counts:?}");
-    }
-}
-
 /// As fio, which makes data safe where a pass ends ahead of its bytes, and again when the next begins.
 #[test]
 fn what_is_due_at_the_end_of_a_pass_is_synced() {

@@ -119,7 +119,7 @@ impl<E: Engine> Runner<'_, E> {
     pub(super) fn check_pass(&mut self) {
         self.work.live.set_state(State::Verifying);
         self.turn(true, false);
-        self.drop_cached(None);
+        self.drop_cached();
         self.check_written(u64::MAX);
         self.turn_to_pass();
         self.work.live.set_state(State::Running);

@@ -60,8 +60,6 @@ struct File {
     is_done: bool,
     /// It has begun, and is not done.
     is_under_way: bool,
-    /// It had an I/O since it began.
-    is_visited: bool,
 }
 
 /// How the next file is found.
@@ -100,8 +98,6 @@ pub struct Choice {
     has_end: bool,
     /// How often files that have an end began anew.
     rounds: u64,
-    /// Of those, one that did so for itself.
-    anew: Option<u32>,
     left: usize,
     current: usize,
     on_current: u64,
@@ -121,7 +117,6 @@ impl Choice {
             visits: visits(load, seeds, *region, index as u64),
             is_done: false,
             is_under_way: false,
-            is_visited: false,
         };
         let files: Vec<File> = regions.iter().enumerate().map(file).collect();
         let (service, each) = &settings.files.service;
@@ -151,7 +146,6 @@ impl Choice {
             appends: settings.files.append && !(settings.span.fills() && load.is_random()),
             has_end: load.reads() && has_end(&load.plans.read) || load.writes() && has_end(&load.plans.write),
             rounds: 0,
-            anew: None,
             current: 0,
             on_current: 0,
             number: 0,
@@ -186,13 +180,7 @@ impl Choice {
                     self.given += extent.len;
                     self.number += 1;
                     self.on_current += 1;
-                    self.files[file].is_visited = true;
                     return Some(next);
-                }
-                None if self.begins_anew(file) => {
-                    self.files[file].visits.each(Offsets::restart);
-                    self.files[file].is_visited = false;
-                    self.anew = self.has_end.then_some(file as u32);
                 }
                 None => {
                     (self.files[file].is_done, self.files[file].is_under_way) = (true, false);
@@ -203,18 +191,6 @@ impl Choice {
             }
         }
         None
-    }
-
-    /// As in fio, where files have weights one that is at its end begins anew: else each would be visited as often as the others. Where not all
-    /// may be open at once, it makes room for another.
-    fn begins_anew(&self, file: usize) -> bool {
-        let is_weighted = matches!(self.pick, Pick::Drawn { sampler: Some(_), .. });
-        is_weighted && self.most >= self.files.len() && self.files[file].is_visited && !self.appends
-    }
-
-    /// The file that has begun anew for itself since this was asked.
-    pub fn take_anew(&mut self) -> Option<u32> {
-        self.anew.take()
     }
 
     /// All that the job is to move was given.
@@ -241,7 +217,7 @@ impl Choice {
         self.rounds += u64::from(self.has_end);
         self.files.iter_mut().for_each(|file| {
             file.visits.each(Offsets::restart);
-            (file.is_done, file.is_under_way, file.is_visited) = (false, false, false);
+            (file.is_done, file.is_under_way) = (false, false);
         });
         self.left = self.files.len();
         (self.under_way, self.turn) = (Vec::new(), 0);

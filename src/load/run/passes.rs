@@ -9,7 +9,6 @@ use rustix::io::Errno;
 
 use super::super::engine::Engine;
 use super::super::pace::AfterPass;
-use super::super::settings::Service;
 use super::super::value::Amount;
 use super::super::{Direction, Each};
 use super::choice::Next;
@@ -27,8 +26,7 @@ impl<E: Engine> Runner<'_, E> {
         loop {
             let before = self.moved();
             self.replay = (only || read_back).then(|| self.choice.clone());
-            let is_weighted = matches!(settings.files.service.0, Service::By(_));
-            let once = settings.load.plans[Direction::Write].visits_once() && !is_weighted;
+            let once = settings.load.plans[Direction::Write].visits_once();
             self.latest = self.replay.clone().filter(|_| !once).map(Latest::new);
             (self.pass_issued, self.checked, self.is_synced, self.backlog.due) = (0, 0, false, 0);
             self.unwritten = Unwritten::default();
@@ -204,12 +202,9 @@ impl<E: Engine> Runner<'_, E> {
             false => Each::default(),
         };
         let next = self.choice.next_io(&late);
-        if let Some(file) = self.choice.take_anew() {
-            self.drop_cached(Some(file));
-        }
         if self.choice.rounds() != self.rounds {
             self.rounds = self.choice.rounds();
-            self.drop_cached(None);
+            self.drop_cached();
         }
         next
     }

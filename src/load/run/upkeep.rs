@@ -111,17 +111,15 @@ impl<E: Engine> Runner<'_, E> {
     }
 
     /// invalidate=1: what is visited again is not found in the cache. Measured of fio 3.33: the files of a pass of loops= or io_size= are
-    /// opened anew, which drops them; a job that fills its time keeps them open, and mapped, and drops nothing with direct=1. So it is where
-    /// `one` file begins anew.
-    pub(super) fn drop_cached(&mut self, one: Option<u32>) {
+    /// opened anew, which drops them; a job that fills its time keeps them open, and mapped, and drops nothing with direct=1.
+    pub(super) fn drop_cached(&mut self) {
         let settings = self.work.settings;
-        let keeps = settings.span.fills() || one.is_some();
-        if !settings.files.invalidate || keeps && settings.engine.direct {
+        let fills = settings.span.fills();
+        if !settings.files.invalidate || fills && settings.engine.direct {
             return;
         }
-        let files = one.map_or_else(|| self.open.all(), |file| vec![file]);
-        for file in files.into_iter().filter(|file| self.open.is_open(*file)).collect::<Vec<_>>() {
-            let gone = if keeps { Ok(()) } else { self.engine.let_go(file) };
+        for file in self.open.all() {
+            let gone = if fills { Ok(()) } else { self.engine.let_go(file) };
             let gone = gone.and_then(|()| self.engine.advise(file, Some(self.region(file)), None));
             if let Err(errno) = gone {
                 let failed = self.call_failed(file, "fadvise", errno);
