@@ -14,10 +14,7 @@ use super::ctx::Ctx;
 use super::decide::{self, SET_ID};
 use super::groups;
 use super::make::{Item, Made};
-use super::xattrs::{self, ACCESS_ACL, GROUP};
-
-/// The bits of all others.
-const OTHERS: u32 = 0o007;
+use super::xattrs::{self, ACCESS_ACL, GROUP, OTHERS};
 
 /// Is the mode the old file's, and may that have an ACL which can be seen?
 fn sees_acls(ctx: &Ctx<'_>) -> bool {

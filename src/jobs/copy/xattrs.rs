@@ -17,6 +17,9 @@ const DEFAULT_ACL: &[u8] = b"system.posix_acl_default";
 /// The bits of the group, or of an ACL's mask.
 pub(super) const GROUP: u32 = 0o070;
 
+/// The bits of all others.
+pub(super) const OTHERS: u32 = 0o007;
+
 /// How often an attribute that vanishes between its listing and its reading is listed anew.
 const TRIES_MAX: usize = 3;
 
@@ -133,12 +136,16 @@ fn has_access_acl(port: Port<'_>, route: Route, node: &Node) -> bool {
     }
 }
 
+/// True for what is known to have an ACL.
+pub(super) fn has_acl(ctx: &Ctx<'_>, route: Route, node: &Node) -> bool {
+    list(ctx.target, route, node).is_ok_and(|names| names.iter().any(|name| name == ACCESS_ACL))
+}
+
 /// Is what was shut until it had its ACL to get its mode now? Without modes carried the ACL has it, and what was to have one and has none
 /// stays shut.
 pub(super) fn may_open(ctx: &Ctx<'_>, route: Route, (source, target): (&Node, &Node)) -> bool {
-    let has_one = || {
-        has_access_acl(ctx.target, route, target) || has_access_acl(ctx.source, ctx.source.route(), source)
-    };
+    let has_one =
+        || has_access_acl(ctx.target, route, target) || has_access_acl(ctx.source, ctx.source.route(), source);
     !(is_alone(ctx) && has_one())
 }
 

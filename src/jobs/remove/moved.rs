@@ -52,7 +52,9 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         if frame.has(flag::REMOVED | flag::REMOVED_BEFORE) {
             let port = self.engine.port;
             if port.one(port.route(), Call::lookup(&up.node, name)).status() != Err(Status::NoEnt) {
-                return self.refuse(&up, Some(name), REPLACED);
+                self.tell_once(frame, REPLACED);
+                up.set(flag::FAILED);
+                return self.off(up);
             }
             self.tell_moved(frame);
             return self.vanished(up, Some(name));
@@ -74,9 +76,14 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
 
     /// Something of it is gone, and it is elsewhere.
     pub fn tell_moved(&mut self, frame: &Frame<T>) {
-        if let Some(up) = &frame.up {
+        self.tell_once(frame, MOVED);
+    }
+
+    fn tell_once(&mut self, frame: &Frame<T>, reason: &str) {
+        if let Some(up) = frame.up.as_ref().filter(|_| !frame.has(flag::TOLD)) {
+            frame.set(flag::TOLD);
             let path = self.cursor.path(up, frame.name.as_ref());
-            self.engine.crew.report().add(Failure::refused(path, MOVED));
+            self.engine.crew.report().add(Failure::refused(path, reason));
         }
     }
 }
