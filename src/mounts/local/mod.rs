@@ -298,14 +298,13 @@ impl LocalMount {
         Ok(held)
     }
 
-    /// Is this the directory that was made or found, or that was listed? Names listed in one are not to be called in another that got its
-    /// name. An NFS client may still know another one by its name, that was moved away through another mount and lives on. Asking costs
-    /// nothing: an object's id is known while it is open.
+    /// Is this the directory that was made or found, or that was listed? An NFS client may still know another one by its name, that was moved
+    /// away through another mount and lives on. Asking costs nothing: an object's id is known while it is open. (Overlays and FUSE may have
+    /// another number for a directory that the kernel had forgotten: 3, then 6 for one with `xino=off`.)
     fn is_same(&self, chain: &Chain, fd: &OwnedFd) -> bool {
         let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
         let id = || Which::at(fd, c"", flags).map(|is| is.fileid);
-        let known = chain.entered().or_else(|| chain.fileid().filter(|_| self.nfs));
-        known.is_none_or(|fileid| id() == Ok(fileid))
+        !self.nfs || chain.entered().or_else(|| chain.fileid()).is_none_or(|fileid| id() == Ok(fileid))
     }
 
     /// Where an object is.
