@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::base::{Failure, Status};
-use crate::storage::Call;
+use crate::storage::{Call, Node};
 
 use super::engine::{Step, Tried};
 use super::frame::{Frame, flag};
@@ -43,6 +43,18 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
         };
         self.engine.odd_dotdots.fetch_add(u32::from(is_here), Ordering::Relaxed);
         !is_here
+    }
+
+    /// On this host, which goes by names: was a directory of which something was removed known by another number than what has its name now?
+    pub fn has_another_its_name(&self, frame: &Frame<T>) -> bool {
+        let (Some(up), Some(name), Node::Chain(chain)) = (&frame.up, &frame.name, &frame.node) else { return false };
+        let port = self.engine.port;
+        let is = |entered| {
+            let mut call = port.one(port.route(), Call::lookup(&up.node, name));
+            let found = call.take_found().ok().and_then(|found| found.attr);
+            found.is_some_and(|attr| attr.fileid != entered)
+        };
+        frame.has(flag::REMOVED | flag::REMOVED_BEFORE) && chain.entered().is_some_and(is)
     }
 
     /// What is there now under the name of a directory that was moved away? To `rm -r`, which enters a name once, it is a directory that is

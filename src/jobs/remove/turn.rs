@@ -272,12 +272,7 @@ impl<T: Clone + Send> Turn<'_, '_, T> {
             Err(Status::Access) if first && frame.opened.get().is_none() && self.opens(&frame) => {
                 return self.push(Step::List { frame, from: None, route: None });
             }
-            // On this host, which goes by names: another directory has this one's.
-            Err(Status::Stale)
-                if frame.has(flag::REMOVED | flag::REMOVED_BEFORE) && !self.engine.port.volume.has_handles() =>
-            {
-                return self.look_again(&frame);
-            }
+            Err(Status::Stale) if self.has_another_its_name(&frame) => return self.look_again(&frame),
             // It is gone, or may not be read: then it may go if it is empty.
             Err(status @ (Status::NoEnt | Status::Stale | Status::Access))
                 if !frame.stays() && (first || status != Status::Access) =>

@@ -19,7 +19,7 @@ use crate::storage::{Attr, Chain, Cookie, DotDot, Entry, Kind, Node, Out, Page, 
 
 use super::super::page::Room;
 use super::LocalMount;
-use super::convert::{ITSELF, Which, attr, kind_of, status};
+use super::convert::{ITSELF, attr, kind_of, status};
 use super::descriptors::{Held, Use};
 
 /// Bytes asked of getdents64 at once: twice glibc's, so that a page of a kernel NFS mount is few calls.
@@ -256,8 +256,7 @@ impl LocalMount {
             _ => self.open_at(self.dir(chain)?.fd(), b".", flags, Mode::empty()),
         };
         let fd = fd.map_err(status)?;
-        let is = Which::at(&fd, c"", AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC).map_err(status)?;
-        if !chain.enter(is.fileid) {
+        if self.number(&fd).map_err(status)?.is_some_and(|number| !chain.enter(number)) {
             return Err(Status::Stale);
         }
         Ok(self.descriptors.keep(chain, Use::List, Held::List(fd, Mutex::default())))

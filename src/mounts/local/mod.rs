@@ -42,7 +42,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Access, AtFlags, Mode, OFlags, StatxFlags, accessat, fstatvfs, openat, readlinkat, statat, statx};
+use rustix::fs::{
+    Access, AtFlags, Mode, OFlags, StatxFlags, accessat, fstatvfs, makedev, openat, readlinkat, statat, statx,
+};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Resource, getegid, geteuid, getrlimit};
 
@@ -298,13 +300,19 @@ impl LocalMount {
         Ok(held)
     }
 
-    /// Is this the directory that was made or found, or that was listed? An NFS client may still know another one by its name, that was moved
-    /// away through another mount and lives on. Asking costs nothing: an object's id is known while it is open. (Overlays and FUSE may have
-    /// another number for a directory that the kernel had forgotten: 3, then 6 for one with `xino=off`.)
+    /// Is this the directory that was made or found, or that was listed? What was listed in one is not to be looked for in another that got
+    /// its name. An NFS client may still know another one by its name, that was moved away through another mount and lives on.
     fn is_same(&self, chain: &Chain, fd: &OwnedFd) -> bool {
-        let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
-        let id = || Which::at(fd, c"", flags).map(|is| is.fileid);
-        !self.nfs || chain.entered().or_else(|| chain.fileid()).is_none_or(|fileid| id() == Ok(fileid))
+        let known = chain.entered().or_else(|| chain.fileid().filter(|_| self.nfs));
+        known.is_none_or(|fileid| self.number(fd).is_ok_and(|number| number.is_none_or(|number| number == fileid)))
+    }
+
+    /// The number by which a directory is known as long as it lives, where its file system has one (an overlay with `xino=off` had 3, and 6
+    /// when the kernel had forgotten it). Asking costs nothing: an object's number is known while it is open.
+    fn number(&self, fd: &OwnedFd) -> Result<Option<u64>, Errno> {
+        let is = Which::at(fd, c"", AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC)?;
+        let is_known = self.nfs || self.numbered == Some(makedev(is.device.0, is.device.1));
+        Ok(is_known.then_some(is.fileid))
     }
 
     /// Where an object is.
