@@ -30,6 +30,7 @@ mod copy;
 mod copy_anew;
 mod copy_asides;
 mod copy_faults;
+mod copy_folds;
 mod copy_kill;
 mod copy_local;
 mod copy_losses;

@@ -14,6 +14,7 @@ use super::decide::{self, Verdict};
 use super::delete;
 use super::enter::owner_refused;
 use super::fill;
+use super::folds;
 use super::groups::{self, Settling};
 use super::link;
 use super::links::{Links, Role};
@@ -198,7 +199,15 @@ fn look_up_target(ctx: &Ctx<'_>, routes: Routes, known: Vec<Known>, due: &mut Ve
     drop(calls);
     for (mut known, answer) in unknown.into_iter().zip(answers) {
         match answer {
-            Ok((node, attr)) => known.object.at = At::Present(Some(node), attr),
+            Ok((node, attr)) => {
+                let (dir, name) = (&known.object.dir, &known.object.name);
+                let appeared = known.object.appeared && !ctx.compares();
+                if let Some(taken) = appeared.then(|| folds::is_taken(ctx, routes.target, dir, name, &attr)).flatten() {
+                    give_up(ctx, known.object, taken, due);
+                    continue;
+                }
+                known.object.at = At::Present(Some(node), attr);
+            }
             Err((_, Status::NoEnt)) => known.object.at = At::Absent,
             Err(error) => {
                 give_up(ctx, known.object, Trouble::on_target(error), due);

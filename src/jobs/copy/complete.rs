@@ -10,6 +10,7 @@ use super::batch::{Routes, end, give_up};
 use super::ctx::{Ctx, On, Trouble, add, is_kernel_nfs};
 use super::decide;
 use super::enter::owner_refused;
+use super::folds;
 use super::make::{Item, Made, Stage, reach};
 use super::task::{At, Object, Task};
 use super::{Compare, Deed, Existing, xattrs};
@@ -285,18 +286,23 @@ fn rename(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
         moving.sort_by_key(|item| !is_new(item));
         new = moving.partition_point(is_new);
     }
-    let answers: Vec<_> = {
+    let (answers, taken): (Vec<_>, _) = {
         let call = |item: &&mut Item| {
             let made = item.made.as_ref()?;
             let (aside, name) = (made.aside.as_ref()?, &item.known.object.name);
             Some(Call::rename_of(made.fileid, (item.parent(), aside), (item.parent(), name)))
         };
         let mut calls: Vec<Call<'_>> = moving.iter().map(|item| call(item).unwrap_or_default()).collect();
-        ctx.target.perform(routes.target, &mut calls[..new]);
+        let taken = rename_new(ctx, routes, &moving[..new], &mut calls[..new]);
         ctx.target.perform(volume.route_replacing(routes.target), &mut calls[new..]);
-        calls.iter().map(Call::status).collect()
+        (calls.iter().map(Call::status).collect(), taken)
     };
-    for (item, answer) in moving.iter_mut().zip(answers) {
+    let taken = taken.into_iter().chain(std::iter::repeat_with(|| None));
+    for ((item, answer), taken) in moving.iter_mut().zip(answers).zip(taken) {
+        if taken.is_some() {
+            item.trouble = taken;
+            continue;
+        }
         item.known.object.dir.touch();
         if let Err(status) = answer
             && !(status == Status::NoReply && has_moved(ctx, routes, item))
@@ -304,6 +310,32 @@ fn rename(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
             item.trouble = Some(Trouble::Call(On::Target, Proc::Rename, status));
         }
     }
+}
+
+/// Gives new objects their names, all at once. A RENAME does not tell that it has replaced what has its name in another spelling: where there may
+/// be such, each is looked for, by one lane at a time. For each why it is not to have its name.
+fn rename_new(ctx: &Ctx<'_>, routes: Routes, items: &[&mut Item], calls: &mut [Call<'_>]) -> Vec<Option<Trouble>> {
+    let route = routes.target;
+    let folds = |item: &&mut Item| {
+        let aside = item.made.as_ref().and_then(|made| made.aside.as_ref());
+        aside.is_some_and(|aside| folds::folds(ctx, route, item.parent(), aside))
+    };
+    let is_new = |item: &&&mut Item| matches!(item.object().at, At::Absent);
+    if !items.iter().find(is_new).is_some_and(folds) {
+        ctx.target.perform(route, calls);
+        return Vec::new();
+    }
+    let rename = |(item, call): (&&mut Item, &mut Call<'_>)| {
+        let (dir, name) = (&item.known.object.dir, &item.known.object.name);
+        let _alone = ctx.renaming.lock().expect("nothing panics while it renames");
+        let there = is_new(&item).then(|| ctx.target.look_up(route, item.parent(), name).ok());
+        let taken = there.flatten().and_then(|(_, is)| folds::is_taken(ctx, route, dir, name, &is));
+        if taken.is_none() {
+            ctx.target.perform(route, std::slice::from_mut(call));
+        }
+        taken
+    };
+    items.iter().zip(calls).map(rename).collect()
 }
 
 /// Does the object have its name, of which a RENAME never told? Where the server has said no file id of what it made, mounts cannot

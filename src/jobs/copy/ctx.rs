@@ -143,6 +143,10 @@ pub(super) struct Ctx<'a> {
     pub probed: AtomicBool,
     /// The file system of the source's root.
     pub source_fsid: u64,
+    /// The target takes two spellings of a name for one, where that was asked.
+    pub folds: OnceLock<bool>,
+    /// Held where it does, to give an object its name.
+    pub renaming: Mutex<()>,
     /// The source is one object that is no directory.
     pub single: bool,
     snapshot: Name,
@@ -200,6 +204,8 @@ impl<'a> Ctx<'a> {
             target_root: OnceLock::new(),
             probed: AtomicBool::new(false),
             source_fsid: 0,
+            folds: OnceLock::new(),
+            renaming: Mutex::default(),
             single: false,
             snapshot: Name::new(SNAPSHOT).expect("the name is valid"),
             warnings: Mutex::default(),

@@ -88,6 +88,7 @@ pub(super) fn sweep(ctx: &Ctx<'_>, dir: &Arc<Dir>, due: &mut Vec<Due<Task>>) -> 
         if ctx.later {
             return false;
         }
+        extras.retain(|entry| !dir.is_respelled(&entry.name));
         if ctx.options.delete.is_none_or(|delete| !delete.excluded) {
             extras.retain(|entry| ctx.allows(On::Target, dir, &entry.name, entry.kind_told()));
         }
@@ -259,7 +260,7 @@ fn list(ctx: &Ctx<'_>, dir: &Arc<Dir>, from: Cookie, due: &mut Vec<Due<Task>>) {
             entries.retain(|entry| {
                 !ctx.is_snapshot(On::Target, dir, &entry.name)
                     && (excluded || ctx.allows(On::Target, dir, &entry.name, entry.kind_told()))
-                    && (ctx.compares() || !aside::may_live(ctx, dir, entry))
+                    && (ctx.compares() || !dir.is_respelled(&entry.name) && !aside::may_live(ctx, dir, entry))
             });
             if !page.end {
                 dir.hold(1);

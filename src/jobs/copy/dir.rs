@@ -78,6 +78,8 @@ pub(super) struct Dir {
     swept: AtomicBool,
     /// What of the target's stays, whatever the source has.
     spared: OnceLock<Spares>,
+    /// Names of the target's that it takes for names of the source's which are spelled otherwise.
+    respelled: Mutex<Vec<Name>>,
 }
 
 impl Dir {
@@ -112,6 +114,7 @@ impl Dir {
             extras: Mutex::default(),
             swept: AtomicBool::new(false),
             spared: OnceLock::new(),
+            respelled: Mutex::default(),
         }
     }
 
@@ -195,6 +198,15 @@ impl Dir {
 
     pub fn join(&self) -> MutexGuard<'_, Join> {
         self.listing.lock().expect("nothing panics while it holds a listing")
+    }
+
+    /// The target has a name of the source's as `name`.
+    pub fn respell(&self, name: Name) {
+        self.respelled.lock().expect("nothing panics while it adds").push(name);
+    }
+
+    pub fn is_respelled(&self, name: &Name) -> bool {
+        self.respelled.lock().expect("nothing panics while it looks").contains(name)
     }
 
     pub fn extras(&self) -> MutexGuard<'_, Vec<Alone>> {

@@ -12,6 +12,7 @@ use super::ctx::{Ctx, On, Trouble, add};
 use super::decide;
 use super::delete;
 use super::dir::{Dir, Made};
+use super::folds;
 use super::groups;
 use super::task::{At, Task};
 use super::{Deed, Existing, TRIES_MAX, xattrs};
@@ -21,6 +22,8 @@ struct Entering {
     dir: Arc<Dir>,
     at: At,
     owner: bool,
+    /// Its name was not there, and then it was.
+    appeared: bool,
 }
 
 /// Makes or finds the directories; those that could be come back, the others are over.
@@ -29,7 +32,7 @@ pub(super) fn run(ctx: &Ctx<'_>, route: Route, dirs: Vec<Arc<Dir>>, due: &mut Ve
     let mut left: Vec<Entering> = Vec::new();
     for dir in dirs {
         let at = dir.at.clone();
-        left.push(Entering { dir, at, owner: true });
+        left.push(Entering { dir, at, owner: true, appeared: false });
     }
     for attempt in 0..=TRIES_MAX {
         let mut again = Vec::new();
@@ -92,7 +95,15 @@ enum Found {
 
 /// Something has the directory's name.
 fn found(ctx: &Ctx<'_>, route: Route, entering: Entering, due: &mut Vec<Due<Task>>) -> Found {
-    let Entering { dir, at: At::Present(Some(node), attr), owner } = entering else { return Found::Again(entering) };
+    let Entering { dir, at: At::Present(Some(node), attr), owner, appeared } = entering else {
+        return Found::Again(entering);
+    };
+    if let Some((parent, name)) = dir.parent().filter(|_| appeared)
+        && let Some(taken) = folds::is_taken(ctx, route, parent, name, &attr)
+    {
+        give_up(ctx, &dir, taken, due);
+        return Found::Over;
+    }
     if attr.kind == Kind::Dir {
         use_existing(ctx, route, &dir, node, attr);
         return Found::Entered(dir);
@@ -115,7 +126,7 @@ fn found(ctx: &Ctx<'_>, route: Route, entering: Entering, due: &mut Vec<Due<Task
         match status {
             Ok(()) | Err(Status::NoEnt) => {
                 touch_parent(&dir);
-                return Found::Again(Entering { dir, at: At::Absent, owner });
+                return Found::Again(Entering { dir, at: At::Absent, owner, appeared: false });
             }
             Err(status) => {
                 give_up(ctx, &dir, Trouble::Call(On::Target, Proc::Remove, status), due);
@@ -220,11 +231,11 @@ fn make(
                 ctx.tell(Deed::Made, &dir, None);
                 entered.push(dir);
             }
-            Err(Status::Exist) => again.push(Entering { dir, at: At::Ask, owner }),
+            Err(Status::Exist) => again.push(Entering { dir, at: At::Ask, owner, appeared: true }),
             // Not root, or root that the server squashes.
             Err(Status::Perm) if owner && (ctx.options.preserve.uid || ctx.options.preserve.gid) => {
                 // A server may make a directory before it refuses its owner.
-                again.push(Entering { dir, at: At::Ask, owner: false });
+                again.push(Entering { dir, at: At::Ask, owner: false, appeared: false });
             }
             Err(status) => give_up(ctx, &dir, Trouble::Call(On::Target, Proc::MkDir, status), due),
         }

@@ -10,7 +10,7 @@ use super::ctx::{Ctx, On, Trouble, add};
 use super::decide::{self, Verdict};
 use super::delete;
 use super::make;
-use super::task::{At, Task};
+use super::task::{At, Object, Task};
 
 /// Makes the object another name of `there`, which has file id `known_id` if that is known.
 pub(super) fn run(
@@ -77,7 +77,8 @@ pub(super) fn run(
         Err((_, Status::Exist)) => {
             let trouble = Trouble::Call(On::Target, Proc::Link, Status::Exist);
             ctx.links.put_back(&known.attr, (there, known_id));
-            batch::retry(ctx, known.object, trouble, due);
+            let appeared = matches!(known.object.at, At::Absent);
+            batch::retry(ctx, Box::new(Object { appeared, ..*known.object }), trouble, due);
         }
         Err(error) => give_up(ctx, known.object, Trouble::on_target(error), due),
     }

@@ -459,7 +459,8 @@ fn fail(ctx: &Ctx<'_>, item: &mut Item, (proc, status): (Proc, Status), due: &mu
     }
     let placeholder = placeholder(&item.known.object);
     let object = std::mem::replace(&mut item.known.object, placeholder);
-    batch::retry(ctx, Box::new(Object { unlink, ..*object }), trouble, due);
+    let appeared = status == Status::Exist && matches!(object.at, At::Absent);
+    batch::retry(ctx, Box::new(Object { unlink, appeared, ..*object }), trouble, due);
     item.elsewhere = true;
 }
 

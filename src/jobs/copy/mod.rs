@@ -24,6 +24,7 @@ mod dir;
 mod enter;
 mod feed;
 mod fill;
+mod folds;
 mod groups;
 mod join;
 mod link;

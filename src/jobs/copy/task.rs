@@ -52,6 +52,8 @@ pub(super) struct Object {
     pub unlink: bool,
     /// The storage has refused to copy it whole.
     pub refused: bool,
+    /// Its name was not at the target, and then it was.
+    pub appeared: bool,
     /// The copy is of this object alone; the directory stands for the source's object itself.
     pub single: bool,
 }
@@ -73,6 +75,7 @@ impl Object {
             differs: false,
             unlink: false,
             refused: false,
+            appeared: false,
             single: false,
         })
     }

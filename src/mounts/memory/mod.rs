@@ -45,22 +45,27 @@ impl Default for MemoryMount {
 impl MemoryMount {
     /// An empty file system that is full only when memory is.
     pub fn new() -> MemoryMount {
-        MemoryMount::with_quota(Quota::unlimited())
+        MemoryMount::with(Quota::unlimited(), false)
     }
 
     /// An empty file system that holds at most `bytes` of data, counted in blocks of 4 KiB, and `files` objects beside the
     /// root; more is `NoSpc`.
     pub fn with_capacity(bytes: u64, files: u64) -> MemoryMount {
-        MemoryMount::with_quota(Quota::new(bytes, files))
+        MemoryMount::with(Quota::new(bytes, files), false)
     }
 
-    fn with_quota(quota: Quota) -> MemoryMount {
+    /// An empty file system that takes names for one whose ASCII letters differ in their case alone, and lists them as they were made.
+    pub fn folding() -> MemoryMount {
+        MemoryMount::with(Quota::unlimited(), true)
+    }
+
+    fn with(quota: Quota, folds: bool) -> MemoryMount {
         let instance = RandomState::new().hash_one(Time::now());
         let now = Time::now();
         let root = State { mode: 0o755, nlink: 2, uid: 0, gid: 0, atime: now, mtime: now, ctime: now, body: Body::Dir };
         MemoryMount {
             instance,
-            tree: RwLock::new(Tree::new(root)),
+            tree: RwLock::new(Tree::new(root, folds)),
             verifier: RwLock::new(instance),
             quota,
             ledger: Ledger::default(),

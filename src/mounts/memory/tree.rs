@@ -1,5 +1,6 @@
 //! The namespace in memory: objects, directories, and the order in which a directory lists its names.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -117,29 +118,36 @@ impl Inode {
 /// can go on after any entry, whatever was added or removed meanwhile.
 pub(super) struct Directory {
     pub(super) parent: u64,
+    /// By what the file system takes for one name.
     names: HashMap<Name, (u64, u64)>,
     order: BTreeMap<u64, (Name, u64)>,
     next: u64,
+    folds: bool,
 }
 
 impl Directory {
-    pub(super) fn new(parent: u64) -> Directory {
-        Directory { parent, names: HashMap::new(), order: BTreeMap::new(), next: FIRST_POSITION }
+    pub(super) fn new(parent: u64, folds: bool) -> Directory {
+        Directory { parent, names: HashMap::new(), order: BTreeMap::new(), next: FIRST_POSITION, folds }
+    }
+
+    fn key<'n>(&self, name: &'n Name) -> Cow<'n, Name> {
+        let lower = || Name::new(&name.as_bytes().to_ascii_lowercase()).ok();
+        self.folds.then(lower).flatten().map_or(Cow::Borrowed(name), Cow::Owned)
     }
 
     pub(super) fn get(&self, name: &Name) -> Option<u64> {
-        self.names.get(name).map(|&(_, id)| id)
+        self.names.get(&*self.key(name)).map(|&(_, id)| id)
     }
 
     /// Adds a name that is not there.
     pub(super) fn insert(&mut self, name: &Name, id: u64) {
-        self.names.insert(name.clone(), (self.next, id));
+        self.names.insert(self.key(name).into_owned(), (self.next, id));
         self.order.insert(self.next, (name.clone(), id));
         self.next += 1;
     }
 
     pub(super) fn remove(&mut self, name: &Name) -> Option<u64> {
-        let (position, id) = self.names.remove(name)?;
+        let (position, id) = self.names.remove(&*self.key(name))?;
         self.order.remove(&position);
         Some(id)
     }
@@ -170,12 +178,14 @@ pub(super) struct Tree {
     pub(super) inodes: HashMap<u64, Arc<Inode>>,
     dirs: HashMap<u64, Directory>,
     next: u64,
+    /// Upper and lower case are one in names.
+    folds: bool,
 }
 
 impl Tree {
     /// A tree with an empty root.
-    pub(super) fn new(root: State) -> Tree {
-        let mut tree = Tree { xattrs: HashMap::new(), inodes: HashMap::new(), dirs: HashMap::new(), next: ROOT };
+    pub(super) fn new(root: State, folds: bool) -> Tree {
+        let mut tree = Tree { xattrs: HashMap::new(), inodes: HashMap::new(), dirs: HashMap::new(), next: ROOT, folds };
         tree.add(root, ROOT);
         tree
     }
@@ -185,7 +195,7 @@ impl Tree {
         let id = self.next;
         self.next += 1;
         if state.kind() == Kind::Dir {
-            self.dirs.insert(id, Directory::new(parent));
+            self.dirs.insert(id, Directory::new(parent, self.folds));
         }
         let inode = Arc::new(Inode::new(id, state));
         self.inodes.insert(id, inode.clone());
