@@ -12,6 +12,7 @@ pub(crate) mod live;
 mod made_up;
 pub(crate) mod members;
 pub(crate) mod mode;
+mod moved;
 mod port;
 pub mod remove;
 pub mod select;

@@ -28,7 +28,7 @@ pub struct Extras {
     pub bulk: bool,
     /// CLEAR, the same of removals.
     pub clears: bool,
-    /// What is written cannot be read back: nothing is.
+    /// What is written cannot be read back: nothing is. What was made may be forgotten.
     pub forgets: bool,
 }
 

@@ -255,6 +255,14 @@ impl Node {
         }
     }
 
+    /// The file id of the directory that was listed under the name, or else of what was made, found or met there.
+    pub fn number(&self) -> Option<u64> {
+        match self {
+            Node::Chain(chain) => chain.entered().or_else(|| chain.met_as()),
+            Node::Handle(_) => None,
+        }
+    }
+
     /// The same object under the name that a RENAME has given it, at the mount that it is settled at; none of handles, which go by no name.
     pub(crate) fn renamed(&self, dir: &Node, name: &Name) -> Option<Node> {
         let (Node::Chain(chain), Node::Chain(dir), Some(home)) = (self, dir, self.home()) else { return None };

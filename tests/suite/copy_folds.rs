@@ -93,7 +93,7 @@ fn what_has_another_spelling_now_is_brought_up_to_date_and_not_deleted() {
 #[test]
 fn it_is_asked_once_in_a_run() {
     let from = Arc::new(MemoryMount::new());
-    (0..50).for_each(|at| drop(from.file(&from.root(), &format!("f{at}"), b"x")));
+    (0..50).for_each(|at| drop(from.file(&from.root(), format!("f{at}"), b"x")));
     for (options, lookups) in [(Options::default(), 0), (atomic(), 1)] {
         let to: Arc<dyn Mount> = Arc::new(MemoryMount::new());
         let (_, written, ran) = asked(&(from.clone() as Arc<dyn Mount>), &to, &options, (3, 4));

@@ -7,7 +7,7 @@
 //! Directories are numbered as in a heap: of directory `d` the directories `d * fan + 1` and following are children. A
 //! handle is a directory's number and that of a file in it. Leaves out: everything that a job on such a tree does not ask.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parfs::base::{Name, Proc, Status, Time};
@@ -67,6 +67,8 @@ pub struct Imagined {
     fsid: u64,
     /// Entries of each directory that were not removed yet: RMDIR of a directory that is not empty must fail.
     left: Vec<AtomicU32>,
+    /// Directories that were made where nothing was.
+    made: Vec<AtomicBool>,
     calls: [AtomicU64; Proc::COUNT],
     /// Of each procedure how many failed.
     failed: AtomicU64,
@@ -88,6 +90,7 @@ impl Imagined {
             plan,
             fsid: NEXT.fetch_add(1, Ordering::Relaxed),
             left: (0..plan.dirs).map(|dir| AtomicU32::new(count(dir))).collect(),
+            made: (0..plan.dirs).map(|_| AtomicBool::new(false)).collect(),
             calls: [const { AtomicU64::new(0) }; Proc::COUNT],
             failed: AtomicU64::new(0),
         }
@@ -220,7 +223,13 @@ impl Imagined {
             Op::GetAttr { node, out } => *out = Imagined::place(node).map(|place| self.attr(place)),
             Op::SetAttr { change, out, .. } => *out = gone(change),
             Op::Lookup { dir, name, out } => {
-                *out = if self.plan.empty { Err(Status::NoEnt) } else { self.found(dir, name) };
+                let is_there = |place: (u64, u64)| {
+                    !self.plan.empty || place.1 == ITSELF && self.made[place.0 as usize].load(Ordering::Acquire)
+                };
+                *out = match self.named(dir, name) {
+                    Ok(place) if !is_there(place) => Err(Status::NoEnt),
+                    _ => self.found(dir, name),
+                };
             }
             Op::Read { offset, count, buf, attr, out, node } => {
                 let len = FILE_BYTES.saturating_sub(*offset).min(u64::from(*count));
@@ -232,7 +241,13 @@ impl Imagined {
             Op::Write { data, out, .. } => {
                 *out = Ok(Written { count: data.len() as u32, stable: Stable::FileSync, verifier: 1 });
             }
-            Op::Create { dir, name, out, .. } | Op::MkDir { dir, name, out, .. } => *out = self.found(dir, name),
+            Op::Create { dir, name, out, .. } => *out = self.found(dir, name),
+            Op::MkDir { dir, name, out, .. } => {
+                *out = self.found(dir, name);
+                if let Ok((made, _)) = self.named(dir, name) {
+                    self.made[made as usize].store(true, Ordering::Release);
+                }
+            }
             Op::Remove { dir, name, out } => *out = self.remove(dir, name, false),
             Op::RmDir { dir, name, out } => *out = self.remove(dir, name, true),
             Op::ReadDir { dir, from, bytes_max, out, .. } => *out = self.page(dir, *from, *bytes_max),

@@ -77,6 +77,7 @@ mod made_up;
 mod memory;
 mod model;
 mod mounted_below;
+mod moved_away;
 mod nasty;
 mod network;
 mod outward;

@@ -25,32 +25,39 @@ impl Owned {
 
 /// Sets them; of each what became of its owner, or why it could not be done. What a change of a file's owner would take from its
 /// mode is set after it, and not on a file whose owner was refused.
-pub(super) fn set(
-    ctx: &Ctx<'_>,
-    route: Route,
-    changes: &[(&Node, AttrChange)],
-    are_dirs: bool,
-) -> Vec<Result<Owned, Status>> {
-    let split = |change: AttrChange| if are_dirs { (AttrChange::default(), change) } else { change.owner_first() };
+pub(super) fn set(ctx: &Ctx<'_>, route: Route, changes: &[(&Node, AttrChange)]) -> Vec<Result<Owned, Status>> {
     let mut ends = vec![Ok(Owned::Given); changes.len()];
-    window(ctx, route, changes, are_dirs, &mut ends, |change, _| split(change).0);
-    window(ctx, route, changes, are_dirs, &mut ends, |change, owned| {
-        let change = split(change).1;
+    window(ctx, route, changes, None, &mut ends, |change, _| change.owner_first().0);
+    window(ctx, route, changes, None, &mut ends, |change, owned| {
+        let change = change.owner_first().1;
         let mode = change.mode.map(|mode| if owned.is_given() { mode } else { mode & !SET_ID });
         AttrChange { mode, ..change }
     });
     ends
 }
 
-/// A window of what `part` says of a change, and of what became of its owner.
+/// The same of directories. The calls `beside` are carried out in the same window.
+pub(super) fn set_of_dirs(
+    ctx: &Ctx<'_>,
+    route: Route,
+    changes: &[(&Node, AttrChange)],
+    beside: &mut Vec<Call<'_>>,
+) -> Vec<Result<Owned, Status>> {
+    let mut ends = vec![Ok(Owned::Given); changes.len()];
+    window(ctx, route, changes, Some(beside), &mut ends, |change, _| change);
+    ends
+}
+
+/// A window of what `part` says of a change, and of what became of its owner. What is done beside it says that the objects are directories.
 fn window(
     ctx: &Ctx<'_>,
     route: Route,
     changes: &[(&Node, AttrChange)],
-    are_dirs: bool,
+    beside: Option<&mut Vec<Call<'_>>>,
     ends: &mut [Result<Owned, Status>],
     part: impl Fn(AttrChange, Owned) -> AttrChange,
 ) {
+    let are_dirs = beside.is_some();
     let (mut of, mut calls) = (Vec::new(), Vec::new());
     for (i, (node, change)) in changes.iter().enumerate() {
         let Ok(owned) = ends[i] else { continue };
@@ -60,7 +67,15 @@ fn window(
             calls.push(Call::set_attr(node, change));
         }
     }
-    ctx.target.perform(route, &mut calls);
+    let sets = calls.len();
+    match beside {
+        Some(beside) => {
+            calls.append(beside);
+            ctx.target.perform(route, &mut calls);
+            *beside = calls.split_off(sets);
+        }
+        None => ctx.target.perform(route, &mut calls),
+    }
     for ((i, change), call) in of.into_iter().zip(&calls) {
         let end = owner_aside(ctx, route, call, are_dirs);
         if let Err(status) = end {

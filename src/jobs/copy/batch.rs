@@ -450,7 +450,7 @@ pub(super) fn set_attributes(
         }
     }
     let changes: Vec<_> = setting.iter().map(|(_, node, change)| (node, *change)).collect();
-    let answers = attributes::set(ctx, routes.target, &changes, false);
+    let answers = attributes::set(ctx, routes.target, &changes);
     for ((known, node, _), answer) in setting.into_iter().zip(answers) {
         if answer.is_ok() {
             // After the owner: giving a file away takes its capabilities.

@@ -303,7 +303,7 @@ fn rename(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
             item.trouble = taken;
             continue;
         }
-        item.known.object.dir.touch();
+        item.known.object.dir.gain();
         if let Err(status) = answer
             && !(status == Status::NoReply && has_moved(ctx, routes, item))
         {

@@ -7,6 +7,7 @@ use crate::base::Name;
 use crate::crew::Due;
 use crate::storage::{Attr, Node};
 
+use super::super::moved::Filled;
 use super::super::remove::Spares;
 use super::ctx::On;
 use super::join::{Alone, Join};
@@ -65,6 +66,8 @@ pub(super) struct Dir {
     open: AtomicU64,
     /// A name was made, replaced or removed in the target's. Of a comparison: it was told what differs in the directory itself.
     touched: AtomicBool,
+    /// Something was put into the target's: made or renamed there, or written over in its place.
+    filled: AtomicBool,
     /// It was not listed, or not to its end: nothing is deleted in it.
     broken: AtomicBool,
     /// It went from the source meanwhile.
@@ -107,6 +110,7 @@ impl Dir {
             made: OnceLock::new(),
             open: AtomicU64::new(1),
             touched: AtomicBool::new(false),
+            filled: AtomicBool::new(false),
             broken: AtomicBool::new(false),
             vanished: AtomicBool::new(false),
             partial,
@@ -224,6 +228,25 @@ impl Dir {
 
     pub fn is_touched(&self) -> bool {
         self.touched.load(Ordering::Relaxed)
+    }
+
+    /// Something was put into the target's, which may have been there.
+    pub fn fill(&self) {
+        if !self.filled.load(Ordering::Relaxed) {
+            self.filled.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// A name was made, or given to something, in the target's.
+    pub fn gain(&self) {
+        self.touch();
+        self.fill();
+    }
+
+    /// The target's directory by its name, if something was put into it. The root has none.
+    pub fn filled(&self) -> Option<Filled> {
+        let (above, name) = self.parent.as_ref().filter(|_| self.filled.load(Ordering::Relaxed))?;
+        Some(Filled { above: above.made().node.clone(), name: name.clone(), node: self.made().node.clone() })
     }
 
     /// Its listing failed.

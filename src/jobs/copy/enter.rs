@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::base::{Proc, Status};
+use crate::base::{Cause, Proc, Status};
 use crate::crew::Due;
 use crate::storage::{self, Attr, AttrChange, Call, Kind, Node, Op, Route, SetTime};
 
+use super::super::moved::{self, Filled};
 use super::attributes;
 use super::ctx::{Ctx, On, Trouble, add};
 use super::decide;
@@ -222,7 +223,7 @@ fn make(
         let Entering { dir, owner, .. } = entering;
         match answer {
             Ok(found) => {
-                touch_parent(&dir);
+                dir.parent().into_iter().for_each(|(parent, _)| parent.gain());
                 let inherits = inherits(&dir);
                 let owner_is = found.attr.map(|is| (is.uid, is.gid));
                 let let_in = let_in(ctx, route, &dir.attr, &found);
@@ -257,50 +258,7 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
         }
         over.push(dir);
     }
-    let mut setting = Vec::new();
-    for dir in &over {
-        if dir.entered().is_some() && dir.is_fresh() {
-            xattrs::miss(ctx, &dir.source);
-        }
-        let regrouped = dir.entered().is_some_and(|made| made.regrouped);
-        let carried = carry_xattrs(ctx, route, dir) || regrouped;
-        let mut change = last_change(ctx, dir);
-        if let Some(AttrChange { mode: Some(mode), .. }) = &mut change
-            && ctx.xattrs
-            && dir.has_vanished()
-        {
-            // What its ACL, which nobody knows now, did not let in.
-            *mode &= !0o077;
-        }
-        let existed = dir.entered().is_some_and(|made| made.was.is_some());
-        let differs = ctx.compares() && dir.is_touched();
-        if change.is_none() && !carried && existed && !ctx.later && !dir.is_frame() && !differs {
-            add(&ctx.counts.unchanged, 1);
-        }
-        if change.is_none() && dir.entered().is_some_and(|made| made.owner_refused) {
-            ctx.fail(dir, None, owner_refused());
-        }
-        if let Some(change) = change {
-            setting.push((dir, change, carried));
-        } else if carried && !dir.is_fresh() {
-            add(&ctx.counts.attributes, 1);
-            ctx.tell(Deed::Attributes, dir, None);
-        }
-    }
-    let changes: Vec<_> = setting.iter().map(|(dir, change, _)| (&dir.made().node, *change)).collect();
-    for ((dir, _, carried), end) in setting.iter().zip(attributes::set(ctx, route, &changes, true)) {
-        match end {
-            Ok(owned) if !owned.is_given() || dir.made().owner_refused => ctx.fail(dir, None, owner_refused()),
-            Ok(_) => {
-                let is_more = *carried || !dir.is_touched() || differs_beside_time(ctx, dir);
-                if !dir.is_fresh() && is_more && !is_as_it_was(ctx, dir) {
-                    add(&ctx.counts.attributes, 1);
-                    ctx.tell(Deed::Attributes, dir, None);
-                }
-            }
-            Err(status) => ctx.fail(dir, None, Trouble::Call(On::Target, Proc::SetAttr, status)),
-        }
-    }
+    set_last(ctx, route, &over);
     for dir in over {
         if !ctx.later && dir.entered().is_some() {
             add(&ctx.counts.objects, 1);
@@ -309,6 +267,84 @@ pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, due: &mut Vec<Due<Task>
         if let Some((parent, _)) = dir.parent() {
             parent.leave(due);
         }
+    }
+}
+
+/// Sets the last attributes of directories, and looks whether those that something was put into are where they are to be.
+fn set_last(ctx: &Ctx<'_>, route: Route, over: &[Arc<Dir>]) {
+    let (mut setting, mut looked, mut filled) = (Vec::new(), Vec::new(), Vec::new());
+    for (i, dir) in over.iter().enumerate() {
+        if dir.entered().is_some() && dir.is_fresh() {
+            xattrs::miss(ctx, &dir.source);
+        }
+        let regrouped = dir.entered().is_some_and(|made| made.regrouped);
+        let carried = carry_xattrs(ctx, route, dir) || regrouped;
+        if let Some(change) = change_due(ctx, dir, carried) {
+            setting.push((i, change, carried));
+        } else if carried && !dir.is_fresh() {
+            add(&ctx.counts.attributes, 1);
+            ctx.tell(Deed::Attributes, dir, None);
+        }
+        if let Some(is) = dir.filled() {
+            looked.push(i);
+            filled.push(is);
+        }
+    }
+    let changes: Vec<_> = setting.iter().map(|(i, change, _)| (&over[*i].made().node, *change)).collect();
+    let mut looks: Vec<Call<'_>> = filled.iter().map(Filled::look).collect();
+    let ends = attributes::set_of_dirs(ctx, route, &changes, &mut looks);
+    let judged = looked.into_iter().zip(moved::judge(ctx.target, route, &filled, &looks));
+    let mut lost: Vec<(usize, Cause)> = judged.filter_map(|(i, is)| Some((i, is.err()?))).collect();
+    for ((i, _, carried), end) in setting.into_iter().zip(ends) {
+        let is_moved = lost.iter().any(|(at, cause)| *at == i && matches!(cause, Cause::Refused(_)));
+        if !is_moved {
+            // Of two calls that failed the first is told.
+            lost.retain(|(at, _)| *at != i || end.is_ok());
+            tell_set(ctx, &over[i], carried, end);
+        }
+    }
+    for (i, cause) in lost {
+        let trouble = match cause {
+            Cause::Call(proc, status) => Trouble::Call(On::Target, proc, status),
+            Cause::Refused(reason) => Trouble::Refused(On::Target, reason),
+        };
+        ctx.fail(&over[i], None, trouble);
+    }
+}
+
+/// What is to be set on a directory in the end; of one that is left as it was that is counted.
+fn change_due(ctx: &Ctx<'_>, dir: &Dir, carried: bool) -> Option<AttrChange> {
+    let mut change = last_change(ctx, dir);
+    if let Some(AttrChange { mode: Some(mode), .. }) = &mut change
+        && ctx.xattrs
+        && dir.has_vanished()
+    {
+        // What its ACL, which nobody knows now, did not let in.
+        *mode &= !0o077;
+    }
+    let existed = dir.entered().is_some_and(|made| made.was.is_some());
+    let differs = ctx.compares() && dir.is_touched();
+    if change.is_none() && !carried && existed && !ctx.later && !dir.is_frame() && !differs {
+        add(&ctx.counts.unchanged, 1);
+    }
+    if change.is_none() && dir.entered().is_some_and(|made| made.owner_refused) {
+        ctx.fail(dir, None, owner_refused());
+    }
+    change
+}
+
+/// Tells how setting a directory's last attributes ended.
+fn tell_set(ctx: &Ctx<'_>, dir: &Dir, carried: bool, end: Result<attributes::Owned, Status>) {
+    match end {
+        Ok(owned) if !owned.is_given() || dir.made().owner_refused => ctx.fail(dir, None, owner_refused()),
+        Ok(_) => {
+            let is_more = carried || !dir.is_touched() || differs_beside_time(ctx, dir);
+            if !dir.is_fresh() && is_more && !is_as_it_was(ctx, dir) {
+                add(&ctx.counts.attributes, 1);
+                ctx.tell(Deed::Attributes, dir, None);
+            }
+        }
+        Err(status) => ctx.fail(dir, None, Trouble::Call(On::Target, Proc::SetAttr, status)),
     }
 }
 

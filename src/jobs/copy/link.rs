@@ -51,7 +51,7 @@ pub(super) fn run(
     }
     match link(ctx, route, &known, (&there, known_id)) {
         Ok(()) => {
-            known.object.dir.touch();
+            known.object.dir.gain();
             add(&ctx.counts.hard_links, 1);
             ctx.tell(Deed::Linked, &known.object.dir, Some(&known.object.name));
             end(ctx, known.object, None, due);

@@ -304,6 +304,7 @@ fn make(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Tas
         let shut_out = item.shut_out != 0;
         if let Some((node, is)) = item.reused(ctx) {
             let node = node.clone();
+            item.known.object.dir.fill();
             let (fileid, owner) = (Some(is.fileid), Some((is.uid, is.gid)));
             item.made = Some(Made { fileid, owner, shut_out, existed: true, aside, ..Made::new(node, Stage::Due) });
         } else {
@@ -351,7 +352,7 @@ fn give_owners(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
             changes.push((&made.node, change));
         }
     }
-    let ends = attributes::set(ctx, routes.target, &changes, false);
+    let ends = attributes::set(ctx, routes.target, &changes);
     for ((i, owner), end) in due.into_iter().zip(ends) {
         let item = &mut items[i];
         match (end, &mut item.made) {
@@ -415,7 +416,7 @@ fn settle(ctx: &Ctx<'_>, routes: Routes, item: &mut Item, out: Outcome, due: &mu
                         (is.node, is.fileid) = (node, attr.map(|attr| attr.fileid));
                         is.owner = attr.map(|attr| (attr.uid, attr.gid));
                         is.other_mode = attr.zip(asked).is_some_and(|(is, mode)| is.mode != mode);
-                        item.known.object.dir.touch();
+                        item.known.object.dir.gain();
                     }
                 }
                 return;

@@ -120,7 +120,7 @@ pub(super) fn copy_files(ctx: &Ctx<'_>, files: Files, due: &mut Vec<Due<Task>>) 
         add(counter, copied.bytes);
     }
     if files > 0 {
-        dir.touch();
+        dir.gain();
     }
     let mut names = names.into_iter();
     let mut left = copied.left.into_iter().peekable();
@@ -209,7 +209,7 @@ pub(super) fn run(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
         let Some(lent) = ctx.source.volume.lend(&item.known.node) else { continue };
         let to = (&*object.dir, &object.name);
         if let Ok((node, fileid)) = copy(ctx, routes.target, (item.attr(), &lent), to, change) {
-            to.0.touch();
+            to.0.gain();
             add(&ctx.live.bytes, item.attr().size);
             item.made = Some(Made { fileid: Some(fileid), ..Made::new(node, Stage::Filled) });
             item.is_complete = true;

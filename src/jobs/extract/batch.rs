@@ -225,7 +225,10 @@ fn make(ctx: &Ctx<'_>, route: Route, parents: &Parents, works: &mut [Work<'_>]) 
     ctx.perform(route, &mut calls);
     for ((work, making, gives), call) in makings.into_iter().zip(&mut calls) {
         match making.settle(ctx, route, call, gives) {
-            Ok(made) => work.made = Some(made),
+            Ok(made) => {
+                work.dir.fill();
+                work.made = Some(made);
+            }
             Err(outcome) => work.outcome = Some(outcome),
         }
     }

@@ -147,7 +147,9 @@ impl Big {
         let making = self.making(&parent);
         let gives = making.gives(ctx);
         let mut call = ctx.one(route, making.call(gives));
-        making.settle(ctx, route, &mut call, gives)
+        let made = making.settle(ctx, route, &mut call, gives)?;
+        self.dir.fill();
+        Ok(made)
     }
 
     /// True if one of its ranges could not be written, or not be read from the archive: ranges are written in any order, and there may

@@ -10,12 +10,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use crate::base::name::Shown;
 use crate::base::{Bell, Cause, Failure, Name, Proc, Status, Time};
-use crate::crew::Ticket;
 use crate::storage::{Attr, AttrChange, Call, Kind, Node, Route, SetTime};
 
+use super::super::moved::Filled;
 use super::attributes::Extra;
 use super::ctx::{Ctx, Meta};
-use super::finish::{self, Due};
+use super::finish::Due;
 use super::{Existing, TRIES_MAX};
 
 /// In the place of bits that a directory may have been made with unasked: nobody knows which.
@@ -38,6 +38,8 @@ pub(super) struct Dir {
     pub used: AtomicU64,
     /// The producer knows, or knew, a directory in it.
     pub has_dirs: AtomicBool,
+    /// Something was made in it, or written over in its place.
+    filled: AtomicBool,
     stage: Mutex<Stage>,
     settled: Bell,
     /// Why it was not removed to be replaced, as it was to be: it keeps its attributes.
@@ -112,6 +114,9 @@ struct Claim {
 impl Claim {
     fn publish(mut self, result: Result<(Node, Option<Attr>), Cause>) {
         self.published = true;
+        if let (Ok((_, None)), Some((above, _))) = (&result, &self.dir.place) {
+            above.fill();
+        }
         let stage = match result {
             Ok((node, found)) => Stage::Made { node, found },
             Err(cause) => Stage::Failed(Why::Failed { path: self.dir.path().into(), cause }),
@@ -166,6 +171,7 @@ impl Dir {
             restore: false,
             used: AtomicU64::new(0),
             has_dirs: AtomicBool::new(false),
+            filled: AtomicBool::new(false),
             stage: Mutex::new(stage),
             settled: Bell::default(),
             stays: OnceLock::new(),
@@ -206,6 +212,7 @@ impl Dir {
             restore,
             used: AtomicU64::new(0),
             has_dirs: AtomicBool::new(false),
+            filled: AtomicBool::new(false),
             stage: Mutex::new(Stage::Unmade),
             settled: Bell::default(),
             stays: OnceLock::new(),
@@ -247,6 +254,20 @@ impl Dir {
     /// Why it is not replaced, where it was to be.
     pub fn stays(&self) -> Option<Status> {
         self.stays.get().copied()
+    }
+
+    /// Something was put into it.
+    pub fn fill(&self) {
+        // Lanes read what lies beside this.
+        if !self.filled.load(Ordering::Relaxed) {
+            self.filled.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The directory by its name, if something was put into it. The destination has none.
+    pub fn filled(&self) -> Option<Filled> {
+        let (above, name) = self.place.as_ref().filter(|_| self.filled.load(Ordering::Relaxed))?;
+        Some(Filled { above: above.made()?, name: name.clone(), node: self.made()? })
     }
 
     /// The directory, if it is there.
@@ -537,17 +558,4 @@ fn replace(ctx: &Ctx<'_>, route: Route, claim: Claim, is: &Attr) -> Option<Claim
         }
     }
     None
-}
-
-/// Sets the last attributes of directories, one window of them.
-pub(super) fn finish(ctx: &Ctx<'_>, dirs: Vec<Arc<Dir>>, dues: Vec<Due>, ticket: Ticket<'_>) {
-    let route = ctx.volume.route();
-    for (dir, finished) in dirs.iter().zip(finish::all(ctx, route, &dues)) {
-        match finished {
-            Ok(false) => {}
-            Ok(true) => ctx.crew.report().add(finish::owner_refused(&dir.path())),
-            Err(cause) => ctx.crew.report().add(Failure { path: dir.path(), cause }),
-        }
-    }
-    drop(ticket);
 }

@@ -129,14 +129,19 @@ struct End {
 
 /// Sets all of them; for each how it ended.
 pub(super) fn all(ctx: &Ctx<'_>, route: Route, dues: &[Due]) -> Vec<Finished> {
+    all_beside(ctx, route, dues, &mut Vec::new())
+}
+
+/// The same. The calls `beside` are carried out in the last window.
+pub(super) fn all_beside(ctx: &Ctx<'_>, route: Route, dues: &[Due], beside: &mut Vec<Call<'_>>) -> Vec<Finished> {
     let mut ends: Vec<End> =
         dues.iter().map(|_| End { so_far: Ok(false), again: false, no_acl: false, not_given: false }).collect();
     if dues.iter().any(|due| due.extra.is_some()) {
-        change(ctx, route, dues, &mut ends, |due, _| due.first());
+        change(ctx, route, (dues, &mut Vec::new()), &mut ends, |due, _| due.first());
         set(ctx, route, dues, &mut ends, xattrs);
         set(ctx, route, dues, &mut ends, acls);
     }
-    change(ctx, route, dues, &mut ends, |due, end| due.last(!end.no_acl));
+    change(ctx, route, (dues, beside), &mut ends, |due, end| due.last(!end.no_acl));
     for (due, end) in dues.iter().zip(&mut ends) {
         if let (Some(bad), true) = (due.extra.as_ref().and_then(|extra| extra.bad.as_ref()), end.so_far.is_ok()) {
             end.so_far = Err(Cause::Refused(bad.clone()));
@@ -147,20 +152,32 @@ pub(super) fn all(ctx: &Ctx<'_>, route: Route, dues: &[Due]) -> Vec<Finished> {
 
 /// SETATTRs of what `part` says. What a change of a file's owner would take from its mode is set after it, and not on a file that was not
 /// given its owner: whoever runs it would get another's rights.
-fn change(ctx: &Ctx<'_>, route: Route, dues: &[Due], ends: &mut [End], part: impl Fn(&Due, &End) -> AttrChange) {
+fn change(
+    ctx: &Ctx<'_>,
+    route: Route,
+    (dues, beside): (&[Due], &mut Vec<Call<'_>>),
+    ends: &mut [End],
+    part: impl Fn(&Due, &End) -> AttrChange,
+) {
     let split = |due: &Due, end: &End| match part(due, end) {
         change if due.is_dir => (AttrChange::default(), change),
         change if end.not_given => AttrChange { mode: change.mode.map(|mode| mode & !SET_IDS), ..change }.owner_first(),
         change => change.owner_first(),
     };
     if dues.iter().any(|due| due.change.gives_away()) {
-        set_attrs(ctx, route, dues, ends, |due, end| split(due, end).0);
+        set_attrs(ctx, route, (dues, &mut Vec::new()), ends, |due, end| split(due, end).0);
     }
-    set_attrs(ctx, route, dues, ends, |due, end| split(due, end).1);
+    set_attrs(ctx, route, (dues, beside), ends, |due, end| split(due, end).1);
 }
 
 /// A window of SETATTRs of what `part` says; one that failed for its owner or its mode alone is done without it.
-fn set_attrs(ctx: &Ctx<'_>, route: Route, dues: &[Due], ends: &mut [End], part: impl Fn(&Due, &End) -> AttrChange) {
+fn set_attrs(
+    ctx: &Ctx<'_>,
+    route: Route,
+    (dues, beside): (&[Due], &mut Vec<Call<'_>>),
+    ends: &mut [End],
+    part: impl Fn(&Due, &End) -> AttrChange,
+) {
     let mut of = Vec::with_capacity(dues.len());
     let mut calls = Vec::with_capacity(dues.len());
     for (i, due) in dues.iter().enumerate() {
@@ -170,7 +187,10 @@ fn set_attrs(ctx: &Ctx<'_>, route: Route, dues: &[Due], ends: &mut [End], part: 
             calls.push(Call::set_attr(&due.node, change));
         }
     }
+    let sets = calls.len();
+    calls.append(beside);
     ctx.perform(route, &mut calls);
+    *beside = calls.split_off(sets);
     for (i, call) in of.into_iter().zip(&calls) {
         let settled = match (call.status(), &call.op) {
             // Of this one alone: a server that maps one id may take the others.

@@ -151,7 +151,10 @@ fn settle(ctx: &Ctx<'_>, route: Route, ready: &Ready, parent: &Node, target: &Ta
     let (mut status, mut repeated) = (call.status(), call.repeated);
     for _ in 0..TRIES_MAX {
         match status {
-            Ok(()) => return Outcome::Done,
+            Ok(()) => {
+                link.dir.fill();
+                return Outcome::Done;
+            }
             Err(Status::Exist) => {}
             // What was looked up is gone.
             Err(Status::Stale | Status::NoEnt) => {

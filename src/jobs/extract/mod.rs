@@ -1,7 +1,7 @@
 //! Extraction: the members of an archive become objects of a volume, in parallel.
 //!
 //! A small file costs CREATE, WRITE and SETATTR, in windows over a batch of members; a directory MKDIR and, when all
-//! is in it, SETATTR. The result is what GNU tar would leave, whatever the shape of the crew: of several members of one
+//! is in it, SETATTR and LOOKUP. The result is what GNU tar would leave, whatever the shape of the crew: of several members of one
 //! name the last one wins, and a member never waits for more than those before it. A file's time is set last, after
 //! its data is safe, so one that has the archive's size and time is complete.
 //!
@@ -16,6 +16,7 @@ mod batch;
 mod big;
 mod ctx;
 mod dirs;
+mod ending;
 mod finish;
 mod leaf;
 mod links;

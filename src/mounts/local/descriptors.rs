@@ -318,6 +318,11 @@ impl Descriptors {
         })
     }
 
+    /// Is something open under a name? Seldom said of one that shares its counter with another.
+    pub(super) fn holds(&self, dir: u64, name: &Name) -> bool {
+        self.counter(place(dir, name)).load(Ordering::Acquire) > 0
+    }
+
     /// True when files are open.
     pub(super) fn has_files(&self) -> bool {
         self.files.load(Ordering::Acquire) > 0

@@ -68,7 +68,7 @@ impl Client {
     }
 
     /// The procedures of a call: of one that was carried out, as far as its outcome tells; else of one that succeeds. `fresh` says
-    /// that its directory, or the directory it is about, is one that this process made.
+    /// that its directory, or the directory it is about, is one that this process made, or is open.
     pub fn lower(&self, call: &Call<'_>, fresh: bool) -> Tally {
         let mut tally = Tally::default();
         let ok = matches!(call.status(), Ok(()) | Err(Status::Pending));
@@ -128,6 +128,8 @@ impl Client {
                 // The file was opened for what is committed.
                 add(Proc::GetAttr, 1);
             }
+            // The client has the name of a directory that was made or opened through it.
+            Op::Lookup { .. } if fresh => {}
             Op::Lookup { .. } | Op::Access { .. } | Op::ReadLink { .. } | Op::Remove { .. } | Op::RmDir { .. } => {
                 add(call.proc(), 1);
             }
@@ -264,6 +266,8 @@ mod tests {
         let fifo = Call::mknod(&node(), &name(), Special::Fifo, change());
         assert_eq!(named(&fifo, &NEW, false), [("MKNOD", 1, 0)]);
         assert_eq!(named(&Call::get_attr(&node()), &NEW, false), []);
+        let lookup = Call::lookup(&node(), &name());
+        assert_eq!((named(&lookup, &NEW, false), named(&lookup, &NEW, true)), (vec![("LOOKUP", 1, 0)], vec![]));
         assert!(Client::of(u64::MAX).is_none());
     }
 }

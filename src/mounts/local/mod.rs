@@ -315,6 +315,11 @@ impl LocalMount {
         Ok(is_known.then_some(is.fileid))
     }
 
+    /// Is an object of this name open?
+    fn holds(&self, dir: &Node, name: &Name) -> bool {
+        self.chain(dir).is_ok_and(|chain| self.descriptors.holds(chain.id, name))
+    }
+
     /// Where an object is.
     fn place(&self, chain: &Arc<Chain>) -> Result<Place, Status> {
         match &chain.parent {
@@ -520,6 +525,9 @@ impl Mount for LocalMount {
         let fresh = match &call.op {
             Op::Create { dir, .. } => self.learned.is_of_use() && lower::is_fresh(dir),
             Op::SetAttr { node, .. } => lower::is_fresh(node),
+            Op::Lookup { dir, name, out: Ok(Found { node, attr: Some(attr) }) } if attr.kind == Kind::Dir => {
+                lower::is_fresh(dir) || lower::is_fresh(node) || self.holds(dir, name)
+            }
             _ => false,
         };
         client.lower(call, fresh)

@@ -400,8 +400,8 @@ impl Mount for ShadowMount {
         // What a forecast counts is met file by file.
         limits.extras.bulk &= self.idle;
         limits.extras.clears = false;
-        // What is read as it is differs from what stands for what was written.
-        limits.extras.forgets = self.reads;
+        // What is read as it is differs from what stands for what was written; and of names the latest are remembered.
+        limits.extras.forgets = true;
         limits.shape = self.paced.as_ref().and_then(|paced| paced.shape).unwrap_or(limits.shape);
         limits
     }

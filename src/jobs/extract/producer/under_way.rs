@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::jobs::extract::batch;
-use crate::jobs::extract::dirs::{self, Dir};
+use crate::jobs::extract::dirs::Dir;
+use crate::jobs::extract::ending::{self, Ending};
 use crate::jobs::extract::leaf::Leaf;
 use crate::jobs::extract::links::{self, Link, Ready};
 use crate::jobs::extract::table::Table;
@@ -161,13 +162,12 @@ impl Producer<'_, '_, '_> {
             // A kernel mount carries out a window's calls one after the other.
             let window = if self.ctx.apart.is_some() { 1 } else { self.ctx.port.window };
             for window in level.chunks(window) {
-                let due = window.iter().filter_map(|dir| Some((dir.clone(), dir.finish(self.ctx)?)));
-                let (due, dues): (Vec<_>, Vec<_>) = due.unzip();
-                if due.is_empty() {
+                let endings: Vec<_> = window.iter().filter_map(|dir| Ending::of(self.ctx, dir)).collect();
+                if endings.is_empty() {
                     continue;
                 }
-                let (ctx, ticket) = (self.ctx, self.ctx.flight.enter(due.len()));
-                self.scope.spawn(move |_| ctx.busy(|| dirs::finish(ctx, due, dues, ticket)));
+                let (ctx, ticket) = (self.ctx, self.ctx.flight.enter(endings.len()));
+                self.scope.spawn(move |_| ctx.busy(|| ending::run(ctx, endings, ticket)));
             }
             self.broken |= !self.ctx.flight.drained();
         }
