@@ -30,6 +30,7 @@ pub use ledger::{Ledger, Tally};
 pub use locked::locked;
 pub use lowered::Lowered;
 pub use mount::{Limits, Mount, Shape};
+pub(crate) use node::Errand;
 pub use node::{Chain, Handle, Node};
 pub use tap::{Tap, Tapped};
 pub use throttle::Throttle;

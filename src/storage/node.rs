@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::base::Name;
@@ -78,6 +78,26 @@ pub struct Chain {
     entered: AtomicU64,
     /// What it was found to have for a key; 0: it was not asked for.
     key: AtomicU64,
+    /// What a kernel's client was first asked about it for, and what it first opened it to be written for; 0: nothing yet.
+    asked: AtomicU8,
+    opened: AtomicU8,
+}
+
+/// What brings a kernel's client to an object. What it asks its server then it remembers, so that the first one alone costs that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Errand {
+    /// This process made it.
+    Made = 1,
+    /// A directory's name was looked up.
+    Found,
+    /// It is listed.
+    Listed,
+    /// It is read.
+    Read,
+    /// It gets a size.
+    Sized,
+    /// It is written.
+    Written,
 }
 
 /// A deep chain is taken apart link by link: the compiler's way would need stack for each directory of a path.
@@ -118,11 +138,27 @@ impl Chain {
         Some(self.entered.load(Ordering::Relaxed)).filter(|&fileid| fileid != 0)
     }
 
+    /// Is this what its client was first asked for whether the object may be used? Each time the same, so that a call can be counted before
+    /// and after it.
+    pub(crate) fn is_first_asked(&self, by: Errand) -> bool {
+        is_first(&self.asked, by)
+    }
+
+    /// Is this what the file is first opened for to be written?
+    pub(crate) fn is_first_opened(&self, by: Errand) -> bool {
+        is_first(&self.opened, by)
+    }
+
     /// Notes the file id of what was met under the name of this chain, which is new.
     pub fn note_met(&self, fileid: u64) {
         self.met.store(true, Ordering::Relaxed);
         self.fileid.store(fileid, Ordering::Relaxed);
     }
+}
+
+fn is_first(first: &AtomicU8, by: Errand) -> bool {
+    let was = first.compare_exchange(0, by as u8, Ordering::Relaxed, Ordering::Relaxed);
+    was.is_ok() || was == Err(by as u8)
 }
 
 /// A hash that nobody outside can foresee, the same for all volumes of this process.
@@ -293,7 +329,22 @@ impl Node {
         let (entered, key) = (AtomicU64::new(0), AtomicU64::new(0));
         let (fresh, met) = (AtomicBool::new(false), AtomicBool::new(false));
         let default_acl = OnceLock::new();
-        Node::Chain(Arc::new(Chain { id, parent, handles, fresh, default_acl, home, seen, fileid, met, entered, key }))
+        let (asked, opened) = (AtomicU8::new(0), AtomicU8::new(0));
+        Node::Chain(Arc::new(Chain {
+            id,
+            parent,
+            handles,
+            fresh,
+            default_acl,
+            home,
+            seen,
+            fileid,
+            met,
+            entered,
+            key,
+            asked,
+            opened,
+        }))
     }
 }
 

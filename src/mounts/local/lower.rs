@@ -7,8 +7,7 @@
 //! and a second mount's make the client ask again; READs ahead.
 
 use crate::base::{Proc, Status};
-use crate::storage::How;
-use crate::storage::{AttrChange, Call, Node, Op, SetTime, Tally};
+use crate::storage::{AttrChange, Call, Errand, How, Kind, Node, Op, SetTime, Tally};
 
 use super::peers::mountinfo::Table;
 
@@ -68,24 +67,28 @@ impl Client {
     }
 
     /// The procedures of a call: of one that was carried out, as far as its outcome tells; else of one that succeeds. `fresh` says
-    /// that its directory, or the directory it is about, is one that this process made, or is open.
+    /// that its directory, or the directory it is about, is one that this process made, or what it looks for, which may be open as well.
     pub fn lower(&self, call: &Call<'_>, fresh: bool) -> Tally {
         let mut tally = Tally::default();
         let ok = matches!(call.status(), Ok(()) | Err(Status::Pending));
         let mut add = |proc: Proc, times: u64| (0..times).for_each(|_| tally.count(proc, 0, false));
         match &call.op {
-            // A client remembers attributes for seconds (acregmin), and jobs ask for those of what they just listed or opened.
-            Op::Null { .. } | Op::GetAttr { .. } | Op::FsInfo { .. } | Op::PathConf { .. } | Op::Beyond(_) => {}
-            Op::Read { offset, count, buf, out, .. } => {
+            Op::Null { .. } | Op::Beyond(_) => {}
+            // Whatever the client remembers, the mount has it ask (AT_STATX_FORCE_SYNC).
+            Op::GetAttr { .. } | Op::FsInfo { .. } | Op::PathConf { .. } => add(Proc::GetAttr, 1),
+            Op::Read { node, offset, count, buf, out, .. } => {
                 if *offset == 0 {
-                    // Close-to-open; and may it be read?
-                    add(Proc::GetAttr, 1);
-                    add(Proc::Access, u64::from(ok));
+                    self.opening(node, Errand::Read, ok).into_iter().for_each(|(proc, times)| add(proc, times));
                 }
                 let bytes = if out.is_ok() { buf.len() as u64 } else { u64::from(*count) };
                 parts(&mut tally, Proc::Read, if ok { bytes } else { 0 }, self.read_max);
             }
-            Op::Write { data, .. } => parts(&mut tally, Proc::Write, data.len() as u64, self.write_max),
+            Op::Write { node, offset, data, .. } => {
+                if *offset == 0 && is_opened(node, Errand::Written) {
+                    self.opening(node, Errand::Written, ok).into_iter().for_each(|(proc, times)| add(proc, times));
+                }
+                parts(&mut tally, Proc::Write, data.len() as u64, self.write_max);
+            }
             Op::Create { how, change, .. } => {
                 add(Proc::Create, 1);
                 let settings = match how {
@@ -113,12 +116,17 @@ impl Client {
                 // Its count of names changes, so what is allowed with it is asked again.
                 add(Proc::Access, 1);
             }
-            Op::SetAttr { change, .. } => add(Proc::SetAttr, settings(change, fresh)),
-            Op::ReadDir { from, .. } => {
+            Op::SetAttr { node, change, .. } => {
+                if change.size.is_some() && is_opened(node, Errand::Sized) {
+                    self.opening(node, Errand::Sized, ok).into_iter().for_each(|(proc, times)| add(proc, times));
+                }
+                add(Proc::SetAttr, settings(change, fresh));
+            }
+            Op::ReadDir { dir, from, .. } => {
                 if from.position == 0 {
                     // That of opening (close-to-open), or the mount's own, so that the listing is of now.
                     add(Proc::GetAttr, 1);
-                    add(Proc::Access, 1);
+                    add(Proc::Access, u64::from(is_asked(dir, Errand::Listed)));
                 }
                 // The first page comes with attributes whatever is asked for.
                 add(if from.position == 0 { Proc::ReadDirPlus } else { call.proc() }, 1);
@@ -128,14 +136,24 @@ impl Client {
                 // The file was opened for what is committed.
                 add(Proc::GetAttr, 1);
             }
-            // The client has the name of a directory that was made or opened through it.
-            Op::Lookup { .. } if fresh => {}
-            Op::Lookup { .. } | Op::Access { .. } | Op::ReadLink { .. } | Op::Remove { .. } | Op::RmDir { .. } => {
-                add(call.proc(), 1);
+            Op::Lookup { out, .. } => {
+                // A name that this client has made, or holds open, it knows (nfs_do_lookup_revalidate).
+                add(Proc::Lookup, u64::from(!(fresh && out.is_ok())));
+                // The first to look into a directory asks whether it may (nfs_permission).
+                let dir = out.as_ref().ok().filter(|found| found.attr.is_some_and(|attr| attr.kind == Kind::Dir));
+                add(Proc::Access, dir.map_or(0, |found| u64::from(!fresh && is_asked(&found.node, Errand::Found))));
             }
+            Op::Access { .. } | Op::ReadLink { .. } | Op::Remove { .. } | Op::RmDir { .. } => add(call.proc(), 1),
             Op::Rename { .. } | Op::FsStat { .. } => add(call.proc(), 1),
         }
         tally
+    }
+
+    /// What opening a file asks: its attributes (close-to-open, nfs_lookup_verify_inode), and, once for each object, whether it may be read or
+    /// written, which is one question (nfs_do_access).
+    fn opening(&self, node: &Node, by: Errand, ok: bool) -> [(Proc, u64); 2] {
+        let asks = u64::from(self.asks_on_opening);
+        [(Proc::GetAttr, asks), (Proc::Access, u64::from(ok && is_asked(node, by)))]
     }
 
     /// The SETATTRs that give a new object what making it could not: its owner, its times, its size.
@@ -182,11 +200,34 @@ pub(super) fn is_fresh(node: &Node) -> bool {
     }
 }
 
+/// Is what a LOOKUP has found known to be of this process's making, by its directory or itself?
+pub(super) fn is_ours(lookup: &Call<'_>) -> bool {
+    let Op::Lookup { dir, out, .. } = &lookup.op else { return false };
+    is_fresh(dir) || out.as_ref().is_ok_and(|found| matches!(found.node, Node::Handle(_)))
+}
+
+/// Does this have the client ask whether the object may be used? Of what a rehearsal has made that is one for files that are read.
+fn is_asked(node: &Node, by: Errand) -> bool {
+    match node {
+        Node::Chain(chain) => chain.is_first_asked(by),
+        Node::Handle(_) => by == Errand::Read,
+    }
+}
+
+/// Does this open a file to be written? What was made is open.
+fn is_opened(node: &Node, by: Errand) -> bool {
+    match node {
+        Node::Chain(chain) => chain.is_first_opened(by),
+        Node::Handle(_) => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::convert::attr;
     use super::*;
     use crate::base::{Name, Time};
-    use crate::storage::{Cookie, Special, Stable, Want};
+    use crate::storage::{Attr, Cookie, Found, Handle, Special, Stable, Want};
 
     const NEW: Client =
         Client { release: (6, 12), read_max: 1 << 20, write_max: 64 << 10, owner: (0, 0), asks_on_opening: true };
@@ -204,6 +245,28 @@ mod tests {
         Name::new(b"n").unwrap()
     }
 
+    /// A file that this process made.
+    fn made() -> Node {
+        let node = node();
+        let Node::Chain(chain) = &node else { unreachable!() };
+        chain.is_first_opened(Errand::Made);
+        node
+    }
+
+    /// What a rehearsal has made.
+    fn imagined() -> Node {
+        Node::Handle(Handle::new(b"x").unwrap())
+    }
+
+    fn found(dir: &Node, node: &Node, kind: Kind) -> Call<'static> {
+        let mut call = Call::lookup(dir, &name());
+        if let Op::Lookup { out, .. } = &mut call.op {
+            let any = attr(&rustix::fs::stat(".").unwrap());
+            *out = Ok(Found { node: node.clone(), attr: Some(Attr { kind, ..any }) });
+        }
+        call
+    }
+
     fn change() -> AttrChange {
         AttrChange { mode: Some(0o644), uid: Some(0), gid: Some(0), ..AttrChange::default() }
     }
@@ -218,7 +281,8 @@ mod tests {
         let given = AttrChange { uid: Some(7), mode: Some(0o4755), ..change() };
         let create = Call::create(&node(), &name(), How::Guarded, given);
         assert_eq!(named(&create, &NEW, true), [("SETATTR", 3, 0), ("CREATE", 1, 0)]);
-        let write = Call::write(&node(), 0, &[0; 5000], Stable::FileSync);
+        let file = made();
+        let write = Call::write(&file, 0, &[0; 5000], Stable::FileSync);
         assert_eq!(named(&write, &NEW, true), [("WRITE", 1, 5000)]);
         let time = AttrChange { mtime: SetTime::At(Time::default()), ..AttrChange::default() };
         assert_eq!(named(&Call::set_attr(&node(), time), &NEW, true), [("SETATTR", 1, 0)]);
@@ -265,9 +329,63 @@ mod tests {
         assert_eq!(named(&Call::remove(&node(), &name()), &NEW, false), [("REMOVE", 1, 0)]);
         let fifo = Call::mknod(&node(), &name(), Special::Fifo, change());
         assert_eq!(named(&fifo, &NEW, false), [("MKNOD", 1, 0)]);
-        assert_eq!(named(&Call::get_attr(&node()), &NEW, false), []);
-        let lookup = Call::lookup(&node(), &name());
-        assert_eq!((named(&lookup, &NEW, false), named(&lookup, &NEW, true)), (vec![("LOOKUP", 1, 0)], vec![]));
+        assert_eq!(named(&Call::get_attr(&node()), &NEW, false), [("GETATTR", 1, 0)]);
         assert!(Client::of(u64::MAX).is_none());
+    }
+
+    #[test]
+    fn a_file_that_was_there_is_opened_once_to_be_written() {
+        let empty = AttrChange { size: Some(0), ..AttrChange::default() };
+        let (set, write) = (
+            |node: &Node| Call::set_attr(node, empty),
+            |node: &Node, at| Call::write(node, at, b"data", Stable::FileSync),
+        );
+        // Counted before and after it is the same call.
+        let cut = node();
+        for _ in 0..2 {
+            assert_eq!(named(&set(&cut), &NEW, false), [("GETATTR", 1, 0), ("SETATTR", 1, 0), ("ACCESS", 1, 0)]);
+        }
+        assert_eq!(named(&write(&cut, 0), &NEW, false), [("WRITE", 1, 4)]);
+        let written = node();
+        for _ in 0..2 {
+            let first = [("GETATTR", 1, 0), ("ACCESS", 1, 0), ("WRITE", 1, 4)];
+            assert_eq!(named(&write(&written, 0), &NEW, false), first);
+        }
+        assert_eq!(named(&write(&written, 4), &NEW, false), [("WRITE", 1, 4)]);
+        assert_eq!(named(&set(&written), &NEW, false), [("SETATTR", 1, 0)]);
+        // What may be done with it was asked when it was read.
+        let compared = node();
+        named(&Call::read(&compared, 0, 9, Vec::new()), &NEW, false);
+        assert_eq!(named(&write(&compared, 0), &NEW, false), [("GETATTR", 1, 0), ("WRITE", 1, 4)]);
+        for ours in [made(), imagined()] {
+            assert_eq!(named(&set(&ours), &NEW, false), [("SETATTR", 1, 0)]);
+            assert_eq!(named(&write(&ours, 0), &NEW, false), [("WRITE", 1, 4)]);
+            let read = Call::read(&ours, 0, 9, Vec::new());
+            assert_eq!(named(&read, &NEW, false), [("GETATTR", 1, 0), ("ACCESS", 1, 0), ("READ", 1, 9)]);
+        }
+        let without = Client { asks_on_opening: false, ..NEW };
+        assert_eq!(named(&write(&node(), 0), &without, false), [("ACCESS", 1, 0), ("WRITE", 1, 4)]);
+    }
+
+    #[test]
+    fn whether_a_directory_may_be_entered_is_asked_once() {
+        let (dir, up) = (node(), node());
+        for _ in 0..2 {
+            assert_eq!(named(&found(&up, &dir, Kind::Dir), &NEW, false), [("LOOKUP", 1, 0), ("ACCESS", 1, 0)]);
+        }
+        let list = Call::read_dir(&dir, Cookie::default(), Want::Types, 4096);
+        assert_eq!(named(&list, &NEW, false), [("GETATTR", 1, 0), ("READDIRPLUS", 1, 0)]);
+        assert_eq!(named(&found(&up, &node(), Kind::File), &NEW, false), [("LOOKUP", 1, 0)]);
+    }
+
+    #[test]
+    fn a_name_that_this_process_made_is_looked_up_in_the_client_s_memory() {
+        let ours = found(&imagined(), &node(), Kind::File);
+        assert!(is_ours(&ours) && is_ours(&found(&node(), &imagined(), Kind::File)));
+        assert!(!is_ours(&found(&node(), &node(), Kind::File)));
+        assert_eq!(named(&ours, &NEW, true), []);
+        let mut none = Call::lookup(&imagined(), &name());
+        none.fail(Status::NoEnt);
+        assert_eq!(named(&none, &NEW, true), [("LOOKUP", 1, 0)]);
     }
 }

@@ -13,7 +13,7 @@ use rustix::fs::{
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::base::{Name, Status};
-use crate::storage::{AttrChange, Found, How, Kind, Node, Out, SetTime, Special};
+use crate::storage::{AttrChange, Errand, Found, How, Kind, Node, Out, SetTime, Special};
 
 use super::at_calls;
 use super::convert::{ITSELF, Is, attr, kind, mode, mode_bits, owner, status};
@@ -108,7 +108,9 @@ impl LocalMount {
         let changed = self.settle(&On::Fd(fd.as_fd()), &Is::from(&stat), change)?;
         let bits = change.exact_mode().unwrap_or(mode_bits(&stat));
         let found = self.keep_open(dir, place, fd, bits, (!changed).then_some(&stat))?;
-        self.chain(&found.node)?.note(stat.st_ino);
+        let chain = self.chain(&found.node)?;
+        chain.note(stat.st_ino);
+        chain.is_first_opened(Errand::Made);
         Ok(found)
     }
 
@@ -250,6 +252,7 @@ impl LocalMount {
         if self.nfs {
             // The first to look into it asks the server whether it may (ACCESS). Better once now than by each lane at once then.
             let _may = self.dir(chain).map(|dir| statat(dir.fd(), ".", ITSELF));
+            chain.is_first_asked(Errand::Made);
         }
         Ok(found)
     }

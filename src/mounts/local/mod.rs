@@ -38,7 +38,7 @@ mod tests;
 use std::hash::{BuildHasher, RandomState};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -100,6 +100,8 @@ pub struct LocalMount {
     numbered: Option<u64>,
     /// Its kernel's part, where that speaks NFSv3.
     client: Option<Client>,
+    /// Other mounts make names in its directory, which it has to look up.
+    has_peers: AtomicBool,
     /// What new files look like, where that spares O_EXCL.
     learned: Learned,
     /// Done when it is known whether the directory itself was empty.
@@ -176,6 +178,7 @@ impl LocalMount {
         let kind = (self.nfs, self.limits.name_max, self.limits.shape.lanes);
         let mut mount = LocalMount::of_kind(root, path, descriptors_share(), kind)?;
         mount.alias = self.alias.clone();
+        [self, &mount].iter().for_each(|one| one.has_peers.store(true, Ordering::Relaxed));
         mount.numbered = mount.numbered.filter(|_| self.numbered.is_some());
         Ok(mount)
     }
@@ -237,6 +240,7 @@ impl LocalMount {
             numbered: Some(device),
             learned: Learned::new(client.is_some_and(|client| client.creates_alone())),
             client,
+            has_peers: AtomicBool::new(false),
             root_read: OnceLock::new(),
             label: path.to_string_lossy().into_owned(),
             alias: Alias::default(),
@@ -522,15 +526,16 @@ impl Mount for LocalMount {
 
     fn lower(&self, call: &Call<'_>) -> Tally {
         let Some(client) = &self.client else { return Tally::of(call) };
-        let fresh = match &call.op {
+        let is_fresh = match &call.op {
             Op::Create { dir, .. } => self.learned.is_of_use() && lower::is_fresh(dir),
             Op::SetAttr { node, .. } => lower::is_fresh(node),
-            Op::Lookup { dir, name, out: Ok(Found { node, attr: Some(attr) }) } if attr.kind == Kind::Dir => {
-                lower::is_fresh(dir) || lower::is_fresh(node) || self.holds(dir, name)
+            Op::Lookup { dir, name, out } => {
+                let is_dir = out.as_ref().is_ok_and(|found| found.attr.is_some_and(|attr| attr.kind == Kind::Dir));
+                !self.has_peers.load(Ordering::Relaxed) && lower::is_ours(call) || is_dir && self.holds(dir, name)
             }
             _ => false,
         };
-        client.lower(call, fresh)
+        client.lower(call, is_fresh)
     }
 
     fn makes_as(&self) -> Option<(u32, u32)> {
