@@ -92,6 +92,8 @@ pub(crate) enum Errand {
     Found,
     /// It is listed.
     Listed,
+    /// The client is to forget what it has of its data.
+    Advised,
     /// It is read.
     Read,
     /// It gets a size.
@@ -147,6 +149,11 @@ impl Chain {
     /// Is this what the file is first opened for to be written?
     pub(crate) fn is_first_opened(&self, by: Errand) -> bool {
         is_first(&self.opened, by)
+    }
+
+    /// Was the file opened to be written, by making it or later?
+    pub(crate) fn was_opened(&self) -> bool {
+        self.opened.load(Ordering::Relaxed) != 0
     }
 
     /// Notes the file id of what was met under the name of this chain, which is new.

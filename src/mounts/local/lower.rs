@@ -7,7 +7,7 @@
 //! and a second mount's make the client ask again; READs ahead.
 
 use crate::base::{Proc, Status};
-use crate::storage::{AttrChange, Call, Errand, How, Kind, Node, Op, SetTime, Tally};
+use crate::storage::{AttrChange, Beyond, Call, Errand, Found, How, Kind, Node, Op, SetTime, Tally};
 
 use super::peers::mountinfo::Table;
 
@@ -73,7 +73,8 @@ impl Client {
         let ok = matches!(call.status(), Ok(()) | Err(Status::Pending));
         let mut add = |proc: Proc, times: u64| (0..times).for_each(|_| tally.count(proc, 0, false));
         match &call.op {
-            Op::Null { .. } | Op::Beyond(_) => {}
+            Op::Null { .. } => {}
+            Op::Beyond(beyond) => self.beyond(beyond, ok).into_iter().for_each(|(proc, times)| add(proc, times)),
             // Whatever the client remembers, the mount has it ask (AT_STATX_FORCE_SYNC).
             Op::GetAttr { .. } | Op::FsInfo { .. } | Op::PathConf { .. } => add(Proc::GetAttr, 1),
             Op::Read { node, offset, count, buf, out, .. } => {
@@ -140,8 +141,7 @@ impl Client {
                 // A name that this client has made, or holds open, it knows (nfs_do_lookup_revalidate).
                 add(Proc::Lookup, u64::from(!(fresh && out.is_ok())));
                 // The first to look into a directory asks whether it may (nfs_permission).
-                let dir = out.as_ref().ok().filter(|found| found.attr.is_some_and(|attr| attr.kind == Kind::Dir));
-                add(Proc::Access, dir.map_or(0, |found| u64::from(!fresh && is_asked(&found.node, Errand::Found))));
+                add(Proc::Access, u64::from(!fresh && out.as_ref().is_ok_and(is_entered)));
             }
             Op::Access { .. } | Op::ReadLink { .. } | Op::Remove { .. } | Op::RmDir { .. } => add(call.proc(), 1),
             Op::Rename { .. } | Op::FsStat { .. } => add(call.proc(), 1),
@@ -149,8 +149,18 @@ impl Client {
         tally
     }
 
-    /// What opening a file asks: its attributes (close-to-open, nfs_lookup_verify_inode), and, once for each object, whether it may be read or
-    /// written, which is one question (nfs_do_access).
+    /// For IO_ADVISE a file that is not open is opened; nothing else that NFSv3 lacks sends anything.
+    fn beyond(&self, beyond: &Beyond<'_>, ok: bool) -> [(Proc, u64); 2] {
+        match beyond {
+            Beyond::IoAdvise { node: node @ Node::Chain(chain), .. } if !chain.was_opened() => {
+                self.opening(node, Errand::Advised, ok)
+            }
+            _ => [(Proc::GetAttr, 0), (Proc::Access, 0)],
+        }
+    }
+
+    /// What opening a file asks: its attributes (close-to-open, nfs_lookup_verify_inode), and, once for each object, whether it may be
+    /// read or written, which is one question (nfs_do_access).
     fn opening(&self, node: &Node, by: Errand, ok: bool) -> [(Proc, u64); 2] {
         let asks = u64::from(self.asks_on_opening);
         [(Proc::GetAttr, asks), (Proc::Access, u64::from(ok && is_asked(node, by)))]
@@ -214,6 +224,11 @@ fn is_asked(node: &Node, by: Errand) -> bool {
     }
 }
 
+/// Was a directory found that nobody has looked into?
+fn is_entered(found: &Found) -> bool {
+    found.attr.is_some_and(|attr| attr.kind == Kind::Dir) && is_asked(&found.node, Errand::Found)
+}
+
 /// Does this open a file to be written? What was made is open.
 fn is_opened(node: &Node, by: Errand) -> bool {
     match node {
@@ -227,7 +242,7 @@ mod tests {
     use super::super::convert::attr;
     use super::*;
     use crate::base::{Name, Time};
-    use crate::storage::{Attr, Cookie, Found, Handle, Special, Stable, Want};
+    use crate::storage::{Attr, Cookie, Handle, Special, Stable, Want};
 
     const NEW: Client =
         Client { release: (6, 12), read_max: 1 << 20, write_max: 64 << 10, owner: (0, 0), asks_on_opening: true };
@@ -363,6 +378,14 @@ mod tests {
             let read = Call::read(&ours, 0, 9, Vec::new());
             assert_eq!(named(&read, &NEW, false), [("GETATTR", 1, 0), ("ACCESS", 1, 0), ("READ", 1, 9)]);
         }
+        // Before it is compared the client forgets what it has of it, for which it is opened as well.
+        let verified = node();
+        let advise = Call::io_advise(&verified);
+        assert_eq!(named(&advise, &NEW, false), [("GETATTR", 1, 0), ("ACCESS", 1, 0)]);
+        let read = Call::read(&verified, 0, 9, Vec::new());
+        assert_eq!(named(&read, &NEW, false), [("GETATTR", 1, 0), ("READ", 1, 9)]);
+        assert_eq!(named(&Call::io_advise(&made()), &NEW, false), []);
+        assert_eq!(named(&Call::io_advise(&imagined()), &NEW, false), []);
         let without = Client { asks_on_opening: false, ..NEW };
         assert_eq!(named(&write(&node(), 0), &without, false), [("ACCESS", 1, 0), ("WRITE", 1, 4)]);
     }
