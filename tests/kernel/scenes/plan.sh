@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2154
 # Forecasts of kernel mounts against what then happens: `parfs plan` measures the mount and rehearses a job, then the job runs and the
-# kernel counts. Extraction, copy and removal, of many directories and of one, over one mount and over four, at 1 ms. A procedure may
+# kernel counts. Extraction, copy and removal, of many directories and of one, over one mount and over four, at 1 ms; over one mount also
+# onto a tree that is there, and of hard links. A procedure may
 # be off as in law3; on four mounts what one asks anew because of another's changes is printed as MISSED. The answer time that is measured
 # must be that of the bed. The time is printed, and whether it is within 10 % on one mount.
 
@@ -78,6 +79,28 @@ forecast() {
     fi
 }
 
+# onto_what_is_there TREE: what is done to files that another process made, each opened to be written or compared, over one mount.
+onto_what_is_there() {
+    local tree=$1
+    tar -cf "$work/part.tar" -C "$served/$tree" d00
+    forecast 1 "$tree: extract --overwrite" extract partar -xf "$work/part.tar" --overwrite -C "$a/$tree"
+    forecast 1 "$tree: copy -I" copy parcp -I "$a/$tree/d00/" "$a/copy/d00/"
+    forecast 1 "$tree: copy -c" copy parcp -c "$a/$tree/d00/" "$a/copy/d00/"
+}
+
+# linked: a tree of files with two names each, in one directory and in another.
+linked() {
+    local i
+    mkdir -p "$work/linked/a" "$work/linked/b"
+    for ((i = 0; i < 150; i++)); do
+        echo "$i" >"$work/linked/a/f$i"
+        ln "$work/linked/a/f$i" "$work/linked/a/g$i"
+        ln "$work/linked/a/f$i" "$work/linked/b/h$i"
+    done
+    tar -cf "$work/linked.tar" -C "$work" linked
+    forecast 1 "links: extract" extract partar -xf "$work/linked.tar" -C "$a"
+}
+
 for k in 1 4; do
     can "$k" || continue
     fresh
@@ -85,6 +108,7 @@ for k in 1 4; do
     for load in small flat; do
         forecast "$k" "$load: extract" extract partar -xf "$INPUT/$load.tar" -C "$a"
         forecast "$k" "$load: copy" copy parcp "$a/$load" "$a/copy"
+        [[ $k == 1 && $load == small ]] && onto_what_is_there "$load" && linked
         forecast "$k" "$load: remove" remove parrm -r "$a/copy"
         rm -rf "${served:?}/$load"
     done
