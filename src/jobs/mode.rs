@@ -6,6 +6,7 @@ use thiserror::Error;
 const ALL: u32 = 0o7777;
 /// Set user and group id: kept on directories by what does not mention them, as GNU's chmod and tar do.
 pub(super) const SET_IDS: u32 = 0o6000;
+pub(super) const SET_GROUP_ID: u32 = 0o2000;
 /// Changes of one text at most.
 const CHANGES_MAX: usize = 1000;
 

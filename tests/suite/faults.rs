@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // also in the helpers of tests
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -347,6 +347,46 @@ fn a_stopped_run_goes_on_where_existing_files_are_left() {
         goes_on(&memory, &options, &format!("{at} {existing:?}"));
     }
     assert!(begun > 0);
+}
+
+/// What a stopped run has left out is made by the next one, which must not find directories that pass their set-group-id bit on.
+#[test]
+fn after_a_stop_directories_have_the_bits_of_the_archive() {
+    let top = |top: &str| Tar::default().dir_mode(top, 0o2775);
+    let filled = |tar: Tar| {
+        (0..200).fold(tar, |tar, i| tar.dir_mode(&format!("p/q{i}/"), 0o700).file(&format!("p/q{i}/f"), "f"))
+    };
+    let tars = [("p", filled(top("p/"))), ("", filled(top("./").dir_mode("p/", 0o755)))];
+    for ((dir, tar), at) in tars.iter().flat_map(|tar| (0..400).step_by(25).map(move |at| (tar, at))) {
+        for (had, resume) in [(0o755, false), (0o755, true), (0o2755, false)] {
+            let run = |memory: &Arc<MemoryMount>, crew: &Crew, taps: Vec<Arc<dyn Tap>>, resume| {
+                let mount = Arc::new(Tapped::new(memory.clone(), taps));
+                extract(&volume(&mount), pipe(tar.bytes()), &Options { mode_mask: 0, resume, ..options() }, crew)
+            };
+            let destination = || {
+                let memory = Arc::new(MemoryMount::new());
+                let change = AttrChange { mode: Some(had), ..AttrChange::default() };
+                memory.perform(&mut [Call::set_attr(&memory.root(), change)]);
+                memory
+            };
+            let modes = |memory: &Arc<MemoryMount>| -> BTreeMap<String, u32> {
+                dump(&**memory).into_iter().map(|(path, object)| (path, object.mode)).collect()
+            };
+            let (whole, memory, first) = (destination(), destination(), crew(4, 2));
+            run(&whole, &crew(4, 2), vec![], false).clean();
+            let tap = StopAt { stop: first.stop().clone(), at, seen: AtomicU64::new(0) };
+            let ran = run(&memory, &first, vec![Arc::new(tap)], false);
+            assert!(ran.summary.stopped.is_some());
+            let stopped = modes(&memory);
+            run(&memory, &crew(4, 2), vec![], resume).clean();
+            // What the destination passes on by itself, it has passed on to what the stopped run made.
+            if had & 0o2000 != 0 {
+                assert_eq!(stopped[*dir] & 0o2000, 0o2000, "{dir} {at}");
+            } else {
+                assert_eq!(modes(&memory), modes(&whole), "{at} {resume}");
+            }
+        }
+    }
 }
 
 /// Sets the flag at the k-th call.

@@ -12,6 +12,7 @@ use crate::base::name::Shown;
 use crate::base::{Bell, Cause, Failure, Name, Proc, Status, Time};
 use crate::storage::{Attr, AttrChange, Call, Kind, Node, Route, SetTime};
 
+use super::super::mode::SET_GROUP_ID;
 use super::super::moved::Filled;
 use super::attributes::Extra;
 use super::ctx::{Ctx, Meta};
@@ -372,6 +373,7 @@ impl Dir {
         let is_as_made = |meta: &Meta| !existed && extra.is_none() && ctx.is_made_with(meta.mode);
         let mask = if last.as_ref().is_some_and(|(meta, _)| is_as_made(meta)) { 0o7000 } else { ctx.options.mode_mask };
         let left = had.unwrap_or(inherited) & mask & 0o7000;
+        let held_back = self.held_back(ctx, &node, found, inherited);
         let change = match last {
             Some((meta, extra)) => AttrChange {
                 mode: (existed
@@ -381,7 +383,7 @@ impl Dir {
                     || inherited != 0
                     || self.other_mode.load(Ordering::Relaxed)
                     || meta.mode > 0o777)
-                    .then_some(meta.mode | left)
+                    .then_some((meta.mode | left) & !held_back)
                     // One that was made wider, to be filled, is never left so.
                     .filter(|_| {
                         inherited & UNKNOWN_BITS == 0 || !is_as_made(&meta) || self.make.mode != Some(meta.mode)
@@ -399,11 +401,24 @@ impl Dir {
         Due { node, change, extra, is_dir: true, is_new: !existed }.some()
     }
 
+    /// What a stopped run does not give it yet: members of it may be missing, and those that another run makes would inherit the bit. Where
+    /// that one leaves modes as they are, nothing is held back, for it would never be given.
+    fn held_back(&self, ctx: &Ctx<'_>, node: &Node, found: Option<Attr>, inherited: u32) -> u32 {
+        if !ctx.stop().is_set() || ctx.options.existing.stays() {
+            return 0;
+        }
+        let had = match &self.place {
+            Some(_) => found.map_or(inherited, |attr| attr.mode),
+            None => ctx.one(ctx.volume.route(), Call::get_attr(node)).attr().map_or(0, |attr| attr.mode),
+        };
+        SET_GROUP_ID & !had
+    }
+
     /// Notes with which mode it was made. Where the answer did not tell, the directory above does.
     fn note_mode(&self, ctx: &Ctx<'_>, attr: Option<&Attr>) {
         let asked = self.make.mode.unwrap_or(0) & 0o7000;
         let above = || match self.place.as_ref().and_then(|(up, _)| up.passes_on(ctx)) {
-            Some(true) => 0o2000,
+            Some(true) => SET_GROUP_ID,
             Some(false) => 0,
             None => UNKNOWN_BITS,
         };
@@ -422,7 +437,7 @@ impl Dir {
         };
         let made = self.make.mode.map(|mode| mode | self.inherited.load(Ordering::Relaxed));
         let bits = had.or(made)?;
-        if bits & UNKNOWN_BITS != 0 { None } else { Some(bits & 0o2000 != 0) }
+        if bits & UNKNOWN_BITS != 0 { None } else { Some(bits & SET_GROUP_ID != 0) }
     }
 
     /// True for a directory that was there, is ours to fill, and does not let its owner in.
