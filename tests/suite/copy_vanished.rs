@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use parfs::base::Status;
 use parfs::jobs::copy::{Compare, Options, Verify};
 use parfs::mounts::{LocalMount, MemoryMount};
-use parfs::storage::{Beyond, Call, Mount, Node, Op};
+use parfs::storage::{AttrChange, Beyond, Call, Mount, Node, Op};
 
 use crate::ask::{Ask, mode};
 use crate::copies::{Ran, crew, run, sync, volume};
@@ -175,16 +175,28 @@ fn replace(mount: &dyn Mount) {
     mount.rename(&mount.root(), "new", &mount.root(), "f").unwrap();
 }
 
+fn sized(size: u64) -> AttrChange {
+    AttrChange { size: Some(size), ..AttrChange::default() }
+}
+
 #[test]
 fn what_is_replaced_at_the_target_while_it_is_compared_is_compared_again() {
-    for (compare, verify) in [(Compare::Bytes, Verify::Off), (Compare::default(), Verify::Only)] {
-        let (from, _, to) = trees();
+    let modes = [(Compare::Bytes, Verify::Off), (Compare::default(), Verify::Only)];
+    for (bytes, (compare, verify)) in [4, 3_000_000].into_iter().flat_map(|bytes| modes.map(|mode| (bytes, mode))) {
+        let (from, to) = (Arc::new(MemoryMount::new()), Arc::new(MemoryMount::new()));
+        set(&*from, &from.file(&from.root(), "f", b"data"), sized(bytes));
         go(Odd::new(&from, pass), &to, &Options::default()).clean();
         let read = |op: &Op<'_>| if let Op::Read { node, .. } = op { Some(node.clone()) } else { None };
-        let odd = before(&to, read, &to.lookup(&to.root(), "f").unwrap().node, replace);
-        let options = Options { compare, verify, ..Options::default() };
+        let was = to.lookup(&to.root(), "f").unwrap().node;
+        let odd = before(&to, read, &was, |mount| {
+            let size = mount.lookup(&mount.root(), "f").unwrap().attr.unwrap().size;
+            set(mount, &mount.file(&mount.root(), "new", b"data"), sized(size));
+            mount.rename(&mount.root(), "new", &mount.root(), "f").unwrap();
+        });
+        let options = Options { compare, verify, range_bytes: 64 << 10, ..Options::default() };
         run(&volume(vec![from.clone() as _]), &volume(vec![odd]), &options, &crew(3, 3)).clean();
-        assert_eq!(to.read(&to.lookup(&to.root(), "f").unwrap().node, 0, 10).unwrap().0, b"data");
+        let is = to.lookup(&to.root(), "f").unwrap().node;
+        assert_eq!((is == was, dump(&*to)["f"].hash), (false, dump(&*from)["f"].hash));
     }
 }
 

@@ -12,7 +12,7 @@ use crate::storage::{Attr, Call, Kind, Lent, Mount, Node, Op, Promise, Route, So
 
 use super::super::port::Port;
 use super::super::write;
-use super::batch::{Known, Routes, give_up};
+use super::batch::{Known, Routes, give_up, retry};
 use super::compare;
 use super::complete;
 use super::ctx::{Ctx, On, Trouble, add};
@@ -362,6 +362,10 @@ fn finish(ctx: &Ctx<'_>, routes: Routes, big: &Big, due: &mut Vec<Due<Task>>) {
     };
     let (Mode::Carry(made) | Mode::Clone(made, _)) = &big.mode else {
         return match trouble {
+            // As of small ones.
+            Some(Trouble::Call(On::Target, proc, status @ (Status::NoEnt | Status::Stale))) => {
+                retry(ctx, known.object, Trouble::Call(On::Target, proc, status), due);
+            }
             Some(trouble) => give_up(ctx, known.object, trouble, due),
             None if big.differs.load(Ordering::Relaxed) => compare::content_differs(ctx, known, due),
             None => compare::equals(ctx, routes, vec![known], due),
