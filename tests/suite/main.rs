@@ -43,6 +43,7 @@ mod copy_vanished;
 mod create;
 mod create_anew;
 mod create_changed;
+mod create_killed;
 mod create_members;
 mod create_replaced;
 mod creates;

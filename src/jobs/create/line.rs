@@ -79,6 +79,10 @@ pub(super) struct Line<'a> {
     pub(super) from: u64,
     /// Its first bytes, while others stand in their place.
     head: Mutex<Head>,
+    /// The last bytes of what goes to a stream, which are written when more comes or nothing does. Pieces end where members do, packed ones
+    /// too, and what ends there is a whole archive for GNU tar and bsdtar: of 35 that were killed they took 33 for it. So what is
+    /// written ends within a file's data, unless of so many members as a piece holds none has any.
+    tail: Mutex<Vec<u8>>,
     error: Mutex<Option<String>>,
 }
 
@@ -92,6 +96,7 @@ impl<'a> Line<'a> {
             pack,
             from: at,
             head: Mutex::new(if is_file { Head::Awaited } else { Head::There }),
+            tail: Mutex::default(),
             state: Mutex::new(state),
             raw: AtomicU64::new(at),
             failed: AtomicBool::new(false),
@@ -272,10 +277,10 @@ impl<'a> Line<'a> {
         while let Some(mut piece) = self.next(ctx, &mut state) {
             state.at += piece.bytes.len() as u64;
             drop(state);
-            if !self.has_failed()
-                && let Err(error) = writer.write_all(&piece.bytes)
-            {
-                self.refuse(ctx, &error);
+            if !self.has_failed() && !piece.bytes.is_empty() {
+                let within = if self.pack.is_some() { piece.bytes.len() - 1 } else { piece.last_data };
+                let (now, later) = piece.bytes.split_at(within.min(piece.bytes.len()));
+                self.write(ctx, &mut **writer, now, later);
             }
             // What is packed is not of a size that is asked for again.
             if !piece.packed {
@@ -285,6 +290,24 @@ impl<'a> Line<'a> {
             state = self.state();
         }
         state.busy = false;
+    }
+
+    /// Writes what was left of the piece before, and `bytes`; keeps `tail` for later.
+    fn write(&self, ctx: &Ctx<'_>, writer: &mut dyn Write, bytes: &[u8], tail: &[u8]) {
+        let mut last = self.tail.lock().expect("nothing panics while it writes");
+        let written = writer.write_all(&last).and_then(|()| writer.write_all(bytes));
+        last.clear();
+        match written {
+            Ok(()) => last.extend_from_slice(tail),
+            Err(error) => self.refuse(ctx, &error),
+        }
+    }
+
+    /// Writes what was left of the last piece of an archive that ends early; all pieces have ended.
+    pub fn let_go(&self, ctx: &Ctx<'_>) {
+        if let Target::Stream(writer) = &self.target {
+            self.write(ctx, &mut **writer.lock().expect("nothing panics while it writes"), &[], &[]);
+        }
     }
 
     /// Puts others in the place of the archive's first bytes, if these are they.
@@ -370,7 +393,10 @@ impl<'a> Line<'a> {
         match &self.target {
             Target::Stream(writer) => {
                 let mut writer = writer.lock().expect("nothing panics while it writes");
-                if let Err(error) = writer.write_all(&bytes).and_then(|()| writer.flush()) {
+                self.write(ctx, &mut **writer, &bytes, &[]);
+                if !self.has_failed()
+                    && let Err(error) = writer.flush()
+                {
                     self.refuse(ctx, &error);
                 }
             }
@@ -407,11 +433,13 @@ pub(super) fn without_links(ctx: &Ctx<'_>, piece: &mut Filled) {
 fn without_link(ctx: &Ctx<'_>, piece: &mut Filled, link: Linked) {
     let Linked { path, home, head, .. } = link;
     let comes_again = ctx.notes(home, &path);
-    piece.raw -= head.len() as u64;
+    let (at, bytes) = (head.start, head.len());
+    piece.raw -= bytes as u64;
     piece.bytes.drain(head);
     if let Some(at) = piece.shown.iter().position(|shown| *shown == path) {
         piece.shown.remove(at);
     }
+    piece.last_data = piece.last_data.saturating_sub(if at < piece.last_data { bytes } else { 0 });
     subtract(&ctx.counts.links, 1);
     if !comes_again {
         let reason = "is another name of a file whose first name could not be stored; store it again";

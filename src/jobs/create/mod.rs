@@ -291,6 +291,9 @@ pub fn create(
     // What was added to an archive must not cost what it held; a new one that is not complete is to look so.
     let unfinished = stopped || line.has_failed();
     let left = (unfinished && at > 0).then(|| line.mend(options.record_bytes));
+    if unfinished {
+        line.let_go(&ctx);
+    }
     if line.has_failed() && at == 0 {
         line.cut_off(&ctx);
     } else if stopped && at == 0 {

@@ -161,6 +161,8 @@ pub(super) struct Filled {
     pub packed: bool,
     /// A member ends where it ends.
     pub ends: bool,
+    /// Where, before packing, the last byte of data in it is; 0 where it has none.
+    pub last_data: usize,
     /// Not all of it was read, for the run was stopped: the archive ends before it.
     pub cancelled: bool,
     /// Held until the bytes are written.
@@ -235,6 +237,7 @@ pub(super) fn fill(ctx: &Ctx<'_>, piece: Piece) -> Filled {
     let cancelled = got.iter().any(|got| got.error == Some(Status::Cancelled));
     let ends = parts.last().and_then(|part| part.data.as_ref()).is_none_or(|data| data.last);
     settle(ctx, &mut parts, &got, &mut buffer);
+    let last_data = last_data(&parts);
     let links = links(&mut parts);
     let of = match &mut parts[..] {
         [Part { head: 0, data: data @ Some(_), .. }] if data.as_ref().is_some_and(|data| !data.first) => {
@@ -244,7 +247,31 @@ pub(super) fn fill(ctx: &Ctx<'_>, piece: Piece) -> Filled {
     };
     let shown = parts.iter_mut().filter_map(|part| part.shown.take()).collect();
     let raw = buffer.len() as u64;
-    Filled { raw, bytes: buffer, shown, of, links, plain: Vec::new(), packed: false, ends, cancelled, _permit: permit }
+    Filled {
+        raw,
+        bytes: buffer,
+        shown,
+        of,
+        links,
+        plain: Vec::new(),
+        packed: false,
+        ends,
+        last_data,
+        cancelled,
+        _permit: permit,
+    }
+}
+
+/// Where the last byte of data is, if there is any.
+fn last_data(parts: &[Part]) -> usize {
+    let mut behind: usize = parts.iter().map(Part::bytes).sum();
+    for part in parts.iter().rev() {
+        if part.data_bytes() > 0 {
+            return behind - part.pad - 1;
+        }
+        behind -= part.bytes();
+    }
+    0
 }
 
 /// Further names of files, and where their headers are.
