@@ -76,6 +76,8 @@ pub struct Chain {
     met: AtomicBool,
     /// The file id of the directory that was listed under the name first; 0: none was.
     entered: AtomicU64,
+    /// The file id of the directory that was opened under the name first, to do something in it; 0: none was.
+    reached: AtomicU64,
     /// What it was found to have for a key; 0: it was not asked for.
     key: AtomicU64,
     /// What a kernel's client was first asked about it for, and what it first opened it to be written for; 0: nothing yet.
@@ -133,6 +135,16 @@ impl Chain {
     pub fn enter(&self, fileid: u64) -> bool {
         let first = self.entered.compare_exchange(0, fileid, Ordering::Relaxed, Ordering::Relaxed);
         first.is_ok() || first == Err(fileid)
+    }
+
+    /// Was no directory opened under the name so far?
+    pub(crate) fn is_unreached(&self) -> bool {
+        self.reached.load(Ordering::Relaxed) == 0
+    }
+
+    /// Notes the file id of the directory that was opened under the name, unless one was before.
+    pub(crate) fn reach(&self, fileid: u64) {
+        let _ = self.reached.compare_exchange(0, fileid, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// The file id of the directory that was listed, if it was.
@@ -298,10 +310,12 @@ impl Node {
         }
     }
 
-    /// The file id of the directory that was listed under the name, or else of what was made, found or met there.
+    /// The file id of the directory that was listed under the name, or else of the one that was opened there first, or of what was made, found
+    /// or met there. Who has put another one in its place before anything was done in it has that one filled.
     pub fn number(&self) -> Option<u64> {
+        let reached = |chain: &Chain| Some(chain.reached.load(Ordering::Relaxed)).filter(|&fileid| fileid != 0);
         match self {
-            Node::Chain(chain) => chain.entered().or_else(|| chain.met_as()),
+            Node::Chain(chain) => chain.entered().or_else(|| reached(chain)).or_else(|| chain.met_as()),
             Node::Handle(_) => None,
         }
     }
@@ -333,7 +347,7 @@ impl Node {
         let handles = (0..targets).map(|_| OnceLock::new()).collect();
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let (home, seen, fileid) = (AtomicU32::new(0), AtomicU64::new(0), AtomicU64::new(0));
-        let (entered, key) = (AtomicU64::new(0), AtomicU64::new(0));
+        let (entered, reached, key) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
         let (fresh, met) = (AtomicBool::new(false), AtomicBool::new(false));
         let default_acl = OnceLock::new();
         let (asked, opened) = (AtomicU8::new(0), AtomicU8::new(0));
@@ -348,6 +362,7 @@ impl Node {
             fileid,
             met,
             entered,
+            reached,
             key,
             asked,
             opened,

@@ -144,6 +144,43 @@ fn over_nfs_and_on_this_host_it_is_told_as_well() {
     }
 }
 
+/// Nobody can know then that it is another one: it is filled, and is at its path. What is moved later is told, once more files are in it.
+#[test]
+fn on_this_host_a_directory_that_was_exchanged_before_its_first_use_is_filled_as_the_new_one() {
+    for (job, again) in [("copy", false), ("copy", true), ("extract", false), ("extract", true), ("found", false)] {
+        let (dir, _) = local();
+        let mount = Arc::new(LocalMount::open(dir.path()).unwrap());
+        if job == "found" {
+            mount.dir(&mount.dir(&mount.root(), "top"), "d");
+        }
+        let (way, acted) = (dir.path().to_owned(), [false; 2].map(AtomicBool::new));
+        let odd = Odd::new(&mount, move |mount, call| {
+            let is_met = match &call.op {
+                Op::MkDir { name, .. } => name.as_bytes() == b"d" && job != "found",
+                Op::Lookup { name, .. } => name.as_bytes() == b"d" && job == "found",
+                _ => false,
+            };
+            let is_later = again && gives(call, "three");
+            pass(mount, call);
+            for (is_now, acted, to) in [(is_met, &acted[0], "away"), (is_later, &acted[1], "later")] {
+                if is_now && !acted.swap(true, Ordering::Relaxed) {
+                    std::fs::rename(way.join("top/d"), way.join(to)).unwrap();
+                    std::fs::create_dir(way.join("top/d")).unwrap();
+                }
+            }
+        });
+        let (failures, place) = match job {
+            "copy" => (go(&source(), odd, &copies::sync(), (1, 1)).failures, "to/top/d"),
+            _ => (extracted(odd, &tar(), &extract::Options::default(), (1, 1)).failures, "top/d"),
+        };
+        let told = if again { vec![format!("{place}: {MOVED}")] } else { vec![] };
+        assert_eq!(failures, told, "{job}");
+        let filled = if again { "later" } else { "top/d" };
+        assert!(dir.path().join(filled).join("sub/three").exists(), "{job} {again}");
+        assert_eq!(std::fs::read_dir(dir.path().join("away")).unwrap().count(), 0, "{job} {again}");
+    }
+}
+
 /// A name in it is not changed then, but its bytes are elsewhere all the same.
 #[test]
 fn what_is_written_over_in_its_place_counts_and_so_does_a_hard_link() {

@@ -299,6 +299,14 @@ impl LocalMount {
             if !self.is_same(chain, &fd) {
                 return Err(Status::Stale);
             }
+            // mkdir opens nothing: what it made may have been exchanged since, and what is opened is what is filled.
+            if !self.nfs
+                && chain.met_as().is_some()
+                && chain.is_unreached()
+                && let Ok(Some(number)) = self.number(&fd)
+            {
+                chain.reach(number);
+            }
             held = self.descriptors.keep(chain, Use::Dir, Held::Dir(fd));
         }
         Ok(held)
