@@ -1,7 +1,7 @@
 //! The direct client before a server that takes its time: no reason to take it for gone, nor to send again what it has.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parfs::base::{Proc, Status};
@@ -88,4 +88,61 @@ fn what_is_put_off_does_not_hold_up_the_rest() {
         is_ready.store(true, Ordering::Relaxed);
         assert!(waits.join().unwrap(), "they were put off for longer than is waited, or failed");
     });
+}
+
+/// Answers nothing from when `asleep` is set until somebody asks for it by a NULL that does not go beside a call; `never` not even then.
+fn sleeper(asleep: &Arc<AtomicBool>, never: Option<Proc>) -> Arc<Scripted> {
+    let (asleep, nulls) = (asleep.clone(), AtomicUsize::new(0));
+    Scripted::start(move |proc, _| {
+        let wakes = || proc == Proc::Null && nulls.fetch_add(1, Ordering::SeqCst) == 1;
+        if asleep.load(Ordering::SeqCst) && !wakes() {
+            return Act::Drop;
+        }
+        asleep.store(false, Ordering::SeqCst);
+        if never == Some(proc) { Act::Drop } else { Act::Send }
+    })
+}
+
+/// It was silent for as long as `timeo` and `retrans` say, and is there again when that is over.
+#[test]
+fn a_target_that_wakes_is_sent_once_more_what_it_slept_through() {
+    for (proc, ends) in [(Proc::MkDir, Ok(())), (Proc::Lookup, Err(Status::NoEnt))] {
+        let asleep = Arc::default();
+        let server = sleeper(&asleep, None);
+        let mount = mount(&server, "timeo=10&retrans=1&away=60");
+        asleep.store(true, Ordering::SeqCst);
+        let before = server.carried_out(proc);
+        let mut calls = [match proc {
+            Proc::MkDir => Call::mkdir(&mount.root(), &name(1), AttrChange::default()),
+            _ => Call::lookup(&mount.root(), &name(1)),
+        }];
+        mount.perform(&mut calls);
+        assert_eq!((calls[0].status(), calls[0].repeated), (ends, true), "{proc}");
+        // Law 4. A LOOKUP for the judgement of a repeated MKDIR is none of these.
+        let issued = mount.issued().unwrap();
+        assert_eq!(issued.get(proc).calls - before, 1, "{proc}");
+        let sent = issued.get(proc).calls + issued.get(Proc::Null).calls + mount.retransmitted();
+        assert_eq!(sent, server.carried_out(proc) + server.carried_out(Proc::Null), "{proc}");
+    }
+}
+
+/// Once more, and not for ever.
+#[test]
+fn a_target_that_wakes_and_never_answers_one_call_is_not_sent_it_without_end() {
+    for (proc, ends) in [(Proc::MkDir, Status::NoReply), (Proc::Lookup, Status::Unanswered)] {
+        let asleep = Arc::default();
+        let server = sleeper(&asleep, Some(proc));
+        let mount = mount(&server, "timeo=5&retrans=1&away=60");
+        asleep.store(true, Ordering::SeqCst);
+        let mut calls = [match proc {
+            Proc::MkDir => Call::mkdir(&mount.root(), &name(1), AttrChange::default()),
+            _ => Call::lookup(&mount.root(), &name(1)),
+        }];
+        mount.perform(&mut calls);
+        assert_eq!(calls[0].status(), Err(ends), "{proc}");
+        assert_eq!(server.carried_out(proc), 4, "twice while it slept, twice since");
+        let mut calls = [Call::get_attr(&mount.root())];
+        mount.perform(&mut calls);
+        assert_eq!(calls[0].status(), Ok(()), "the mount is of use afterwards");
+    }
 }

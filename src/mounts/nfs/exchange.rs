@@ -23,11 +23,36 @@ pub(super) struct Try {
     pub(super) losses: u32,
     /// How long its answer was waited for, over all losses: a connection that breaks at once has used up no patience.
     pub(super) waited: Duration,
+    /// The NULL that went beside it last was answered.
+    beside: bool,
+    /// Its last losses, in a row, each for `timeo` or more, while the target answered something else.
+    pub(super) others: u32,
+    /// What it had used up as it was begun anew.
+    pub(super) anew: Option<(u32, Duration)>,
 }
 
 impl Try {
     pub(super) fn new(index: usize, xid: u32) -> Try {
-        Try { index, xid, first_sent: None, last_sent: None, losses: 0, waited: Duration::ZERO }
+        let (first_sent, last_sent, anew) = (None, None, None);
+        Try { index, xid, first_sent, last_sent, losses: 0, waited: Duration::ZERO, beside: false, others: 0, anew }
+    }
+
+    /// It was lost, while the target, heard last at `heard`, answered another call of its window or did not. A connection that breaks
+    /// before `timeo` says neither.
+    pub(super) fn lose(&mut self, answers: bool, heard: Instant, timeo: Duration) {
+        let waited = self.last_sent.map_or(Duration::ZERO, |sent| sent.elapsed());
+        self.losses += 1;
+        self.waited += waited;
+        if waited >= timeo {
+            let is_there = answers || self.beside || self.last_sent.is_some_and(|sent| heard > sent);
+            self.others = if is_there { self.others + 1 } else { 0 };
+        }
+    }
+
+    /// Losses, and how long its answer was waited for, from its beginning or since it was begun anew.
+    pub(super) fn used(&self) -> (u32, Duration) {
+        let (losses, waited) = self.anew.unwrap_or_default();
+        (self.losses - losses, self.waited.saturating_sub(waited))
     }
 }
 
@@ -80,9 +105,8 @@ impl NfsMount {
             while !window.wait(Duration::from_secs(1)) {}
         }
         let mut replies = window.take();
-        if probes {
-            self.note_probe(replies.pop(), sent.at);
-        }
+        let beside = probes && self.note_probe(replies.pop(), sent.at);
+        tries.iter_mut().for_each(|t| t.beside = beside);
         Ok(replies)
     }
 
@@ -137,14 +161,15 @@ impl NfsMount {
         self.reconnects.fetch_add(u64::from(sent.generation > 1 && sent.connected), Ordering::Relaxed);
     }
 
-    /// The NULL that was sent beside what is sent again: somebody is there, or nothing is said.
-    fn note_probe(&self, reply: Option<Reply>, sent: Instant) {
+    /// The NULL that was sent beside what is sent again: true when somebody is there.
+    fn note_probe(&self, reply: Option<Reply>, sent: Instant) -> bool {
         let arrived = if let Some(Reply::Record(_, arrived)) = reply { Some(arrived) } else { None };
         if let Some(arrived) = arrived {
             self.note_heard(arrived);
         }
         let took = arrived.unwrap_or_else(Instant::now).saturating_duration_since(sent);
         self.ledger.record(Proc::Null, 0, arrived.is_none(), took);
+        arrived.is_some()
     }
 
     /// Waits for a window's replies; false where they take too long: `timeo` without any, neither to this window nor, while some of them

@@ -275,6 +275,7 @@ impl NfsMount {
     /// Puts replies into their calls; returns what has to be sent again.
     fn settle(&self, calls: &mut [Call<'_>], tries: Vec<Try>, replies: Vec<Reply>) -> Round {
         let mut round = Round::default();
+        let answers = replies.iter().any(|reply| matches!(reply, Reply::Record(..)));
         for (mut try_, reply) in tries.into_iter().zip(replies) {
             let call = &mut calls[try_.index];
             match reply {
@@ -297,13 +298,10 @@ impl NfsMount {
                     call.repeated = true;
                     // Nor has it the answer of an earlier round any more: it may have been carried out since.
                     call.fail(Status::Pending);
-                    try_.losses += 1;
-                    try_.waited += try_.last_sent.map_or(Duration::ZERO, |sent| sent.elapsed());
-                    if self.is_over(&try_) {
-                        let status = self.judge_silence(call, &try_);
-                        self.fail(call, &try_, status);
-                    } else {
-                        round.again.push(try_);
+                    try_.lose(answers, self.heard(), self.target.patience.reply_timeout);
+                    match self.is_over(&try_).then(|| self.judge_silence(call, &mut try_)).flatten() {
+                        Some(status) => self.fail(call, &try_, status),
+                        None => round.again.push(try_),
                     }
                 }
                 Reply::Awaited => call.fail(never_answered(call)),
@@ -316,28 +314,38 @@ impl NfsMount {
     /// many calls share a connection, some that are answered last are lost with nine connections in a row within a fraction
     /// of a second. A call that itself breaks each connection is over when `away` has passed since it was sent first.
     fn is_over(&self, try_: &Try) -> bool {
-        let Patience { reply_timeout, retrans, away_max } = self.target.patience;
-        let waited_max = reply_timeout.saturating_mul(retrans.saturating_add(1));
-        try_.losses > retrans
-            && (try_.waited >= waited_max || try_.first_sent.is_some_and(|sent| sent.elapsed() >= away_max))
+        let is_away = try_.first_sent.is_some_and(|sent| sent.elapsed() >= self.target.patience.away_max);
+        try_.used().0 > self.target.patience.retrans && (is_away || self.is_waited_out(try_))
     }
 
-    /// A call has been sent as often as may be. When the target has answered anything since the last time, or answers NULL
-    /// now, it is this call that it never answers; else the target is gone.
-    fn judge_silence(&self, call: &Call<'_>, try_: &Try) -> Status {
-        let heard = try_.last_sent.is_some_and(|sent| self.heard() > sent);
-        if heard || matches!(call.op, Op::Null { .. }) {
-            return never_answered(call);
+    fn is_waited_out(&self, try_: &Try) -> bool {
+        let Patience { reply_timeout, retrans, .. } = self.target.patience;
+        try_.used().1 >= reply_timeout.saturating_mul(retrans.saturating_add(1))
+    }
+
+    /// A call has been sent as often as may be. While the target has answered others all the time, it is this call that it never
+    /// answers. Otherwise it was silent for a time, which may have been the call's only fault: where it answers now, a NULL if nothing
+    /// else, the call is tried as often once more (`None`), and once only; where it does not, the target is gone.
+    fn judge_silence(&self, call: &Call<'_>, try_: &mut Try) -> Option<Status> {
+        // One answer may have come just before this one would have, from a target that woke.
+        let others_min = self.target.patience.retrans.max(2);
+        if try_.others >= others_min || matches!(call.op, Op::Null { .. }) {
+            return Some(never_answered(call));
         }
         let mut probe = [Call::default()];
-        if !self.target.gone.load(Ordering::Relaxed) {
+        if try_.others == 0 && !self.target.gone.load(Ordering::Relaxed) {
             self.perform_sent(&mut probe);
         }
-        if probe[0].status().is_ok() {
-            return never_answered(call);
+        if try_.others == 0 && probe[0].status().is_err() {
+            self.target.gone.store(true, Ordering::Relaxed);
+            return Some(self.left_over(call));
         }
-        self.target.gone.store(true, Ordering::Relaxed);
-        self.left_over(call)
+        // What breaks its connections was not met with silence.
+        if try_.anew.is_some() || !self.is_waited_out(try_) {
+            return Some(never_answered(call));
+        }
+        try_.anew = Some((try_.losses, try_.waited));
+        None
     }
 
     /// What was sent and never answered was issued all the same: the server may have carried it out (law 4).
