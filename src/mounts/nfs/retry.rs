@@ -276,6 +276,8 @@ impl NfsMount {
     fn settle(&self, calls: &mut [Call<'_>], tries: Vec<Try>, replies: Vec<Reply>) -> Round {
         let mut round = Round::default();
         let answers = replies.iter().any(|reply| matches!(reply, Reply::Record(..)));
+        // Before what is asked for one of them is answered.
+        let heard = self.heard();
         for (mut try_, reply) in tries.into_iter().zip(replies) {
             let call = &mut calls[try_.index];
             match reply {
@@ -298,7 +300,7 @@ impl NfsMount {
                     call.repeated = true;
                     // Nor has it the answer of an earlier round any more: it may have been carried out since.
                     call.fail(Status::Pending);
-                    try_.lose(answers, self.heard(), self.target.patience.reply_timeout);
+                    try_.lose(answers, heard, self.target.patience.reply_timeout);
                     match self.is_over(&try_).then(|| self.judge_silence(call, &mut try_)).flatten() {
                         Some(status) => self.fail(call, &try_, status),
                         None => round.again.push(try_),
