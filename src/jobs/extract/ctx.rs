@@ -144,6 +144,8 @@ pub(super) struct Ctx<'a> {
     pub xattrs: bool,
     /// Some member's attributes could not be set for want of them.
     pub xattrs_lost: AtomicBool,
+    /// Some directory was not given its set-group-id bit yet.
+    pub bits_held_back: AtomicBool,
     /// The server does not let the caller give away what it makes: that is not tried again where it leaves owners out itself.
     pub owners_refused: AtomicBool,
     /// The owner and group that making an object was last refused for, packed.
@@ -188,6 +190,7 @@ impl<'a> Ctx<'a> {
             xattrs: volume.limits().extras.xattrs,
             overwritten: Mutex::default(),
             xattrs_lost: AtomicBool::new(false),
+            bits_held_back: AtomicBool::new(false),
             owners_refused: AtomicBool::new(false),
             refused: AtomicU64::new(packed((None, None))),
             destination_mode: OnceLock::new(),

@@ -373,7 +373,10 @@ impl Dir {
         let is_as_made = |meta: &Meta| !existed && extra.is_none() && ctx.is_made_with(meta.mode);
         let mask = if last.as_ref().is_some_and(|(meta, _)| is_as_made(meta)) { 0o7000 } else { ctx.options.mode_mask };
         let left = had.unwrap_or(inherited) & mask & 0o7000;
-        let held_back = self.held_back(ctx, &node, found, inherited);
+        let held_back = match &last {
+            Some((meta, _)) if meta.mode & SET_GROUP_ID != 0 => self.held_back(ctx, &node, found, inherited),
+            _ => 0,
+        };
         let change = match last {
             Some((meta, extra)) => AttrChange {
                 mode: (existed
@@ -401,17 +404,20 @@ impl Dir {
         Due { node, change, extra, is_dir: true, is_new: !existed }.some()
     }
 
-    /// What a stopped run does not give it yet: members of it may be missing, and those that another run makes would inherit the bit. Where
-    /// that one leaves modes as they are, nothing is held back, for it would never be given.
+    /// What a stopped run does not give it yet of a mode with the set-group-id bit: members of it may be missing, and those that another run makes
+    /// would inherit the bit. Where that one, with the same options, leaves the mode as it is, nothing is held back, for it would never be given.
     fn held_back(&self, ctx: &Ctx<'_>, node: &Node, found: Option<Attr>, inherited: u32) -> u32 {
-        if !ctx.stop().is_set() || ctx.options.existing.stays() {
+        let existing = ctx.options.existing;
+        if !ctx.stop().is_set() || existing.stays() || existing == Existing::UnlinkFirst {
             return 0;
         }
         let had = match &self.place {
             Some(_) => found.map_or(inherited, |attr| attr.mode),
             None => ctx.one(ctx.volume.route(), Call::get_attr(node)).attr().map_or(0, |attr| attr.mode),
         };
-        SET_GROUP_ID & !had
+        let held_back = SET_GROUP_ID & !had;
+        ctx.bits_held_back.fetch_or(held_back != 0, Ordering::Relaxed);
+        held_back
     }
 
     /// Notes with which mode it was made. Where the answer did not tell, the directory above does.

@@ -53,6 +53,10 @@ const TRIES_MAX: usize = 4;
 /// What is said once where attributes of members have no place.
 const XATTRS_LOST: &str = "the archive has extended attributes or ACLs; they are not set: the destination has none";
 
+/// What a stopped run says of directories that what is missing would inherit a bit of.
+const BITS_HELD_BACK: &str = "directories do not have their set-group-id bit yet, which what is missing in them would inherit: go on without \
+                              -k, --skip-old-files and --keep-newer-files";
+
 /// What to extract and how.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -234,6 +238,9 @@ pub fn extract(
     let mut warnings = read.warnings.told();
     if ctx.xattrs_lost.load(Ordering::Relaxed) {
         warnings.push(XATTRS_LOST.into());
+    }
+    if ctx.bits_held_back.load(Ordering::Relaxed) {
+        warnings.push(BITS_HELD_BACK.into());
     }
     let counts = &ctx.counts;
     let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
