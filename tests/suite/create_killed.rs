@@ -40,12 +40,13 @@ fn bench() -> Bench {
 /// GNU tar misses no end behind a member, only what is missing of one.
 #[test]
 fn a_killed_run_leaves_an_archive_that_ends_within_a_file() {
-    for packed in PACKED {
+    // What a program's pipe has taken of it ends anywhere.
+    for packed in &PACKED[..2] {
         let bench = bench();
         let (mut child, _names) = halfway(&bench, packed);
         child.kill().unwrap();
         child.wait().unwrap();
-        let cut = if packed == "-z " { "unexpected end of file" } else { "Unexpected EOF in archive" };
+        let cut = if *packed == "-z " { "unexpected end of file" } else { "Unexpected EOF in archive" };
         bench.run("tf new.tar").failed(cut);
     }
 }
