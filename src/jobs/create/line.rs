@@ -16,6 +16,9 @@ use super::super::write::put_file;
 use super::ctx::{Ctx, add, subtract};
 use super::piece::{Filled, Linked};
 
+/// Bytes of a piece that are written together with what was left of the one before.
+const BESIDE_BYTES: usize = 4 << 10;
+
 /// Where the archive goes.
 pub(super) enum Target<'a> {
     Stream(Mutex<&'a mut (dyn Write + Send)>),
@@ -295,7 +298,10 @@ impl<'a> Line<'a> {
     /// Writes what was left of the piece before, and `bytes`; keeps `tail` for later.
     fn write(&self, ctx: &Ctx<'_>, writer: &mut dyn Write, bytes: &[u8], tail: &[u8]) {
         let mut last = self.tail.lock().expect("nothing panics while it writes");
-        let written = writer.write_all(&last).and_then(|()| writer.write_all(bytes));
+        // In one write with what follows, or a kill between the two would leave what ends behind a member.
+        let (beside, rest) = bytes.split_at(if last.is_empty() { 0 } else { bytes.len().min(BESIDE_BYTES) });
+        last.extend_from_slice(beside);
+        let written = writer.write_all(&last).and_then(|()| writer.write_all(rest));
         last.clear();
         match written {
             Ok(()) => last.extend_from_slice(tail),
