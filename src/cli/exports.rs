@@ -1,6 +1,6 @@
 //! Exports that a command line names, each attached once, and what a URL leads to.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Once};
 
 use crate::base::name::Shown;
@@ -20,6 +20,8 @@ pub struct Exports {
     attached: HashMap<Url, Vec<(Usage, Mounts)>>,
     /// By the URL without its path.
     sites: HashMap<Url, Site>,
+    /// The same of URLs whose first host is asked alone.
+    alone: HashSet<Url>,
     /// Where a long wait is told.
     console: Option<Arc<Console>>,
 }
@@ -55,9 +57,26 @@ fn cannot(url: &Url, error: &AttachError) -> String {
     format!("{}: Cannot mount: {error}", shown(url))
 }
 
-/// The mounts of the directory at `url`. A server that refuses connections or is silent is waited for as its mounts will be, which is told.
+/// The mounts of the directory at `url`; one, of the first host, where what it removes is still shown by others. A server that refuses
+/// connections or is silent is waited for as its mounts will be, which is told.
 pub fn attach(console: Option<&Console>, url: &Url, usage: Usage) -> Result<Mounts, AttachError> {
-    telling(console, url, || nfs::attach(url, usage))
+    match telling(console, url, || nfs::attach(url, usage)) {
+        Err(error @ AttachError::Remembers { .. }) => attach(console, &alone(console, url, &error), usage),
+        attached => attached,
+    }
+}
+
+/// The URL of its first host alone, which is told.
+fn alone(console: Option<&Console>, url: &Url, error: &AttachError) -> Url {
+    let hosts = url.hosts[..1].to_vec();
+    if let Some(console) = console {
+        console.message(format_args!(
+            "{}: {error}; {} is used alone. Hosts that remember nothing share the work (nfs-ganesha: Attr_Expiration_Time = 0)",
+            shown(url),
+            hosts[0],
+        ));
+    }
+    Url { hosts, ..url.clone() }
 }
 
 fn telling<T>(console: Option<&Console>, url: &Url, attach: impl FnOnce() -> T) -> T {
@@ -75,6 +94,10 @@ fn telling<T>(console: Option<&Console>, url: &Url, attach: impl FnOnce() -> T) 
     let text = || format!("{}: waiting for an answer", shown(url));
     patience::told(console, patience::USUAL, text, || attached = Some(attach()));
     attached.expect("it was just done")
+}
+
+fn of_site(url: &Url) -> Url {
+    Url { path: Vec::new(), ..url.clone() }
 }
 
 fn root_attr(mounts: &Mounts) -> Option<Attr> {
@@ -111,17 +134,29 @@ impl Exports {
         Exports { console, ..Exports::default() }
     }
 
-    /// The mounts of the directory at `url`.
+    /// The mounts of the directory at `url`; one, of the first host, where what it removes is still shown by others.
     pub fn attach(&mut self, url: &Url, usage: Usage) -> Result<Mounts, AttachError> {
         let is_such = |what: Usage| what == usage || what == Usage::Writes;
         let mut there = self.attached.get(url).into_iter().flatten().rev();
         if let Some((_, mounts)) = there.find(|(what, _)| is_such(*what)) {
             return Ok(mounts.clone());
         }
-        let site = self.sites.entry(Url { path: Vec::new(), ..url.clone() }).or_default();
-        let mounts = telling(self.console.as_deref(), url, || site.attach(url, usage))?;
+        // Known of one directory, it holds of the next.
+        let hosts = if self.alone.contains(&of_site(url)) { 1 } else { url.hosts.len() };
+        let mounts = self.mounts(&Url { hosts: url.hosts[..hosts].to_vec(), ..url.clone() }, usage)?;
         self.attached.entry(url.clone()).or_default().push((usage, mounts.clone()));
         Ok(mounts)
+    }
+
+    fn mounts(&mut self, url: &Url, usage: Usage) -> Result<Mounts, AttachError> {
+        let site = self.sites.entry(of_site(url)).or_default();
+        match telling(self.console.as_deref(), url, || site.attach(url, usage)) {
+            Err(error @ AttachError::Remembers { .. }) => {
+                self.alone.insert(of_site(url));
+                self.mounts(&alone(self.console.as_deref(), url, &error), usage)
+            }
+            attached => attached,
+        }
     }
 
     /// What is at `url`.

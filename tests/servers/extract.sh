@@ -101,6 +101,34 @@ extract_truncated() {
     rm -rf "${work:?}/want/$dest"
 }
 
+# extract_remembering: instances that remember what was there before are found to, and links are to the files that the run makes.
+extract_remembering() {
+    local what status i name=extract/remembering
+    ganesha_memory=60
+    ganesha_reset || die "nfs-ganesha did not come back"
+    for what in old new; do
+        rm -rf "$work/linked" && mkdir "$work/linked"
+        for i in $(seq 200); do
+            printf '%s %s\n' "$what" "$i" >"$work/linked/f$i" && ln "$work/linked/f$i" "$work/linked/l$i"
+        done
+        tar -cf "$work/linked.tar" -C "$work" --sort=name linked
+        status=0
+        timeout "$hang_s" partar -xf "$work/linked.tar" -C "$(parfs_url 2)" >"$(log remembering)" 2>&1 || status=$?
+        if [[ $status != 0 ]] || ! grep -q 'is used alone' "$(log remembering)"; then
+            bad $name/$what "exit status $status: $(tail -n 2 "$(log remembering)")"
+        elif ! diff -r "$work/linked" "$exports/linked" >"$(log remembering-diff)"; then
+            bad $name/$what "other bytes: $(head -n 2 "$(log remembering-diff)")"
+        else
+            ok $name/$what
+        fi
+        # The other knows them from now on.
+        nfs-ls -R "$(libnfs_url 2)" >/dev/null
+    done
+    rm -rf "$work/linked" "$work/linked.tar"
+    ganesha_memory=0
+    ganesha_reset || die "nfs-ganesha did not come back"
+}
+
 # extract_default_acl: below a default ACL nfs-ganesha makes what is made with other modes than it is asked for; also a copy's.
 extract_default_acl() {
     local name=gnutar-pax-odd.tar dest=acl job

@@ -36,6 +36,7 @@ ganesha_build() {
     done
 }
 
+# ganesha_config STATE: for $ganesha_memory seconds it remembers names and attributes; what is done through others it then does not know.
 ganesha_config() {
     local state=$1 path=$exports
     [[ $fsal == VFS ]] || path=/memx
@@ -44,7 +45,7 @@ NFS_CORE_PARAM { Protocols = 3; NFS_Port = $nfs_port; MNT_Port = $mount_port;
     Enable_NLM = false; Enable_RQUOTA = false; Enable_UDP = false; }
 NFSv4 { RecoveryRoot = $state/recovery; Graceless = true; }
 EXPORT { Export_Id = 1; Path = $path; Pseudo = /exp; Access_Type = RW; Squash = No_Root_Squash;
-    SecType = sys; Protocols = 3; Transports = TCP; Attr_Expiration_Time = 0; FSAL { Name = $fsal; } }
+    SecType = sys; Protocols = 3; Transports = TCP; Attr_Expiration_Time = ${ganesha_memory:-0}; FSAL { Name = $fsal; } }
 LOG { Default_Log_Level = WARN; }
 END
     # The largest file that FSAL MEM can hold is its inode size, which it limits to a little over 1 MiB.

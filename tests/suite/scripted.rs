@@ -61,6 +61,8 @@ pub struct Scripted {
     without_mount: AtomicBool,
     /// What the export takes, as MOUNT says.
     flavors: Mutex<Vec<u32>>,
+    /// The whole replies to the first LOOKUP that found something and the first GETATTR, by the arguments; of a server that remembers.
+    remembered: Option<Mutex<HashMap<Vec<u8>, Vec<u8>>>>,
     script: Box<Script>,
     pub counts: Mutex<[usize; Proc::COUNT]>,
     carried_out: Ledger,
@@ -79,22 +81,44 @@ impl Scripted {
         skew: u8,
         script: impl Fn(Proc, usize) -> Act + Send + Sync + 'static,
     ) -> Arc<Scripted> {
+        let (listener, server) = Scripted::made(memory, skew, script);
+        server.listening(listener)
+    }
+
+    fn made(
+        memory: Arc<MemoryMount>,
+        skew: u8,
+        script: impl Fn(Proc, usize) -> Act + Send + Sync + 'static,
+    ) -> (TcpListener, Scripted) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("nfs://{}/?timeo=3&retrans=3&away=1&nconnect=1", listener.local_addr().unwrap());
-        let server = Arc::new(Scripted {
+        let server = Scripted {
             memory,
             skew,
             shares_root: AtomicBool::new(false),
             mount_answers: Mutex::default(),
             without_mount: AtomicBool::new(false),
             flavors: Mutex::new(vec![1]),
+            remembered: None,
             script: Box::new(script),
             counts: Mutex::new([0; Proc::COUNT]),
             carried_out: Ledger::default(),
             connections: AtomicUsize::new(0),
             open: AtomicBool::new(true),
             url,
-        });
+        };
+        (listener, server)
+    }
+
+    /// One that goes on showing what it has shown, whatever is done through others (nfs-ganesha: for 60 s).
+    pub fn remembering(memory: Arc<MemoryMount>) -> Arc<Scripted> {
+        let (listener, mut server) = Scripted::made(memory, 0, |_, _| Act::Send);
+        server.remembered = Some(Mutex::default());
+        server.listening(listener)
+    }
+
+    fn listening(self, listener: TcpListener) -> Arc<Scripted> {
+        let server = Arc::new(self);
         let weak = Arc::downgrade(&server);
         std::thread::spawn(move || {
             for stream in listener.incoming() {
@@ -167,6 +191,9 @@ impl Scripted {
             }
             _ => {}
         }
+        if let Some(bytes) = self.recalled(proc, &request[head.args..], head.xid) {
+            return stream.write_all(&bytes).is_ok();
+        }
         let Asked::Call(call) = decode_args(proc, request, head.args, &|handle| Ok(self.node(handle))).unwrap().asked
         else {
             panic!("the client never looks up dots")
@@ -184,6 +211,11 @@ impl Scripted {
         reply.extend_from_slice(&payload);
         reply.resize(reply.len().next_multiple_of(4), 0);
         end_record(&mut reply, start, 0);
+        if let (Some(remembered), Op::Lookup { out: Ok(_), .. } | Op::GetAttr { out: Ok(_), .. }) =
+            (&self.remembered, &calls[0].op)
+        {
+            remembered.lock().unwrap().insert(request[head.args..].to_vec(), reply.clone());
+        }
         let sent = match act {
             Act::Drop => Ok(()),
             Act::Reset => return false,
@@ -198,6 +230,14 @@ impl Scripted {
             _ => stream.write_all(&reply),
         };
         sent.and_then(|()| stream.write_all(&std::mem::take(held))).is_ok()
+    }
+
+    /// What this one answered to the same call.
+    fn recalled(&self, proc: Proc, args: &[u8], xid: u32) -> Option<Vec<u8>> {
+        let remembered = self.remembered.as_ref().filter(|_| matches!(proc, Proc::Lookup | Proc::GetAttr))?;
+        let mut reply = remembered.lock().unwrap().get(args)?.clone();
+        reply[4..8].copy_from_slice(&xid.to_be_bytes());
+        Some(reply)
     }
 
     /// MOUNT's, behind an answer to somebody else's call.

@@ -1,5 +1,6 @@
 //! Several targets of one export: what proves that they are one, and what is not handed on from one that is silent.
 
+use std::fs;
 use std::sync::Arc;
 
 use parfs::base::{Name, Proc, Status};
@@ -9,6 +10,8 @@ use parfs::mounts::nfs::{AttachError, Url, Usage, attach};
 use parfs::storage::{AttrChange, Call, How, Mount, Node, Op, Spread, Stable, Volume, Want};
 use parfs::wire::mount3::MountStatus;
 
+use crate::ask::Ask;
+use crate::cli_support::Bench;
 use crate::scripted::{Act, Scripted, name};
 use crate::tars::{Tar, crew, extract, seekable, volume};
 use crate::tree::{assert_same, dump};
@@ -50,6 +53,58 @@ fn who_only_reads_is_shown_one_server_without_a_trace() {
     assert_eq!(changes(), [0; 3]);
     attach(&url, Usage::Writes).unwrap();
     assert_eq!(changes(), [1; 3]);
+}
+
+/// What a run replaces through one would be taken for what it was through the other. Who measures has to see each of them.
+#[test]
+fn a_target_that_still_shows_what_another_removed_is_no_second_one() {
+    let memory = Arc::new(MemoryMount::new());
+    let (one, two) = (Scripted::serving(memory.clone(), 0, |_, _| Act::Send), Scripted::remembering(memory.clone()));
+    let url = Url::parse(&format!("nfs://{},{}/", one.host(), two.host())).unwrap();
+    assert_eq!(attach(&url, Usage::Reads).unwrap().len(), 2);
+    let error = attach(&url, Usage::Writes).unwrap_err();
+    assert_eq!(error.to_string(), format!("{} still shows a name that was removed through {}", two.host(), one.host()));
+    assert_eq!(attach(&url, Usage::Measures).unwrap().len(), 2);
+    assert_eq!(dump(&*memory).len(), dump(&MemoryMount::new()).len(), "no name is left");
+}
+
+/// One may not have heard yet of what was changed through another.
+#[test]
+fn the_proof_gives_the_newest_time_back() {
+    let memory = Arc::new(MemoryMount::new());
+    let (one, two) = (Scripted::remembering(memory.clone()), Scripted::serving(memory.clone(), 0, |_, _| Act::Send));
+    let url = Url::parse(&format!("nfs://{},{}/", one.host(), two.host())).unwrap();
+    attach(&url, Usage::Reads).unwrap();
+    memory.create(&memory.root(), "new", How::Guarded, AttrChange::default()).unwrap();
+    let time = || memory.get_attr(&memory.root()).unwrap().mtime;
+    let before = time();
+    attach(&url, Usage::Measures).unwrap();
+    assert_eq!(time(), before);
+}
+
+/// A hard link to a file that the run had replaced through the first became one to the older file, with status 0.
+#[test]
+fn of_hosts_that_remember_names_the_first_is_used_alone() {
+    let memory = Arc::new(MemoryMount::new());
+    let (one, two) = (Scripted::serving(memory.clone(), 0, |_, _| Act::Send), Scripted::remembering(memory.clone()));
+    let names = || (0..40).map(|i| i.to_string());
+    let extract = |what: &str| {
+        let tar = names()
+            .fold(Tar::default().dir("t/"), |tar, name| tar.file(&format!("t/{name}"), format!("{what} {name}")));
+        let tar = names().fold(tar, |tar, name| tar.link(&format!("t/l{name}"), &format!("t/{name}")));
+        let bench = Bench::new();
+        fs::write(bench.path("a.tar"), tar.bytes()).unwrap();
+        bench.run(&format!("xf a.tar -C nfs://{},{}/?timeo=200", one.host(), two.host()))
+    };
+    let told = format!("{} is used alone", one.host());
+    extract("old").ended(0, &told);
+    let there = two.patient_mount();
+    let dir = there.lookup(&there.root(), "t").unwrap().node;
+    names().for_each(|name| drop(there.lookup(&dir, name).unwrap()));
+    extract("new").ended(0, &told);
+    assert_eq!(two.carried_out(Proc::Create), 0);
+    let of = |name: &str| memory.content(&memory.lookup(&dir, name).unwrap().node).unwrap();
+    names().for_each(|name| assert_eq!(of(&format!("l{name}")), format!("new {name}").as_bytes()));
 }
 
 /// Others write to the file system all the time, and in this directory nothing can be made: a read-only export, or another user's.

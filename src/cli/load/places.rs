@@ -74,7 +74,7 @@ impl Places {
             url.nconnect = connections as usize;
         }
         (url.uid, url.gid) = (uid.or(url.uid), gid.or(url.gid));
-        let mounts = exports::attach(Some(console), &url, Usage::Writes);
+        let mounts = exports::attach(Some(console), &url, Usage::Measures);
         let mounts = mounts.map_err(|error| format!("fio: nfs_url={text}: Cannot mount: {error}"))?;
         mounts.iter().for_each(|mount| mount.heed(stop.flag()));
         let volume = Opener::new(self.meters.clone()).attached(mounts, None, &[]);

@@ -48,6 +48,8 @@ pub enum AttachError {
     NotADirectory { target: String, path: String },
     #[error("{other} does not serve the same file system as {first}: {why}")]
     Different { first: String, other: String, why: String },
+    #[error("{other} still shows a name that was removed through {first}")]
+    Remembers { first: String, other: String },
 }
 
 /// Attaches every target of `url`, one mount each, and proves that they serve the same file system, by what the job does there.

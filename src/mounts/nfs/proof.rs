@@ -12,6 +12,8 @@ pub enum Usage {
     Reads,
     /// It makes or removes names.
     Writes,
+    /// It does that to measure: each target is to be there, whatever it remembers of names that are gone.
+    Measures,
 }
 
 /// The handles that several targets give to one object.
@@ -33,7 +35,8 @@ impl Handles {
 const LOOKS_MAX: usize = 4;
 
 /// Proves that all mounts, each asked by its own root's handle, show one directory. For a job that writes a name made through the first
-/// has to be seen through the others. For one that reads equal file ids, change times, first pages of the listing and counts of what is free
+/// has to be seen through the others, and once it is removed to be seen no more: what is replaced through one target would else be taken for
+/// what it was, a hard link's target for instance. For one that reads equal file ids, change times, first pages of the listing and counts of what is free
 /// have to do; where these differ or go on changing, or are not to be had, the name decides for it too: a server may have cached what it
 /// shows. Where nothing can be made, it is what can be seen, but for what is free, which others change all the time.
 pub(super) fn prove_same(mounts: &[NfsMount], usage: Usage) -> Result<Handles, AttachError> {
@@ -46,15 +49,17 @@ pub(super) fn prove_same(mounts: &[NfsMount], usage: Usage) -> Result<Handles, A
             proven => return proven,
         }
     }
-    by_name(first, others).unwrap_or_else(|| by_looks(first, others, Counts::Totals))
+    by_name(first, others, usage).unwrap_or_else(|| by_looks(first, others, Counts::Totals))
 }
 
 /// By a name; none where none can be made. The directory gets the time back that it had.
-fn by_name(first: &NfsMount, others: &[NfsMount]) -> Option<Result<Handles, AttachError>> {
+fn by_name(first: &NfsMount, others: &[NfsMount], usage: Usage) -> Option<Result<Handles, AttachError>> {
     let root = first.root();
     let name = name::unique();
     let change = AttrChange { mode: Some(0o600), ..AttrChange::default() };
-    let before = attr_of(first, &root);
+    // One target may not have heard yet of what was changed through another.
+    let all = || std::iter::once(first).chain(others);
+    let before = all().filter_map(|mount| attr_of(mount, &mount.root()).ok()).max_by_key(|attr| attr.ctime);
     let _unbroken = Unbroken::begin();
     let verdict = match sent(first, Call::create(&root, &name, How::Guarded, change)).found() {
         Ok(made) => seen_by_all(first, others, &name, &made.node),
@@ -66,7 +71,7 @@ fn by_name(first: &NfsMount, others: &[NfsMount]) -> Option<Result<Handles, Atta
     };
     // By another target where the first is gone meanwhile: no name is to stay.
     let mut removed = (first, Err(Status::NoReply));
-    for mount in std::iter::once(first).chain(others) {
+    for mount in all() {
         removed = (mount, sent(mount, Call::remove(&mount.root(), &name)).status());
         if !removed.1.is_err_and(Status::is_uncertain) {
             break;
@@ -76,9 +81,9 @@ fn by_name(first: &NfsMount, others: &[NfsMount]) -> Option<Result<Handles, Atta
     let shows = |mount: &&NfsMount| {
         std::ptr::eq(*mount, first) || verdict.is_ok() || removed.1.is_ok() && std::ptr::eq(*mount, removed.0)
     };
-    if let Ok(before) = before {
+    if let Some(before) = before {
         let change = AttrChange { mtime: SetTime::At(before.mtime), ..AttrChange::default() };
-        for mount in std::iter::once(first).chain(others).filter(shows) {
+        for mount in all().filter(shows) {
             // Refused to those who do not own it; then it has the time of this proof.
             if !sent(mount, Call::set_attr(&mount.root(), change)).status().is_err_and(Status::is_uncertain) {
                 break;
@@ -86,6 +91,9 @@ fn by_name(first: &NfsMount, others: &[NfsMount]) -> Option<Result<Handles, Atta
         }
     }
     Some(verdict.and_then(|handles| match removed.1 {
+        Ok(()) if usage != Usage::Measures && std::ptr::eq(removed.0, first) => {
+            forgotten(first, others, &name).map(|()| handles)
+        }
         // A target that fell silent amid it may have removed it all the same.
         Ok(()) | Err(Status::NoEnt) => Ok(handles),
         Err(status) => Err(failed(first, &name.to_string(), Proc::Remove, status)),
@@ -110,6 +118,14 @@ fn seen_by_all(first: &NfsMount, others: &[NfsMount], name: &Name, made: &Node) 
         let is_shared = seen.node == *made || found(first, name).is_some_and(|node| node == seen.node);
         Ok(handles.and(is_shared))
     })
+}
+
+/// That no other target still shows a name which each has shown and the first has removed. One that cannot say is taken at its word later.
+fn forgotten(first: &NfsMount, others: &[NfsMount], name: &Name) -> Result<(), AttachError> {
+    match others.iter().find(|other| found(other, name).is_some()) {
+        Some(other) => Err(AttachError::Remembers { first: first.label(), other: other.label() }),
+        None => Ok(()),
+    }
 }
 
 /// Which of FSSTAT's counts are compared.
