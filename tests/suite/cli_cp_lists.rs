@@ -206,3 +206,24 @@ fn a_name_below_a_link_that_is_listed_is_told() {
     copy(&bench, "a\na/m\na/b/x\na/b\n", &["t", "e"]).ok();
     assert_same(&dump_dir(&bench.path("t/a")), &dump_dir(&bench.path("e/a")), "left to the directory");
 }
+
+/// A list may be older than the source. What is at the destination goes for what is copied, and not for what is not there.
+#[test]
+fn what_is_in_the_way_of_a_missing_path_stays() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.path("s/d/sub")).unwrap();
+    fs::create_dir(bench.path("d")).unwrap();
+    fs::write(bench.path("d/d"), "precious").unwrap();
+    for (list, missing) in [("d/nothere\n", "s/d/nothere"), ("d/sub/a/b\nd/nothere\n", "s/d/sub/a")] {
+        for more in [&[][..], &["--atomic"], &["-n"], &["-u"]] {
+            copy(&bench, list, &[more, &["s", "d"]].concat()).ended(1, missing);
+            assert_eq!(fs::read(bench.path("d/d")).unwrap(), b"precious", "{more:?}");
+        }
+    }
+    let plan = copy(&bench, "d/nothere\n", &["--dry-run", "-v", "s", "d"]).ended(1, "s/d/nothere");
+    assert_eq!(plan.stdout, "");
+    // Another path of the same directory is there.
+    fs::write(bench.path("s/d/sub/f"), "data").unwrap();
+    copy(&bench, "d/nothere\nd/sub/f\n", &["s", "d"]).ended(1, "s/d/nothere");
+    assert_eq!(fs::read(bench.path("d/d/sub/f")).unwrap(), b"data");
+}

@@ -204,12 +204,12 @@ impl State<'_> {
         }
         self.begun.keys.insert(self.begun.key(&path), false);
         let mut dir = self.root.clone();
-        for (name, path) in way.iter().zip(prefixes(&path)) {
+        for (at, path) in prefixes(&path).take(way.len()).enumerate() {
             if let Some(known) = self.ways.get(path) {
                 dir = known.clone();
                 continue;
             }
-            match enter_way(ctx, &dir, name, due) {
+            match enter_way(ctx, &dir, &names[at..], due) {
                 Some(entered) => dir = entered,
                 None => return,
             }
@@ -248,11 +248,43 @@ impl State<'_> {
     }
 }
 
-/// A directory on the way to a name.
-fn enter_way(ctx: &Ctx<'_>, parent: &Arc<Dir>, name: &Name, due: &mut Vec<Due<Task>>) -> Option<Arc<Dir>> {
+/// The first of these names, a directory on the way to the last. What is no directory at the destination makes way for it only where that one is
+/// in the source.
+fn enter_way(ctx: &Ctx<'_>, parent: &Arc<Dir>, names: &[Name], due: &mut Vec<Due<Task>>) -> Option<Arc<Dir>> {
+    let (name, rest) = names.split_first()?;
     let (node, attr) = look_up_way(ctx, parent, name)?;
-    let dir = Arc::new(Dir::child(parent, name, node, attr, At::Ask, true));
-    enter::run(ctx, ctx.target.route(), vec![dir], due).pop()
+    let route = ctx.target.route();
+    let at = match ctx.target.look_up(route, &parent.made().node, name) {
+        Ok((node, attr)) => At::Present(Some(node), attr),
+        Err((_, Status::NoEnt)) => At::Absent,
+        Err(_) => At::Ask, // which tells it
+    };
+    let is_in_the_way = matches!(&at, At::Present(_, is) if is.kind != Kind::Dir) && !ctx.compares();
+    let dir = Arc::new(Dir::child(parent, name, node, attr, at, true));
+    if is_in_the_way && !leads_on(ctx, &dir, rest, due) {
+        dir.break_off();
+        dir.leave(due);
+        return None;
+    }
+    enter::run(ctx, route, vec![dir], due).pop()
+}
+
+/// Do these names lead from a directory to something, in the source? Where they do not is told.
+fn leads_on(ctx: &Ctx<'_>, dir: &Arc<Dir>, names: &[Name], due: &mut Vec<Due<Task>>) -> bool {
+    let Some((name, rest)) = names.split_first() else { return true };
+    if rest.is_empty() {
+        let found = ctx.source.look_up(ctx.source.route(), &dir.source, name);
+        found.as_ref().err().into_iter().for_each(|(proc, status)| {
+            ctx.fail(dir, Some(name), Trouble::Call(On::Source, *proc, *status));
+        });
+        return found.is_ok();
+    }
+    let Some((node, attr)) = look_up_way(ctx, dir, name) else { return false };
+    let below = Arc::new(Dir::child(dir, name, node, attr, At::Absent, true));
+    let leads = leads_on(ctx, &below, rest, due);
+    below.break_off();
+    below.leave(due);
+    leads
 }
 
 /// A directory on the way to a name, in the source; what is none is told.
