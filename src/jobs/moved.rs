@@ -6,7 +6,7 @@
 //! other programs do, and what is moved after it is over.
 
 use crate::base::{Cause, Name, Status};
-use crate::storage::{Attr, Call, Mount, Node, Route};
+use crate::storage::{Attr, Call, Kind, Mount, Node, Route};
 
 use super::port::Port;
 
@@ -50,6 +50,10 @@ fn is_there(port: Port<'_>, route: Route, dir: &Filled, look: &Call<'_>) -> Resu
         Err(Status::NoEnt) => !is_seen(port, route, &dir.node),
         // Who may list the directory above, and not search it, has reached this one all the same.
         Err(Status::Access | Status::Perm) => false,
+        // Said of the directory above, which may be gone as well.
+        Err(Status::NotDir | Status::Stale) if is_no_dir(asked(port, route, &dir.above)) => {
+            !is_seen(port, route, &dir.node)
+        }
         Err(status) => return Err(Cause::Call(look.proc(), status)),
     };
     if is_elsewhere { Err(Cause::Refused(MOVED.into())) } else { Ok(()) }
@@ -61,6 +65,11 @@ fn asked(port: Port<'_>, route: Route, node: &Node) -> Result<Attr, Status> {
 
 fn is_gone(status: Status) -> bool {
     matches!(status, Status::NoEnt | Status::Stale)
+}
+
+/// Is nothing there any more that names may be in?
+fn is_no_dir(is: Result<Attr, Status>) -> bool {
+    is.map_or_else(|status| is_gone(status) || status == Status::NotDir, |is| is.kind != Kind::Dir)
 }
 
 /// Is what has the name another object than the directory, both asked now? Of several targets each may have its own id of a file system.
@@ -80,8 +89,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::base::Time;
-    use crate::storage::{Chain, Found, Kind, Limits, Op, Out, Shape, Spread, Tally, Volume};
+    use crate::base::{Proc, Time};
+    use crate::storage::{Chain, Found, Limits, Op, Out, Shape, Spread, Tally, Volume};
 
     fn attr(fileid: u64) -> Attr {
         let (time, mode) = (Time::default(), 0o755);
@@ -125,6 +134,14 @@ mod tests {
 
     /// Is a directory, made with this number, told as moved by mounts that find this under its name, and say this of it?
     fn is_told(mounts: usize, was: Option<u64>, found: Out<Option<u64>>, says: Out<Attr>) -> bool {
+        match judge_of(mounts, was, found, says) {
+            Err(Cause::Refused(_)) => true,
+            Ok(()) => false,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn judge_of(mounts: usize, was: Option<u64>, found: Out<Option<u64>>, says: Out<Attr>) -> Result<(), Cause> {
         let mount: Arc<dyn Mount> = Arc::new(Named(Node::root_chain(0), says));
         let volume = Volume::new(vec![mount; mounts], Spread::First);
         let root = volume.root();
@@ -140,11 +157,7 @@ mod tests {
         let mut look = dir.look();
         let Op::Lookup { out, .. } = &mut look.op else { panic!("another call") };
         *out = found.map(|is| Found { node: numbered(is, Chain::note_met), attr: Some(attr(is.unwrap_or(9))) });
-        match &judge(Port::new(&volume, 1), volume.route(), &[dir], &[look])[..] {
-            [Err(Cause::Refused(_))] => true,
-            [Ok(())] => false,
-            other => panic!("{other:?}"),
-        }
+        judge(Port::new(&volume, 1), volume.route(), &[dir], &[look]).pop().unwrap()
     }
 
     #[test]
@@ -157,6 +170,20 @@ mod tests {
         assert!(!is_told(1, None, Ok(Some(6)), unasked));
         assert!(is_told(1, None, Err(Status::NoEnt), unasked));
         assert!(!is_told(1, Some(5), Err(Status::Access), unasked));
+    }
+
+    /// What a LOOKUP says of the directory above counts where that is none any more.
+    #[test]
+    fn what_is_in_a_directory_that_is_gone_is_gone() {
+        let file = Attr { kind: Kind::File, ..attr(9) };
+        for status in [Status::NotDir, Status::Stale] {
+            for says in [Ok(file), Err(Status::Stale), Err(Status::NoEnt), Err(Status::NotDir)] {
+                assert!(is_told(1, Some(5), Err(status), says), "{status} {says:?}");
+            }
+            let judged = |says| judge_of(1, Some(5), Err(status), says);
+            assert_eq!(judged(Ok(attr(9))), Err(Cause::Call(Proc::Lookup, status)));
+            assert_eq!(judged(Err(Status::Io)), Err(Cause::Call(Proc::Lookup, status)));
+        }
     }
 
     /// The mount that names are looked up through may not know what another one has made, or know what was there before.

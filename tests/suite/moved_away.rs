@@ -12,12 +12,12 @@ use parfs::base::{Proc, Status};
 use parfs::jobs::copy::{self, Delete, Verify};
 use parfs::jobs::extract;
 use parfs::mounts::{LocalMount, MemoryMount};
-use parfs::storage::{Call, Handle, Mount, Node, Op};
+use parfs::storage::{Call, Handle, Mount, Node, Op, Want};
 
 use crate::ask::Ask;
 use crate::copies::{self, asked, direct, local};
 use crate::nasty::{past, put, set_time};
-use crate::remove_odd::{Odd, pass};
+use crate::remove_odd::{Odd, entries, pass};
 use crate::tars::{self, Tar, seekable};
 use crate::tree::{dump, node_at};
 
@@ -63,6 +63,44 @@ fn behind(
             hand(mount);
         }
     })
+}
+
+/// Removes what is there, with all that is in it.
+fn removes(mount: &dyn Mount, dir: &Node, at: &str) {
+    let node = mount.lookup(dir, at).unwrap().node;
+    let names = entries(mount, &node, Want::Types).map(|page| page.entries).unwrap_or_default();
+    match mount.remove(dir, at) {
+        Ok(()) => {}
+        Err(_) => {
+            names.iter().for_each(|entry| removes(mount, &node, &String::from_utf8_lossy(entry.name.as_bytes())));
+            mount.rmdir(dir, at).unwrap();
+        }
+    }
+}
+
+/// The directory above is known by a handle, of which nothing is left to look a name up in.
+#[test]
+fn a_directory_that_is_removed_with_the_one_above_it_is_told_as_removed() {
+    let hand = |to: &Arc<MemoryMount>| {
+        let acted = AtomicBool::new(false);
+        // When `top/d` is over.
+        Odd::new(to, move |mount, call| {
+            let is_d = matches!(&call.op, Op::Lookup { name, .. } if name.as_bytes() == b"d");
+            if is_d && !acted.swap(true, Ordering::Relaxed) {
+                removes(mount, &mount.root(), "top");
+            }
+            pass(mount, call);
+        })
+    };
+    let is_told = |root: &str, failures: &[String]| {
+        let told = ["top", "top/d"].map(|at| format!("{root}{at}: {MOVED}"));
+        assert!(told.iter().all(|text| failures.contains(text)), "{failures:?}");
+        assert!(!failures.iter().any(|text| text.contains("LOOKUP")), "{failures:?}");
+    };
+    let to = Arc::new(MemoryMount::new());
+    is_told("to/", &go(&source(), hand(&to), &copies::sync(), (1, 1)).failures);
+    let to = Arc::new(MemoryMount::new());
+    is_told("", &extracted(hand(&to), &tar(), &extract::Options::default(), (1, 1)).failures);
 }
 
 fn paths(mount: &dyn Mount) -> BTreeSet<String> {
