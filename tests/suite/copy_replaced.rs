@@ -4,10 +4,10 @@
 
 use std::fs;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parfs::base::{Proc, Status};
-use parfs::jobs::copy::Options;
+use parfs::jobs::copy::{Options, Preserve, Verify};
 use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::storage::faults::Which;
 use parfs::storage::{Faults, Kind, Mount, Op, Tap, Tapped};
@@ -259,5 +259,43 @@ fn a_large_file_that_vanishes_while_it_is_read_is_told() {
             let kept = if atomic || nth == 0 && was_there { was_there.then_some(SIZES[1] as u64) } else { Some(0) };
             assert_eq!(left, kept, "{context}");
         }
+    }
+}
+
+/// A file of two names that is compared while somebody puts others in its place.
+fn compared_while_replaced(by: fn(&Arc<MemoryMount>), window: usize) -> Vec<String> {
+    let (from, to) = (Arc::new(MemoryMount::new()), Arc::new(MemoryMount::new()));
+    linked(&from, 1000);
+    linked(&to, 1000);
+    let (target, acted) = (to.clone(), AtomicBool::new(false));
+    let odd = Odd::new(&to, move |mount, call| {
+        if matches!(call.op, Op::Read { .. }) && !acted.swap(true, Ordering::SeqCst) {
+            NAMES.iter().for_each(|at| target.remove(&target.root(), at).unwrap());
+            by(&target);
+        }
+        pass(mount, call);
+    });
+    let preserve = Preserve { xattrs: false, acls: false, ..Preserve::ALL };
+    let options = Options { verify: Verify::Only, preserve, ..Options::default() };
+    let ran = run(&volume(vec![from]), &volume(vec![odd]), &options, &crew(1, window));
+    assert_eq!(ran.failures, Vec::<String>::new());
+    // Somebody has changed the directory.
+    ran.deeds.into_iter().filter(|deed| deed != "Differs(\"time\") ").collect()
+}
+
+/// Whoever replaces a file of several names, as a copy does, replaces all of them.
+#[test]
+fn names_of_one_file_that_are_replaced_while_they_are_compared_are_names_of_the_other() {
+    for window in [1, 4] {
+        let deeds = compared_while_replaced(|mount| linked(mount, 1000), window);
+        assert_eq!(deeds, Vec::<String>::new(), "{window}");
+        let apart = |mount: &Arc<MemoryMount>| {
+            for at in NAMES {
+                let node = mount.file(&mount.root(), at, b"");
+                put(&**mount, &node, 0, &[7; 1000]);
+                set_time(&**mount, &node, past(1));
+            }
+        };
+        assert_eq!(compared_while_replaced(apart, window).len(), 2, "{window}");
     }
 }

@@ -226,7 +226,7 @@ fn take_role(ctx: &Ctx<'_>, routes: Routes, known: Known, due: &mut Vec<Due<Task
         return Some(Known { object, node, attr });
     }
     if ctx.compares() {
-        return compare_role(ctx, Known { object, node, attr }, due);
+        return compare_role(ctx, routes.target, Known { object, node, attr }, due);
     }
     let dir = object.dir.clone();
     object.source = Some((node.clone(), attr)); // for one that waits
@@ -268,11 +268,12 @@ fn take_role(ctx: &Ctx<'_>, routes: Routes, known: Known, due: &mut Vec<Due<Task
 }
 
 /// For a comparison: is the object another name of the same file on both sides?
-fn compare_role(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) -> Option<Known> {
+fn compare_role(ctx: &Ctx<'_>, route: Route, known: Known, due: &mut Vec<Due<Task>>) -> Option<Known> {
     let At::Present(Some(there), is) = &known.object.at else { return Some(known) };
     // As in a copy: of several mounts each has its own id of a file system.
-    let fs = if ctx.target.volume.mounts().len() == 1 { mix(is.fsid) } else { 0 };
-    let (there, fileid) = (there.clone(), Some(is.fileid ^ fs));
+    let has_one_id = ctx.target.volume.mounts().len() == 1;
+    let id = |is: &Attr| Some(is.fileid ^ if has_one_id { mix(is.fsid) } else { 0 });
+    let (there, fileid) = (there.clone(), id(is));
     let Known { mut object, node, attr } = known;
     object.source = Some((node.clone(), attr)); // or it would be looked up again, which depends on lanes
     let mut object = Some(object);
@@ -283,9 +284,19 @@ fn compare_role(ctx: &Ctx<'_>, known: Known, due: &mut Vec<Due<Task>>) -> Option
             let waiting = ctx.links.made(key, Some((there, fileid)));
             due.extend(waiting.into_iter().map(|waiting| Task::Object(waiting).due()));
         }
-        Role::Other(_, first) if first != fileid && !object.was_told() => {
-            ctx.differs("hard link", &object.dir, Some(&object.name));
-            object.differs = true;
+        Role::Other(lead, first) if first != fileid => {
+            let is_gone = |node: &Node, was: Option<u64>| match ctx.target.one(route, Call::get_attr(node)).attr() {
+                Ok(is) => id(&is) != was,
+                Err(status) => matches!(status, Status::Stale | Status::NoEnt),
+            };
+            // Who replaces one name of a file replaces all. What that one led to is gone: they are compared with this one from now on. What was
+            // listed here is gone: this one is looked up again when it is read.
+            if is_gone(&lead, first) {
+                ctx.links.made(Links::key(&attr), Some((there, fileid)));
+            } else if !object.was_told() && !is_gone(&there, fileid) {
+                ctx.differs("hard link", &object.dir, Some(&object.name));
+                object.differs = true;
+            }
         }
         Role::Alone => ctx.warn_once("links", || {
             "more hard links than can be remembered; of some it was not compared which names are one file's".into()
