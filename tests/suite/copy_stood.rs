@@ -122,20 +122,40 @@ fn a_file_that_is_replaced_keeps_its_mode_and_owner_through_runs_that_are_killed
     for size in SIZES {
         for k in 0..30 {
             let (from, to) = sides(size, 0o6711, true);
-            let left = AtomicU32::new(k);
-            let killed = Odd::new(&to, move |mount, call| match left.load(Ordering::SeqCst) {
-                0 => call.fail(Status::Io),
-                more => {
-                    left.store(more - 1, Ordering::SeqCst);
-                    pass(mount, call);
-                }
-            });
+            let killed = killed_at(&to, k);
             let options = Options { range_bytes: 1 << 20, ..keeping(&Options::default(), (false, false)) };
             run(&volume(vec![from.clone()]), &volume(vec![killed]), &options, &crew(1, 1));
             run(&volume(vec![from]), &volume(vec![to.clone()]), &options, &crew(1, 1)).clean();
             assert_eq!((is(&to), content(&*to, "f").len()), ((0o6711, (7, 8)), size), "killed at call {k}");
         }
     }
+}
+
+/// The group of the file is given to what takes its place, where the user cannot give it the source's.
+#[test]
+fn a_user_s_file_that_is_replaced_keeps_its_group_through_runs_that_are_killed() {
+    let user = Some(User { uid: 0, groups: [0, 8].into(), carried: true });
+    let preserve = Preserve { uid: false, gid: false, ..Preserve::ALL };
+    let options = Options { user, preserve, range_bytes: 1 << 20, ..Options::default() };
+    for (size, k) in SIZES.into_iter().flat_map(|size| (0..30).map(move |k| (size, k))) {
+        let (from, to) = sides(size, 0o664, true);
+        set(&*to, &node_at(&*to, &["f"]), AttrChange { uid: Some(0), ..AttrChange::default() });
+        run(&volume(vec![from.clone()]), &volume(vec![killed_at(&to, k)]), &options, &crew(1, 1));
+        run(&volume(vec![from]), &volume(vec![to.clone()]), &options, &crew(1, 1)).clean();
+        assert_eq!((is(&to), content(&*to, "f").len()), ((0o644, (0, 8)), size), "killed at call {k}");
+    }
+}
+
+/// The mount until so many calls were made; no later one gets there.
+fn killed_at(to: &Arc<MemoryMount>, calls: u32) -> Arc<Odd> {
+    let left = AtomicU32::new(calls);
+    Odd::new(to, move |mount, call| match left.load(Ordering::SeqCst) {
+        0 => call.fail(Status::Io),
+        more => {
+            left.store(more - 1, Ordering::SeqCst);
+            pass(mount, call);
+        }
+    })
 }
 
 /// What is written into loses its set-id bits, unless root writes; and it stays its owner's, which a user's new file cannot.

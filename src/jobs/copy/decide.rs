@@ -164,10 +164,17 @@ pub(super) fn owned(source: &Attr, mode: u32, (uid, gid): (u32, u32)) -> u32 {
     if source.kind == Kind::Dir { mode } else { mode & !not_his }
 }
 
-/// Is what takes the place of a file to have a mode or an owner that is known of that file alone?
-pub(super) fn keeps_of_old(options: &Options) -> bool {
+/// Is what takes the place of the file that `stood` there to have a mode, an owner or a group that is known of that file alone?
+pub(super) fn keeps_of_old(options: &Options, source: &Attr, stood: &Attr) -> bool {
     let keep = &options.preserve;
-    !keep.mode || options.user.is_none() && !(keep.uid && keep.gid)
+    let keeps_owner = match &options.user {
+        None => !(keep.uid && keep.gid),
+        Some(user) => {
+            let carried = user.carried && user.groups.contains(&source.gid);
+            !carried && user.groups.contains(&stood.gid)
+        }
+    };
+    !keep.mode || keeps_owner
 }
 
 /// What a new object is made with. Set-id bits come when all else is done.

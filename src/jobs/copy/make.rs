@@ -157,7 +157,8 @@ impl Item {
     /// Does it get its name only when it is complete? So does what is to be like a file whose place it takes in more than the options carry:
     /// when a run is killed between REMOVE and CREATE nothing is left to tell the next one what that was like. RENAME costs what REMOVE does.
     fn is_aside(&self, ctx: &Ctx<'_>) -> bool {
-        ctx.options.atomic || decide::keeps_of_old(ctx.options) && self.replaced(ctx).is_some()
+        let keeps = |stood: &Attr| decide::keeps_of_old(ctx.options, self.attr(), stood);
+        ctx.options.atomic || self.replaced(ctx).is_some_and(|(_, stood)| keeps(&stood))
     }
 }
 
