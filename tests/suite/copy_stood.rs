@@ -358,6 +358,78 @@ fn what_cannot_have_its_acl_stays_shut() {
     assert_eq!(made.permissions().mode() & 0o7777, 0o600);
 }
 
+/// A directory of this host in which no ACL can be set while it is `shut`.
+fn without_acls(dir: &std::path::Path, shut: &Arc<AtomicBool>) -> Arc<Odd> {
+    let shut = shut.clone();
+    Odd::new(&Arc::new(LocalMount::open(dir).unwrap()), move |mount, call| match &mut call.op {
+        Op::Beyond(Beyond::SetXattr { name: ACL, out, .. }) if shut.load(Ordering::SeqCst) => {
+            *out = Err(Status::NotSupp)
+        }
+        _ => pass(mount, call),
+    })
+}
+
+/// The group's bits of the source's mode are its ACL's mask. The group itself may not write, nor the user whom the ACL names execute, who may
+/// be in it. So it is whatever was there before, and the next run has nothing to do until it can set the ACL.
+#[test]
+fn where_the_sources_acl_cannot_be_set_the_group_gets_no_more_than_it_has() {
+    for (size, there) in SIZES.into_iter().flat_map(|size| [None, Some(0o600), Some(0o666)].map(|bits| (size, bits))) {
+        let (from, dir, shut) = (memory(), tempfile::tempdir().unwrap(), Arc::new(AtomicBool::new(true)));
+        planted(&from, &vec![7; size], 0o660, (1, 2), 9);
+        give(&from, &acl(0o660));
+        let sub = from.dir(&from.root(), "sub");
+        set(&*from, &sub, mode(0o770));
+        from.set_xattr(&sub, ACL, &acl(0o770)).unwrap();
+        let (file, made) = (dir.path().join("f"), dir.path().join("sub"));
+        let bits = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+        if let Some(bits) = there {
+            std::fs::write(&file, "was").unwrap();
+            std::fs::create_dir(&made).unwrap();
+            for path in [&file, &made] {
+                std::fs::set_permissions(path, std::fs::Permissions::from_mode(bits)).unwrap();
+            }
+        }
+        let options = Options {
+            range_bytes: 1 << 20,
+            preserve: Preserve { uid: false, gid: false, ..Preserve::ALL },
+            ..Options::default()
+        };
+        let go =
+            || run(&volume(vec![from.clone()]), &volume(vec![without_acls(dir.path(), &shut)]), &options, &crew(2, 3));
+        let ran = go();
+        assert_eq!((bits(&file), bits(&made), &ran.failures), (0o640, 0o740, &Vec::new()), "{size} {there:?}");
+        assert!(ran.summary.warnings.iter().any(|text| text.contains("cannot be set at the destination")), "{ran:?}");
+        let again = go();
+        assert_eq!((bits(&file), bits(&made), &again.deeds), (0o640, 0o740, &Vec::new()), "{size} {there:?}");
+        // Its time says that nothing but the mode is to be mended.
+        shut.store(false, Ordering::SeqCst);
+        go().clean();
+        assert_eq!((bits(&file), bits(&made)), (0o660, 0o770), "{size} {there:?}");
+        assert_eq!(go().clean().deeds, Vec::<String>::new());
+    }
+}
+
+/// Of what was there before it has the set-id bits alone: the other ones of that mode would be the mask of the ACL.
+#[test]
+fn what_takes_a_set_id_file_s_place_with_the_sources_acl_keeps_both() {
+    for size in SIZES {
+        let (from, dir) = (memory(), tempfile::tempdir().unwrap());
+        planted(&from, &vec![7; size], 0o660, (1, 2), 9);
+        give(&from, &acl(0o660));
+        let file = dir.path().join("f");
+        std::fs::write(&file, "was").unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o6755)).unwrap();
+        let preserve = Preserve { mode: false, uid: false, gid: false, ..Preserve::ALL };
+        let options = Options { atomic: true, preserve, range_bytes: 1 << 20, ..Options::default() };
+        let to = Arc::new(LocalMount::open(dir.path()).unwrap());
+        run(&volume(vec![from]), &volume(vec![to]), &options, &crew(1, 1)).clean();
+        let mut value = [0; 200];
+        let len = rustix::fs::getxattr(&file, ACL_NAME, &mut value[..]).unwrap();
+        let is = std::fs::metadata(&file).unwrap().permissions().mode() & 0o7777;
+        assert_eq!((is, &value[..len]), (0o6660, &acl(0o660)[..]), "{size}");
+    }
+}
+
 #[test]
 fn whom_a_directorys_acl_lets_in_reads_nothing_of_what_is_written_below_it() {
     for (keeps_mode, own) in [(true, None), (false, None), (true, Some(acl(0o660))), (false, Some(acl(0o660)))] {
