@@ -524,6 +524,26 @@ fn mount_file(mount: &Arc<MemoryMount>, i: usize) -> Node {
 
 const MAKES: [Proc; 4] = [Proc::Create, Proc::MkDir, Proc::Symlink, Proc::MkNod];
 
+/// An owner that was refused is no attribute that was set.
+#[test]
+fn what_got_nothing_but_a_refusal_is_not_counted_as_changed() {
+    let (from, to) = (there(OURS, |mode| mode), there(THEIRS, |mode| mode & 0o777));
+    let other_mode = AttrChange { mode: Some(0o600), ..AttrChange::default() };
+    to.set_attr(&node_at(&*to, &["d", "empty"]), other_mode).unwrap();
+    let refusing = Odd::new(&to, |mount, call| match &call.op {
+        Op::SetAttr { change, .. } if change.gives_away() => call.fail(Status::Perm),
+        _ => pass(mount, call),
+    });
+    let ran = copies::run(&volume(&from), &volume(&refusing), &copy::Options::default(), &copies::crew(1, 1));
+    let refused = ran.failures.iter().filter(|text| text.contains("its owner cannot be set")).count();
+    assert_eq!((refused, ran.failures.len()), (5, 5), "{:?}", ran.failures);
+    // The root's time, and the one other mode.
+    assert_eq!(
+        (&ran.deeds[..], ran.summary.attributes),
+        (&["Attributes ", "Attributes d/empty"].map(String::from)[..], 2)
+    );
+}
+
 #[test]
 fn what_was_there_before_a_lost_answer_gets_its_owner() {
     for at in MAKES {

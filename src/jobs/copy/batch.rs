@@ -432,6 +432,13 @@ fn behind_acl(ctx: &Ctx<'_>, known: &Known, change: AttrChange, is: u32) -> (Att
     (change, Some(mode).filter(|mode| *mode != narrowed))
 }
 
+/// Was more set than the owner that was refused, which takes set-id bits with it?
+fn is_more(change: AttrChange, at: &At) -> bool {
+    let was = if let At::Present(_, is) = at { Some(is.mode) } else { None };
+    let mode = change.mode.map(|mode| mode & !decide::SET_ID).filter(|mode| Some(*mode) != was);
+    !AttrChange { mode, uid: None, gid: None, ..change }.is_empty()
+}
+
 /// Carries extended attributes, and sets the mode that waited for the ACL, where there is one now. True when something was changed.
 fn carry(ctx: &Ctx<'_>, routes: Routes, (known, there): (&Known, &Node), full: Option<u32>) -> bool {
     if !ctx.xattrs {
@@ -483,13 +490,11 @@ pub(super) fn set_attributes(
     }
     let changes: Vec<_> = setting.iter().map(|(_, node, change, _)| (node, *change)).collect();
     let answers = attributes::set(ctx, routes.target, &changes);
-    for ((known, node, _, full), answer) in setting.into_iter().zip(answers) {
+    for ((known, node, change, full), answer) in setting.into_iter().zip(answers) {
         let keeps_set_id = answer == Ok(Owned::Given);
         let full = full.map(|mode| if keeps_set_id { mode } else { mode & !decide::SET_ID });
         // After the owner: giving a file away takes its capabilities.
-        if answer.is_ok() {
-            carry(ctx, routes, (&known, &node), full);
-        }
+        let carried = answer.is_ok() && carry(ctx, routes, (&known, &node), full);
         let Known { object, attr, .. } = known;
         let fileid = if let At::Present(_, is) = &object.at { Some(is.fileid) } else { None };
         match answer {
@@ -503,8 +508,10 @@ pub(super) fn set_attributes(
                 if !owned.is_given() {
                     ctx.fail(&object.dir, Some(&object.name), owner_refused());
                 }
-                add(&ctx.counts.attributes, 1);
-                ctx.tell(Deed::Attributes, &object.dir, Some(&object.name));
+                if owned.is_given() || carried || is_more(change, &object.at) {
+                    add(&ctx.counts.attributes, 1);
+                    ctx.tell(Deed::Attributes, &object.dir, Some(&object.name));
+                }
                 end(ctx, object, Some((node, fileid)), due);
             }
         }
