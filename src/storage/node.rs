@@ -83,6 +83,8 @@ pub struct Chain {
     /// What a kernel's client was first asked about it for, and what it first opened it to be written for; 0: nothing yet.
     asked: AtomicU8,
     opened: AtomicU8,
+    /// How many READs have each brought all of it, which a kernel's client keeps.
+    wholes: AtomicU8,
 }
 
 /// What brings a kernel's client to an object. What it asks its server then it remembers, so that the first one alone costs that.
@@ -102,6 +104,8 @@ pub(crate) enum Errand {
     Sized,
     /// It is written.
     Written,
+    /// Another of its names was used before.
+    Named,
 }
 
 /// A deep chain is taken apart link by link: the compiler's way would need stack for each directory of a path.
@@ -166,6 +170,22 @@ impl Chain {
     /// Was the file opened to be written, by making it or later?
     pub(crate) fn was_opened(&self) -> bool {
         self.opened.load(Ordering::Relaxed) != 0
+    }
+
+    /// Notes that a READ has brought all of it.
+    pub(crate) fn note_whole(&self) {
+        let more = |wholes: u8| Some(wholes.saturating_add(1));
+        let _ = self.wholes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+    }
+
+    /// Notes that its client forgets what it has of it.
+    pub(crate) fn forget_whole(&self) {
+        self.wholes.store(0, Ordering::Relaxed);
+    }
+
+    /// Does its client have all of it before a READ, which may be `done` by now?
+    pub(crate) fn was_whole(&self, done: bool) -> bool {
+        self.wholes.load(Ordering::Relaxed) > u8::from(done)
     }
 
     /// Notes the file id of what was met under the name of this chain, which is new.
@@ -350,7 +370,7 @@ impl Node {
         let (entered, reached, key) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
         let (fresh, met) = (AtomicBool::new(false), AtomicBool::new(false));
         let default_acl = OnceLock::new();
-        let (asked, opened) = (AtomicU8::new(0), AtomicU8::new(0));
+        let (asked, opened, wholes) = (AtomicU8::new(0), AtomicU8::new(0), AtomicU8::new(0));
         Node::Chain(Arc::new(Chain {
             id,
             parent,
@@ -366,6 +386,7 @@ impl Node {
             key,
             asked,
             opened,
+            wholes,
         }))
     }
 }

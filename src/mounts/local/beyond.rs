@@ -196,6 +196,7 @@ impl LocalMount {
     /// Data on its way to the storage cannot be dropped, so it is sent first; that costs nothing where there is none.
     fn io_advise(&self, node: &Node) -> Out<()> {
         let chain = self.chain(node)?;
+        chain.forget_whole();
         let held = match self.descriptors.get(chain, Use::Write) {
             Some(held) => held,
             None => self.to_read(node)?,

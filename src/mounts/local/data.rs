@@ -190,8 +190,11 @@ impl LocalMount {
                 let is_whole = offset == 0 && matches!(held, Held::Read(_, size, _) if size <= u64::from(count));
                 if is_whole {
                     let read = self.read_from(&held, offset, count, buf);
-                    if matches!(read, Ok((false, _))) {
-                        self.descriptors.keep(chain, Use::Read, held);
+                    match read {
+                        Ok((false, _)) => drop(self.descriptors.keep(chain, Use::Read, held)),
+                        // Each mount keeps what it has read by itself.
+                        Ok((true, _)) if !self.has_peers.load(Ordering::Relaxed) => chain.note_whole(),
+                        _ => {}
                     }
                     return read;
                 }
@@ -367,6 +370,30 @@ mod tests {
             sent.failed.lock().unwrap().get_or_insert(Status::NoSpc);
             assert_eq!([flush(held), flush(held)], [Err(error); 2]);
         }
+    }
+
+    #[test]
+    fn what_one_read_has_brought_is_known_until_it_is_to_be_forgotten() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("f"), "data").unwrap();
+        let mount = LocalMount::open(dir.path()).unwrap();
+        let Node::Chain(root) = mount.root() else { unreachable!() };
+        let node = Node::child(&root, Name::new(b"f").unwrap());
+        let Node::Chain(chain) = &node else { unreachable!() };
+        let read = |offset, count| mount.perform(&mut [Call::read(&node, offset, count, Vec::new())]);
+        read(0, 3);
+        read(3, 9);
+        assert!(!chain.was_whole(false));
+        read(0, 4);
+        assert!(chain.was_whole(false) && !chain.was_whole(true));
+        read(0, 9);
+        assert!(chain.was_whole(true));
+        mount.perform(&mut [Call::io_advise(&node)]);
+        assert!(!chain.was_whole(false));
+        // Another mount does not have it.
+        mount.has_peers.store(true, Ordering::Relaxed);
+        read(0, 9);
+        assert!(!chain.was_whole(false));
     }
 
     #[test]

@@ -67,7 +67,8 @@ impl Client {
     }
 
     /// The procedures of a call: of one that was carried out, as far as its outcome tells; else of one that succeeds. `fresh` says
-    /// that its directory, or the directory it is about, is one that this process made, or what it looks for, which may be open as well.
+    /// that its directory, or the directory it is about, is one that this process made, or what it looks for, which may be open as well; of
+    /// READ and LINK, that the client has in memory what it asks for (`remembered`).
     pub fn lower(&self, call: &Call<'_>, fresh: bool) -> Tally {
         let mut tally = Tally::default();
         let ok = matches!(call.status(), Ok(()) | Err(Status::Pending));
@@ -78,11 +79,12 @@ impl Client {
             // Whatever the client remembers, the mount has it ask (AT_STATX_FORCE_SYNC).
             Op::GetAttr { .. } | Op::FsInfo { .. } | Op::PathConf { .. } => add(Proc::GetAttr, 1),
             Op::Read { node, offset, count, buf, out, .. } => {
+                let asks = ok && !is_again(node, *offset, out.is_ok());
                 if *offset == 0 {
-                    self.opening(node, Errand::Read, ok).into_iter().for_each(|(proc, times)| add(proc, times));
+                    self.opening(node, Errand::Read, asks).into_iter().for_each(|(proc, times)| add(proc, times));
                 }
                 let bytes = if out.is_ok() { buf.len() as u64 } else { u64::from(*count) };
-                parts(&mut tally, Proc::Read, if ok { bytes } else { 0 }, self.read_max);
+                parts(&mut tally, Proc::Read, if asks && !fresh { bytes } else { 0 }, self.read_max);
             }
             Op::Write { node, offset, data, .. } => {
                 if *offset == 0 && is_opened(node, Errand::Written) {
@@ -114,8 +116,8 @@ impl Client {
             }
             Op::Link { .. } => {
                 add(Proc::Link, 1);
-                // Its count of names changes, so what is allowed with it is asked again.
-                add(Proc::Access, 1);
+                // Whether the file may be written to (may_linkat): again after each LINK that changed its count of names.
+                add(Proc::Access, u64::from(ok || !fresh));
             }
             Op::SetAttr { node, change, .. } => {
                 if change.size.is_some() && is_opened(node, Errand::Sized) {
@@ -134,8 +136,7 @@ impl Client {
             }
             Op::Commit { .. } => {
                 add(Proc::Commit, 1);
-                // The file was opened for what is committed.
-                add(Proc::GetAttr, 1);
+                add(Proc::GetAttr, 1); // the file was opened for what is committed
             }
             Op::Lookup { out, .. } => {
                 // A name that this client has made, or holds open, it knows (nfs_do_lookup_revalidate).
@@ -224,6 +225,11 @@ fn is_asked(node: &Node, by: Errand) -> bool {
     }
 }
 
+/// Is a file read that the client has read before? It keeps that, as long as opening the file shows it to be what it was.
+fn is_again(node: &Node, offset: u64, done: bool) -> bool {
+    offset == 0 && matches!(node, Node::Chain(chain) if chain.was_whole(done))
+}
+
 /// Was a directory found that nobody has looked into?
 fn is_entered(found: &Found) -> bool {
     found.attr.is_some_and(|attr| attr.kind == Kind::Dir) && is_asked(&found.node, Errand::Found)
@@ -302,7 +308,7 @@ mod tests {
         let time = AttrChange { mtime: SetTime::At(Time::default()), ..AttrChange::default() };
         assert_eq!(named(&Call::set_attr(&node(), time), &NEW, true), [("SETATTR", 1, 0)]);
         let read = Call::read(&node(), 0, 5000, Vec::new());
-        assert_eq!(named(&read, &NEW, true), [("GETATTR", 1, 0), ("ACCESS", 1, 0), ("READ", 1, 5000)]);
+        assert_eq!(named(&read, &NEW, false), [("GETATTR", 1, 0), ("ACCESS", 1, 0), ("READ", 1, 5000)]);
     }
 
     #[test]
@@ -344,6 +350,11 @@ mod tests {
         assert_eq!(named(&Call::remove(&node(), &name()), &NEW, false), [("REMOVE", 1, 0)]);
         let fifo = Call::mknod(&node(), &name(), Special::Fifo, change());
         assert_eq!(named(&fifo, &NEW, false), [("MKNOD", 1, 0)]);
+        let mut link = Call::link(&node(), &node(), &name());
+        assert_eq!(named(&link, &NEW, false), [("ACCESS", 1, 0), ("LINK", 1, 0)]);
+        link.fail(Status::Exist);
+        assert_eq!(named(&link, &NEW, false), [("ACCESS", 1, 0), ("LINK", 1, 0)]);
+        assert_eq!(named(&link, &NEW, true), [("LINK", 1, 0)]);
         assert_eq!(named(&Call::get_attr(&node()), &NEW, false), [("GETATTR", 1, 0)]);
         assert!(Client::of(u64::MAX).is_none());
     }
@@ -378,6 +389,22 @@ mod tests {
             let read = Call::read(&ours, 0, 9, Vec::new());
             assert_eq!(named(&read, &NEW, false), [("GETATTR", 1, 0), ("ACCESS", 1, 0), ("READ", 1, 9)]);
         }
+        // What it has read it has in memory the second time, until it is to forget it.
+        let Node::Chain(chain) = &compared else { unreachable!() };
+        let mut read = Call::read(&compared, 0, 9, Vec::new());
+        chain.note_whole();
+        assert_eq!(named(&read, &NEW, false), [("GETATTR", 1, 0)]);
+        if let Op::Read { buf, out, .. } = &mut read.op {
+            (*buf, *out) = (vec![0; 9], Ok(true));
+        }
+        // Counted after it: that was the first.
+        assert_eq!(named(&read, &NEW, false), [("GETATTR", 1, 0), ("ACCESS", 1, 0), ("READ", 1, 9)]);
+        chain.note_whole();
+        assert_eq!(named(&read, &NEW, false), [("GETATTR", 1, 0)]);
+        chain.forget_whole();
+        assert_eq!(named(&read, &NEW, false), [("GETATTR", 1, 0), ("ACCESS", 1, 0), ("READ", 1, 9)]);
+        // By another name it may be opened at once, and its data is there.
+        assert_eq!(named(&Call::read(&node(), 0, 9, Vec::new()), &NEW, true), [("GETATTR", 1, 0), ("ACCESS", 1, 0)]);
         // Before it is compared the client forgets what it has of it, for which it is opened as well.
         let verified = node();
         let advise = Call::io_advise(&verified);

@@ -28,6 +28,7 @@ mod made_up;
 mod make;
 mod modify;
 pub(crate) mod peers;
+mod remembered;
 mod view;
 mod whole;
 mod xattrs;
@@ -59,6 +60,7 @@ use convert::{ITSELF, Which, attr, kind, status};
 use descriptors::{Descriptors, Held, Use};
 use fresh::Learned;
 use lower::Client;
+use remembered::Remembered;
 
 /// Descriptors cached by one mount at most: enough for the open directories and files of some hundred lanes.
 const DESCRIPTORS_MAX: usize = 1024;
@@ -100,6 +102,8 @@ pub struct LocalMount {
     numbered: Option<u64>,
     /// Its kernel's part, where that speaks NFSv3.
     client: Option<Client>,
+    /// What that has in memory.
+    remembered: Remembered,
     /// Other mounts make names in its directory, which it has to look up.
     has_peers: AtomicBool,
     /// What new files look like, where that spares O_EXCL.
@@ -238,6 +242,7 @@ impl LocalMount {
             superuser: geteuid().is_root(),
             nfs,
             numbered: Some(device),
+            remembered: Remembered::default(),
             learned: Learned::new(client.is_some_and(|client| client.creates_alone())),
             client,
             has_peers: AtomicBool::new(false),
@@ -541,7 +546,7 @@ impl Mount for LocalMount {
                 let is_dir = out.as_ref().is_ok_and(|found| found.attr.is_some_and(|attr| attr.kind == Kind::Dir));
                 !self.has_peers.load(Ordering::Relaxed) && lower::is_ours(call) || is_dir && self.holds(dir, name)
             }
-            _ => false,
+            _ => self.remembered.spares(call),
         };
         client.lower(call, is_fresh)
     }

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154
 # Forecasts of kernel mounts against what then happens: `parfs plan` measures the mount and rehearses a job, then the job runs and the
 # kernel counts. Extraction, copy and removal, of many directories and of one, over one mount and over four, at 1 ms; over one mount also
-# onto a tree that is there, and of hard links. A procedure may
+# onto a tree that is there, comparisons, and hard links. A procedure may
 # be off as in law3; on four mounts what one asks anew because of another's changes is printed as MISSED. The answer time that is measured
 # must be that of the bed. The time is printed, and whether it is within 10 % on one mount.
 
@@ -86,6 +86,14 @@ onto_what_is_there() {
     forecast 1 "$tree: extract --overwrite" extract partar -xf "$work/part.tar" --overwrite -C "$a/$tree"
     forecast 1 "$tree: copy -I" copy parcp -I "$a/$tree/d00/" "$a/copy/d00/"
     forecast 1 "$tree: copy -c" copy parcp -c "$a/$tree/d00/" "$a/copy/d00/"
+    forecast 1 "$tree: copy --verify-only" copy parcp --verify-only "$a/$tree/d00/" "$a/copy/d00/"
+    undelayed others "$served/copy/d00"
+    forecast 1 "$tree: copy -c of others" copy parcp -c "$a/$tree/d00/" "$a/copy/d00/"
+}
+
+# others DIR: gives the files in it other contents of the same size.
+others() {
+    find "$1" -type f -exec perl -e 'for (@ARGV) { open(F, "+<", $_) && print F "other" or die "$_: $!" }' {} +
 }
 
 # linked: a tree of files with two names each, in one directory and in another.
@@ -99,6 +107,10 @@ linked() {
     done
     tar -cf "$work/linked.tar" -C "$work" linked
     forecast 1 "links: extract" extract partar -xf "$work/linked.tar" -C "$a"
+    # Lanes that begin in one directory, or with names of one file, each ask whether they may before the first is told.
+    forecast 1 "links: extract again" extract partar -P 4 -xf "$work/linked.tar" -C "$a"
+    undelayed cp -a "$served/linked" "$served/twin"
+    forecast 1 "links: copy --verify-only" copy parcp -P 1 --verify-only "$a/linked/" "$a/twin/"
 }
 
 for k in 1 4; do
