@@ -7,7 +7,7 @@ use crate::crew::{Due, Seat};
 use crate::storage::{Attr, AttrChange, Call, Kind, Node, Promise, Route};
 
 use super::aside;
-use super::attributes::{self, Owned};
+use super::attributes;
 use super::compare::{self, content_differs};
 use super::ctx::{Ctx, On, Trouble, add};
 use super::decide::{self, Verdict};
@@ -424,35 +424,11 @@ fn differs_in_attributes(ctx: &Ctx<'_>, routes: Routes, Known { object, node, at
     differs || told.iter().any(Option::is_some)
 }
 
-/// A change without what of its mode an ACL of the source does not let in; and that mode, which is set behind the ACL.
-fn behind_acl(ctx: &Ctx<'_>, known: &Known, change: AttrChange, is: u32) -> (AttrChange, Option<u32>) {
-    let Some(mode) = change.mode else { return (change, None) };
-    let narrowed = mode & xattrs::lets_before(ctx, &known.node, &known.attr);
-    let change = AttrChange { mode: Some(narrowed).filter(|mode| *mode != is || change.gives_away()), ..change };
-    (change, Some(mode).filter(|mode| *mode != narrowed))
-}
-
 /// Was more set than the owner that was refused, which takes set-id bits with it?
 fn is_more(change: AttrChange, at: &At) -> bool {
     let was = if let At::Present(_, is) = at { Some(is.mode) } else { None };
     let mode = change.mode.map(|mode| mode & !decide::SET_ID).filter(|mode| Some(*mode) != was);
     !AttrChange { mode, uid: None, gid: None, ..change }.is_empty()
-}
-
-/// Carries extended attributes, and sets the mode that waited for the ACL, where there is one now. True when something was changed.
-fn carry(ctx: &Ctx<'_>, routes: Routes, (known, there): (&Known, &Node), full: Option<u32>) -> bool {
-    if !ctx.xattrs {
-        return false;
-    }
-    let place = (&*known.object.dir, Some(&known.object.name));
-    let carried = xattrs::carry(ctx, routes.target, (&known.node, there), true, place);
-    let change = |mode| AttrChange { mode: Some(mode), ..AttrChange::default() };
-    if let Some(mode) = full.filter(|_| carried.lets == u32::MAX)
-        && let Err(status) = ctx.target.one(routes.target, Call::set_attr(there, change(mode))).status()
-    {
-        ctx.fail(place.0, place.1, Trouble::Call(On::Target, Proc::SetAttr, status));
-    }
-    carried.changed
 }
 
 /// Sets the attributes of objects whose content is equal.
@@ -462,10 +438,13 @@ pub(super) fn set_attributes(
     objects: Vec<(Known, AttrChange)>,
     due: &mut Vec<Due<Task>>,
 ) {
+    let carry = |known: &Known, there: &Node| {
+        let place = (&*known.object.dir, Some(&known.object.name));
+        ctx.xattrs && xattrs::carry(ctx, routes.target, (&known.node, there), true, place)
+    };
     let mut setting = Vec::new();
     for Settling { known, there, change, taken, regrouped } in groups::give_old(ctx, routes.target, objects) {
         let At::Present(_, is) = &known.object.at else { continue };
-        let (change, full) = behind_acl(ctx, &known, change, is.mode);
         if change.is_empty() {
             let looks = ctx.xattrs && (is.nlink > 1 || ctx.taken.is_some());
             let equal = looks.then(|| xattrs::equal(ctx, routes.target, (&known.node, &there))).flatten();
@@ -475,7 +454,7 @@ pub(super) fn set_attributes(
                 content_differs(ctx, known, due); // made anew, apart from its other names
                 continue;
             }
-            let carried = !taken && equal != Some(true) && carry(ctx, routes, (&known, &there), full) || regrouped;
+            let carried = !taken && equal != Some(true) && carry(&known, &there) || regrouped;
             if carried {
                 ctx.tell(Deed::Attributes, &known.object.dir, Some(&known.object.name));
             }
@@ -485,16 +464,14 @@ pub(super) fn set_attributes(
         } else if let Some(taken) = taken {
             give_up(ctx, known.object, taken, due);
         } else {
-            setting.push((known, there, change, full));
+            setting.push((known, there, change));
         }
     }
-    let changes: Vec<_> = setting.iter().map(|(_, node, change, _)| (node, *change)).collect();
+    let changes: Vec<_> = setting.iter().map(|(_, node, change)| (node, *change)).collect();
     let answers = attributes::set(ctx, routes.target, &changes);
-    for ((known, node, change, full), answer) in setting.into_iter().zip(answers) {
-        let keeps_set_id = answer == Ok(Owned::Given);
-        let full = full.map(|mode| if keeps_set_id { mode } else { mode & !decide::SET_ID });
+    for ((known, node, change), answer) in setting.into_iter().zip(answers) {
         // After the owner: giving a file away takes its capabilities.
-        let carried = answer.is_ok() && carry(ctx, routes, (&known, &node), full);
+        let carried = answer.is_ok() && carry(&known, &node);
         let Known { object, attr, .. } = known;
         let fileid = if let At::Present(_, is) = &object.at { Some(is.fileid) } else { None };
         match answer {

@@ -175,8 +175,8 @@ fn empty(ctx: &Ctx<'_>, routes: Routes, node: &Node, (time, mode): (Time, Option
     Err(why)
 }
 
-/// What completes an object: its times, and what making it could not set, of its mode what its ACL `lets`. Times only where all is well with it.
-fn last_change(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made, lets: u32) -> AttrChange {
+/// What completes an object: its times, and what making it could not set. Times only where all is well with it.
+fn last_change(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> AttrChange {
     let attr = item.attr();
     let at = |time| AttrChange { mtime: SetTime::At(time), ..AttrChange::default() };
     let times = match ctx.options.existing {
@@ -191,24 +191,12 @@ fn last_change(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made, lets: u3
     // A mode that is not to be kept is as the directory's ACL, or the server, would have it.
     let keeps = ctx.options.preserve.mode || made.mode.is_some();
     // Behind an ACL that was carried it would be the mask.
-    let is_behind_acl = made.shut_out && !xattrs::may_open(ctx, routes.target, (&item.known.node, &made.node));
-    let is_shut = made.shut_out && !is_behind_acl;
-    let is_other = is_shut
-        || mode & !lets != 0 && keeps
-        || made.other_mode && keeps
-        || mode & 0o7000 != 0 && (!made.existed || keeps);
+    let is_shut = made.shut_out && xattrs::may_open(ctx, routes.target, (&item.known.node, &made.node));
+    let is_other = is_shut || made.other_mode && keeps || mode & 0o7000 != 0 && (!made.existed || keeps);
     let due = attr.kind != Kind::Symlink && is_other;
     let owned = || decide::owned(attr, mode, owner(ctx, routes, item, made));
     let mode = due.then(|| made.mode.unwrap_or_else(owned));
-    let mode = if is_behind_acl { mode.and_then(|mode| behind_acl(ctx, routes, made, mode)) } else { mode };
-    let mode = mode.map(|mode| mode & lets);
     AttrChange { mode, size: item.size_due, ..times }
-}
-
-/// The bits of a mode that no ACL has, with those that the object has of its own.
-fn behind_acl(ctx: &Ctx<'_>, routes: Routes, made: &Made, mode: u32) -> Option<u32> {
-    let is = ctx.target.one(routes.target, Call::get_attr(&made.node)).attr().ok()?;
-    Some(mode & !0o777 | is.mode & 0o777)
 }
 
 /// Whose the object is now, where its set-id bits depend on that.
@@ -252,16 +240,15 @@ fn set_last(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
         let mut calls: Vec<Call<'_>> = Vec::new();
         for (i, item) in items.iter().enumerate().filter(|(_, item)| item.is_open()) {
             let Some(made) = &item.made else { continue };
-            let mut lets = u32::MAX;
             if ctx.xattrs {
                 let dir = &item.known.object.dir;
                 let unclean = made.existed || dir.made().inherits;
                 let place = (&**dir, Some(&item.known.object.name));
-                lets = xattrs::carry(ctx, routes.target, (&item.known.node, &made.node), unclean, place).lets;
+                xattrs::carry(ctx, routes.target, (&item.known.node, &made.node), unclean, place);
             } else {
                 xattrs::miss(ctx, &item.known.node);
             }
-            let change = last_change(ctx, routes, item, made, lets);
+            let change = last_change(ctx, routes, item, made);
             if !change.is_empty() {
                 setting.push((i, change));
                 calls.push(Call::set_attr(&made.node, change));

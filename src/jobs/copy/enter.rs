@@ -278,9 +278,8 @@ fn set_last(ctx: &Ctx<'_>, route: Route, over: &[Arc<Dir>]) {
             xattrs::miss(ctx, &dir.source);
         }
         let regrouped = dir.entered().is_some_and(|made| made.regrouped);
-        let of_xattrs = carry_xattrs(ctx, route, dir);
-        let (carried, lets) = of_xattrs.map_or((regrouped, u32::MAX), |of| (of.changed || regrouped, of.lets));
-        if let Some(change) = change_due(ctx, dir, carried, lets) {
+        let carried = carry_xattrs(ctx, route, dir) || regrouped;
+        if let Some(change) = change_due(ctx, dir, carried) {
             setting.push((i, change, carried));
         } else if carried && !dir.is_fresh() {
             add(&ctx.counts.attributes, 1);
@@ -313,14 +312,9 @@ fn set_last(ctx: &Ctx<'_>, route: Route, over: &[Arc<Dir>]) {
     }
 }
 
-/// What is to be set on a directory in the end, of its mode what its ACL `lets`; of one that is left as it was that is counted.
-fn change_due(ctx: &Ctx<'_>, dir: &Dir, carried: bool, lets: u32) -> Option<AttrChange> {
+/// What is to be set on a directory in the end; of one that is left as it was that is counted.
+fn change_due(ctx: &Ctx<'_>, dir: &Dir, carried: bool) -> Option<AttrChange> {
     let mut change = last_change(ctx, dir);
-    if let Some(AttrChange { mode, .. }) = change.as_mut().filter(|_| lets != u32::MAX) {
-        let was = dir.entered().filter(|made| !made.opened).and_then(|made| made.was.as_ref()).map(|was| was.mode);
-        *mode = mode.map(|mode| mode & lets).filter(|mode| Some(*mode) != was);
-        change = change.filter(|change| !change.is_empty());
-    }
     if let Some(AttrChange { mode: Some(mode), .. }) = &mut change
         && ctx.xattrs
         && dir.has_vanished()
@@ -354,15 +348,15 @@ fn tell_set(ctx: &Ctx<'_>, dir: &Dir, carried: bool, end: Result<attributes::Own
     }
 }
 
-/// Extended attributes have no time that would tell of them: they are looked at in each run.
-fn carry_xattrs(ctx: &Ctx<'_>, route: Route, dir: &Dir) -> Option<xattrs::Carried> {
-    let made = dir.entered().filter(|_| ctx.xattrs && !ctx.compares() && !ctx.later)?;
+/// Extended attributes have no time that would tell of them: they are looked at in each run. True when some were changed.
+fn carry_xattrs(ctx: &Ctx<'_>, route: Route, dir: &Dir) -> bool {
+    let Some(made) = dir.entered().filter(|_| ctx.xattrs && !ctx.compares() && !ctx.later) else { return false };
     if dir.has_vanished() || dir.is_frame() && made.was.is_some() {
-        return None;
+        return false;
     }
     // A new directory gets its parent's default ACL.
     let unclean = made.was.is_some() || made.inherits;
-    Some(xattrs::carry(ctx, route, (&dir.source, &made.node), unclean, (dir, None)))
+    xattrs::carry(ctx, route, (&dir.source, &made.node), unclean, (dir, None))
 }
 
 /// Was more than its time, which changes with what is in it, other than the source's?

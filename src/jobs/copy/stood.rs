@@ -43,7 +43,7 @@ pub(super) fn note(ctx: &Ctx<'_>, route: Route, items: &mut [Item]) {
 
 /// The mode of what had this ACL and has none any more, and of what has not its group. Who was denied by a name, or as the group, may be one
 /// of the others now, and who was one of them may be in the group.
-pub(super) fn narrowed(mode: u32, acl: Option<&[u8]>, has_its_group: bool) -> u32 {
+fn narrowed(mode: u32, acl: Option<&[u8]>, has_its_group: bool) -> u32 {
     let (group, named) = match acl {
         Some(acl) => acl::granted(acl).unwrap_or((0, 0)),
         None => ((mode & GROUP) >> 3, 7),

@@ -5,12 +5,11 @@ use std::sync::atomic::Ordering;
 
 use crate::base::name::Shown;
 use crate::base::{Name, Proc, Status};
-use crate::storage::{Attr, Beyond, Call, Kind, NO_XATTR, Node, Op, Route};
+use crate::storage::{Attr, Call, Kind, NO_XATTR, Node, Route};
 
 use super::super::port::Port;
 use super::ctx::{Ctx, On, Trouble};
 use super::dir::Dir;
-use super::stood;
 
 pub(super) const ACCESS_ACL: &[u8] = b"system.posix_acl_access";
 const DEFAULT_ACL: &[u8] = b"system.posix_acl_default";
@@ -191,28 +190,7 @@ pub(super) fn equal(ctx: &Ctx<'_>, route: Route, (source, target): (&Node, &Node
     Some(ours.ok()? == theirs.ok()?)
 }
 
-/// What came of carrying attributes.
-pub(super) struct Carried {
-    pub changed: bool,
-    /// The bits that a mode may have. All, unless an ACL was to be carried and could not be.
-    pub lets: u32,
-}
-
-/// The bits of a mode that lets in nobody whom this ACL does not, of what is not given it. The group's bits are the mask of the one that
-/// it `has` instead, if any.
-pub(super) fn lets(acl: &[u8], has: bool) -> u32 {
-    stood::narrowed(u32::MAX, Some(acl), true) & if has { !GROUP } else { u32::MAX }
-}
-
-/// The bits that the mode of a copy may have before it has its ACL.
-pub(super) fn lets_before(ctx: &Ctx<'_>, source: &Node, attr: &Attr) -> u32 {
-    if !shuts(ctx) || attr.kind == Kind::Symlink {
-        return u32::MAX;
-    }
-    get(ctx.source, ctx.source.route(), source, ACCESS_ACL).map_or(u32::MAX, |acl| lets(&acl, false))
-}
-
-/// Makes the target's attributes the source's. `unclean`: the target may have some already.
+/// Makes the target's attributes the source's; true when something was changed. `unclean`: the target may have some already.
 /// What the target refuses for lack of rights is told once, as a warning; all else is a failure of the object.
 pub(super) fn carry(
     ctx: &Ctx<'_>,
@@ -220,28 +198,23 @@ pub(super) fn carry(
     (source, target): (&Node, &Node),
     unclean: bool,
     (dir, name): (&Dir, Option<&Name>),
-) -> Carried {
-    let fail = |on, (proc, status)| ctx.fail(dir, name, Trouble::Call(on, proc, status));
-    let mut carried = Carried { changed: false, lets: u32::MAX };
+) -> bool {
+    let fail = |on, (proc, status)| {
+        ctx.fail(dir, name, Trouble::Call(on, proc, status));
+        false
+    };
     let wanted = match all(ctx, ctx.source, ctx.source.route(), source) {
         Ok(wanted) => wanted,
-        Err((_, Status::NotSupp)) => return carried,
-        Err(error) => {
-            fail(On::Source, error);
-            return carried;
-        }
+        Err((_, Status::NotSupp)) => return false,
+        Err(error) => return fail(On::Source, error),
     };
     if wanted.is_empty() && !unclean {
-        return carried;
+        return false;
     }
     let there = match all(ctx, ctx.target, route, target) {
         Ok(there) => there,
-        Err((_, Status::NotSupp)) if wanted.is_empty() => return carried,
-        Err(error) => {
-            fail(On::Target, error);
-            carried.lets = wanted.get(ACCESS_ACL).map_or(u32::MAX, |acl| lets(acl, true));
-            return carried;
-        }
+        Err((_, Status::NotSupp)) if wanted.is_empty() => return false,
+        Err(error) => return fail(On::Target, error),
     };
     let mut calls: Vec<Call<'_>> = Vec::new();
     for (name, value) in wanted.iter().filter(|(name, value)| there.get(*name) != Some(value)) {
@@ -251,16 +224,16 @@ pub(super) fn carry(
         calls.push(Call::remove_xattr(target, name));
     }
     ctx.target.perform(route, &mut calls);
+    let mut changed = false;
     for call in &calls {
-        if let (Op::Beyond(Beyond::SetXattr { name: ACCESS_ACL, value, .. }), Err(_)) = (&call.op, call.status()) {
-            carried.lets = lets(value, there.contains_key(ACCESS_ACL));
-        }
         match call.status() {
-            Ok(()) => carried.changed = true,
+            Ok(()) => changed = true,
             Err(status @ (Status::Perm | Status::NotSupp)) => ctx
                 .warn_once("xattrs", || format!("some extended attributes cannot be set at the destination: {status}")),
-            Err(status) => fail(On::Target, (call.proc(), status)),
+            Err(status) => {
+                fail(On::Target, (call.proc(), status));
+            }
         }
     }
-    carried
+    changed
 }
