@@ -19,9 +19,14 @@ use crate::tree::{assert_same, dump};
 #[test]
 fn two_servers_of_different_data_are_not_one_volume() {
     let (one, two) = (Scripted::start(|_, _| Act::Send), Scripted::start(|_, _| Act::Send));
+    let times = || [&one, &two].map(|server| server.memory.get_attr(&server.memory.root()).unwrap().mtime);
+    // Neither gets the other's time.
+    two.memory.file(&two.memory.root(), "new", b"");
+    let before = times();
     for usage in [Usage::Writes, Usage::Reads] {
         let error = attach(&Url::parse(&format!("nfs://{},{}/", one.host(), two.host())).unwrap(), usage).unwrap_err();
         assert!(matches!(error, AttachError::Different { .. }), "{error}");
+        assert_eq!(times(), before);
     }
 }
 

@@ -57,9 +57,8 @@ fn by_name(first: &NfsMount, others: &[NfsMount], usage: Usage) -> Option<Result
     let root = first.root();
     let name = name::unique();
     let change = AttrChange { mode: Some(0o600), ..AttrChange::default() };
-    // One target may not have heard yet of what was changed through another.
     let all = || std::iter::once(first).chain(others);
-    let before = all().filter_map(|mount| attr_of(mount, &mount.root()).ok()).max_by_key(|attr| attr.ctime);
+    let before: Vec<Option<Attr>> = all().map(|mount| attr_of(mount, &mount.root()).ok()).collect();
     let _unbroken = Unbroken::begin();
     let verdict = match sent(first, Call::create(&root, &name, How::Guarded, change)).found() {
         Ok(made) => seen_by_all(first, others, &name, &made.node),
@@ -81,7 +80,9 @@ fn by_name(first: &NfsMount, others: &[NfsMount], usage: Usage) -> Option<Result
     let shows = |mount: &&NfsMount| {
         std::ptr::eq(*mount, first) || verdict.is_ok() || removed.1.is_ok() && std::ptr::eq(*mount, removed.0)
     };
-    if let Some(before) = before {
+    // Of one directory the first may not have heard yet of what was changed through another; of several each has a time of its own.
+    let of_one = if verdict.is_ok() { before.len() } else { 1 };
+    if let Some(before) = before.into_iter().take(of_one).flatten().max_by_key(|attr| attr.ctime) {
         let change = AttrChange { mtime: SetTime::At(before.mtime), ..AttrChange::default() };
         for mount in all().filter(shows) {
             // Refused to those who do not own it; then it has the time of this proof.
