@@ -118,7 +118,9 @@ impl Outbox {
         }
         let after = state.heap.peek().map(|waiting| waiting.0.due);
         if after.is_some_and(|after| before.is_none_or(|before| after < before)) {
+            drop(state);
             self.changed.notify_one();
+            state = self.lock();
         }
         while (state.replies >= REPLIES_MAX || state.bytes >= REPLY_BYTES_MAX) && !state.aborted {
             state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);

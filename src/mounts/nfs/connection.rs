@@ -57,7 +57,10 @@ impl Window {
         let mut state = lock(&self.state);
         state.replies[slot] = reply;
         state.left -= 1;
-        if state.left == 0 {
+        let is_complete = state.left == 0;
+        // The lane would wake only to wait for the lock.
+        drop(state);
+        if is_complete {
             self.complete.notify_one();
         }
     }
