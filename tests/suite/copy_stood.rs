@@ -358,6 +358,51 @@ fn what_cannot_have_its_acl_stays_shut() {
     assert_eq!(made.permissions().mode() & 0o7777, 0o600);
 }
 
+/// As by cp and rsync: the mode is the source's, whose group's bits are its ACL's mask. It is told, and the next run has nothing to do.
+#[test]
+fn where_the_source_s_acl_cannot_be_set_its_mode_is_and_that_is_told() {
+    for (keeps_mode, bits, modes) in
+        [(true, 0o660, "; the group may do there what an ACL's mask lets it"), (false, 0o600, "")]
+    {
+        let (from, dir) = (memory(), tempfile::tempdir().unwrap());
+        planted(&from, b"new", 0o660, (1, 2), 9);
+        give(&from, &acl(0o660));
+        let preserve = Preserve { mode: keeps_mode, uid: false, gid: false, ..Preserve::ALL };
+        let options = Options { preserve, ..Options::default() };
+        let to = Odd::new(&Arc::new(LocalMount::open(dir.path()).unwrap()), |mount, call| match &mut call.op {
+            Op::Beyond(Beyond::SetXattr { name: ACL, out, .. }) => *out = Err(Status::NotSupp),
+            _ => pass(mount, call),
+        });
+        let (from, to) = (volume(vec![from]), volume(vec![to]));
+        let ran = run(&from, &to, &options, &crew(2, 3));
+        let told = format!("some ACLs cannot be set at the destination: {}{modes}", Status::NotSupp);
+        assert_eq!((&ran.summary.warnings, &ran.failures), (&vec![told], &Vec::new()));
+        assert_eq!(std::fs::metadata(dir.path().join("f")).unwrap().permissions().mode() & 0o7777, bits);
+        assert_eq!(run(&from, &to, &options, &crew(2, 3)).deeds, Vec::<String>::new());
+    }
+}
+
+/// Of what was there before it has the set-id bits alone: the other ones of that mode would be the mask of the ACL.
+#[test]
+fn what_takes_a_set_id_file_s_place_with_the_sources_acl_keeps_both() {
+    for size in SIZES {
+        let (from, dir) = (memory(), tempfile::tempdir().unwrap());
+        planted(&from, &vec![7; size], 0o660, (1, 2), 9);
+        give(&from, &acl(0o660));
+        let file = dir.path().join("f");
+        std::fs::write(&file, "was").unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o6755)).unwrap();
+        let preserve = Preserve { mode: false, uid: false, gid: false, ..Preserve::ALL };
+        let options = Options { atomic: true, preserve, range_bytes: 1 << 20, ..Options::default() };
+        let to = Arc::new(LocalMount::open(dir.path()).unwrap());
+        run(&volume(vec![from]), &volume(vec![to]), &options, &crew(1, 1)).clean();
+        let mut value = [0; 200];
+        let len = rustix::fs::getxattr(&file, ACL_NAME, &mut value[..]).unwrap();
+        let is = std::fs::metadata(&file).unwrap().permissions().mode() & 0o7777;
+        assert_eq!((is, &value[..len]), (0o6660, &acl(0o660)[..]), "{size}");
+    }
+}
+
 #[test]
 fn whom_a_directorys_acl_lets_in_reads_nothing_of_what_is_written_below_it() {
     for (keeps_mode, own) in [(true, None), (false, None), (true, Some(acl(0o660))), (false, Some(acl(0o660)))] {

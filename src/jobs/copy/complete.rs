@@ -191,12 +191,20 @@ fn last_change(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> AttrC
     // A mode that is not to be kept is as the directory's ACL, or the server, would have it.
     let keeps = ctx.options.preserve.mode || made.mode.is_some();
     // Behind an ACL that was carried it would be the mask.
-    let is_shut = made.shut_out && xattrs::may_open(ctx, routes.target, (&item.known.node, &made.node));
+    let is_behind_acl = made.shut_out && !xattrs::may_open(ctx, routes.target, (&item.known.node, &made.node));
+    let is_shut = made.shut_out && !is_behind_acl;
     let is_other = is_shut || made.other_mode && keeps || mode & 0o7000 != 0 && (!made.existed || keeps);
     let due = attr.kind != Kind::Symlink && is_other;
     let owned = || decide::owned(attr, mode, owner(ctx, routes, item, made));
     let mode = due.then(|| made.mode.unwrap_or_else(owned));
+    let mode = if is_behind_acl { mode.and_then(|mode| behind_acl(ctx, routes, made, mode)) } else { mode };
     AttrChange { mode, size: item.size_due, ..times }
+}
+
+/// The bits of a mode that no ACL has, with those that the object has of its own.
+fn behind_acl(ctx: &Ctx<'_>, routes: Routes, made: &Made, mode: u32) -> Option<u32> {
+    let is = ctx.target.one(routes.target, Call::get_attr(&made.node)).attr().ok()?;
+    Some(mode & !0o777 | is.mode & 0o777)
 }
 
 /// Whose the object is now, where its set-id bits depend on that.

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use crate::base::name::Shown;
 use crate::base::{Name, Proc, Status};
-use crate::storage::{Attr, Call, Kind, NO_XATTR, Node, Route};
+use crate::storage::{Attr, Beyond, Call, Kind, NO_XATTR, Node, Op, Route};
 
 use super::super::port::Port;
 use super::ctx::{Ctx, On, Trouble};
@@ -228,12 +228,22 @@ pub(super) fn carry(
     for call in &calls {
         match call.status() {
             Ok(()) => changed = true,
-            Err(status @ (Status::Perm | Status::NotSupp)) => ctx
-                .warn_once("xattrs", || format!("some extended attributes cannot be set at the destination: {status}")),
+            Err(status @ (Status::Perm | Status::NotSupp)) => refused(ctx, &call.op, status),
             Err(status) => {
                 fail(On::Target, (call.proc(), status));
             }
         }
     }
     changed
+}
+
+fn refused(ctx: &Ctx<'_>, op: &Op<'_>, status: Status) {
+    let (Op::Beyond(Beyond::SetXattr { name, .. }) | Op::Beyond(Beyond::RemoveXattr { name, .. })) = op else { return };
+    if *name != ACCESS_ACL && *name != DEFAULT_ACL {
+        let text = || format!("some extended attributes cannot be set at the destination: {status}");
+        return ctx.warn_once("xattrs", text);
+    }
+    // As cp and rsync leave it; acl(5): with an ACL the mode has its mask where the group's bits are.
+    let modes = if ctx.options.preserve.mode { "; the group may do there what an ACL's mask lets it" } else { "" };
+    ctx.warn_once("acls", || format!("some ACLs cannot be set at the destination: {status}{modes}"));
 }
