@@ -28,6 +28,18 @@ const USUAL_BYTES: usize = 1024;
 /// No list and no value is larger (xattr(7): XATTR_LIST_MAX, XATTR_SIZE_MAX), so that no growth meanwhile can outrun it.
 const LARGEST_BYTES: usize = 64 << 10;
 
+/// XFS lists the ACLs a second time for root, under the names by which it keeps them (fs/xfs/xfs_xattr.c): to remove one of these, or to set it on
+/// another XFS, is to do that to the ACL.
+const ACLS_OF_XFS: [&[u8]; 2] = [b"trusted.SGI_ACL_FILE", b"trusted.SGI_ACL_DEFAULT"];
+
+/// The names of a list, each of which ends with a NUL.
+fn listed(list: &[u8]) -> Vec<Vec<u8>> {
+    let names = list.split(|&byte| byte == 0).filter(|name| !name.is_empty() && !ACLS_OF_XFS.contains(name));
+    let mut names: Vec<Vec<u8>> = names.map(<[u8]>::to_vec).collect();
+    names.sort_unstable();
+    names
+}
+
 /// How a call reaches the object.
 enum By<'a> {
     /// The name of its descriptor in /proc.
@@ -146,10 +158,7 @@ impl LocalMount {
                 listed => listed,
             },
         })?;
-        let names = list.split(|&byte| byte == 0).filter(|name| !name.is_empty());
-        let mut names: Vec<Vec<u8>> = names.map(<[u8]>::to_vec).collect();
-        names.sort_unstable();
-        Ok(names)
+        Ok(listed(&list))
     }
 
     pub(super) fn get_xattr(&self, node: &Node, at: &[u8]) -> Out<Vec<u8>> {
@@ -183,5 +192,17 @@ impl LocalMount {
             },
         };
         object.change(|| object.ask(remove))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_acl_of_xfs_is_listed_once() {
+        let list = b"user.b\0system.posix_acl_access\0trusted.SGI_ACL_FILE\0trusted.SGI_ACL_DEFAULT\0trusted.own\0";
+        assert_eq!(listed(list), [&b"system.posix_acl_access"[..], b"trusted.own", b"user.b"]);
+        assert_eq!(listed(b""), Vec::<Vec<u8>>::new());
     }
 }
