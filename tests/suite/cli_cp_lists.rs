@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::cli_support::{Bench, Ran, Sim, run_with};
@@ -44,6 +46,24 @@ fn odd_names(dir: &Path) -> Vec<String> {
         (entry.file_type().is_file() && entry.metadata().unwrap().nlink() != 2) || name.starts_with(".parfs")
     });
     odd.map(|entry| entry.path().display().to_string()).collect()
+}
+
+/// A list does not come back to DST itself: it is made with its mode at once, where nothing is to be shut out of it meanwhile.
+#[test]
+fn what_a_killed_run_made_of_dst_has_its_mode() {
+    let bench = Bench::new();
+    plant_pairs(&bench);
+    fs::set_permissions(bench.path("t"), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut run = bench.command_as("parcp", ["--files-from", "-", "--max-iops", "10", "t", "d"]);
+    let mut child = run.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"b\nx\n").unwrap();
+    while !bench.path("d").exists() {
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    copy(&bench, "b\nx\n", &["t", "d"]).ok();
+    assert_eq!(fs::metadata(bench.path("d")).unwrap().permissions().mode() & 0o7777, 0o755);
 }
 
 #[test]

@@ -128,6 +128,17 @@ pub fn end(position: u64, record_bytes: u64) -> Vec<u8> {
     vec![0; usize::try_from(marks + fill).unwrap_or(2 * BLOCK_BYTES)]
 }
 
+/// The last block of an archive that is not complete: an extended header (pax) without its data. Every reader says that something is missing,
+/// and makes nothing of it; GNU tar and bsdtar take an archive that ends behind a member, without [`end`], for whole.
+pub fn broken_off() -> Vec<u8> {
+    let size = BLOCK_BYTES as u64;
+    let fields = Fields { name: b"./PaxHeaders/incomplete", typeflag: b'x', mode: 0o644, size, ..Fields::default() };
+    let mut block = Vec::new();
+    let fits = block::append(&fields, Format::Pax, &mut block);
+    debug_assert!(fits.is_ok());
+    block
+}
+
 /// What stands in the place of an archive's first block while the rest is written.
 pub const UNFINISHED: &[u8] =
     b"This archive is not complete: what wrote it was ended before it had written all of it.\n";

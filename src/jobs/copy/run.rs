@@ -239,11 +239,12 @@ impl Run<'_> {
                 false
             }
             (At::Absent, Some((parent, _, name))) => {
+                let route = ctx.target.route();
+                let inherits = ctx.xattrs && xattrs::has_default_acl(ctx, route, parent);
                 let all = decide::make(ctx.options, &root.attr, None);
-                let shut_out = xattrs::shut_out(ctx, &root.source, &root.attr, ctx.xattrs);
+                let shut_out = xattrs::shut_out(ctx, &root.source, &root.attr, inherits);
                 let mode = all.mode.map(|mode| mode & !shut_out | 0o700);
                 let change = AttrChange { mode, masked: all.masked, ..Default::default() };
-                let route = ctx.target.route();
                 let call = ctx.target.one(route, Call::mkdir(parent, name, change));
                 match call.found() {
                     Ok(made) => {
@@ -256,7 +257,6 @@ impl Run<'_> {
                         let is = made.attr.map(|is| (is.uid, is.gid));
                         groups::give_new(ctx, route, [(groups::wanted(ctx, &root.attr, None), &made.node, is)]);
                         // Its owner comes with its other attributes, when all is in it.
-                        let inherits = ctx.xattrs && xattrs::has_default_acl(ctx, route, &made.node);
                         let let_in = enter::let_in(ctx, route, &root.attr, &made);
                         root.set_made(Made { inherits, let_in, ..Made::new(made.node, None) });
                         true

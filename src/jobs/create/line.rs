@@ -39,6 +39,16 @@ struct State {
     cut: bool,
 }
 
+impl State {
+    /// The piece has its place.
+    fn passes(&mut self, piece: &Filled) {
+        self.at += piece.bytes.len() as u64;
+        if piece.ends && !self.cut {
+            self.whole = Whole { at: self.at, members: self.members };
+        }
+    }
+}
+
 /// A place in the archive behind whole members only.
 #[derive(Clone, Copy)]
 pub(super) struct Whole {
@@ -200,10 +210,7 @@ impl<'a> Line<'a> {
         let mut piece = self.next(ctx, state)?;
         let place = Place { at: state.at, whole: state.whole };
         self.hold_head(&mut piece.bytes);
-        state.at += piece.bytes.len() as u64;
-        if piece.ends && !state.cut {
-            state.whole = Whole { at: state.at, members: state.members };
-        }
+        state.passes(&piece);
         Some((place, piece))
     }
 
@@ -278,7 +285,7 @@ impl<'a> Line<'a> {
     ) {
         let mut writer = writer.lock().expect("nothing panics while it writes");
         while let Some(mut piece) = self.next(ctx, &mut state) {
-            state.at += piece.bytes.len() as u64;
+            state.passes(&piece);
             drop(state);
             if !self.has_failed() && !piece.bytes.is_empty() {
                 let within = if self.pack.is_some() { piece.bytes.len() - 1 } else { piece.last_data };
@@ -352,6 +359,23 @@ impl<'a> Line<'a> {
             let why = "the archive's first block cannot be put in its place, so that nothing of it can be extracted";
             ctx.warn(format!("{why}: {error}"));
             self.fail(ctx, error);
+        }
+    }
+
+    /// Writes what tells readers that the archive is not complete, where it does not end amid a member, which tells them too; all pieces have
+    /// ended. Where it cannot be written, as to a pipe whose reader was stopped as well, the archive has no end all the same.
+    pub fn break_off(&self, bytes: &[u8]) {
+        if self.end() != self.whole().at {
+            return;
+        }
+        match &self.target {
+            Target::Stream(writer) => {
+                let mut writer = writer.lock().expect("nothing panics while it writes");
+                let _ = writer.write_all(bytes).and_then(|()| writer.flush());
+            }
+            Target::File(port, node) => {
+                let _ = put_file(*port, port.volume.route_writing(node), node, &[(self.end(), bytes)]);
+            }
         }
     }
 
