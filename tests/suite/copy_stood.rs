@@ -131,23 +131,58 @@ fn a_file_that_is_replaced_keeps_its_mode_and_owner_through_runs_that_are_killed
     }
 }
 
-/// The group of the file is given to what takes its place, where the user cannot give it the source's.
+/// The group of the file is given to what takes its place, where the user cannot give it the source's: it is no member of that, or the server
+/// refuses it.
 #[test]
 fn a_user_s_file_that_is_replaced_keeps_its_group_through_runs_that_are_killed() {
-    let user = Some(User { uid: 0, groups: [0, 8].into(), carried: true });
     let preserve = Preserve { uid: false, gid: false, ..Preserve::ALL };
-    let options = Options { user, preserve, range_bytes: 1 << 20, ..Options::default() };
-    for (size, k) in SIZES.into_iter().flat_map(|size| (0..30).map(move |k| (size, k))) {
-        let (from, to) = sides(size, 0o664, true);
-        set(&*to, &node_at(&*to, &["f"]), AttrChange { uid: Some(0), ..AttrChange::default() });
-        run(&volume(vec![from.clone()]), &volume(vec![killed_at(&to, k)]), &options, &crew(1, 1));
-        run(&volume(vec![from]), &volume(vec![to.clone()]), &options, &crew(1, 1)).clean();
-        assert_eq!((is(&to), content(&*to, "f").len()), ((0o644, (0, 8)), size), "killed at call {k}");
+    for groups in [&[0, 8][..], &[0, 2, 8]] {
+        let user = Some(User { uid: 0, groups: groups.into(), carried: true });
+        let options = Options { user, preserve, range_bytes: 1 << 20, ..Options::default() };
+        for (size, k) in SIZES.into_iter().flat_map(|size| (0..30).map(move |k| (size, k))) {
+            let (from, to) = sides(size, 0o664, true);
+            set(&*to, &node_at(&*to, &["f"]), AttrChange { uid: Some(0), ..AttrChange::default() });
+            let strict = refusing(&to, 2);
+            run(&volume(vec![from.clone()]), &volume(vec![killed_at(&strict, k)]), &options, &crew(1, 1));
+            run(&volume(vec![from]), &volume(vec![strict]), &options, &crew(1, 1)).clean();
+            let context = format!("{groups:?}, killed at call {k}");
+            assert_eq!((is(&to), content(&*to, "f").len()), ((0o644, (0, 8)), size), "{context}");
+        }
     }
 }
 
+/// The first window knows of no group yet that it is refused.
+#[test]
+fn files_that_are_replaced_keep_their_group_where_the_server_refuses_the_source_s() {
+    let user = Some(User { uid: 0, groups: [0, 2, 8].into(), carried: true });
+    let preserve = Preserve { uid: false, gid: false, ..Preserve::ALL };
+    let options = Options { user, preserve, atomic: true, ..Options::default() };
+    let (from, to) = (memory(), memory());
+    let names: Vec<String> = (0..9).map(|i| format!("f{i}")).collect();
+    for (mount, gid, data) in [(&from, 2, &b"new"[..]), (&to, 8, b"was there")] {
+        for name in &names {
+            let node = mount.file(&mount.root(), name, data);
+            set(&**mount, &node, AttrChange { gid: Some(gid), ..AttrChange::default() });
+        }
+    }
+    run(&volume(vec![from]), &volume(vec![refusing(&to, 2)]), &options, &crew(1, 3)).clean();
+    for name in &names {
+        let mut calls = [Call::get_attr(&node_at(&*to, &[name]))];
+        to.perform(&mut calls);
+        assert_eq!((calls[0].attr().unwrap().gid, content(&*to, name)), (8, b"new".to_vec()), "{name}");
+    }
+}
+
+/// Whoever gives something this group is no member of it, by the server's word.
+fn refusing(to: &Arc<MemoryMount>, group: u32) -> Arc<Odd> {
+    Odd::new(to, move |mount, call| match &call.op {
+        Op::SetAttr { change, .. } if change.gid == Some(group) => call.fail(Status::Perm),
+        _ => pass(mount, call),
+    })
+}
+
 /// The mount until so many calls were made; no later one gets there.
-fn killed_at(to: &Arc<MemoryMount>, calls: u32) -> Arc<Odd> {
+fn killed_at(to: &Arc<impl Mount + 'static>, calls: u32) -> Arc<Odd> {
     let left = AtomicU32::new(calls);
     Odd::new(to, move |mount, call| match left.load(Ordering::SeqCst) {
         0 => call.fail(Status::Io),

@@ -169,10 +169,8 @@ pub(super) fn keeps_of_old(options: &Options, source: &Attr, stood: &Attr) -> bo
     let keep = &options.preserve;
     let keeps_owner = match &options.user {
         None => !(keep.uid && keep.gid),
-        Some(user) => {
-            let carried = user.carried && user.groups.contains(&source.gid);
-            !carried && user.groups.contains(&stood.gid)
-        }
+        // A server may refuse the source's, and that would be known only when what stood there is gone.
+        Some(user) => user.groups.contains(&stood.gid) && !(user.carried && source.gid == stood.gid),
     };
     !keep.mode || keeps_owner
 }

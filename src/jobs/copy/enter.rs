@@ -215,8 +215,7 @@ fn make(
     drop(calls);
     let made = absent.iter().zip(&answers).filter_map(|(entering, answer)| {
         let found = answer.as_ref().ok()?;
-        let gid = groups::wanted(ctx, &entering.dir.attr, None);
-        Some((gid, &found.node, found.attr.map(|is| (is.uid, is.gid))))
+        Some(((&entering.dir.attr, None), &found.node, found.attr.map(|is| (is.uid, is.gid))))
     });
     groups::give_new(ctx, route, made);
     for (entering, answer) in absent.into_iter().zip(answers) {

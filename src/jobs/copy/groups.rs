@@ -84,24 +84,38 @@ pub(super) fn ask(ctx: &Ctx<'_>, route: Route, node: &Node) -> Option<(u32, u32)
     ctx.target.one(route, Call::get_attr(node)).attr().ok().map(|is| (is.uid, is.gid))
 }
 
-/// Gives new objects the groups that are `wanted`: the third of each is whose it is, by the reply. Comes back: of each whose it is then, as far as
-/// that is known.
+/// A new object's source, and the file whose place it takes.
+type Origin<'n> = (&'n Attr, Option<&'n Attr>);
+
+/// Gives new objects the groups that they are to have: the third of each is whose it is, by the reply. Comes back: of each whose it is then, as far
+/// as that is known.
 pub(super) fn give_new<'n>(
     ctx: &Ctx<'_>,
     route: Route,
-    made: impl IntoIterator<Item = (Option<u32>, &'n Node, Option<(u32, u32)>)>,
+    made: impl IntoIterator<Item = (Origin<'n>, &'n Node, Option<(u32, u32)>)>,
 ) -> Vec<Option<(u32, u32)>> {
-    let (mut owners, mut of, mut changes) = (Vec::new(), Vec::new(), Vec::new());
-    for (wanted, node, is) in made {
+    let wanted = |(source, stood): Origin<'_>| wanted(ctx, source, stood);
+    let (mut owners, mut asked) = (Vec::new(), Vec::new());
+    for (i, (origin, node, is)) in made.into_iter().enumerate() {
+        let wanted = wanted(origin);
         let is = if wanted.is_some() { is.or_else(|| ask(ctx, route, node)) } else { is };
-        if let Some(gid) = is.and_then(|is| due(ctx, wanted, is)) {
-            of.push(owners.len());
-            changes.push((node, gid));
-        }
+        asked.extend(is.and_then(|is| due(ctx, wanted, is)).map(|gid| (i, origin, node, gid)));
         owners.push(is);
     }
-    for ((i, (_, gid)), given) in of.into_iter().zip(&changes).zip(give(ctx, route, &changes)) {
-        owners[i] = owners[i].map(|(uid, was)| (uid, if given { *gid } else { was }));
+    while !asked.is_empty() {
+        let changes: Vec<_> = asked.iter().map(|(_, _, node, gid)| (*node, *gid)).collect();
+        let answers = give(ctx, route, &changes);
+        let left = asked.into_iter().zip(answers).filter_map(|((i, origin, node, gid), given)| {
+            let (uid, was) = owners[i]?;
+            if given {
+                owners[i] = Some((uid, gid));
+                return None;
+            }
+            // Where the source's is refused there is still that of the file whose place it takes.
+            let other = wanted(origin).filter(|other| *other != gid);
+            due(ctx, other, (uid, was)).map(|gid| (i, origin, node, gid))
+        });
+        asked = left.collect();
     }
     owners
 }

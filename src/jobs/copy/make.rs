@@ -319,9 +319,11 @@ fn make(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item], due: &mut Vec<Due<Tas
     }
     reach(items, Stage::Begun);
     give_owners(ctx, routes, items);
-    let wanted = |item: &Item| groups::wanted(ctx, item.attr(), item.stood.as_ref());
     let open = items.iter().filter(|item| item.is_open());
-    let made = open.filter_map(|item| item.made.as_ref().map(|made| (wanted(item), &made.node, made.owner)));
+    let made = open.filter_map(|item| {
+        let made = item.made.as_ref()?;
+        Some(((item.attr(), item.stood.as_ref()), &made.node, made.owner))
+    });
     let owners = groups::give_new(ctx, routes.target, made);
     let open = items.iter_mut().filter(|item| item.is_open());
     for (made, owner) in open.filter_map(|item| item.made.as_mut()).zip(owners) {

@@ -255,7 +255,7 @@ impl Run<'_> {
                         ctx::add(&ctx.counts.dirs, 1);
                         ctx.tell(Deed::Made, root, None);
                         let is = made.attr.map(|is| (is.uid, is.gid));
-                        groups::give_new(ctx, route, [(groups::wanted(ctx, &root.attr, None), &made.node, is)]);
+                        groups::give_new(ctx, route, [((&root.attr, None), &made.node, is)]);
                         // Its owner comes with its other attributes, when all is in it.
                         let let_in = enter::let_in(ctx, route, &root.attr, &made);
                         root.set_made(Made { inherits, let_in, ..Made::new(made.node, None) });
