@@ -3,14 +3,14 @@
 #![allow(clippy::unwrap_used)] // also in the helpers of tests
 
 use std::fs;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use parfs::base::{Proc, Status};
 use parfs::jobs::copy::{Options, Preserve, Verify};
 use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::storage::faults::Which;
-use parfs::storage::{Faults, Kind, Mount, Op, Tap, Tapped};
+use parfs::storage::{Call, Faults, Kind, Mount, Op, Tap, Tapped};
 
 use crate::ask::Ask;
 use crate::cli_support::Bench;
@@ -298,4 +298,35 @@ fn names_of_one_file_that_are_replaced_while_they_are_compared_are_names_of_the_
         };
         assert_eq!(compared_while_replaced(apart, window).len(), 2, "{window}");
     }
+}
+
+/// Notes how many GETATTRs come together.
+#[derive(Default)]
+struct Together(Mutex<Vec<usize>>);
+
+impl Tap for Together {
+    fn before(&self, calls: &[Call<'_>]) {
+        let asked = calls.iter().filter(|call| call.proc() == Proc::GetAttr).count();
+        self.0.lock().unwrap().extend((asked > 0).then_some(asked));
+    }
+}
+
+/// What the first name led to, and what this one does.
+#[test]
+fn a_name_that_is_no_link_waits_for_one_answer() {
+    let (from, to) = (Arc::new(MemoryMount::new()), Arc::new(MemoryMount::new()));
+    linked(&from, 1000);
+    for at in NAMES {
+        let node = to.file(&to.root(), at, b"");
+        put(&*to, &node, 0, &[7; 1000]);
+        set_time(&*to, &node, past(1));
+    }
+    [&from, &to].into_iter().for_each(|mount| set_time(&**mount, &mount.root(), past(9)));
+    let together = Arc::new(Together::default());
+    let view = Arc::new(Tapped::new(to, vec![together.clone() as Arc<dyn Tap>]));
+    let options = Options { verify: Verify::Only, ..Options::default() };
+    let ran = run(&volume(vec![from]), &volume(vec![view]), &options, &crew(1, 4)).clean();
+    assert_eq!(ran.deeds, ["b", "c"].map(|at| format!("Differs(\"hard link\") {at}")));
+    // The root, once.
+    assert_eq!(*together.0.lock().unwrap(), [1, 2, 2]);
 }

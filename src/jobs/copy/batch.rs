@@ -285,15 +285,18 @@ fn compare_role(ctx: &Ctx<'_>, route: Route, known: Known, due: &mut Vec<Due<Tas
             due.extend(waiting.into_iter().map(|waiting| Task::Object(waiting).due()));
         }
         Role::Other(lead, first) if first != fileid => {
-            let is_gone = |node: &Node, was: Option<u64>| match ctx.target.one(route, Call::get_attr(node)).attr() {
+            let mut calls = [Call::get_attr(&lead), Call::get_attr(&there)];
+            ctx.target.perform(route, &mut calls);
+            let is_gone = |call: &Call<'_>, was: Option<u64>| match call.attr() {
                 Ok(is) => id(&is) != was,
                 Err(status) => matches!(status, Status::Stale | Status::NoEnt),
             };
+            let (lead_is_gone, this_is_gone) = (is_gone(&calls[0], first), is_gone(&calls[1], fileid));
             // Who replaces one name of a file replaces all. What that one led to is gone: they are compared with this one from now on. What was
             // listed here is gone: this one is looked up again when it is read.
-            if is_gone(&lead, first) {
+            if lead_is_gone {
                 ctx.links.made(Links::key(&attr), Some((there, fileid)));
-            } else if !object.was_told() && !is_gone(&there, fileid) {
+            } else if !object.was_told() && !this_is_gone {
                 ctx.differs("hard link", &object.dir, Some(&object.name));
                 object.differs = true;
             }
