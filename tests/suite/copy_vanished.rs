@@ -261,3 +261,23 @@ fn a_large_file_that_becomes_something_else_before_it_is_read_is_looked_up_again
         assert_eq!(kinds(dump(&*mount)), kinds(dump(&*to)));
     }
 }
+
+#[test]
+fn bytes_that_were_compared_in_vain_are_not_counted_as_verified() {
+    for (compare, verify) in [(Compare::Bytes, Verify::Off), (Compare::default(), Verify::Only)] {
+        let (from, to) = (Arc::new(MemoryMount::new()), Arc::new(MemoryMount::new()));
+        set(&*from, &from.file(&from.root(), "f", b"data"), sized(3 << 20));
+        go(Odd::new(&from, pass), &to, &Options::default()).clean();
+        let n = AtomicUsize::new(0);
+        let odd = Odd::new(&to, move |mount, call| {
+            if matches!(call.op, Op::Read { .. }) && n.fetch_add(1, Ordering::Relaxed) == 10 {
+                set(mount, &mount.file(&mount.root(), "new", b"data"), sized(3 << 20));
+                mount.rename(&mount.root(), "new", &mount.root(), "f").unwrap();
+            }
+            pass(mount, call);
+        });
+        let options = Options { compare, verify, range_bytes: 64 << 10, ..Options::default() };
+        let ran = run(&volume(vec![from]), &volume(vec![odd]), &options, &crew(1, 1)).clean();
+        assert_eq!(ran.summary.verified_bytes, 3 << 20, "{compare:?} {verify:?}");
+    }
+}

@@ -46,6 +46,8 @@ pub(super) struct Big {
     tasks: AtomicU64,
     trouble: Mutex<Option<Trouble>>,
     differs: AtomicBool,
+    /// Bytes of it that were compared.
+    compared: AtomicU64,
     /// Where the source ended before its size, if only for a moment.
     cut: AtomicU64,
     /// From here on it has no data. A sparse file may be of 2^63 bytes.
@@ -106,6 +108,7 @@ fn start(ctx: &Ctx<'_>, known: Known, mode: Mode, due: &mut Vec<Due<Task>>) {
         tasks: AtomicU64::new(0),
         trouble: Mutex::default(),
         differs: AtomicBool::new(false),
+        compared: AtomicU64::new(0),
         cut: AtomicU64::new(u64::MAX),
         hole: AtomicU64::new(u64::MAX),
         known: Mutex::new(Some(known)),
@@ -343,7 +346,7 @@ fn compare_range(ctx: &Ctx<'_>, routes: Routes, big: &Big, there: &Node, range: 
         big.differs.store(true, Ordering::Relaxed);
     }
     add(&ctx.live.bytes, range.1);
-    add(&ctx.counts.verified_bytes, range.1);
+    add(&big.compared, range.1);
     Ok(())
 }
 
@@ -367,8 +370,13 @@ fn finish(ctx: &Ctx<'_>, routes: Routes, big: &Big, due: &mut Vec<Due<Task>>) {
                 retry(ctx, known.object, Trouble::Call(On::Target, proc, status), due);
             }
             Some(trouble) => give_up(ctx, known.object, trouble, due),
-            None if big.differs.load(Ordering::Relaxed) => compare::content_differs(ctx, known, due),
-            None => compare::equals(ctx, routes, vec![known], due),
+            None => {
+                add(&ctx.counts.verified_bytes, big.compared.load(Ordering::Relaxed));
+                match big.differs.load(Ordering::Relaxed) {
+                    true => compare::content_differs(ctx, known, due),
+                    false => compare::equals(ctx, routes, vec![known], due),
+                }
+            }
         };
     };
     // Where it was made it gets its last attributes and its name.
