@@ -11,11 +11,11 @@ use parfs::jobs::copy::{Compare, Delete, Existing, Options, Preserve, Side, Veri
 use parfs::jobs::select::Rules;
 use parfs::mounts::{LocalMount, MemoryMount};
 use parfs::storage::faults::Which;
-use parfs::storage::{AttrChange, Faults, Mount, Node, Op, Tap, Tapped};
+use parfs::storage::{AttrChange, Beyond, Faults, Mount, Node, Op, Tap, Tapped};
 
 use crate::ask::{Ask, mode, name};
 use crate::copies::{Ran, counted, crew, run, sync, volume};
-use crate::nasty::{past, set, set_time};
+use crate::nasty::{acl, past, set, set_time};
 use crate::remove_odd::{Odd, pass, with_mounts};
 use crate::tree::{content, dump, node_at};
 
@@ -488,4 +488,34 @@ fn a_new_directory_is_told_and_counted_once() {
     let ran = go(&from, &to, &options).clean();
     assert_eq!((ran.summary.attributes, &ran.deeds[..]), (1, &["Attributes d".to_string()][..]));
     assert_eq!(to.get_xattr(&node_at(&*to, &["d"]), "user.k").unwrap(), b"2");
+}
+
+/// Made anew, apart from its other names, it would have none either.
+#[test]
+fn a_file_of_several_names_is_not_copied_again_for_an_acl_that_the_target_takes_none_of() {
+    const ACL: &str = "system.posix_acl_access";
+    let (from, to) = (memory(), memory());
+    let node = file(&*from, &from.root(), "a", b"data", 1);
+    from.link(&node, &from.root(), "b").unwrap();
+    from.set_xattr(&node, ACL, &acl(0o640)).unwrap();
+    from.set_xattr(&node, "user.k", b"1").unwrap();
+    set_time(&*from, &node, past(1));
+    let plain = Odd::new(&to, |mount, call| match &mut call.op {
+        Op::Beyond(Beyond::SetXattr { name, out, .. }) if *name == ACL.as_bytes() => *out = Err(Status::NotSupp),
+        Op::Beyond(Beyond::GetXattr { name, out, .. }) if *name == ACL.as_bytes() => *out = Err(Status::NotSupp),
+        _ => pass(mount, call),
+    });
+    let newer = Options { existing: Existing::UnlessNewer, ..Options::default() };
+    let warned = |ran: &Ran| ran.summary.warnings.iter().filter(|text| text.contains("cannot be set")).count();
+    let first = go(&from, &plain, &newer).clean();
+    assert_eq!((first.summary.files, first.summary.hard_links, warned(&first)), (1, 1, 1));
+    for options in [&newer, &Options::default()] {
+        let again = go(&from, &plain, options).clean();
+        assert_eq!((again.deeds.len(), warned(&again)), (0, 1), "{:?}", again.deeds);
+    }
+    // What it does take is a reason.
+    from.set_xattr(&node, "user.k", b"2").unwrap();
+    assert_eq!(go(&from, &plain, &newer).clean().summary.files, 1);
+    assert_eq!(to.get_xattr(&node_at(&*to, &["b"]), "user.k").unwrap(), b"2");
+    assert_eq!(go(&from, &plain, &newer).clean().deeds, Vec::<String>::new());
 }

@@ -183,11 +183,31 @@ pub(super) fn compare(
     true
 }
 
-/// Are the target's the source's? What cannot be read is told by who carries them.
+/// Are the target's the source's, but for what it takes none of? What cannot be read is told by who carries them.
 pub(super) fn equal(ctx: &Ctx<'_>, route: Route, (source, target): (&Node, &Node)) -> Option<bool> {
-    let ours = all(ctx, ctx.source, ctx.source.route(), source);
-    let theirs = all(ctx, ctx.target, route, target);
-    Some(ours.ok()? == theirs.ok()?)
+    let mut ours = all(ctx, ctx.source, ctx.source.route(), source).ok()?;
+    let theirs = all(ctx, ctx.target, route, target).ok()?;
+    ours.retain(|name, _| theirs.contains_key(name) || !is_untaken(ctx, route, target, name));
+    Some(ours == theirs)
+}
+
+/// Has the target no attribute of this name, on whatever object? That is told as where it is to be set.
+fn is_untaken(ctx: &Ctx<'_>, route: Route, target: &Node, name: &[u8]) -> bool {
+    let is_untaken = get(ctx.target, route, target, name) == Err(Status::NotSupp);
+    if is_untaken {
+        not_set(ctx, name, Status::NotSupp);
+    }
+    is_untaken
+}
+
+fn not_set(ctx: &Ctx<'_>, name: &[u8], status: Status) {
+    if name != ACCESS_ACL && name != DEFAULT_ACL {
+        let text = || format!("some extended attributes cannot be set at the destination: {status}");
+        return ctx.warn_once("xattrs", text);
+    }
+    // As cp and rsync leave it; acl(5): with an ACL the mode has its mask where the group's bits are.
+    let modes = if ctx.options.preserve.mode { "; the group may do there what an ACL's mask lets it" } else { "" };
+    ctx.warn_once("acls", || format!("some ACLs cannot be set at the destination: {status}{modes}"));
 }
 
 /// Makes the target's attributes the source's; true when something was changed. `unclean`: the target may have some already.
@@ -228,22 +248,15 @@ pub(super) fn carry(
     for call in &calls {
         match call.status() {
             Ok(()) => changed = true,
-            Err(status @ (Status::Perm | Status::NotSupp)) => refused(ctx, &call.op, status),
+            Err(status @ (Status::Perm | Status::NotSupp)) => {
+                if let Op::Beyond(Beyond::SetXattr { name, .. } | Beyond::RemoveXattr { name, .. }) = call.op {
+                    not_set(ctx, name, status);
+                }
+            }
             Err(status) => {
                 fail(On::Target, (call.proc(), status));
             }
         }
     }
     changed
-}
-
-fn refused(ctx: &Ctx<'_>, op: &Op<'_>, status: Status) {
-    let (Op::Beyond(Beyond::SetXattr { name, .. }) | Op::Beyond(Beyond::RemoveXattr { name, .. })) = op else { return };
-    if *name != ACCESS_ACL && *name != DEFAULT_ACL {
-        let text = || format!("some extended attributes cannot be set at the destination: {status}");
-        return ctx.warn_once("xattrs", text);
-    }
-    // As cp and rsync leave it; acl(5): with an ACL the mode has its mask where the group's bits are.
-    let modes = if ctx.options.preserve.mode { "; the group may do there what an ACL's mask lets it" } else { "" };
-    ctx.warn_once("acls", || format!("some ACLs cannot be set at the destination: {status}{modes}"));
 }
