@@ -262,6 +262,32 @@ fn a_large_file_that_becomes_something_else_before_it_is_read_is_looked_up_again
     }
 }
 
+/// As before it is read.
+#[test]
+fn what_goes_or_is_replaced_before_its_attributes_are_compared_is_looked_up_again() {
+    let attributes = |op: &Op<'_>| match op {
+        Op::Beyond(Beyond::ListXattrs { node, .. }) => Some(node.clone()),
+        _ => None,
+    };
+    let gone: fn(&dyn Mount) = |mount| mount.remove(&mount.root(), "f").unwrap();
+    for (compare, verify) in [(Compare::Bytes, Verify::Off), (Compare::default(), Verify::Only)] {
+        let options = Options { compare, verify, ..sync() };
+        for (first, vanished) in [(gone, 1), (replace, 0)] {
+            let (from, _, to) = trees();
+            go(Odd::new(&from, pass), &to, &Options::default()).clean();
+            let odd = before(&from, attributes, &from.lookup(&from.root(), "f").unwrap().node, first);
+            let Ran { summary, .. } = go(odd, &to, &options).clean();
+            assert_eq!((summary.vanished, summary.delete_held_back), (vanished, 0), "{compare:?} {verify:?}");
+            assert_eq!(paths(&*to).contains(&"gone".to_owned()), verify == Verify::Only);
+        }
+        let (from, _, to) = trees();
+        go(Odd::new(&from, pass), &to, &Options::default()).clean();
+        let odd = before(&to, attributes, &to.lookup(&to.root(), "f").unwrap().node, replace);
+        run(&volume(vec![from.clone() as _]), &volume(vec![odd]), &options, &crew(3, 3)).clean();
+        assert_eq!(dump(&*to)["f"].hash, dump(&*from)["f"].hash);
+    }
+}
+
 #[test]
 fn bytes_that_were_compared_in_vain_are_not_counted_as_verified() {
     for (compare, verify) in [(Compare::Bytes, Verify::Off), (Compare::default(), Verify::Only)] {

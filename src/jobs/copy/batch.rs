@@ -406,8 +406,10 @@ fn sort_comparison(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut List
         differs("size");
         return end(ctx, known.object, None, due);
     }
-    let differs = !object.was_told() && differs_in_attributes(ctx, routes, &known, is);
-    known.object.differs |= differs;
+    if !object.was_told() {
+        let Some(compared) = compare_attributes(ctx, routes, known, due) else { return };
+        known = compared;
+    }
     match known.attr.kind {
         Kind::File => lists.bytes.push(known),
         Kind::Symlink => lists.texts.push(known),
@@ -415,16 +417,21 @@ fn sort_comparison(ctx: &Ctx<'_>, routes: Routes, known: Known, lists: &mut List
     }
 }
 
-/// Tells in which attributes an object differs, if it does.
-fn differs_in_attributes(ctx: &Ctx<'_>, routes: Routes, Known { object, node, attr }: &Known, is: &Attr) -> bool {
+/// Tells in which attributes an object differs, if it does; none where it is looked up once more.
+fn compare_attributes(ctx: &Ctx<'_>, routes: Routes, mut known: Known, due: &mut Vec<Due<Task>>) -> Option<Known> {
+    let Known { object, node, attr } = &known;
+    let At::Present(Some(there), is) = &object.at else { return Some(known) };
+    let place = (&*object.dir, Some(&object.name));
     // A source's file may have names that are not copied.
     let has_more_names = ctx.options.preserve.hard_links && attr.nlink < is.nlink;
     let told = [groups::difference(ctx, attr, is), has_more_names.then_some("number of links")];
-    told.iter().flatten().for_each(|what| ctx.differs(what, &object.dir, Some(&object.name)));
-    let place = (&*object.dir, Some(&object.name));
-    let differs =
-        matches!(&object.at, At::Present(Some(there), _) if xattrs::compare(ctx, routes.target, (node, there), place));
-    differs || told.iter().any(Option::is_some)
+    told.iter().flatten().for_each(|what| ctx.differs(what, place.0, place.1));
+    let differs = xattrs::compare(ctx, routes.target, (node, there), place);
+    known.object.differs |= told.iter().any(Option::is_some) || differs == Ok(true);
+    match differs {
+        Ok(_) => Some(known),
+        Err(unread) => compare::unread(ctx, routes, known, unread, due),
+    }
 }
 
 /// Was more set than the owner that was refused, which takes set-id bits with it?
@@ -432,6 +439,21 @@ fn is_more(change: AttrChange, at: &At) -> bool {
     let was = if let At::Present(_, is) = at { Some(is.mode) } else { None };
     let mode = change.mode.map(|mode| mode & !decide::SET_ID).filter(|mode| Some(*mode) != was);
     !AttrChange { mode, uid: None, gid: None, ..change }.is_empty()
+}
+
+/// Carries extended attributes to what is equal in all else, and says whether some were changed; none where it is looked up once more.
+fn carry_of_old(
+    ctx: &Ctx<'_>,
+    routes: Routes,
+    known: Known,
+    there: &Node,
+    due: &mut Vec<Due<Task>>,
+) -> Option<(Known, bool)> {
+    let place = (&*known.object.dir, Some(&known.object.name));
+    match xattrs::carry_if_read(ctx, routes.target, (&known.node, there), true, place) {
+        Ok(carried) => Some((known, carried)),
+        Err(unread) => compare::unread(ctx, routes, known, unread, due).map(|known| (known, false)),
+    }
 }
 
 /// Sets the attributes of objects whose content is equal.
@@ -449,6 +471,7 @@ pub(super) fn set_attributes(
     for Settling { known, there, change, taken, regrouped } in groups::give_old(ctx, routes.target, objects) {
         let At::Present(_, is) = &known.object.at else { continue };
         if change.is_empty() {
+            let fileid = is.fileid;
             let looks = ctx.xattrs && (is.nlink > 1 || ctx.taken.is_some());
             let equal = looks.then(|| xattrs::equal(ctx, routes.target, (&known.node, &there))).flatten();
             let taken =
@@ -457,13 +480,17 @@ pub(super) fn set_attributes(
                 content_differs(ctx, known, due); // made anew, apart from its other names
                 continue;
             }
-            let carried = !taken && equal != Some(true) && carry(&known, &there) || regrouped;
+            let carried = match ctx.xattrs && !taken && equal != Some(true) {
+                true => carry_of_old(ctx, routes, known, &there, due),
+                false => Some((known, false)),
+            };
+            let Some((known, carried)) = carried else { continue };
+            let carried = carried || regrouped;
             if carried {
                 ctx.tell(Deed::Attributes, &known.object.dir, Some(&known.object.name));
             }
             add(if carried { &ctx.counts.attributes } else { &ctx.counts.unchanged }, 1);
-            let made = Some((there, Some(is.fileid)));
-            end_as_it_is(ctx, known.object, made, due);
+            end_as_it_is(ctx, known.object, Some((there, Some(fileid))), due);
         } else if let Some(taken) = taken {
             give_up(ctx, known.object, taken, due);
         } else {

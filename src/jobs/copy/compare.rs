@@ -11,6 +11,7 @@ use super::decide::{self, Verdict};
 use super::fill::read_ranges;
 use super::make::Item;
 use super::task::{At, Task};
+use super::xattrs::Unread;
 
 /// Compares symlinks' texts; those that differ are to be made anew.
 pub(super) fn texts(ctx: &Ctx<'_>, routes: Routes, links: Vec<Known>, items: &mut Vec<Item>, due: &mut Vec<Due<Task>>) {
@@ -68,6 +69,26 @@ fn look_up_again(
         }
         Err(_) => give_up(ctx, object, Trouble::Call(On::Source, proc, status), due),
     }
+}
+
+/// Its extended attributes could not be read. What is another object by now, or none, is looked up once more; of what comes back it was told.
+pub(super) fn unread(
+    ctx: &Ctx<'_>,
+    routes: Routes,
+    known: Known,
+    (on, proc, status): Unread,
+    due: &mut Vec<Due<Task>>,
+) -> Option<Known> {
+    let trouble = Trouble::Call(on, proc, status);
+    match on {
+        On::Source if known.object.is_to_be_looked_up(status) => look_up_again(ctx, routes, known, (proc, status), due),
+        On::Target if matches!(status, Status::NoEnt | Status::Stale) => retry(ctx, known.object, trouble, due),
+        _ => {
+            ctx.fail(&known.object.dir, Some(&known.object.name), trouble);
+            return Some(known);
+        }
+    }
+    None
 }
 
 fn taken(ctx: &Ctx<'_>, known: &Known) -> Option<Trouble> {

@@ -147,7 +147,15 @@ pub(super) fn use_existing(ctx: &Ctx<'_>, route: Route, dir: &Arc<Dir>, node: No
         if !dir.is_frame() {
             let what = groups::difference(ctx, &dir.attr, &attr);
             what.iter().for_each(|what| ctx.differs(what, dir, None));
-            if xattrs::compare(ctx, route, (&dir.source, &node), (dir, None)) || what.is_some() {
+            let more = xattrs::compare(ctx, route, (&dir.source, &node), (dir, None));
+            let more = more.unwrap_or_else(|(on, proc, status)| {
+                // That it is gone is found out when it is listed.
+                if on == On::Target || !ctx.is_gone(dir, status) {
+                    ctx.fail(dir, None, Trouble::Call(on, proc, status));
+                }
+                false
+            });
+            if more || what.is_some() {
                 dir.touch();
             }
         }

@@ -154,33 +154,32 @@ pub(super) fn has_default_acl(ctx: &Ctx<'_>, route: Route, node: &Node) -> bool 
     list(ctx.target, route, node).is_ok_and(|names| names.iter().any(|name| name == DEFAULT_ACL))
 }
 
+/// The call that attributes could not be read by.
+pub(super) type Unread = (On, Proc, Status);
+
 /// Tells in what the attributes differ, for a comparison; true where they do.
 pub(super) fn compare(
     ctx: &Ctx<'_>,
     route: Route,
     (source, target): (&Node, &Node),
     (dir, name): (&Dir, Option<&Name>),
-) -> bool {
+) -> Result<bool, Unread> {
     if !ctx.xattrs {
-        return false;
+        return Ok(false);
     }
     let read = |on, port, route, node| match all(ctx, port, route, node) {
-        Ok(xattrs) => Some(xattrs),
-        Err((_, Status::NotSupp)) => Some(Xattrs::new()),
-        Err((proc, status)) => {
-            ctx.fail(dir, name, Trouble::Call(on, proc, status));
-            None
-        }
+        Err((_, Status::NotSupp)) => Ok(Xattrs::new()),
+        read => read.map_err(|(proc, status)| (on, proc, status)),
     };
-    let Some(ours) = read(On::Source, ctx.source, ctx.source.route(), source) else { return false };
-    let Some(theirs) = read(On::Target, ctx.target, route, target) else { return false };
+    let ours = read(On::Source, ctx.source, ctx.source.route(), source)?;
+    let theirs = read(On::Target, ctx.target, route, target)?;
     let acls = |xattrs: &Xattrs| [ACCESS_ACL, DEFAULT_ACL].map(|name| xattrs.get(name).cloned());
     if ours == theirs {
-        return false;
+        return Ok(false);
     }
     let is_acl = acls(&ours) != acls(&theirs);
     ctx.differs(if is_acl { "ACL" } else { "extended attributes" }, dir, name);
-    true
+    Ok(true)
 }
 
 /// Are the target's the source's, but for what it takes none of? What cannot be read is told by who carries them.
@@ -215,26 +214,36 @@ fn not_set(ctx: &Ctx<'_>, name: &[u8], status: Status) {
 pub(super) fn carry(
     ctx: &Ctx<'_>,
     route: Route,
-    (source, target): (&Node, &Node),
+    nodes: (&Node, &Node),
     unclean: bool,
     (dir, name): (&Dir, Option<&Name>),
 ) -> bool {
-    let fail = |on, (proc, status)| {
+    carry_if_read(ctx, route, nodes, unclean, (dir, name)).unwrap_or_else(|(on, proc, status)| {
         ctx.fail(dir, name, Trouble::Call(on, proc, status));
         false
-    };
+    })
+}
+
+/// The same of what may have become another object; why nothing was done is not told.
+pub(super) fn carry_if_read(
+    ctx: &Ctx<'_>,
+    route: Route,
+    (source, target): (&Node, &Node),
+    unclean: bool,
+    (dir, name): (&Dir, Option<&Name>),
+) -> Result<bool, Unread> {
     let wanted = match all(ctx, ctx.source, ctx.source.route(), source) {
         Ok(wanted) => wanted,
-        Err((_, Status::NotSupp)) => return false,
-        Err(error) => return fail(On::Source, error),
+        Err((_, Status::NotSupp)) => return Ok(false),
+        Err((proc, status)) => return Err((On::Source, proc, status)),
     };
     if wanted.is_empty() && !unclean {
-        return false;
+        return Ok(false);
     }
     let there = match all(ctx, ctx.target, route, target) {
         Ok(there) => there,
-        Err((_, Status::NotSupp)) if wanted.is_empty() => return false,
-        Err(error) => return fail(On::Target, error),
+        Err((_, Status::NotSupp)) if wanted.is_empty() => return Ok(false),
+        Err((proc, status)) => return Err((On::Target, proc, status)),
     };
     let mut calls: Vec<Call<'_>> = Vec::new();
     for (name, value) in wanted.iter().filter(|(name, value)| there.get(*name) != Some(value)) {
@@ -253,10 +262,8 @@ pub(super) fn carry(
                     not_set(ctx, name, status);
                 }
             }
-            Err(status) => {
-                fail(On::Target, (call.proc(), status));
-            }
+            Err(status) => ctx.fail(dir, name, Trouble::Call(On::Target, call.proc(), status)),
         }
     }
-    changed
+    Ok(changed)
 }
