@@ -348,7 +348,7 @@ impl Opener {
                     (true, true, _) => {
                         let is_kernel = shadow.limits().dirs_locked;
                         let paced = self.planned.as_ref().filter(|_| is_kernel || !meter.nfs.is_empty());
-                        let paced = paced.and_then(|planned| planned.paced(&meter.target, idle, is_kernel));
+                        let paced = paced.and_then(|planned| planned.paced(&meter.target, &meter.key, idle, is_kernel));
                         let waits = !self.batched || is_kernel;
                         let shadow = if waits { shadow.pausing(PAUSE) } else { shadow.at_once() };
                         if let Some(paced) = paced { shadow.paced(paced) } else { shadow }

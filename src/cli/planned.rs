@@ -12,7 +12,7 @@ use crate::mounts::local::peers::Mounted;
 use crate::mounts::{Kernel, LocalMount, Locks, Paced, Server, nfs};
 use crate::plan::course::{Course, Seen};
 use crate::plan::forecast::{Held, Side, Timed};
-use crate::storage::{Ledger, Mount, Tap};
+use crate::storage::{Changer, Ledger, Mount, Tap};
 
 use super::meter::{Meter, Role};
 
@@ -56,6 +56,9 @@ struct Pacing {
     price: PriceList,
     servers: HashMap<String, Arc<Server>>,
     locks: Arc<Locks>,
+    /// What kernels' mounts change beside each other, and each of them by its key.
+    changes: Changer,
+    changers: HashMap<String, Changer>,
     /// The mounts of NFS that were opened, and those whose time is followed.
     opened: usize,
     followed: usize,
@@ -140,6 +143,8 @@ impl Planned {
             price,
             servers,
             locks,
+            changes: Changer::default(),
+            changers: HashMap::new(),
             opened: 0,
             followed: 0,
             marks: Vec::new(),
@@ -169,15 +174,16 @@ impl Planned {
         }
     }
 
-    /// A mount of `target`, which is a kernel's or answers in `idle`, in the rehearsal's time; none where that is not followed.
-    pub fn paced(&self, target: &str, idle: Option<Duration>, is_kernel: bool) -> Option<Paced> {
+    /// A mount of `target`, which is a kernel's of this key or answers in `idle`, in the rehearsal's time; none where that is not followed.
+    pub fn paced(&self, target: &str, key: &str, idle: Option<Duration>, is_kernel: bool) -> Option<Paced> {
         let mut inner = self.inner();
         let latency = inner.latency.or(idle).or_else(|| inner.measured(&[target]));
         let latency = latency.filter(|latency| *latency <= LATENCY_MAX)?;
         let shape = inner.latency.filter(|_| !is_kernel).map(nfs::shape);
-        let Pacing { pace, ceiling, price, servers, locks, followed, .. } = inner.pacing.as_mut()?;
+        let Pacing { pace, ceiling, price, servers, locks, changes, changers, followed, .. } = inner.pacing.as_mut()?;
         *followed += 1;
-        let kernel = is_kernel.then(|| Kernel::new(locks));
+        let mut changer = || changers.entry(key.into()).or_insert_with(|| changes.beside()).clone();
+        let kernel = is_kernel.then(|| Kernel::new(locks, changer()));
         let new = || Arc::new(Server::new(pace, *ceiling, price.clone()));
         Some(Paced { server: servers.entry(target.into()).or_insert_with(new).clone(), latency, shape, kernel })
     }

@@ -3,7 +3,7 @@
 use crate::base::{Name, Proc, Status};
 
 use super::beyond::Beyond;
-use super::{Attr, AttrChange, Cookie, Found, Kind, Node, Out, Page, Space, Verifier, Written};
+use super::{Anew, Attr, AttrChange, Cookie, Found, Kind, Node, Out, Page, Space, Verifier, Written};
 
 /// How CREATE treats an existing name (createhow3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,13 +203,15 @@ pub struct Call<'a> {
     /// True when the mount could not see the way to the object: what another mount of the export made or replaced is seen late
     /// by a kernel's client. Nothing was carried out, and another mount of the volume may see it.
     pub unseen: bool,
+    /// What the mount asks before it because of other mounts' changes. Whoever carries it out notes it, so that all who count have the same.
+    pub anew: Anew,
 }
 
 pub(super) const PENDING: Status = Status::Pending;
 
 impl<'a> From<Op<'a>> for Call<'a> {
     fn from(op: Op<'a>) -> Call<'a> {
-        Call { op, repeated: false, unseen: false }
+        Call { op, repeated: false, unseen: false, anew: Anew::default() }
     }
 }
 

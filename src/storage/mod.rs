@@ -2,6 +2,7 @@
 //!
 //! Knows no back end and no wire format. What wraps a mount (count, slow down, fail, record) is a [`Tap`].
 
+pub(crate) mod anew;
 pub(crate) mod answer;
 pub(crate) mod attr;
 pub mod beyond;
@@ -20,6 +21,7 @@ pub(crate) mod trail;
 pub(crate) mod unstable;
 pub mod volume;
 
+pub use anew::{Anew, Changer};
 pub(crate) use answer::NO_PROGRESS;
 pub use answer::{Cookie, DotDot, Entry, Found, Out, Page, Space, Verifier, Written};
 pub use attr::{Attr, AttrChange, Kind, SetTime};

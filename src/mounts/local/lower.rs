@@ -4,7 +4,7 @@
 //! The numbers are from /proc/self/mountstats on Linux 6.12 (and 6.1 where it differs) with one mount, caches dropped before each
 //! job, as tests/kernel/run repeats it. Other versions are taken for the nearest. Left out: NFSACL's calls (one for each
 //! directory that something is made in, on mounts without noacl), which mountstats does not list; what other programs' changes
-//! and a second mount's make the client ask again; READs ahead.
+//! make the client ask again (those of the run's other mounts come with the call); READs ahead.
 
 use crate::base::{Proc, Status};
 use crate::storage::{AttrChange, Beyond, Call, Errand, Found, How, Kind, Node, Op, SetTime, Tally};
@@ -70,7 +70,7 @@ impl Client {
     /// that its directory, or the directory it is about, is one that this process made, or what it looks for, which may be open as well; of
     /// READ and LINK, that the client has in memory what it asks for (`remembered`).
     pub fn lower(&self, call: &Call<'_>, fresh: bool) -> Tally {
-        let mut tally = Tally::default();
+        let mut tally = call.anew.tally();
         let ok = matches!(call.status(), Ok(()) | Err(Status::Pending));
         let mut add = |proc: Proc, times: u64| (0..times).for_each(|_| tally.count(proc, 0, false));
         match &call.op {
@@ -245,10 +245,11 @@ fn is_opened(node: &Node, by: Errand) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::LocalMount;
     use super::super::convert::attr;
     use super::*;
     use crate::base::{Name, Time};
-    use crate::storage::{Attr, Cookie, Handle, Special, Stable, Want};
+    use crate::storage::{Attr, Cookie, Handle, Mount, Special, Stable, Want};
 
     const NEW: Client =
         Client { release: (6, 12), read_max: 1 << 20, write_max: 64 << 10, owner: (0, 0), asks_on_opening: true };
@@ -437,5 +438,35 @@ mod tests {
         let mut none = Call::lookup(&imagined(), &name());
         none.fail(Status::NoEnt);
         assert_eq!(named(&none, &NEW, true), [("LOOKUP", 1, 0)]);
+    }
+
+    #[test]
+    fn what_mounts_beside_each_other_ask_anew_is_in_what_they_issued() {
+        let place = tempfile::tempdir().unwrap();
+        let mut one = LocalMount::open(place.path()).unwrap();
+        let mut other = one.beside(std::fs::File::open(place.path()).unwrap().into(), place.path()).unwrap();
+        (one.client, other.client) = (Some(NEW), Some(NEW));
+        let name = |text: &str| Name::new(text.as_bytes()).unwrap();
+        let issued = |mount: &LocalMount| {
+            let tally = mount.issued().unwrap();
+            [Proc::Lookup, Proc::Access].map(|proc| tally.get(proc).calls)
+        };
+        let create = |mount: &LocalMount, text: &str| {
+            let call = Call::create(&mount.root(), &name(text), How::Guarded, change());
+            mount.perform(&mut [call]);
+        };
+        ["a", "b"].iter().for_each(|text| create(&one, text));
+        assert_eq!(issued(&one), [0, 0]);
+        // The directory is new to the other mount; then each notices what the other changed.
+        ["c", "d"].iter().for_each(|text| create(&other, text));
+        assert_eq!(issued(&other), [1, 1]);
+        create(&one, "e");
+        assert_eq!(issued(&one), [0, 1]);
+        let mut removes = ["a", "b"].map(|text| Call::remove(&one.root(), &name(text)));
+        one.perform(&mut removes);
+        assert!(removes.iter().all(|call| call.status().is_ok()));
+        assert_eq!(issued(&one), [2, 1]);
+        // Who counts a call later has the same.
+        assert_eq!(one.lower(&removes[0]).get(Proc::Lookup).calls, 1);
     }
 }

@@ -52,7 +52,7 @@ use rustix::process::{Resource, getegid, geteuid, getrlimit};
 use crate::base::{Name, Status, Time};
 use crate::storage::Space;
 use crate::storage::{
-    Attr, Call, Chain, Extras, Found, Kind, Ledger, Lent, Limits, Mount, Node, Op, Out, Shape, Tally,
+    Attr, Call, Chain, Changer, Extras, Found, Kind, Ledger, Lent, Limits, Mount, Node, Op, Out, Shape, Tally,
 };
 
 pub(crate) use alias::Alias;
@@ -104,6 +104,8 @@ pub struct LocalMount {
     client: Option<Client>,
     /// What that has in memory.
     remembered: Remembered,
+    /// What it asks anew because of what those beside it change.
+    changer: Changer,
     /// Other mounts make names in its directory, which it has to look up.
     has_peers: AtomicBool,
     /// What new files look like, where that spares O_EXCL.
@@ -182,6 +184,7 @@ impl LocalMount {
         let kind = (self.nfs, self.limits.name_max, self.limits.shape.lanes);
         let mut mount = LocalMount::of_kind(root, path, descriptors_share(), kind)?;
         mount.alias = self.alias.clone();
+        mount.changer = self.changer.beside();
         [self, &mount].iter().for_each(|one| one.has_peers.store(true, Ordering::Relaxed));
         mount.numbered = mount.numbered.filter(|_| self.numbered.is_some());
         Ok(mount)
@@ -243,6 +246,7 @@ impl LocalMount {
             nfs,
             numbered: Some(device),
             remembered: Remembered::default(),
+            changer: Changer::default(),
             learned: Learned::new(client.is_some_and(|client| client.creates_alone())),
             client,
             has_peers: AtomicBool::new(false),
@@ -497,7 +501,9 @@ impl Mount for LocalMount {
 
     fn perform(&self, calls: &mut [Call<'_>]) {
         let mut near = None;
+        let changer = self.client.and(self.has_peers.load(Ordering::Relaxed).then_some(&self.changer));
         for call in &mut *calls {
+            changer.into_iter().for_each(|changer| changer.asks(std::slice::from_mut(call)));
             match &mut call.op {
                 Op::Remove { dir, name, out } if !self.nfs => {
                     *out = self.remove(&mut near, dir, name, AtFlags::empty());
@@ -511,6 +517,7 @@ impl Mount for LocalMount {
                 }
             }
             self.alias.apply(call);
+            changer.into_iter().for_each(|changer| changer.finds(std::slice::from_ref(call)));
             if self.client.is_some() {
                 // What is sent for it hangs on what is known now.
                 self.ledger.count_lowered(call, &self.lower(call));

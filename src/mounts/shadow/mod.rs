@@ -419,11 +419,14 @@ impl Mount for ShadowMount {
         // What waits at a directory's lock is behind those that came before: each call is to come in its own time.
         let is_in_turn = self.followed().is_some_and(|paced| paced.kernel.is_some());
         for calls in calls.chunks_mut(if is_in_turn { 1 } else { usize::MAX }) {
+            let kernel = self.paced.as_ref().and_then(|paced| paced.kernel.as_ref());
+            kernel.into_iter().for_each(|kernel| kernel.changer.asks(calls));
             let needs: Vec<Need> = calls.iter().map(|call| self.need(call)).collect();
             match needs.iter().all(|need| matches!(need, Need::Answer)) {
                 true => self.answer_alone(calls),
                 false => self.serve(calls, needs),
             }
+            kernel.into_iter().for_each(|kernel| kernel.changer.finds(calls));
         }
     }
 

@@ -8,7 +8,7 @@ use crate::base::hash::mix;
 use crate::base::price::Ceiling;
 use crate::base::{Memo, Pace, PriceList, Proc};
 use crate::storage::throttle::Clock;
-use crate::storage::{self, Call, Mount, Op, Shape, Tally};
+use crate::storage::{self, Call, Changer, Mount, Op, Shape, Tally};
 
 /// Directories whose locks are remembered, at least; some 40 bytes each.
 const LOCKS_MAX: usize = 16_384;
@@ -29,24 +29,16 @@ impl Server {
     }
 }
 
-/// The locks that the kernel's mounts of a rehearsal hold on directories: each mount has its own. A mount asks again of a directory that another
-/// one changed.
+/// The locks that the kernel's mounts of a rehearsal hold on directories: each mount has its own.
 pub struct Locks {
-    state: Mutex<Locked>,
-    mounts: AtomicU64,
-}
-
-struct Locked {
     /// Until when, by directory and mount.
-    until: Memo<Duration>,
-    /// The mount that changed a directory last.
-    changed_by: Memo<u64>,
+    until: Mutex<Memo<Duration>>,
+    mounts: AtomicU64,
 }
 
 impl Default for Locks {
     fn default() -> Locks {
-        let locked = Locked { until: Memo::new(LOCKS_MAX), changed_by: Memo::new(LOCKS_MAX) };
-        Locks { state: Mutex::new(locked), mounts: AtomicU64::new(0) }
+        Locks { until: Mutex::new(Memo::new(LOCKS_MAX)), mounts: AtomicU64::new(0) }
     }
 }
 
@@ -55,32 +47,27 @@ impl Default for Locks {
 pub struct Kernel {
     locks: Arc<Locks>,
     number: u64,
+    /// What it asks anew: a mount that is opened twice is one.
+    pub(super) changer: Changer,
 }
 
 impl Kernel {
     /// One more of those that have these.
-    pub fn new(locks: &Arc<Locks>) -> Kernel {
-        Kernel { locks: locks.clone(), number: locks.mounts.fetch_add(1, Ordering::Relaxed) }
+    pub fn new(locks: &Arc<Locks>, changer: Changer) -> Kernel {
+        Kernel { locks: locks.clone(), number: locks.mounts.fetch_add(1, Ordering::Relaxed), changer }
     }
 
     /// When a call is through that comes `now`; each of its procedures waits for the one before, for a `latency`.
     fn book(&self, call: &Call<'_>, lowered: &Tally, now: Duration, latency: Duration) -> Duration {
         let trips = trips(call, lowered);
         let Some((dir, under_lock)) = storage::locked(&call.op, lowered) else { return now + latency * trips };
-        let key = dir.key();
-        let mut state = self.locks.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let others = state.changed_by.get(key).is_some_and(|&mount| mount != self.number);
-        state.changed_by.insert(key, self.number);
-        let held = key ^ mix(self.number);
-        let until = state.until.get(held).copied();
-        // ACCESS on the way to the directory, and LOOKUP where it is new to this mount; of a name that is there, LOOKUP under the lock.
-        let looks = matches!(call.op, Op::Remove { .. } | Op::RmDir { .. } | Op::Rename { .. });
-        let before = u32::from(others) + u32::from(others && until.is_none());
-        let more = u32::from(others && looks);
-        let under_lock = under_lock as u32 + more;
-        let enters = until.unwrap_or_default().max(now + latency * before);
-        state.until.insert(held, enters + latency * under_lock);
-        enters + latency * (under_lock + trips.saturating_sub(under_lock - more))
+        let held = dir.key() ^ mix(self.number);
+        let mut until = self.locks.until.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = call.anew.before() as u32;
+        let under_lock = (under_lock + call.anew.under_lock()) as u32;
+        let enters = until.get(held).copied().unwrap_or_default().max(now + latency * before);
+        until.insert(held, enters + latency * under_lock);
+        enters + latency * under_lock.max(trips.saturating_sub(before))
     }
 }
 
@@ -149,33 +136,103 @@ impl Paced {
 mod tests {
     use super::*;
     use crate::base::Name;
-    use crate::storage::{AttrChange, How, Node, Stable};
+    use crate::mounts::{MemoryMount, ShadowMount};
+    use crate::storage::{AttrChange, How, Ledger, Limits, Lowered, Node, Stable, Tapped};
 
     const MS: Duration = Duration::from_millis(1);
 
-    fn ms(kernel: &Kernel, call: &Call<'_>, more: &[(Proc, u64)], now: u32) -> u128 {
+    fn ms(kernel: &Kernel, call: &mut Call<'_>, more: &[(Proc, u64)], now: u32) -> u128 {
         let mut lowered = Tally::default();
         more.iter().for_each(|&(proc, calls)| (0..calls).for_each(|_| lowered.count(proc, 0, false)));
+        kernel.changer.asks(std::slice::from_mut(call));
+        lowered += call.anew.tally();
         kernel.book(call, &lowered, MS * now, MS).as_millis()
     }
 
     #[test]
     fn changes_of_a_directory_wait_for_each_other_on_one_mount_and_what_is_written_does_not() {
-        let (locks, dir) = (Arc::default(), Node::root_chain(0));
-        let (one, other) = (Kernel::new(&locks), Kernel::new(&locks));
+        let (locks, changer, dir) = (Arc::default(), Changer::default(), Node::root_chain(0));
+        let (one, other) = (Kernel::new(&locks, changer.clone()), Kernel::new(&locks, changer.beside()));
         let name = Name::new(b"n").unwrap();
-        let create = Call::create(&dir, &name, How::Guarded, AttrChange::default());
+        let mut create = Call::create(&dir, &name, How::Guarded, AttrChange::default());
         let alone = [(Proc::Create, 1)];
-        assert_eq!([0, 0, 1].map(|now| ms(&one, &create, &alone, now)), [1, 2, 3]);
+        assert_eq!([0, 0, 1].map(|now| ms(&one, &mut create, &alone, now)), [1, 2, 3]);
         // The SETATTR of O_EXCL is under the lock, one more is not.
-        assert_eq!(ms(&one, &create, &[(Proc::Create, 1), (Proc::SetAttr, 2)], 0), 6);
-        assert_eq!(ms(&one, &create, &alone, 0), 6);
+        assert_eq!(ms(&one, &mut create, &[(Proc::Create, 1), (Proc::SetAttr, 2)], 0), 6);
+        assert_eq!(ms(&one, &mut create, &alone, 0), 6);
         // Three parts of a WRITE are one way there and back.
-        assert_eq!(ms(&one, &Call::write(&dir, 0, b"", Stable::FileSync), &[(Proc::Write, 3)], 2), 3);
+        assert_eq!(ms(&one, &mut Call::write(&dir, 0, b"", Stable::FileSync), &[(Proc::Write, 3)], 2), 3);
         // To another mount the directory is new; the one before asks again then; a name is looked up under the lock.
-        assert_eq!([0, 0].map(|now| ms(&other, &create, &alone, now)), [3, 4]);
-        assert_eq!(ms(&one, &create, &alone, 10), 12);
-        let remove = Call::remove(&dir, &name);
-        assert_eq!([20, 20].map(|now| ms(&other, &remove, &[(Proc::Remove, 1)], now)), [23, 24]);
+        assert_eq!([0, 0].map(|now| ms(&other, &mut create, &alone, now)), [3, 4]);
+        assert_eq!(ms(&one, &mut create, &alone, 10), 12);
+        let mut remove = Call::remove(&dir, &name);
+        assert_eq!([20, 20].map(|now| ms(&other, &mut remove, &[(Proc::Remove, 1)], now)), [23, 25]);
+    }
+
+    /// A kernel's mount, as far as what it sends goes.
+    struct Lowering(MemoryMount);
+
+    impl Mount for Lowering {
+        fn root(&self) -> Node {
+            self.0.root()
+        }
+        fn limits(&self) -> Limits {
+            Limits { dirs_locked: true, ..self.0.limits() }
+        }
+        fn perform(&self, calls: &mut [Call<'_>]) {
+            self.0.perform(calls);
+        }
+        fn lower(&self, call: &Call<'_>) -> Tally {
+            Tally::of(call) + call.anew.tally()
+        }
+        fn issued(&self) -> Option<Tally> {
+            None
+        }
+        fn label(&self) -> String {
+            "kernel".into()
+        }
+    }
+
+    /// What was counted, by the ledger and by the mounts, and the time: of names that are made and removed by this many mounts in turn.
+    fn rehearsed(mounts: usize, waits_max: u64) -> ([Tally; 2], Duration) {
+        let pace = Pace::new(waits_max);
+        let ceiling = Ceiling { iops: f64::INFINITY, bytes_per_s: f64::INFINITY, latency: MS };
+        let server = Arc::new(Server::new(&pace, ceiling, PriceList::oci()));
+        let (locks, changer, ledger) = (Arc::default(), Changer::default(), Arc::new(Ledger::default()));
+        let real: Arc<dyn Mount> = Arc::new(Lowering(MemoryMount::new()));
+        let shadows = ShadowMount::all((0..mounts).map(|_| real.clone())).into_iter().map(|shadow| {
+            let kernel = Some(Kernel::new(&locks, changer.beside()));
+            Arc::new(shadow.paced(Paced { server: server.clone(), latency: MS, shape: None, kernel }))
+        });
+        let shadows: Vec<Arc<ShadowMount>> = shadows.collect();
+        let counted = |shadow: &Arc<ShadowMount>| {
+            Tapped::new(shadow.clone(), vec![Arc::new(Lowered::new(shadow.clone(), ledger.clone()))])
+        };
+        let counted: Vec<Tapped> = shadows.iter().map(counted).collect();
+        let (root, names) = (real.root(), ["a", "b", "c", "d"].map(|text| Name::new(text.as_bytes()).unwrap()));
+        let all = |call: &dyn Fn(&Name) -> Call<'static>| {
+            for (i, name) in names.iter().enumerate() {
+                let mut calls = [call(name)];
+                counted[i % mounts].perform(&mut calls);
+                assert_eq!(calls[0].status(), Ok(()));
+            }
+        };
+        all(&|name| Call::create(&root, name, How::Guarded, AttrChange::default()));
+        all(&|name| Call::remove(&root, name));
+        ([ledger.tally(), shadows.iter().filter_map(|shadow| shadow.issued()).sum()], pace.now())
+    }
+
+    #[test]
+    fn what_is_asked_anew_is_counted_once_by_all_and_takes_its_time_on_several_mounts_alone() {
+        let counts =
+            |tally: &Tally| [Proc::Create, Proc::Remove, Proc::Access, Proc::Lookup].map(|proc| tally.get(proc).calls);
+        let (one, took) = rehearsed(1, u64::MAX);
+        assert_eq!((one.map(|tally| counts(&tally)), took), ([[4, 4, 0, 0]; 2], 8 * MS));
+        // The directory is new to the second mount. Each change comes behind one of the other's; each name is looked up.
+        let (two, took) = rehearsed(2, u64::MAX);
+        assert_eq!((two.map(|tally| counts(&tally)), took), ([[4, 4, 7, 5]; 2], (8 + 7 + 5) * MS));
+        // And the same where time is not followed any more.
+        let (two, _) = rehearsed(2, 0);
+        assert_eq!(two.map(|tally| counts(&tally)), [[4, 4, 7, 5]; 2]);
     }
 }

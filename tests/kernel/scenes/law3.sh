@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2154
 # Law 3 on kernel mounts: the procedures that parfs says it issues (src/mounts/local/lower.rs) against what the kernel counted,
 # side by side, for extraction, copy and removal on one mount and on four. A procedure may be off by 5 %, or by 1 % of all (or 20)
-# where it is a rare one: lanes that enter a directory at once each ask whether they may. On four mounts what one
-# mount asks anew because of another's changes (LOOKUP, ACCESS) is not planned; it is printed as MISSED.
+# where it is a rare one: lanes that enter a directory at once each ask whether they may. On four mounts it hangs on
+# who is first what one mount asks anew because of another's changes (LOOKUP, ACCESS): what is off there is printed as MISSED.
 
 # law3 NAME REPORT MOUNTS: the two columns, and whether they agree.
 law3() {

@@ -2,8 +2,10 @@
 # Forecasts of kernel mounts against what then happens: `parfs plan` measures the mount and rehearses a job, then the job runs and the
 # kernel counts. Extraction, copy and removal, of many directories and of one, over one mount and over four, at 1 ms; over one mount also
 # onto a tree that is there, comparisons, and hard links. A procedure may
-# be off as in law3; on four mounts what one asks anew because of another's changes is printed as MISSED. The answer time that is measured
-# must be that of the bed. The time is printed, and whether it is within 10 % on one mount.
+# be off as in law3 on one mount. On four it hangs on who changes a directory first what one mount asks anew because of another's changes: of ten runs
+# ACCESS of one directory differed by 20 % from one to the next where names were made, by 3 % where they were removed. There a procedure may be
+# off by 15 %, or by 5 % of all. The answer time that is measured must be that of the bed. The time is printed, and whether it is within
+# 10 % on one mount.
 
 # sent: the procedures of $MOUNTS so far, one line each.
 sent() {
@@ -37,7 +39,9 @@ beside() {
                 if (sent[p] + plan[p] == 0) continue
                 off = sent[p] - plan[p]
                 size = off < 0 ? -off : off
-                wrong = size > 0.05 * sent[p] && size > 0.01 * all_sent && size > 20
+                own = mounts == 1 ? 0.05 : 0.15
+                part = mounts == 1 ? 0.01 : 0.05
+                wrong = size > own * sent[p] && size > part * all_sent && size > 20
                 ratio = plan[p] ? sprintf("%.3f", sent[p] / plan[p]) : ""
                 note = wrong ? "  off by " off : ""
                 printf "   %-36s %9d %9d %7s%s\n", p, plan[p], sent[p], ratio, note
