@@ -396,6 +396,25 @@ fn set_id_bits_are_not_given_to_others_than_the_owner() {
     }
 }
 
+/// They had been left out without a word where the server did not say whose the copy is.
+#[test]
+fn set_id_bits_whose_owner_cannot_be_asked_for_are_told_and_given_by_the_next_run() {
+    let (from, to) = (memory(), memory());
+    let node = file(&*from, &from.root(), "own", b"x", 1);
+    set(&*from, &node, AttrChange { uid: Some(0), gid: Some(0), ..mode(0o6755) });
+    let mut plain = Options::default();
+    (plain.preserve.uid, plain.preserve.gid) = (false, false);
+    let silent = Odd::new(&to, |mount, call| match &call.op {
+        Op::GetAttr { node, .. } if *node != mount.root() => call.fail(Status::Io),
+        _ => pass(mount, call),
+    });
+    let ran = go(&from, &silent, &plain);
+    assert_eq!(ran.failures.len(), 1);
+    assert!(ran.failures[0].contains("GETATTR"), "{}", ran.failures[0]);
+    go(&from, &to, &plain).clean();
+    assert_eq!(to.get_attr(&node_at(&*to, &["own"])).unwrap().mode, 0o6755);
+}
+
 /// CIFS and vfat have names of 255 characters, which may be of 765 bytes.
 #[test]
 fn a_name_that_the_destination_does_not_take_costs_no_other() {

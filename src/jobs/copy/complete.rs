@@ -175,8 +175,9 @@ fn empty(ctx: &Ctx<'_>, routes: Routes, node: &Node, (time, mode): (Time, Option
     Err(why)
 }
 
-/// What completes an object: its times, and what making it could not set. Times only where all is well with it.
-fn last_change(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> AttrChange {
+/// What completes an object: its times, and what making it could not set. Times only where all is well with it. Fails with the status of
+/// a GETATTR that the mode depends on.
+fn last_change(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> Result<AttrChange, Status> {
     let attr = item.attr();
     let at = |time| AttrChange { mtime: SetTime::At(time), ..AttrChange::default() };
     let times = match ctx.options.existing {
@@ -195,27 +196,28 @@ fn last_change(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> AttrC
     let is_shut = made.shut_out && !is_behind_acl;
     let is_other = is_shut || made.other_mode && keeps || mode & 0o7000 != 0 && (!made.existed || keeps);
     let due = attr.kind != Kind::Symlink && is_other;
-    let owned = || decide::owned(attr, mode, owner(ctx, routes, item, made));
-    let mode = due.then(|| made.mode.unwrap_or_else(owned));
-    let mode = if is_behind_acl { mode.and_then(|mode| behind_acl(ctx, routes, made, mode)) } else { mode };
-    AttrChange { mode, size: item.size_due, ..times }
+    let owned = || Ok(decide::owned(attr, mode, owner(ctx, routes, item, made)?));
+    let mode = due.then(|| made.mode.map_or_else(owned, Ok)).transpose()?;
+    let mode =
+        mode.map(|mode| if is_behind_acl { behind_acl(ctx, routes, made, mode) } else { Ok(mode) }).transpose()?;
+    Ok(AttrChange { mode, size: item.size_due, ..times })
 }
 
 /// The bits of a mode that no ACL has, with those that the object has of its own.
-fn behind_acl(ctx: &Ctx<'_>, routes: Routes, made: &Made, mode: u32) -> Option<u32> {
-    let is = ctx.target.one(routes.target, Call::get_attr(&made.node)).attr().ok()?;
-    Some(mode & !0o777 | is.mode & 0o777)
+fn behind_acl(ctx: &Ctx<'_>, routes: Routes, made: &Made, mode: u32) -> Result<u32, Status> {
+    let is = ctx.target.one(routes.target, Call::get_attr(&made.node)).attr()?;
+    Ok(mode & !0o777 | is.mode & 0o777)
 }
 
 /// Whose the object is now, where its set-id bits depend on that.
-fn owner(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> (u32, u32) {
+fn owner(ctx: &Ctx<'_>, routes: Routes, item: &Item, made: &Made) -> Result<(u32, u32), Status> {
     let attr = item.attr();
     let given = matches!(decide::owner(ctx.options, attr, None), (Some(_), Some(_))) && !made.owner_refused;
     if given || attr.mode & decide::SET_ID == 0 {
-        return (attr.uid, attr.gid);
+        return Ok((attr.uid, attr.gid));
     }
-    let is = ctx.target.one(routes.target, Call::get_attr(&made.node)).attr();
-    is.map_or((u32::MAX, u32::MAX), |is| (is.uid, is.gid))
+    let is = ctx.target.one(routes.target, Call::get_attr(&made.node)).attr()?;
+    Ok((is.uid, is.gid))
 }
 
 /// Sets the sizes of files that end in a hole before they get extended attributes: truncation takes a file's capabilities off.
@@ -244,24 +246,27 @@ fn set_last(ctx: &Ctx<'_>, routes: Routes, items: &mut [Item]) {
         set_sizes(ctx, routes, items);
     }
     let mut setting = Vec::new();
-    let answers: Vec<_> = {
-        let mut calls: Vec<Call<'_>> = Vec::new();
-        for (i, item) in items.iter().enumerate().filter(|(_, item)| item.is_open()) {
-            let Some(made) = &item.made else { continue };
-            if ctx.xattrs {
-                let dir = &item.known.object.dir;
-                let unclean = made.existed || dir.made().inherits;
-                let place = (&**dir, Some(&item.known.object.name));
-                xattrs::carry(ctx, routes.target, (&item.known.node, &made.node), unclean, place);
-            } else {
-                xattrs::miss(ctx, &item.known.node);
-            }
-            let change = last_change(ctx, routes, item, made);
-            if !change.is_empty() {
-                setting.push((i, change));
-                calls.push(Call::set_attr(&made.node, change));
-            }
+    for (i, item) in items.iter_mut().enumerate().filter(|(_, item)| item.is_open()) {
+        let Some(made) = &item.made else { continue };
+        if ctx.xattrs {
+            let dir = &item.known.object.dir;
+            let unclean = made.existed || dir.made().inherits;
+            let place = (&**dir, Some(&item.known.object.name));
+            xattrs::carry(ctx, routes.target, (&item.known.node, &made.node), unclean, place);
+        } else {
+            xattrs::miss(ctx, &item.known.node);
         }
+        match last_change(ctx, routes, item, made) {
+            Ok(change) if change.is_empty() => {}
+            Ok(change) => setting.push((i, change)),
+            Err(status) => item.trouble = Some(Trouble::Call(On::Target, Proc::GetAttr, status)),
+        }
+    }
+    let answers: Vec<_> = {
+        let of = |&(i, change): &(usize, AttrChange)| {
+            items[i].made.as_ref().map(|made| Call::set_attr(&made.node, change)).unwrap_or_default()
+        };
+        let mut calls: Vec<Call<'_>> = setting.iter().map(of).collect();
         ctx.target.perform(routes.target, &mut calls);
         calls.iter().map(Call::status).collect()
     };

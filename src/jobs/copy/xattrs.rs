@@ -151,7 +151,11 @@ pub(super) fn may_open(ctx: &Ctx<'_>, route: Route, (source, target): (&Node, &N
 
 /// True when new objects in the directory inherit an ACL.
 pub(super) fn has_default_acl(ctx: &Ctx<'_>, route: Route, node: &Node) -> bool {
-    list(ctx.target, route, node).is_ok_and(|names| names.iter().any(|name| name == DEFAULT_ACL))
+    match list(ctx.target, route, node) {
+        Ok(names) => names.iter().any(|name| name == DEFAULT_ACL),
+        // Taken for one where it is not known: what is made there is then looked at more, and never let in less strictly.
+        Err(status) => status != Status::NotSupp,
+    }
 }
 
 /// The call that attributes could not be read by.
