@@ -15,6 +15,10 @@ use super::{Call, Kind, Node, Op, Tally, locked};
 /// Directories remembered at least; some 50 bytes each.
 const DIRS_MAX: usize = 16_384;
 
+/// Changes of a directory by one mount, one after the other, that others would have come between, where lanes do not wait for answers: each then
+/// makes some twenty windows before another one runs.
+const RUN_MAX: u32 = 256;
+
 /// Questions that a call's own procedures come behind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Anew {
@@ -51,6 +55,8 @@ impl Anew {
 struct Dir {
     /// The mount that changed it last.
     last: Option<u64>,
+    /// How many changes it has made since another one made any.
+    run: u32,
     /// More than one did, so that none believes what it knows of the names in it.
     by_several: bool,
     /// The mounts that have it.
@@ -59,13 +65,42 @@ struct Dir {
 
 /// The directories that some mounts have changed or found.
 struct Dirs {
-    dirs: Mutex<Memo<Dir>>,
+    known: Mutex<Known>,
     mounts: AtomicU64,
+}
+
+struct Known {
+    dirs: Memo<Dir>,
+    /// Changes of directories that several mounts changed, in turn.
+    turns: Share,
+    /// And where they did not wait for each other.
+    at_once: Share,
+}
+
+/// How many of some changes came behind another mount's.
+#[derive(Clone, Copy, Default)]
+struct Share {
+    of: u64,
+    behind: u64,
+}
+
+impl Share {
+    fn count(&mut self, is_behind: bool) {
+        self.of += 1;
+        self.behind += u64::from(is_behind);
+    }
+
+    /// Is the next change to be one that came behind, for these to have the share of `like`? All are, where nothing is known of that.
+    fn lacks(self, like: Share) -> bool {
+        like.of == 0
+            || u128::from(self.behind) * u128::from(like.of) < u128::from(self.of + 1) * u128::from(like.behind)
+    }
 }
 
 impl Default for Dirs {
     fn default() -> Dirs {
-        Dirs { dirs: Mutex::new(Memo::new(DIRS_MAX)), mounts: AtomicU64::new(1) }
+        let known = Known { dirs: Memo::new(DIRS_MAX), turns: Share::default(), at_once: Share::default() };
+        Dirs { known: Mutex::new(known), mounts: AtomicU64::new(1) }
     }
 }
 
@@ -92,27 +127,37 @@ impl Changer {
     }
 
     /// Notes in these calls, which the mount sends together, what it asks anew before each. Those of others come in between: of
-    /// each it is asked again whether it may.
-    pub fn asks(&self, calls: &mut [Call<'_>]) {
+    /// each it is asked again whether it may. Where mounts are not `in_turn`, as they are that wait for answers, those that change one directory
+    /// ask as often as when they were.
+    pub fn asks(&self, calls: &mut [Call<'_>], in_turn: bool) {
         let mount = self.mount;
-        let mut dirs = self.all.dirs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.all.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let Known { dirs, turns, at_once } = &mut *known;
         let mut changed = Vec::new();
         for call in calls {
             call.anew = Anew::default();
             let Some((dir, _)) = locked(&call.op, &Tally::default()) else { continue };
             let key = dir.key();
-            let known = Dir { known: bit(mount), ..Dir::default() };
-            let dir = dirs.renew(key, || known);
-            let is_others = dir.last.is_some_and(|last| last != mount);
+            let first = Dir { known: bit(mount), ..Dir::default() };
+            let dir = dirs.renew(key, || first);
+            let mut is_others = dir.last.is_some_and(|last| last != mount);
+            if !in_turn && dir.by_several && dir.run < RUN_MAX {
+                is_others = at_once.lacks(*turns);
+                at_once.count(is_others);
+            }
             let is_new = dir.known & bit(mount) == 0;
             dir.by_several |= is_others;
             dir.known |= bit(mount);
+            if in_turn && dir.by_several {
+                turns.count(is_others);
+            }
             let name = dir.by_several && looks(&call.op);
             call.anew = Anew { dir: is_new, access: is_others || is_new, name };
             changed.push(key);
         }
         for key in changed {
-            dirs.renew(key, Dir::default).last = Some(mount);
+            let dir = dirs.renew(key, Dir::default);
+            dir.run = if dir.last.replace(mount) == Some(mount) { dir.run.saturating_add(1) } else { 1 };
         }
     }
 
@@ -129,8 +174,8 @@ impl Changer {
             };
             if let Some(node) = node {
                 let key = node.key();
-                let mut dirs = self.all.dirs.lock().unwrap_or_else(PoisonError::into_inner);
-                dirs.renew(key, Dir::default).known |= bit(self.mount);
+                let mut known = self.all.known.lock().unwrap_or_else(PoisonError::into_inner);
+                known.dirs.renew(key, Dir::default).known |= bit(self.mount);
             }
         }
     }
@@ -160,7 +205,7 @@ mod tests {
         let (one, dir) = (Changer::default(), Node::root_chain(0));
         let mounts = [one.clone(), one.beside()];
         let asked = |mount: usize, mut calls: Vec<Call<'_>>| {
-            mounts[mount].asks(&mut calls);
+            mounts[mount].asks(&mut calls, true);
             calls.iter().map(|call| call.anew).collect::<Vec<_>>()
         };
         let creates = |n| (0..n).map(|_| create(&dir)).collect::<Vec<_>>();
@@ -176,6 +221,32 @@ mod tests {
         assert_eq!(asked(0, removes()), [NAMED, NAMED, NOTHING]);
         let both = Anew { name: true, ..ACCESS };
         assert_eq!(asked(1, removes()), [both, both, NOTHING]);
+    }
+
+    /// Of 30,000 names that four mounts made in one directory, 8,200 were forecast as asked about anew, and 26,482 were.
+    #[test]
+    fn mounts_that_do_not_wait_for_answers_ask_as_often_as_when_they_took_turns() {
+        let dir = Node::root_chain(0);
+        let pair = || {
+            let one = Changer::default();
+            [one.beside(), one]
+        };
+        let asked = |mount: &Changer, n: usize, in_turn: bool| {
+            let mut calls: Vec<_> = (0..n).map(|_| create(&dir)).collect();
+            calls.chunks_mut(4).for_each(|calls| mount.asks(calls, in_turn));
+            calls.iter().filter(|call| call.anew.access).count()
+        };
+        let [one, other] = &pair();
+        // One alone asks nothing.
+        assert_eq!(asked(one, 100, false), 0);
+        // From then on there are two, which come one after the other only because nothing keeps them waiting.
+        assert_eq!([asked(other, 100, false), asked(one, 100, false), asked(other, 40, false)], [100, 100, 40]);
+        // The other one is not there any more.
+        assert_eq!(asked(other, 1000, false), RUN_MAX as usize - 40);
+        // Where they took turns, of each eight changes by several four came behind the other's.
+        let [one, other] = &pair();
+        assert_eq!([asked(one, 4, true), asked(other, 8, true), asked(one, 8, true)], [0, 4, 4]);
+        assert_eq!(asked(other, 200, false), 100);
     }
 
     #[test]
@@ -194,7 +265,7 @@ mod tests {
             // What was noted before is noted anew.
             let mut calls = [Call::remove(&dir, &name())];
             calls[0].anew = NEW;
-            mount.asks(&mut calls);
+            mount.asks(&mut calls, true);
             assert_eq!(calls[0].anew, anew, "{}", mount.mount);
         }
     }

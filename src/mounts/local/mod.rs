@@ -503,7 +503,7 @@ impl Mount for LocalMount {
         let mut near = None;
         let changer = self.client.and(self.has_peers.load(Ordering::Relaxed).then_some(&self.changer));
         for call in &mut *calls {
-            changer.into_iter().for_each(|changer| changer.asks(std::slice::from_mut(call)));
+            changer.into_iter().for_each(|changer| changer.asks(std::slice::from_mut(call), true));
             match &mut call.op {
                 Op::Remove { dir, name, out } if !self.nfs => {
                     *out = self.remove(&mut near, dir, name, AtFlags::empty());

@@ -420,7 +420,7 @@ impl Mount for ShadowMount {
         let is_in_turn = self.followed().is_some_and(|paced| paced.kernel.is_some());
         for calls in calls.chunks_mut(if is_in_turn { 1 } else { usize::MAX }) {
             let kernel = self.paced.as_ref().and_then(|paced| paced.kernel.as_ref());
-            kernel.into_iter().for_each(|kernel| kernel.changer.asks(calls));
+            kernel.into_iter().for_each(|kernel| kernel.changer.asks(calls, is_in_turn));
             let needs: Vec<Need> = calls.iter().map(|call| self.need(call)).collect();
             match needs.iter().all(|need| matches!(need, Need::Answer)) {
                 true => self.answer_alone(calls),

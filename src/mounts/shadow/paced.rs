@@ -144,7 +144,7 @@ mod tests {
     fn ms(kernel: &Kernel, call: &mut Call<'_>, more: &[(Proc, u64)], now: u32) -> u128 {
         let mut lowered = Tally::default();
         more.iter().for_each(|&(proc, calls)| (0..calls).for_each(|_| lowered.count(proc, 0, false)));
-        kernel.changer.asks(std::slice::from_mut(call));
+        kernel.changer.asks(std::slice::from_mut(call), true);
         lowered += call.anew.tally();
         kernel.book(call, &lowered, MS * now, MS).as_millis()
     }
