@@ -278,6 +278,26 @@ fn a_directory_that_is_to_be_unlinked_goes_or_stays_as_it_is() {
     }
 }
 
+/// A run that was stopped has made the directories that the next one finds.
+#[test]
+fn a_run_that_goes_on_uses_the_directories_that_are_there() {
+    let old = Tar::default().dir_mode("full/", 0o700).file("full/x", "x").dir_mode("bare/", 0o700).bytes();
+    let new = Tar::default().dir("full/").file("full/f", "f").dir("bare/").dir_mode("full/", 0o711).bytes();
+    for shape in SHAPES {
+        let (mount, ran) = memory(seekable(old.clone()), &options(), shape);
+        ran.clean();
+        let again = Options { existing: Existing::UnlinkFirst, resume: true, ..options() };
+        let ledger = Arc::new(Ledger::default());
+        let tapped = Arc::new(Tapped::new(mount.clone(), vec![ledger.clone()]));
+        extract(&volume(&tapped), seekable(new.clone()), &again, &crew(shape.0, shape.1)).clean();
+        let tree = dump(&*mount);
+        let is = |path: &str| (tree[path].mode, tree[path].mtime == at(MTIME + 1));
+        assert_eq!((is("full"), is("bare")), ((0o711, true), (0o755, true)), "{shape:?}");
+        assert!(tree.contains_key("full/x") && tree.contains_key("full/f"));
+        assert_eq!(ledger.tally().get(Proc::RmDir).calls, 0);
+    }
+}
+
 #[test]
 fn resume_writes_only_what_is_missing() {
     let big = vec![3; 1 << 20];

@@ -127,7 +127,7 @@ impl Claim {
 
     /// Removes a directory that a member is to replace; false where it stays, which may be as it should.
     fn unlinks(&self, ctx: &Ctx<'_>, route: Route) -> bool {
-        if ctx.options.existing != Existing::UnlinkFirst || !self.dir.explicit {
+        if !ctx.options.unlinks_dirs() || !self.dir.explicit {
             return false;
         }
         match ctx.one(route, Call::rmdir(&self.parent, &self.name)).status() {
@@ -408,7 +408,7 @@ impl Dir {
     /// would inherit the bit. Where that one, with the same options, leaves the mode as it is, nothing is held back, for it would never be given.
     fn held_back(&self, ctx: &Ctx<'_>, node: &Node, found: Option<Attr>, inherited: u32) -> u32 {
         let existing = ctx.options.existing;
-        if !ctx.stop().is_set() || existing.stays() || existing == Existing::UnlinkFirst {
+        if !ctx.stop().is_set() || existing.stays() || ctx.options.unlinks_dirs() {
             return 0;
         }
         let had = match &self.place {

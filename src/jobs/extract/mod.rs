@@ -125,6 +125,11 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Are directories that are there removed to be made anew? Where a run goes on after another, they are that one's.
+    fn unlinks_dirs(&self) -> bool {
+        self.existing == Existing::UnlinkFirst && !self.resume
+    }
+
     /// The path below the destination of what a member of this path would be. It is made anew from the member's where it is told: kept for
     /// each that is under way it would be twice the memory.
     fn placed_path(&self, path: &[u8]) -> Vec<u8> {
@@ -142,7 +147,8 @@ impl Options {
 pub enum Existing {
     /// Remove what is there (a directory only when it is empty) and make the member anew; GNU tar's default.
     Replace,
-    /// The same of directories too (`-U`): one that has something in it stays as it is, which is a failure, and is filled all the same.
+    /// The same of directories too (`-U`), unless the run goes on after another: one that has something in it stays as it is, which is a
+    /// failure, and is filled all the same.
     UnlinkFirst,
     /// A failure (`-k`).
     Keep,

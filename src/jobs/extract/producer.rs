@@ -281,7 +281,7 @@ impl<'p, 'scope, 'env> Producer<'p, 'scope, 'env> {
             }
             if known.made().is_some() {
                 match self.ctx.options.existing {
-                    Existing::UnlinkFirst => known.ask_late(last),
+                    _ if self.ctx.options.unlinks_dirs() => known.ask_late(last),
                     Existing::Keep | Existing::Skip => known.ask_once(last),
                     _ => known.ask(last),
                 }
