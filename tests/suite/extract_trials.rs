@@ -50,6 +50,26 @@ fn bits_that_are_not_restored_are_left_as_they_are() {
     assert_eq!(modes.map(|is| mode(&bench.path("modes").join(format!("m{is:o}"))) & 0o777), modes);
 }
 
+/// A run that was killed has given a directory its set-group-id bit; what the next one makes below it is as after one run.
+#[test]
+fn bits_that_a_run_before_has_set_are_not_passed_on() {
+    let bench = Bench::new();
+    let tar = Tar::default().dir_mode("top/", 0o2775).dir_mode("top/own/", 0o700).dir_mode("top/all/", 0o755);
+    let tar = tar.dir_mode("top/all/own/", 0o700).file("top/own/f", "x").file("top/path/f", "x");
+    fs::write(bench.path("top.tar"), tar.bytes()).unwrap();
+    let is = |root: &Path| ["", "own", "all", "all/own"].map(|at| mode(&root.join("top").join(at)));
+    bench.run("-xpf top.tar -C out --no-same-owner").ok();
+    let whole = is(&bench.out());
+    assert_eq!(whole, [0o2775, 0o700, 0o755, 0o700]);
+    for (options, new) in [("--no-same-owner", "1"), ("", "2"), ("-m", "3")] {
+        let root = bench.path(new);
+        fs::create_dir_all(root.join("top")).unwrap();
+        set_mode(&root.join("top"), 0o2775);
+        bench.run(&format!("-xpf top.tar -C {new} {options}")).ok();
+        assert_eq!(is(&root), whole, "{options}");
+    }
+}
+
 #[test]
 fn a_hard_link_that_is_there_is_kept_without_an_error() {
     let bench = Bench::new();

@@ -370,7 +370,8 @@ impl Dir {
             (None, Some(_)) => ctx.destination_mode(),
             _ => found.map(|attr| attr.mode),
         };
-        let is_as_made = |meta: &Meta| !existed && extra.is_none() && ctx.is_made_with(meta.mode);
+        let is_as_made =
+            |meta: &Meta| !existed && extra.is_none() && ctx.is_made_with(meta.mode) && !self.inherits_of_archive();
         let mask = if last.as_ref().is_some_and(|(meta, _)| is_as_made(meta)) { 0o7000 } else { ctx.options.mode_mask };
         let left = had.unwrap_or(inherited) & mask & 0o7000;
         let held_back = match &last {
@@ -444,6 +445,20 @@ impl Dir {
         let made = self.make.mode.map(|mode| mode | self.inherited.load(Ordering::Relaxed));
         let bits = had.or(made)?;
         if bits & UNKNOWN_BITS != 0 { None } else { Some(bits & SET_GROUP_ID != 0) }
+    }
+
+    /// Was it made below one that was there and has its set-group-id bit by the archive? Another run has given it that, which this one would have
+    /// done last.
+    fn inherits_of_archive(&self) -> bool {
+        let mut above = self.place.as_ref().map(|(above, _)| above);
+        while let Some(dir) = above
+            && let (Some((up, _)), Stage::Made { found: None, .. }) = (&dir.place, &*dir.stage())
+        {
+            above = Some(up);
+        }
+        let given =
+            |dir: &Arc<Dir>| dir.last.lock().expect("nothing panics while it sets this").as_ref().map(|(m, _)| m.mode);
+        above.and_then(given).is_some_and(|mode| mode & SET_GROUP_ID != 0)
     }
 
     /// True for a directory that was there, is ours to fill, and does not let its owner in.
