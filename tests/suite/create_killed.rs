@@ -5,6 +5,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Stdio};
 use std::time::{Duration, Instant};
 
+use bzip2::read::MultiBzDecoder;
+use flate2::read::MultiGzDecoder;
 use rustix::process::Signal;
 
 use super::cli_support::{Bench, send};
@@ -68,7 +70,7 @@ fn what_has_no_data_does_not_end_it() {
 
 #[test]
 fn a_run_that_a_signal_stops_leaves_what_it_has_written() {
-    for packed in PACKED {
+    for packed in PACKED.into_iter().chain(["-j ", "--zstd "]) {
         let bench = bench();
         let (mut child, names) = halfway(&bench, packed);
         send(&child, Signal::INT);
@@ -81,7 +83,17 @@ fn a_run_that_a_signal_stops_leaves_what_it_has_written() {
         drop(names);
         stderr.read_to_string(&mut said).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(130), "{packed}: {said}");
-        let listed = bench.run("tf new.tar");
+        let listed = bench.run("tf new.tar").failed("");
         assert!(listed.stdout.starts_with("part\npart\n"), "{packed}: {said} {listed:?}");
+        bench.run("-xf new.tar -C out").failed("");
+        // Programs that only unpack miss something too.
+        let archive = fs::read(bench.path("new.tar")).unwrap();
+        let unpacked = match packed {
+            "-z " => MultiGzDecoder::new(&archive[..]).read_to_end(&mut Vec::new()),
+            "-j " => MultiBzDecoder::new(&archive[..]).read_to_end(&mut Vec::new()),
+            "--zstd " => zstd::Decoder::new(&archive[..]).unwrap().read_to_end(&mut Vec::new()),
+            _ => continue,
+        };
+        assert!(unpacked.is_err(), "{packed}");
     }
 }

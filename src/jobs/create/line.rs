@@ -57,6 +57,9 @@ pub(super) struct Whole {
     pub members: u64,
 }
 
+/// The beginning of what is packed, without any of its data: more than a reader knows the format by, less than the shortest header (lz4's, of 7).
+const HEAD_BYTES: usize = 5;
+
 /// Where a piece goes.
 #[derive(Clone, Copy)]
 struct Place {
@@ -362,12 +365,19 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Writes what tells readers that the archive is not complete, where it does not end amid a member, which tells them too; all pieces have
-    /// ended. Where it cannot be written, as to a pipe whose reader was stopped as well, the archive has no end all the same.
-    pub fn break_off(&self, bytes: &[u8]) {
-        if self.end() != self.whole().at {
-            return;
-        }
+    /// Writes what tells readers that the archive is not complete: `block`, where it does not end amid a member, which tells them too. What is packed
+    /// ends amid a piece in any case, for programs that only unpack it; all pieces have ended. Where it cannot be written, as to a pipe whose reader
+    /// was stopped as well, the archive has no end all the same.
+    pub fn break_off(&self, block: &[u8]) {
+        let is_amid = self.end() != self.whole().at;
+        let packed = self.pack.and_then(|pack| pack.pack(block).ok());
+        let bytes = match &packed {
+            None if is_amid => return,
+            None => block,
+            // Of a member nothing comes behind what is whole, or it might be the rest of it.
+            Some(packed) if is_amid => &packed[..packed.len().min(HEAD_BYTES)],
+            Some(packed) => &packed[..packed.len().saturating_sub(1)],
+        };
         match &self.target {
             Target::Stream(writer) => {
                 let mut writer = writer.lock().expect("nothing panics while it writes");

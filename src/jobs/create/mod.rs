@@ -297,8 +297,7 @@ pub fn create(
     if line.has_failed() && at == 0 {
         line.cut_off(&ctx);
     } else if stopped && at == 0 {
-        let block = write::broken_off();
-        line.break_off(&pack.map_or(Ok(block.clone()), |pack| pack.pack(&block)).unwrap_or(block));
+        line.break_off(&write::broken_off());
         line.reveal_cut(&ctx);
     }
     let counts = &ctx.counts;
