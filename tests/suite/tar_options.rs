@@ -404,3 +404,47 @@ fn a_directory_that_the_archive_has_is_not_stored_anew() {
         assert_eq!(listed(), "d/ d/e/ d/e/new d/f d/f/");
     }
 }
+
+/// As GNU tar 1.34: by their own names, not for what they are in. What is read is left out with its directory.
+#[test]
+fn what_others_keep_for_themselves_is_stored_where_a_name_leads_into_it() {
+    let bench = Bench::new();
+    for dir in ["src/.git/hooks/CVS", "old~/in"] {
+        fs::create_dir_all(bench.path(dir)).unwrap();
+    }
+    for file in [
+        "src/.git/hooks/f",
+        "src/.git/config",
+        "src/.gitignore",
+        "src/a",
+        "src/a~",
+        "old~/in/f",
+        "src/.git/hooks/CVS/e",
+    ] {
+        fs::write(bench.path(file), "x").unwrap();
+    }
+    let stored = |line: &str| {
+        bench.run(&format!("-cf vcs.tar --sort=name {line}")).ok();
+        bench.run("-tf vcs.tar").ok().stdout
+    };
+    let vcs = "--exclude-vcs";
+    for (line, is) in [
+        ("src/.git/hooks", "src/.git/hooks/\nsrc/.git/hooks/f\n"),
+        ("src/.git/hooks/CVS/e", "src/.git/hooks/CVS/e\n"),
+        ("src/.git", ""),
+        ("src/.git/", ""),
+        ("-C src .git", ""),
+        ("src/.gitignore", ""),
+        ("src", "src/\nsrc/a\nsrc/a~\n"),
+        ("src/a src/.git/config", "src/a\nsrc/.git/config\n"),
+        ("--exclude=.git src/.git/hooks", ""),
+    ] {
+        assert_eq!(stored(&format!("{vcs} {line}")), is, "{line}");
+    }
+    let backups = "--exclude-backups";
+    for (line, is) in [("old~", ""), ("old~/in", "old~/in/\nold~/in/f\n"), ("src/a src/a~", "src/a\n")] {
+        assert_eq!(stored(&format!("{backups} {line}")), is, "{line}");
+    }
+    bench.run("-cf all.tar --sort=name src").ok();
+    assert_eq!(bench.run("-tf all.tar --exclude-vcs").ok().stdout, "src/\nsrc/a\nsrc/a~\n");
+}

@@ -369,7 +369,7 @@ pub fn idle(words: &[Word]) -> Option<String> {
 
 /// All exclude patterns of the words.
 pub fn excludes(words: &[Word], stdin_taken: Taken) -> Result<Vec<Pattern>, Unclear> {
-    Ok(placed_excludes(words, stdin_taken)?.into_iter().map(|(_, pattern)| pattern).collect())
+    Ok(placed_excludes(words, stdin_taken, true)?.into_iter().map(|(_, pattern)| pattern).collect())
 }
 
 /// Patterns where names are stored.
@@ -381,11 +381,12 @@ pub struct Excludes {
 }
 
 /// The exclude patterns of the words where names are stored. As for GNU tar a pattern is about the names behind it. One behind all names is
-/// about none there, and about all in other tools, whose users type it.
+/// about none there, and about all in other tools, whose users type it. What version control and editors keep is found by its own name: a directory of that is not
+/// entered, and a name below it that is typed is stored, as by GNU tar.
 pub fn excludes_of_stored(words: &[Word]) -> Result<Excludes, Unclear> {
     let names = words.iter().filter(|word| word.is_name()).count();
     let mut excludes = Excludes { all: Vec::new(), behind: Vec::new() };
-    for (before, pattern) in placed_excludes(words, None)? {
+    for (before, pattern) in placed_excludes(words, None, false)? {
         match excludes.behind.last_mut() {
             _ if before == 0 || before == names => excludes.all.push(pattern),
             Some((last, patterns)) if *last == before => patterns.push(pattern),
@@ -395,8 +396,9 @@ pub fn excludes_of_stored(words: &[Word]) -> Result<Excludes, Unclear> {
     Ok(excludes)
 }
 
-/// All exclude patterns of the words, each with how many names and lists stand before it.
-fn placed_excludes(words: &[Word], stdin_taken: Taken) -> Result<Vec<(usize, Pattern)>, Unclear> {
+/// All exclude patterns of the words, each with how many names and lists stand before it; those of lists that partar has itself are about what is
+/// `below` directories, too.
+fn placed_excludes(words: &[Word], stdin_taken: Taken, below: bool) -> Result<Vec<(usize, Pattern)>, Unclear> {
     let (mut state, mut names) = (State::default(), 0);
     let mut patterns = Vec::new();
     for word in words {
@@ -416,12 +418,12 @@ fn placed_excludes(words: &[Word], stdin_taken: Taken) -> Result<Vec<(usize, Pat
             // As GNU tar: whatever the switches say.
             Word::ExcludeVcs => {
                 for name in VCS {
-                    push(State { wildcards: Some(false), ..State::default() }.exclude(name.into()));
+                    push(State { wildcards: Some(false), recursion: below, ..State::default() }.exclude(name.into()));
                 }
             }
             Word::ExcludeBackups => {
                 for pattern in BACKUPS {
-                    push(State::default().exclude(pattern.into()));
+                    push(State { recursion: below, ..State::default() }.exclude(pattern.into()));
                 }
             }
             Word::Name(_) | Word::File(_) | Word::List(_) => names += 1,
