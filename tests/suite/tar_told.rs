@@ -175,3 +175,15 @@ fn names_are_not_extracted_into_the_directory_of_others() {
     bench.run("-xf a.tar top/sub -C out --exclude x").ok();
     assert!(bench.path("out/top/a.txt").exists() && bench.path("out/top/sub/b.log").exists());
 }
+
+/// As GNU tar 1.34: in UTC there is a time to be listed; `--full-time` alone lists names.
+#[test]
+fn times_in_utc_are_listed_without_v() {
+    let bench = Bench::new();
+    let long = bench.run("-tvf a.tar --utc").ok().stdout;
+    assert!(long.contains(" 2020-09-13 12:26 top/a.txt\n"), "{long}");
+    assert_eq!(bench.run("-tf a.tar --utc").ok().stdout, long);
+    let full = bench.run("-tf a.tar --utc --full-time top/a.txt").ok().stdout;
+    assert!(full.ends_with(" 2020-09-13 12:26:40 top/a.txt\n"), "{full}");
+    assert_eq!(bench.run("-tf a.tar --full-time top/a.txt").ok().stdout, "top/a.txt\n");
+}

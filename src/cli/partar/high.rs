@@ -143,7 +143,8 @@ impl High {
             't' => Mode::List(list::Options {
                 select: selection(&low, &archive)?,
                 newer: newer(&low)?,
-                long: low.output.verbose > 0,
+                // As GNU tar 1.34; --full-time alone changes nothing there.
+                long: low.output.verbose > 0 || low.output.utc,
                 numeric: low.attributes.numeric_owner,
                 full_time: low.output.full_time,
                 utc: low.output.utc,
