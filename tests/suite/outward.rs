@@ -27,7 +27,7 @@ fn bench() -> Bench {
 fn extracted(bench: &Bench, line: &str) -> (Ran, String) {
     fs::remove_dir_all(bench.out()).unwrap();
     fs::create_dir(bench.out()).unwrap();
-    let ran = bench.run(&format!("{line} -C out"));
+    let ran = bench.run(&format!("-C out {line}"));
     let walk = walkdir::WalkDir::new(bench.out()).sort_by_file_name().into_iter().map(Result::unwrap);
     let files = walk.filter(|entry| !entry.file_type().is_dir());
     let names = files.map(|entry| entry.path().strip_prefix(bench.out()).unwrap().display().to_string());

@@ -160,19 +160,30 @@ fn a_name_that_does_not_fit_is_told_as_it_would_be_stored() {
     assert_eq!(bench.run("-tf u.tar").ok().stdout, "d/\nd/e/f\n");
 }
 
-/// GNU tar would have the first name in one directory and the second in another.
+/// GNU tar has a name where the `-C` before it leads: the first one in the working directory.
 #[test]
 fn names_are_not_extracted_into_the_directory_of_others() {
     let bench = Bench::new();
     for mode in ["-x", "-d"] {
-        for parted in ["top/a.txt -C out top/sub", "-T list -C out top/sub", "top/a.txt -C out -T list"] {
+        for parted in [
+            "top/a.txt -C out top/sub",
+            "-T list -C out top/sub",
+            "top/a.txt -C out -T list",
+            "top/a.txt -C out",
+            "-T list -C out",
+            "-C out top/a.txt -C top",
+            "top/sub -C out --exclude x",
+        ] {
             fs::write(bench.path("list"), "top/link\n").unwrap();
-            bench.run(&format!("{mode}f a.tar {parted}")).ended(2, "not between names");
+            bench
+                .run(&format!("{mode}f a.tar {parted}"))
+                .ended(2, "is behind names, and -C is about names that follow it");
         }
     }
+    bench.run("xfC a.tar out top/a.txt -C none").ended(2, "-C 'none' is behind names");
     assert!(!bench.path("top").exists() && !bench.path("out/top").exists());
     bench.run("-xf a.tar -C out top/a.txt").ok();
-    bench.run("-xf a.tar top/sub -C out --exclude x").ok();
+    bench.run("xfC a.tar out top/sub --exclude x").ok();
     assert!(bench.path("out/top/a.txt").exists() && bench.path("out/top/sub/b.log").exists());
 }
 

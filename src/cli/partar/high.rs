@@ -319,14 +319,18 @@ fn is_of_a_host(file: &[u8]) -> bool {
     ends.is_some_and(|at| at > 0 && file[at] == b':')
 }
 
-/// GNU tar has the names before a `-C` elsewhere than those behind it: with names on both sides it is about some of them.
+/// GNU tar has the names before a `-C` elsewhere than those behind it: nothing is to go where it does not put it.
 fn destination(low: &Low) -> Result<Location, Unclear> {
+    if let Some(late) = words::late_dir(&low.words) {
+        return Err(Usage(format!(
+            "-C '{}' is behind names, and -C is about names that follow it: write it before all names, or extract once for each directory",
+            Shown(late.as_bytes())
+        )));
+    }
     match &low.directory[..] {
         [] => Ok(Location::Dir(".".into())),
-        [directory] if !words::are_parted(&low.words) => reading::place(directory),
-        _ => Err(Usage(
-            "-C can be given once when extracting, and not between names; extract once for each directory".into(),
-        )),
+        [directory] => reading::place(directory),
+        _ => Err(Usage("-C can be given once when extracting; write where it leads as one directory".into())),
     }
 }
 

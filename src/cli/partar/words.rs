@@ -347,10 +347,12 @@ impl Iterator for Names {
     }
 }
 
-/// Is a `-C` between names, that leads elsewhere?
-pub fn are_parted(words: &[Word]) -> bool {
-    let mut named = words.iter().skip_while(|word| !word.is_name());
-    named.any(|word| matches!(word, Word::Dir(dir) if dir.as_bytes() != b".")) && named.any(Word::is_name)
+/// The first `-C` that leads elsewhere behind a name or a list.
+pub fn late_dir(words: &[Word]) -> Option<&OsStr> {
+    words.iter().skip_while(|word| !word.is_name()).find_map(|word| match word {
+        Word::Dir(dir) if dir.as_bytes() != b"." => Some(dir.as_os_str()),
+        _ => None,
+    })
 }
 
 /// The first option of the words that would be about what follows it and is behind all of that. A `--exclude` behind all names is about
