@@ -95,6 +95,11 @@ pub enum Status {
     /// No descriptor is left for a connection (EMFILE, ENFILE); the call was not sent.
     #[error("No connection can be made: too many files are open; raise the limit of open files (ulimit -n)")]
     NoDescriptors,
+    /// No thread is left for a connection (EAGAIN of clone); the call was not sent.
+    #[error(
+        "No connection can be made: no thread can be started; raise ulimit -u, or the container's limit of processes"
+    )]
+    NoThreads,
     /// The run was stopped before this call.
     #[error("Interrupted")]
     Cancelled,
@@ -204,6 +209,7 @@ impl Status {
             Status::NotEmpty => 39,
             Status::Loop => 40,
             Status::Remote => 66,
+            Status::NoThreads => 11,
             Status::NoDescriptors => 24,
             Status::NotServed => 93, // EPROTONOSUPPORT, as the kernel's client says
             Status::NotSupp => 95,

@@ -178,7 +178,7 @@ impl Meters {
             let (used, all) = mount.fewer_connections()?;
             let label = mount.label();
             Some(format!(
-                "{label}: {used} of {all} connections were used: too many files are open; raise the limit of open files (ulimit -n)"
+                "{label}: {used} of {all} connections were used: no file can be opened for more, or no thread started (ulimit -n, ulimit -u)"
             ))
         };
         let mut told: Vec<String> = self.all().iter().flat_map(|meter| &meter.nfs).filter_map(fewer).collect();

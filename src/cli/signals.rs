@@ -2,8 +2,8 @@
 //! asks how far it is. SIGXFSZ is outlived. A SIGHUP that is ignored when the run begins stays so: that is what nohup is for.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
@@ -62,8 +62,10 @@ pub fn defer() -> io::Result<()> {
     if IS_DEFERRED.swap(true, Ordering::SeqCst) {
         return Ok(());
     }
-    let mut signals = Signals::new(all())?;
+    // Who takes them is there before they are caught: without a thread for it they end the process as ever.
+    let (to, from) = mpsc::channel::<Signals>();
     std::thread::Builder::new().name("early signals".into()).spawn(move || {
+        let Ok(mut signals) = from.recv() else { return };
         let mut came: Option<Instant> = None;
         for signal in signals.forever() {
             if IS_WATCHED.load(Ordering::SeqCst) {
@@ -74,14 +76,20 @@ pub fn defer() -> io::Result<()> {
                 Some(_) => {}
                 None => {
                     came = Some(Instant::now());
-                    std::thread::spawn(move || {
+                    let end = move || {
                         unbroken::wait(UNBROKEN_MAX);
                         end_by(signal);
-                    });
+                    };
+                    // Without a thread for it no second signal is heard meanwhile.
+                    if std::thread::Builder::new().spawn(end).is_err() {
+                        end();
+                    }
                 }
             }
         }
     })?;
+    // The thread ends behind this, so it takes them.
+    let _ = to.send(Signals::new(all())?);
     Ok(())
 }
 

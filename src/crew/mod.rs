@@ -35,8 +35,10 @@ pub const LANES_MAX: usize = 4096;
 pub enum CrewError {
     #[error("{0} lanes are more than the {LANES_MAX} that are possible")]
     TooMany(usize),
-    #[error("cannot start the lanes: {0}")]
-    Threads(#[from] rayon::ThreadPoolBuildError),
+    #[error(
+        "cannot start {0} lanes: {1}; give fewer with -P, or raise ulimit -u or the container's limit of processes"
+    )]
+    Threads(usize, rayon::ThreadPoolBuildError),
 }
 
 /// A fixed number of lanes and what they share. Blocking calls in a lane are intended: a lane is there to wait for
@@ -65,7 +67,8 @@ impl Crew {
             return Err(CrewError::TooMany(shape.lanes));
         }
         let threads = threads.clamp(1, shape.lanes);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("lane {i}")).build()?;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("lane {i}")).build();
+        let pool = pool.map_err(|error| CrewError::Threads(threads, error))?;
         Ok(Crew {
             pool,
             shape,

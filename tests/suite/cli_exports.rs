@@ -1,6 +1,7 @@
 //! Command lines that name many directories of one export: its targets are connected to once.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -142,6 +143,26 @@ fn a_limit_of_open_files_that_leaves_none_for_a_connection_is_told_soon() {
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 }
 
+/// Neither is this, and signals are heard meanwhile: such a run waited for the target for minutes, and had to be killed.
+#[test]
+fn a_limit_of_threads_that_leaves_none_for_a_connection_is_told_soon() {
+    if !rustix::process::geteuid().is_root() {
+        return; // it would take what the user has running into account
+    }
+    let (bench, sim) = (Bench::new(), Sim::start(&["--unlimited"]));
+    // Another user may not reach where this program was built. By cp, for what this process writes may be open in another test's child.
+    assert!(Command::new("cp").args([bench.path("parcp"), bench.path("own-parcp")]).status().unwrap().success());
+    fs::set_permissions(bench.path("."), fs::Permissions::from_mode(0o777)).unwrap();
+    fs::create_dir(bench.path("t")).unwrap();
+    for threads in 1..4 {
+        let script = format!("ulimit -u {threads}; exec -a parcp ./own-parcp t {}t", sim.url);
+        let mut command = Command::new("timeout");
+        command.args(["-k", "1", "60", "setpriv", "--reuid=61235", "--clear-groups", "bash", "-c", &script]);
+        let ran = Ran::of(command.current_dir(bench.path(".")).stdin(Stdio::null()).output().unwrap());
+        ran.ended(1, "FSINFO: No connection can be made: no thread can be started; raise ulimit -u");
+    }
+}
+
 /// A kernel that can make fewer connections than it wants uses those that it has.
 #[test]
 fn a_target_is_spoken_to_over_the_connections_that_there_are_descriptors_for() {
@@ -154,7 +175,7 @@ fn a_target_is_spoken_to_over_the_connections_that_there_are_descriptors_for() {
         (0..500).for_each(|i| fs::write(dir.join(i.to_string()), "").unwrap());
         let ran = limited(&bench, files, "parrm", &["-r".into(), format!("{}{files}", sim.url)]);
         assert!(!ran.stderr.contains("REMOVE: "), "{files}: {ran:?}");
-        if ran.stderr.contains("1 of 2 connections were used: too many files are open") {
+        if ran.stderr.contains("1 of 2 connections were used: no file can be opened for more") {
             fewer += 1;
             assert!(ran.stderr.lines().count() == 1 && !dir.exists(), "{files}: {ran:?}");
             ran.ok();

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use crate::base::hash::mix;
 use crate::base::name::Shown;
-use crate::base::{Name, Status, Time};
+use crate::base::{Name, Time};
 use crate::storage::Handle;
 use crate::wire::mount3::{self, MountProc, MountStatus};
 use crate::wire::portmap;
 use crate::wire::rpc::{self, Credential, RpcError};
 
-use super::connection::{is_out_of_descriptors, open_stream};
+use super::connection::{lacks, open_stream};
 use super::{AttachError, Url};
 
 /// How long MOUNT and the portmapper may take to answer.
@@ -168,12 +168,12 @@ impl Asker<'_> {
         arguments: &[u8],
     ) -> Result<(Vec<u8>, usize), AttachError> {
         let unreachable = |error: Error| {
-            let error = match error.kind() {
+            let error = match (lacks(&error), error.kind()) {
+                (Some(status), _) => Error::other(status),
                 // A socket's time limit comes as EAGAIN.
-                ErrorKind::WouldBlock => Error::other(format!("no answer within {} s", ASK_TIMEOUT.as_secs())),
-                _ if is_out_of_descriptors(&error) => Error::other(Status::NoDescriptors),
-                ErrorKind::UnexpectedEof => Error::other("it closed the connection without an answer"),
-                ErrorKind::InvalidData => Error::other("its answer is no RPC record, or too long"),
+                (_, ErrorKind::WouldBlock) => Error::other(format!("no answer within {} s", ASK_TIMEOUT.as_secs())),
+                (_, ErrorKind::UnexpectedEof) => Error::other("it closed the connection without an answer"),
+                (_, ErrorKind::InvalidData) => Error::other("its answer is no RPC record, or too long"),
                 _ => error,
             };
             AttachError::Connect { target: self.label.into(), what, error }

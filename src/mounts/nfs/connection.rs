@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
+use crate::base::Status;
 use crate::base::hash::mix;
 use crate::wire::record::Received;
 
@@ -300,7 +301,7 @@ impl Connection {
             }
             let result = self.connect(&mut writer);
             self.made.store(result.is_ok(), Ordering::Relaxed);
-            self.lacking.store(result.as_ref().is_err_and(is_out_of_descriptors), Ordering::Relaxed);
+            self.lacking.store(result.as_ref().is_err_and(|error| lacks(error).is_some()), Ordering::Relaxed);
             writer.failed = result.as_ref().err().map(|error| (Instant::now(), same(error)));
             result?;
         }
@@ -360,10 +361,12 @@ impl Connection {
         writer.generation += 1;
         let (generation, shared, record_bytes_max) = (writer.generation, self.shared.clone(), self.record_bytes_max);
         let incoming = stream.try_clone()?;
-        std::thread::Builder::new().name("nfs-reader".into()).stack_size(256 << 10).spawn(move || {
+        let reader = std::thread::Builder::new().name("nfs-reader".into()).stack_size(256 << 10).spawn(move || {
             reader::read_replies(incoming, &shared, generation, record_bytes_max);
             shared.break_off(generation);
-        })?;
+        });
+        // Of the system's EAGAIN it would not be known that it is about a thread.
+        reader.map_err(|_| io::Error::from(io::ErrorKind::QuotaExceeded))?;
         writer.stream = Some(stream);
         Ok(())
     }
@@ -387,10 +390,14 @@ fn same(error: &io::Error) -> io::Error {
     error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
 }
 
-/// Is it that no more files may be open, by this process or at all?
-pub(super) fn is_out_of_descriptors(error: &io::Error) -> bool {
-    let errno = rustix::io::Errno::from_io_error(error);
-    matches!(errno, Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE))
+/// What this host does not give for one more connection, which is no word of the target: an open file, of this process or at all, or a
+/// thread.
+pub(super) fn lacks(error: &io::Error) -> Option<Status> {
+    match rustix::io::Errno::from_io_error(error) {
+        Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE) => Some(Status::NoDescriptors),
+        _ if error.kind() == io::ErrorKind::QuotaExceeded => Some(Status::NoThreads),
+        _ => None,
+    }
 }
 
 /// Writes all, within `limit`, as long as `ends` does not say of a peer that takes nothing that it is over.

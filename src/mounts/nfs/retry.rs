@@ -14,7 +14,7 @@ use crate::wire::nfs3::{self, Decoded};
 use crate::wire::record::Received;
 use crate::wire::rpc::{self, RpcError};
 
-use super::connection::{Connection, Reply, is_out_of_descriptors};
+use super::connection::{Connection, Reply, lacks};
 use super::exchange::Try;
 use super::{NfsMount, Patience};
 
@@ -29,7 +29,7 @@ const STOPPED_MAX: Duration = Duration::from_secs(15);
 const STOPPED_BUSY_MAX: Duration = Duration::from_secs(3);
 /// How often it is looked for that.
 pub(super) const STOPPED_LOOK: Duration = Duration::from_secs(1);
-/// How long it is waited for a descriptor, which other parts of this process or others may close.
+/// How long it is waited for a descriptor or a thread, which other parts of this process or others may give up.
 const STARVED_MAX: Duration = Duration::from_secs(3);
 /// First and longest pause between tries to connect.
 const CONNECT_PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
@@ -164,19 +164,20 @@ impl NfsMount {
                 return self.give_up(calls, &tries);
             }
             match self.round(&mut connection, calls, &mut tries) {
-                Err(error) if is_out_of_descriptors(&error) => {
-                    // A kernel that could make fewer connections than were wanted uses those.
-                    connection = self.made_connection();
-                    if connection.is_some() {
+                Err(error) => {
+                    if let Some(lacking) = lacks(&error) {
+                        // Where fewer connections than were wanted could be made, those are used.
+                        connection = self.made_connection();
+                        if connection.is_some() {
+                            continue;
+                        }
+                        if self.is_starved() {
+                            return self.end_unsent(calls, &tries, lacking);
+                        }
+                        std::thread::sleep(connect_pause);
+                        connect_pause = (connect_pause * 2).min(CONNECT_PAUSE.1);
                         continue;
                     }
-                    if self.is_starved() {
-                        return self.end_unsent(calls, &tries);
-                    }
-                    std::thread::sleep(connect_pause);
-                    connect_pause = (connect_pause * 2).min(CONNECT_PAUSE.1);
-                }
-                Err(error) => {
                     self.is_fed();
                     self.target.refuses.store(error.kind() == std::io::ErrorKind::ConnectionRefused, Ordering::Relaxed);
                     let since = *away_since.get_or_insert_with(Instant::now);
@@ -223,22 +224,22 @@ impl NfsMount {
         }
     }
 
-    /// Were no descriptors to be had for so long that others will not be closed? It is no word of the target.
+    /// Was no descriptor or thread to be had for so long that none will come free? It is no word of the target.
     fn is_starved(&self) -> bool {
         let mut since = self.target.starved_since.lock().expect("nothing panics while it holds this");
         since.get_or_insert_with(Instant::now).elapsed() >= STARVED_MAX
     }
 
-    /// A descriptor was to be had.
+    /// A descriptor and a thread were to be had.
     pub(super) fn is_fed(&self) {
         self.target.starved_since.lock().expect("nothing panics while it holds this").take();
     }
 
     /// Ends what cannot be sent, or not again.
-    fn end_unsent(&self, calls: &mut [Call<'_>], tries: &[Try]) {
+    fn end_unsent(&self, calls: &mut [Call<'_>], tries: &[Try], lacking: Status) {
         for try_ in tries {
             let call = &mut calls[try_.index];
-            let status = if try_.first_sent.is_some() { never_answered(call) } else { Status::NoDescriptors };
+            let status = if try_.first_sent.is_some() { never_answered(call) } else { lacking };
             self.fail(call, try_, status);
         }
     }
